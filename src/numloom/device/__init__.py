@@ -1,0 +1,1 @@
+"""Layer 5: effects only; the backends."""

@@ -1,0 +1,103 @@
+"""The form of a row: what one operation declares, and everything else is derived from.
+
+C++ text is a template whose ``{0}``, ``{1}``, ... stand for argument values and ``{T}`` for the
+C++ type of the result. Values of float16 travel between operations as ``float`` that holds a
+float16-representable number: a row's text for float16 is its text for float32, and whoever emits
+wraps the result in ``nl::round_f16(...)``. All other dtypes travel as their own C++ type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Op:
+    """An elementwise operation: `nin` values of the loop dtypes to one value.
+
+    Attributes
+    ----------
+    name : str
+        NumPy's name of the ufunc (or ours where NumPy has none).
+    nin : int
+        Number of arguments.
+    numpy : callable
+        NumPy twin: takes `nin` arrays of the loop dtypes and gives the result array.
+    text : callable
+        ``text(in_chars, out_char)`` gives the C++ template for one loop, by dtype characters
+        (see `numloom.base.dtypes.CHARS`).
+    ufunc : numpy.ufunc or None
+        Asked for type resolution (`resolve_dtypes`); None where `loops` says it.
+    cost : int
+        Instructions an element on the device, about; the planner weighs with it.
+    exact : bool
+        Whether NumPy's bits are ours for every loop that is not complex, so that NumPy may run
+        small work; callable rows may depend on the dtype, see `is_exact`.
+    headers : tuple of str
+        Names of prelude headers that the text needs besides the basic ones (`include/NAME.hpp`).
+    id : int
+        Index in the table, part of plan keys.
+    """
+
+    name: str
+    nin: int
+    numpy: Callable[..., Any]
+    text: Callable[[str, str], str]
+    ufunc: np.ufunc | None = None
+    cost: int = 1
+    exact: bool = True
+    headers: tuple[str, ...] = ()
+    id: int = -1
+    exact_kinds: str = "?biufc"
+    loops: Callable[[tuple[np.dtype[Any], ...]], tuple[np.dtype[Any], ...]] | None = None
+
+    def is_exact(self, in_chars: str) -> bool:
+        """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""
+        return self.exact and all(np.dtype(char).kind in self.exact_kinds for char in in_chars)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduction:
+    """A reduction: lift each element into a carrier, combine carriers, finish to the result.
+
+    Attributes
+    ----------
+    name : str
+        "sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", "var", ...
+    carrier : callable
+        ``carrier(char)`` gives the C++ type that is combined, for input dtype `char`
+        (float16 input is carried in float).
+    identity : callable
+        ``identity(char)`` gives the C++ expression of the neutral carrier. Combining with it
+        changes no bits (-0.0 for floating sums), so that padding a tree is free.
+    lift, combine, finish : str
+        C++ templates: lift uses {x} (value) and {index} (i64 position in C order over the reduced
+        axes); combine uses {a}, {b}, `a` being the earlier one; finish uses {a} and {n} (i64
+        count of reduced elements) and gives the result type {T}.
+    numpy : callable
+        ``numpy(x, axis, keepdims)`` reference for one call on host arrays (tolerance oracle).
+    out_char : callable
+        Result dtype character by input character, after the input was cast to the
+        accumulation dtype.
+    run : str or None
+        If given, the C++ name of a function ``carrier run(const T* x, int count)`` that makes one
+        carrier of up to 16 values at once (var), instead of lift and combine for each.
+    """
+
+    name: str
+    carrier: Callable[[str], str]
+    identity: Callable[[str], str]
+    lift: str
+    combine: str
+    finish: str
+    numpy: Callable[..., Any]
+    out_char: Callable[[str], str]
+    headers: tuple[str, ...] = ()
+    run: str | None = None
+    commutative: bool = True
+    has_identity: bool = True
+    id: int = -1

@@ -1,0 +1,1 @@
+"""Layer 3: from graph to steps; pure."""

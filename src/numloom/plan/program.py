@@ -1,0 +1,161 @@
+"""A program: what one fused kernel computes, as plain data between the planner and the emitters.
+
+A program runs over a space of loop indices ``i[0..r)``, outermost first, already collapsed. At
+each point it evaluates `body` in order; `stores` write body values. If it reduces, the last
+``r - kept`` dimensions are reduced: each `reductions[k]` reduces one body value over them, and at
+each point of the kept dimensions `post` is evaluated (it may read the finished reductions) and
+`post_stores` write. Memory addresses are affine: operand `k` at index `i` lies at
+``pointer[k] + itemsize * sum(strides[d] * i[d])``; pointers already include every offset, and
+may lie outside of the buffer where the box (below) keeps accesses inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One memory stream of a program.
+
+    `code` is the dtype code (numloom.base.dtypes) of the elements in memory. `strides` counts
+    elements, one for each dimension of the space (`shape`); post operands of a reducing program
+    have one for each kept dimension. `aligned`: the pointer is a multiple of 16 bytes and so is
+    every outer stride, so 16-byte accesses are allowed where the inner stride is 1. `written`:
+    some store writes through it; `in_place`: it shares memory with an operand read at the same
+    positions (so neither may be declared const or restrict).
+    """
+
+    code: int
+    strides: tuple[int, ...]
+    aligned: bool = True
+    written: bool = False
+    in_place: bool = False
+    post: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Instr:
+    """One value. Arguments are indices of earlier instructions of the same list.
+
+    kind and its attributes:
+
+    - ``load``: `operand` read at the current index.
+    - ``param``: scalar number `index` of the launch, of dtype `code`.
+    - ``iota``: the int64 value ``iota_offset + sum(iota_strides[d] * i[d])``; `index` numbers the
+      iotas of the program (offset and strides are launch parameters), `strides` are its strides.
+    - ``op``: `row` (numloom.ops.rows.Op) of `args`; loop dtypes are those of the args.
+    - ``cast``: args[0] converted to `code` by NumPy's astype rules.
+    - ``bitcast``: args[0]'s bits as `code` (equal itemsize).
+    - ``gather``: `operand` read at the current index plus ``sum(checked(args[k], extents[k]) *
+      gather_strides[k])`` elements; args are int64; negative ones count from the end; one out of
+      range sets the error word and reads element 0. `strides` holds ``(extent, stride)`` pairs,
+      both launch parameters; `index` numbers the gathers of the program.
+    - ``reduced`` (only in `post`): result of `reductions[index]`.
+    """
+
+    kind: str
+    code: int
+    args: tuple[int, ...] = ()
+    row: Any = None
+    operand: int = -1
+    index: int = -1
+    strides: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """Write value `value` (an instruction's index) to operand `operand` at the current index."""
+
+    value: int
+    operand: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reduce:
+    """Reduce body value `value` by `row` (numloom.ops.rows.Reduction); the result has dtype `code`."""
+
+    row: Any
+    value: int
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Evaluate the body only inside a box of the space and copy `base` (an operand) elsewhere.
+
+    Along dimension d the box holds indices ``starts[d] + steps[d] * k`` for ``0 <= k <
+    counts[d]`` (all launch parameters; steps are positive). The program has one store.
+    """
+
+    base: int
+    starts: tuple[int, ...]
+    steps: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One fused kernel; see the module's text."""
+
+    shape: tuple[int, ...]
+    kept: int
+    body: tuple[Instr, ...]
+    stores: tuple[Store, ...]
+    operands: tuple[Operand, ...]
+    params: tuple[int, ...] = ()
+    reductions: tuple[Reduce, ...] = ()
+    post: tuple[Instr, ...] = ()
+    post_stores: tuple[Store, ...] = ()
+    box: Box | None = None
+    fast: bool = True
+    """Reducing programs: the reduced elements lie along the fast axis (lanes = 128), else lanes = 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One 8-byte word of a kernel's parameter block (complex128 params take two).
+
+    kind: ``pointer`` (of operand `index`), ``param`` (scalar `index`), ``extent`` (of dimension
+    `dim`), ``stride`` (operand `index`, dimension `dim`), ``iota_offset`` / ``iota_stride``
+    (iota `index`, `dim`), ``gather_extent`` / ``gather_stride`` (gather `index`, its `dim`-th
+    index), ``box_start`` / ``box_step`` / ``box_count`` (`dim`), ``error`` (address of the error
+    word), ``workspace`` (address of zeroed-counter scratch memory), or ``constant``: a number
+    (`value`) that the emitter computed from the sizes (magic divisors, chunk counts).
+    """
+
+    kind: str
+    index: int = 0
+    dim: int = 0
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """How a kernel is launched, computed from the sizes; never part of the text.
+
+    CPU: ``entry(params, begin, end)`` over `items`, at least `grain` a task; if `finish_items`,
+    then ``entry_finish(params, 0, finish_items)`` afterwards. CUDA: `blocks` × `threads` with
+    `shared` bytes of dynamic shared memory. `workspace`: bytes of scratch memory, whose first
+    `counters` bytes are zero at the start and zero again at the end.
+    """
+
+    items: int
+    grain: int
+    blocks: int
+    threads: int
+    shared: int = 0
+    finish_items: int = 0
+    workspace: int = 0
+    counters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An emitted kernel: text for both targets, entry name, words of the parameter block, launch."""
+
+    text: str
+    entry: str
+    words: tuple[Word, ...]
+    geometry: Geometry
