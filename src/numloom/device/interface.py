@@ -7,6 +7,8 @@ nothing of arrays, graphs or programs. All work is ordered on one stream (the cu
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +21,17 @@ class Buffer(Protocol):
     nbytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Strided:
+    """An array as routines take it: `offset` and `strides` count elements of `dtype` in `buffer`."""
+
+    buffer: Buffer
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+
 class Kernel(Protocol):
     """A kernel in memory. `ready` is False while a background compile is under way."""
 
@@ -29,6 +42,10 @@ class Device(Protocol):
     """A backend; `name` is "cpu", "cuda" or "null"."""
 
     name: str
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """None where this backend can be used here, else one sentence: what is missing and the cure."""
 
     def allocate(self, nbytes: int) -> Buffer:
         """Memory of at least `nbytes` bytes, 256-byte aligned, contents undefined.
@@ -70,3 +87,11 @@ class Device(Protocol):
 
     def synchronize(self) -> None:
         """Wait for all work."""
+
+    def routine(self, name: str) -> Callable[..., Any]:
+        """A device-wide routine by name: ``routine(name)(device, *operands, **options)``.
+
+        Operands are `Strided`; results of known size are written to an operand called `out`,
+        others come back as fresh buffers. `numloom.device.cpu.routines` lists names and
+        signatures; every backend has the same.
+        """

@@ -1,0 +1,118 @@
+"""Errors of the library; each says what happened and, where there is one, the cure."""
+
+from __future__ import annotations
+
+import re
+
+
+class OutOfMemoryError(MemoryError):
+    """Device memory ran out, also after every cached block was given back.
+
+    Attributes
+    ----------
+    device : str
+        Whose memory it was.
+    asked, used, cached, limit : int
+        Bytes asked for, in use, cached before the retry, and allowed (0: no limit of ours).
+    """
+
+    def __init__(self, device: str, asked: int, used: int, cached: int, limit: int = 0) -> None:
+        self.device = device
+        self.asked = asked
+        self.used = used
+        self.cached = cached
+        self.limit = limit
+        bound = f", limit {_amount(limit)}" if limit else ""
+        super().__init__(
+            f"out of memory on {device}: asked for {_amount(asked)}, {_amount(used)} in use, "
+            f"{_amount(cached)} cached and given back before the retry{bound}"
+        )
+
+    def __reduce__(self) -> tuple[type[OutOfMemoryError], tuple[str, int, int, int, int]]:
+        return type(self), (self.device, self.asked, self.used, self.cached, self.limit)
+
+
+class DeviceError(RuntimeError):
+    """The device, its driver or a kernel that ran on it failed."""
+
+
+class MissingDependencyError(RuntimeError):
+    """A compiler, driver or library is needed and is not there.
+
+    Parameters
+    ----------
+    what : str
+        What is missing, as the start of a sentence ("no C++ compiler was found").
+    cure : str
+        What to do about it ("install g++ or run `pip install numloom[zig]`").
+
+    Examples
+    --------
+    >>> str(MissingDependencyError("no C++ compiler was found", "install g++"))
+    'no C++ compiler was found: install g++'
+    """
+
+    def __init__(self, what: str, cure: str) -> None:
+        self.what = what
+        self.cure = cure
+        super().__init__(f"{what}: {cure}")
+
+    def __reduce__(self) -> tuple[type[MissingDependencyError], tuple[str, str]]:
+        return type(self), (self.what, self.cure)
+
+
+class CompileError(RuntimeError):
+    """Kernel text did not compile; shows the compiler's first complaint beside the line of the text.
+
+    Parameters
+    ----------
+    compiler : str
+        Name of the compiler.
+    text : str
+        The text it was given.
+    log : str
+        What it said.
+    """
+
+    def __init__(self, compiler: str, text: str, log: str) -> None:
+        self.compiler = compiler
+        self.text = text
+        self.log = log
+        super().__init__(f"{compiler} refused the kernel text\n{_excerpt(text, log)}")
+
+    def __reduce__(self) -> tuple[type[CompileError], tuple[str, str, str]]:
+        return type(self), (self.compiler, self.text, self.log)
+
+
+# "file:12:7: error: why" (g++, clang) or "file(12): error: why" (NVRTC)
+_COMPLAINT = re.compile(r"^[^\n]*?[:(](\d+)(?::(\d+))?\)?:\s*(?:catastrophic |fatal )?error:?\s*([^\n]*)", re.MULTILINE)
+
+
+def _excerpt(text: str, log: str) -> str:
+    """The complaint with two lines around the place; the log's end where no place is named."""
+    found = _COMPLAINT.search(log)
+    lines = text.splitlines()
+    if found is None or not 1 <= int(found[1]) <= len(lines):
+        return log.strip()[-2000:]
+    at = int(found[1])
+    shown = [
+        f"{'>' if number == at else ' '} {number:5d} | {lines[number - 1]}"
+        for number in range(max(1, at - 2), min(len(lines), at + 2) + 1)
+    ]
+    return "\n".join([f"line {at}: {found[3]}", *shown])
+
+
+def _amount(nbytes: int) -> str:
+    """Bytes for people.
+
+    >>> _amount(3 << 20)
+    '3.0 MiB'
+    """
+    if nbytes < 1024:
+        return f"{nbytes} B"
+    value = float(nbytes)
+    for unit in ("KiB", "MiB", "GiB"):
+        value /= 1024
+        if value < 1024:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1024:.1f} TiB"

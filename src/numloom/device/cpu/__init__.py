@@ -1,0 +1,1 @@
+"""The host as a device: compiler, threads, routines over NumPy and SciPy."""

@@ -1,0 +1,100 @@
+"""The host as a device: kernels compiled by the host compiler, run on all cores, one after another."""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from array import array
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numloom.base.config import config
+from numloom.device.cpu import hostview, memory, threads
+from numloom.device.cpu.builder import Builder, CpuKernel
+from numloom.device.cpu.routines import ROUTINES
+from numloom.device.interface import Device, Strided
+from numloom.device.memory import Buffer, Pool
+
+
+class CpuDevice(Device):
+    """The host; see `numloom.device.interface.Device` for the methods without a text of their own.
+
+    Attributes
+    ----------
+    pool : Pool
+        Memory of the arrays.
+    builder : Builder
+        Kernels by text: memory, disk cache, compiler.
+    """
+
+    name = "cpu"
+
+    def __init__(self) -> None:
+        self.pool = Pool("cpu", memory.allocate, memory.free, config.memory_limit, memory.total() // 4)
+        self.allocate = self.pool.allocate  # type: ignore[method-assign]
+        self.builder = Builder()
+        self.kernel = self.builder.kernel  # type: ignore[method-assign]
+        self._error = array("q", [0])
+        self._error_address = self._error.buffer_info()[0]
+        self._local = threading.local()
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """None: without a compiler NumPy does the work."""
+        return None
+
+    def upload(self, host: np.ndarray[Any, Any]) -> Buffer:
+        buffer = self.pool.allocate(host.nbytes)
+        ctypes.memmove(buffer.ptr, host.__array_interface__["data"][0], host.nbytes)
+        return buffer
+
+    def download(self, buffer: Any, offset: int, nbytes: int) -> np.ndarray[Any, Any]:
+        host = np.empty(nbytes, np.uint8)
+        if nbytes:
+            ctypes.memmove(host.__array_interface__["data"][0], buffer.ptr + offset, nbytes)
+        return host
+
+    def view(self, buffer: Any) -> np.ndarray[Any, Any]:
+        return hostview.as_bytes(buffer)
+
+    def array(self, operand: Strided) -> np.ndarray[Any, Any]:
+        """The operand itself as a NumPy array (which keeps the buffer alive)."""
+        return hostview.as_array(operand)
+
+    def copy(self, target: Any, target_offset: int, source: Any, source_offset: int, nbytes: int) -> None:
+        ctypes.memmove(target.ptr + target_offset, source.ptr + source_offset, nbytes)
+
+    def launch(self, kernel: Any, params: Any, geometry: Any) -> None:
+        address = params.buffer_info()[0]
+        threads.run(kernel.address, address, geometry.items, geometry.grain)
+        if geometry.finish_items:
+            threads.run(kernel.finish_address, address, geometry.finish_items, 1)
+
+    def workspace(self, nbytes: int, counters: int) -> int:
+        local = self._local
+        buffer = getattr(local, "buffer", None)
+        if buffer is None or buffer.nbytes < nbytes:
+            buffer = local.buffer = self.pool.allocate(nbytes)
+            local.clean = 0
+        if counters > local.clean:
+            ctypes.memset(buffer.ptr + local.clean, 0, counters - local.clean)
+        # The kernel leaves its counters at zero and anything else as it likes.
+        local.clean = counters
+        return int(buffer.ptr)
+
+    def error_address(self) -> int:
+        return self._error_address
+
+    def take_error(self) -> int:
+        error = self._error[0]
+        if error:
+            self._error[0] = 0
+        return error
+
+    def synchronize(self) -> None:
+        """Nothing is ever under way."""
+
+    def routine(self, name: str) -> Callable[..., Any]:
+        return ROUTINES[name]

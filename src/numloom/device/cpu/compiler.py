@@ -1,0 +1,206 @@
+"""The host C++ compiler: found once, its flags probed once, run without a shell."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from numloom.base.errors import CompileError, MissingDependencyError
+
+# What results must not depend on: contraction, signed overflow, errno, traps, type punning.
+EXACT = (
+    "-std=c++17",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-strict-aliasing",
+)
+# What is only better with them; each is left out where the compiler refuses it.
+WANTED = (
+    "-march=native",
+    "-nostdlib",
+    "-fopenmp-simd",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-w",
+    "-pipe",
+)
+BASIC = ("-O3", "-shared", "-fPIC")
+
+# Calls libm, copies enough for memcpy, and divides 128 bits, so that it links only as kernels will.
+PROBE = """
+extern "C" double exp(double) noexcept;
+extern "C" void nl_probe(double* to, const double* from, long n, unsigned long m) {
+    for (long i = 0; i < n; ++i) to[i] = exp(from[i]);
+    to[0] += (double)(((unsigned __int128)m << 40) / (m + 3));
+}
+"""
+
+CURE = "install g++ or clang, name one in the environment variable CXX, or run `pip install numloom[zig]`"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C++ compiler and the flags it takes.
+
+    Attributes
+    ----------
+    command : tuple of str
+        Program and its first arguments.
+    flags : tuple of str
+        Flags of every kernel.
+    identity : str
+        Changes when the compiler, its flags or the processor change: part of cache keys.
+    """
+
+    command: tuple[str, ...]
+    flags: tuple[str, ...]
+    identity: str
+    running: list[subprocess.Popen[str]] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Short name for messages."""
+        return " ".join(Path(part).name for part in self.command[:3] if not part.startswith("-"))
+
+    def compile(self, text: str, flags: Sequence[str] | None = None) -> bytes:
+        """A shared object made of `text`.
+
+        Raises
+        ------
+        CompileError
+            If the compiler refuses the text.
+        """
+        with tempfile.TemporaryDirectory(prefix="numloom-") as folder:
+            source, target = os.path.join(folder, "kernel.cpp"), os.path.join(folder, "kernel.so")
+            Path(source).write_text(text, encoding="utf-8")
+            tail = ["-lgcc"] if "-nostdlib" in self.flags and self.libgcc else []
+            command = [*self.command, *(self.flags if flags is None else flags), source, "-o", target, *tail]
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                errors="replace", cwd=folder,
+            )  # fmt: skip
+            self.running.append(process)
+            try:
+                log, _ = process.communicate()
+            finally:
+                self.running.remove(process)
+            if process.returncode:
+                raise CompileError(self.name, text, log or f"exit status {process.returncode}")
+            return Path(target).read_bytes()
+
+    @property
+    def libgcc(self) -> bool:
+        """Whether the compiler's own support library can be named (zig carries its own)."""
+        return "ziglang" not in self.command
+
+    def stop(self) -> None:
+        """End the compilers that run; their callers get a CompileError."""
+        for process in list(self.running):
+            process.kill()
+
+
+def candidates() -> list[tuple[str, ...]]:
+    """Commands to try, the first choice first."""
+    found: list[tuple[str, ...]] = []
+    named = os.environ.get("CXX", "")
+    for words in (shlex.split(named), ["c++"], ["g++"], ["clang++"]):
+        program = shutil.which(words[0]) if words else None
+        if program:
+            found.append((program, *words[1:]))
+    if importlib.util.find_spec("ziglang") is not None:
+        found.append((sys.executable, "-m", "ziglang", "c++"))
+    return found
+
+
+def identify(command: Sequence[str]) -> str:
+    """What tells one compiler on one processor from another, without running it."""
+    parts = [*command, platform.machine(), _processor()]
+    real = os.path.realpath(command[0])
+    stat = os.stat(real)
+    parts += [real, str(stat.st_size), str(stat.st_mtime_ns)]
+    if "ziglang" in command:
+        spec = importlib.util.find_spec("ziglang")
+        parts.append(str(spec.origin if spec else None))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _processor() -> str:
+    """The processor's model and features, which -march=native follows."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            first = file.read(16384).split("\n\n", 1)[0]
+    except OSError:
+        return platform.processor()
+    kept = ("vendor_id", "cpu family", "model", "stepping", "flags", "Features", "CPU ")
+    return "\n".join(sorted(line for line in first.splitlines() if line.startswith(kept)))
+
+
+def probe(command: tuple[str, ...], identity: str) -> tuple[str, ...]:
+    """Flags that this compiler takes; empty where it cannot make a shared object at all."""
+
+    def works(flags: Sequence[str]) -> bool:
+        try:
+            Compiler(command, tuple(flags), identity).compile(PROBE)
+        except (CompileError, OSError):
+            return False
+        return True
+
+    flags = [*BASIC, *EXACT, *WANTED]
+    if works(flags):
+        return tuple(flags)
+    flags = [*BASIC, *EXACT]
+    if not works(flags):
+        return ()
+    for flag in WANTED:
+        if works([*flags, flag]):
+            flags.append(flag)
+    return tuple(flags)
+
+
+def find(remembered: Callable[[str, Callable[[], str]], str] | None = None) -> Compiler | None:
+    """The compiler to use, or None.
+
+    Parameters
+    ----------
+    remembered : callable, optional
+        ``remembered(key, make)`` gives the text of `key`, made by `make` the first time (the disk
+        cache, so that flags are probed once for all processes).
+    """
+    for command in candidates():
+        try:
+            identity = identify(command)
+        except OSError:
+            continue
+        question = hashlib.sha256("\0".join((identity, PROBE, *BASIC, *EXACT, *WANTED)).encode()).hexdigest()
+        make = functools.partial(_probed, command, identity)
+        flags = tuple((remembered(question, make) if remembered else make()).split())
+        if flags:
+            digest = hashlib.sha256("\0".join((identity, *flags)).encode()).hexdigest()[:32]
+            return Compiler(command, flags, digest)
+    return None
+
+
+def _probed(command: tuple[str, ...], identity: str) -> str:
+    return " ".join(probe(command, identity))
+
+
+def require(compiler: Compiler | None) -> Compiler:
+    """The compiler, or an error with the cure."""
+    if compiler is None:
+        raise MissingDependencyError("this needs a C++ compiler and none was found", CURE)
+    return compiler

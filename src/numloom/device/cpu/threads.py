@@ -1,0 +1,85 @@
+"""Run ``entry(params, begin, end)`` over many items on all cores, without the interpreter's lock.
+
+The compiled pool (``_threads.pyx``, ``threads.hpp``) does it where the package was built with a
+compiler, a pool of Python threads calling through ctypes elsewhere. Both cut the items into chunks
+of a multiple of `grain` and run small work on the caller alone. Chunks never change results: each
+item is computed by itself.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import ctypes
+import os
+
+from numloom.base.config import config
+
+try:
+    from numloom.device.cpu import _threads as compiled
+except ImportError:
+    compiled = None  # type: ignore[assignment]
+
+ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
+CHUNKS_PER_THREAD = 4
+
+
+def available() -> int:
+    """Cores that this process may use, by affinity and by the container's quota."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        with open("/sys/fs/cgroup/cpu.max", encoding="ascii") as file:
+            quota, period = file.read().split()
+        cores = min(cores, max(1, round(int(quota) / int(period))))
+    except (OSError, ValueError):
+        pass
+    return cores
+
+
+def count() -> int:
+    """Threads that kernels run on, by ``config.num_threads``."""
+    return config.num_threads or available()
+
+
+_threads = 0
+_executor: concurrent.futures.ThreadPoolExecutor | None = None
+
+
+def run_uncompiled(entry: int, params: int, items: int, grain: int) -> None:
+    """The same as `run`, through ctypes and Python threads."""
+    global _executor, _threads
+    function = ENTRY(entry)
+    if _threads == 0:
+        _threads = count()
+    if items <= grain or _threads == 1:
+        function(params, 0, items)
+        return
+    if _executor is None:
+        _executor = concurrent.futures.ThreadPoolExecutor(_threads, "numloom")
+    grain = max(grain, 1)
+    chunk = -(-items // (_threads * CHUNKS_PER_THREAD * grain)) * grain
+    tasks = [
+        _executor.submit(function, params, begin, min(begin + chunk, items)) for begin in range(chunk, items, chunk)
+    ]
+    function(params, 0, min(chunk, items))
+    for task in tasks:
+        task.result()
+
+
+def _forget(value: object = None) -> None:
+    """Start anew: in a child process, whose threads are gone, or with another number of threads."""
+    global _executor, _threads
+    _executor = None
+    _threads = 0
+    if compiled is not None:
+        compiled.reset(config.num_threads or available() if value is None else int(value) or available())  # type: ignore[call-overload]
+
+
+if compiled is not None:
+    run = compiled.run
+    compiled.reset(count())
+else:
+    run = run_uncompiled
+
+config.listen("num_threads", _forget)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

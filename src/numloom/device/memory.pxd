@@ -1,0 +1,33 @@
+import cython
+
+cdef class Pool:
+    cdef object __weakref__
+    cdef readonly str name
+    cdef readonly object raw_allocate
+    cdef readonly object raw_free
+    cdef public long long limit
+    cdef public long long cache_limit
+    cdef readonly long long used
+    cdef readonly long long cached
+    cdef readonly long long peak
+    cdef readonly bint closed
+    cdef list _free
+
+    @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer)
+    cpdef Buffer allocate(self, long long nbytes)
+    cdef long long _allocate_block(self, long long nbytes, long long size) except? -1
+    cdef long long _try_raw(self, long long size) except? -1
+    @cython.locals(size="long long")
+    cdef _give_back(self, long long ptr, int size_class)
+
+@cython.final
+cdef class Buffer:
+    cdef readonly long long ptr
+    cdef readonly long long nbytes
+    cdef readonly Pool pool
+    cdef readonly object owner
+    cdef int size_class
+
+@cython.locals(last="long long", shift=int)
+cpdef int class_of(long long nbytes) noexcept
+cpdef long long class_bytes(int size_class) noexcept

@@ -1,0 +1,211 @@
+"""Blocks of device memory and the pool that keeps freed ones for the next allocation.
+
+Ordinary Python, compiled with the types of ``memory.pxd``. A pool asks its backend for memory
+(`raw_allocate`) only when no freed block of the same size class is left. Sizes are rounded up to
+multiples of 256 bytes to 4 KiB, then to eight steps for each power of two, so at most an eighth
+is lost. All methods run under the interpreter's lock and never call Python code between reading
+and changing a list, so a buffer may die in any thread at any time.
+"""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from numloom.base.errors import OutOfMemoryError
+
+_CLASSES = 512
+_pools: weakref.WeakSet[Pool] = weakref.WeakSet()
+
+
+class Buffer:
+    """A block of device memory, given back to its pool when the last reference goes.
+
+    Attributes
+    ----------
+    ptr : int
+        Address; 256-byte aligned if it comes from a pool.
+    nbytes : int
+        Bytes asked for (the block may be larger).
+    pool : Pool or None
+        Where the block goes back to; None for foreign memory.
+    owner : object
+        Keeps foreign memory alive.
+    """
+
+    def __init__(self, ptr: int, nbytes: int, pool: Pool | None = None, owner: Any = None) -> None:
+        self.ptr = ptr
+        self.nbytes = nbytes
+        self.pool = pool
+        self.owner = owner
+        self.size_class = -1
+
+    def __del__(self) -> None:
+        pool = self.pool
+        if pool is not None and self.size_class >= 0:
+            pool._give_back(self.ptr, self.size_class)
+
+    def __repr__(self) -> str:
+        return f"<Buffer of {self.nbytes} bytes at {self.ptr:#x}>"
+
+
+class Pool:
+    """Memory of one device (and stream), kept after it is freed.
+
+    Parameters
+    ----------
+    name : str
+        Device's name, for messages.
+    raw_allocate : callable
+        ``raw_allocate(nbytes)`` gives an address, 256-byte aligned; 0 or MemoryError where there
+        is no memory.
+    raw_free : callable
+        ``raw_free(address, nbytes)``, with the same `nbytes`.
+    limit : int
+        Most bytes in use and cached together; 0 is no limit.
+    cache_limit : int
+        Freed blocks beyond this many bytes go back to the backend at once; 0 is no limit.
+
+    Attributes
+    ----------
+    used, cached, peak : int
+        Bytes in buffers, in freed blocks kept, and the most that were used at once.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        raw_allocate: Callable[[int], int],
+        raw_free: Callable[[int, int], None],
+        limit: int = 0,
+        cache_limit: int = 0,
+    ) -> None:
+        self.name = name
+        self.raw_allocate = raw_allocate
+        self.raw_free = raw_free
+        self.limit = limit
+        self.cache_limit = cache_limit
+        self.used = 0
+        self.cached = 0
+        self.peak = 0
+        self.closed = False
+        self._free = [[] for _ in range(_CLASSES)]
+        _pools.add(self)
+
+    def allocate(self, nbytes: int) -> Buffer:
+        """A buffer of at least `nbytes` bytes, contents undefined.
+
+        Raises
+        ------
+        OutOfMemoryError
+            If the backend has no memory left, also after every cached block was given back.
+        """
+        if nbytes < 0:
+            raise ValueError(f"a buffer cannot have {nbytes} bytes")
+        size_class = class_of(nbytes)
+        size = class_bytes(size_class)
+        blocks: list[int] = self._free[size_class]
+        ptr = 0
+        if blocks:
+            ptr = blocks.pop()
+            self.cached -= size
+        else:
+            ptr = self._allocate_block(nbytes, size)
+        self.used += size
+        if self.used > self.peak:
+            self.peak = self.used
+        buffer = Buffer(ptr, nbytes, self)
+        buffer.size_class = size_class
+        return buffer
+
+    def _allocate_block(self, nbytes: int, size: int) -> int:
+        """A new block from the backend; trims and tries once more where there is none."""
+        ptr = self._try_raw(size)
+        if ptr == 0:
+            cached = self.cached
+            self.trim()
+            ptr = self._try_raw(size)
+            if ptr == 0:
+                raise OutOfMemoryError(self.name, nbytes, self.used, cached, self.limit)
+        return ptr
+
+    def _try_raw(self, size: int) -> int:
+        if self.limit and self.used + self.cached + size > self.limit:
+            return 0
+        try:
+            return self.raw_allocate(size)
+        except MemoryError:
+            return 0
+
+    def _give_back(self, ptr: int, size_class: int) -> None:
+        if self.closed:
+            return
+        size = class_bytes(size_class)
+        self.used -= size
+        if self.cache_limit and self.cached + size > self.cache_limit:
+            self.raw_free(ptr, size)
+        else:
+            self.cached += size
+            self._free[size_class].append(ptr)
+
+    def trim(self, keep: int = 0) -> None:
+        """Give cached blocks back to the backend, the largest first, until at most `keep` bytes are cached."""
+        for size_class in range(_CLASSES - 1, -1, -1):
+            size = class_bytes(size_class)
+            blocks: list[int] = self._free[size_class]
+            while blocks and self.cached > keep:
+                ptr = blocks.pop()
+                self.cached -= size
+                self.raw_free(ptr, size)
+
+    def reset_peak(self) -> None:
+        """Start measuring `peak` anew."""
+        self.peak = self.used
+
+    def close(self) -> None:
+        """Let go without freeing: the process ends, or the device is lost; buffers die silently from now on."""
+        self.closed = True
+
+    def __del__(self) -> None:
+        if not self.closed:
+            self.trim()
+
+    def __repr__(self) -> str:
+        return f"<Pool of {self.name}: {self.used} bytes used, {self.cached} cached, {self.peak} at most>"
+
+
+def class_of(nbytes: int) -> int:
+    """Number of the smallest size class that holds `nbytes` bytes.
+
+    >>> [class_of(n) for n in (0, 1, 256, 257, 4096, 4097)]
+    [0, 0, 0, 1, 15, 16]
+    """
+    last = nbytes - 1
+    if last < 4096:
+        return last >> 8 if last >= 0 else 0
+    shift = 9
+    while last >> shift > 15:
+        shift += 1
+    return (shift - 8) * 8 + (last >> shift)
+
+
+def class_bytes(size_class: int) -> int:
+    """Bytes of the blocks of a size class.
+
+    >>> [class_bytes(class_of(n)) for n in (1, 4096, 4097, 1_000_000)]
+    [256, 4096, 4608, 1048576]
+    """
+    if size_class < 16:
+        return (size_class + 1) << 8
+    return ((size_class & 7) + 9) << (size_class // 8 + 7)
+
+
+def _close_pools() -> None:
+    """At exit memory is the system's business: freeing it could meet a driver that is already gone."""
+    for pool in list(_pools):
+        pool.close()
+
+
+atexit.register(_close_pools)

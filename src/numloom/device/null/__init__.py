@@ -1,0 +1,1 @@
+"""A device that does nothing, for measuring host time."""

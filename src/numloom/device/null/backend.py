@@ -1,0 +1,100 @@
+"""The null device: buffers have addresses but no memory, launches do nothing.
+
+What remains is the host's own time, which `benchmarks/host_time.py` measures.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numloom.device.interface import Device
+from numloom.device.memory import Buffer, Pool
+
+
+class NullKernel:
+    """A kernel that is always ready and does nothing."""
+
+    __slots__ = ("entry", "text")
+
+    ready = True
+
+    def __init__(self, text: str, entry: str) -> None:
+        self.text = text
+        self.entry = entry
+
+
+class NullDevice(Device):
+    """A device without memory or work; downloads give zeros.
+
+    Attributes
+    ----------
+    launches : int
+        Launches asked for.
+    """
+
+    name = "null"
+
+    def __init__(self) -> None:
+        addresses = itertools.count(1 << 20, 1 << 20)
+        self.pool = Pool("null", lambda nbytes: next(addresses), lambda address, nbytes: None)
+        self.allocate = self.pool.allocate  # type: ignore[method-assign]
+        self.launches = 0
+        self._kernels: dict[tuple[str, str], NullKernel] = {}
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """None: it needs nothing."""
+        return None
+
+    def upload(self, host: np.ndarray[Any, Any]) -> Buffer:
+        """A new buffer of the array's size."""
+        return self.pool.allocate(host.nbytes)
+
+    def download(self, buffer: Buffer, offset: int, nbytes: int) -> np.ndarray[Any, Any]:
+        """Zeros."""
+        return np.zeros(nbytes, np.uint8)
+
+    def view(self, buffer: Buffer) -> np.ndarray[Any, Any] | None:
+        """None: there is no memory to see."""
+        return None
+
+    def copy(self, target: Any, target_offset: int, source: Any, source_offset: int, nbytes: int) -> None:
+        """Nothing."""
+
+    def kernel(self, text: str, entry: str, *, wait: bool) -> NullKernel:
+        """A ready kernel."""
+        kernel = self._kernels.get((text, entry))
+        if kernel is None:
+            kernel = self._kernels[text, entry] = NullKernel(text, entry)
+        return kernel
+
+    def launch(self, kernel: Any, params: Any, geometry: Any) -> None:
+        """Count the launch."""
+        self.launches += 1
+
+    def workspace(self, nbytes: int, counters: int) -> int:
+        """An address."""
+        return 1 << 16
+
+    def error_address(self) -> int:
+        """An address."""
+        return 1 << 12
+
+    def take_error(self) -> int:
+        """0: nothing happened."""
+        return 0
+
+    def synchronize(self) -> None:
+        """Nothing is under way."""
+
+    def routine(self, name: str) -> Callable[..., Any]:
+        """A routine that does nothing."""
+        return _nothing
+
+
+def _nothing(*operands: Any, **options: Any) -> None:
+    return None

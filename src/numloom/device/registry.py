@@ -1,0 +1,100 @@
+"""Which device arrays live on: chosen at first use, by name or by what the machine has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numloom.base.config import config
+from numloom.base.errors import DeviceError
+from numloom.device.cpu.backend import CpuDevice
+from numloom.device.interface import Device
+from numloom.device.null.backend import NullDevice
+
+try:
+    from numloom.device.cuda.backend import CudaDevice
+except ImportError:
+    CudaDevice = None  # type: ignore[assignment, misc]
+
+_devices: dict[str, Device] = {}
+_current: Device | None = None
+
+
+def current() -> Device:
+    """The device that new arrays live on.
+
+    At first use it is what ``config.device`` says; ``auto`` is the GPU where a driver and a GPU
+    are there, else the CPU.
+    """
+    return _current if _current is not None else use(config.device).device
+
+
+def get(name: str) -> Device:
+    """The device `name` ("auto", "cpu", "cuda", "cuda:N" or "null"), made at first use.
+
+    Raises
+    ------
+    DeviceError
+        If it cannot be used here; the message says why and what would help.
+    """
+    if name == "auto":
+        name = "cuda" if missing("cuda") is None else "cpu"
+    device = _devices.get(name)
+    if device is None:
+        why = missing(name)
+        if why is not None:
+            raise DeviceError(f"device {name!r} cannot be used: {why}")
+        device = _devices[name] = _make(name)
+    return device
+
+
+def missing(name: str) -> str | None:
+    """None where device `name` can be used, else a sentence that says what is missing and the cure."""
+    kind = name.partition(":")[0]
+    backend: Any = {"cpu": CpuDevice, "cuda": CudaDevice, "null": NullDevice}.get(kind, NullDevice)
+    if backend is None:
+        return "this build has no CUDA backend: reinstall numloom"
+    reason: str | None = backend.missing()
+    return reason
+
+
+def _make(name: str) -> Device:
+    kind, _, index = name.partition(":")
+    if kind == "cpu":
+        return CpuDevice()
+    if kind == "null":
+        return NullDevice()
+    if kind == "cuda" and CudaDevice is not None:
+        return CudaDevice(int(index)) if index else CudaDevice()
+    raise DeviceError(f"there is no device {name!r}; there are auto, cpu, cuda, cuda:N and null")
+
+
+class use:
+    """Make `name` the current device, for good or for a ``with`` block.
+
+    Examples
+    --------
+    >>> with use("null") as device:
+    ...     device.name
+    'null'
+    """
+
+    def __init__(self, name: str) -> None:
+        global _current
+        self.device = get(name)
+        self._before = _current
+        _current = self.device
+
+    def __enter__(self) -> Device:
+        return self.device
+
+    def __exit__(self, *error: object) -> None:
+        global _current
+        _current = self._before
+
+
+def _switch(name: str) -> None:
+    """Follow an assignment to ``config.device``."""
+    use(name)
+
+
+config.listen("device", _switch)
