@@ -46,7 +46,7 @@ def compile_module(source: Path, force: bool) -> str | None:
     inputs = [source, *PACKAGE.rglob("*.pxd"), *source.parent.glob("*.hpp")]
     if not force and target.exists() and target.stat().st_mtime > newest(*inputs):
         return None
-    plus = source.with_suffix(".hpp").exists() or "language = c++" in source.read_text()[:400]
+    plus = "language = c++" in source.read_text()[:400]
     text = WORK / source.relative_to(PACKAGE).with_suffix(".cpp" if plus else ".c")
     text.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "cython", *DIRECTIVES, *(["--cplus"] if plus else []), source, "-o", text]
@@ -56,22 +56,12 @@ def compile_module(source: Path, force: bool) -> str | None:
     command = [
         *shlex.split(compiler), "-O2", "-fPIC", "-shared", "-fwrapv", "-w", "-DNDEBUG",
         *(["-std=c++17", "-pthread"] if plus else []),
-        f"-I{sysconfig.get_path('include')}", f"-I{source.parent}", *numpy_include(source),
+        f"-I{sysconfig.get_path('include')}", f"-I{source.parent}",
         text, "-o", built,
     ]  # fmt: skip
     subprocess.run(command, check=True)
     built.replace(target)
     return str(source.relative_to(ROOT))
-
-
-def numpy_include(source: Path) -> list[str]:
-    """NumPy's headers, for the modules that cimport numpy."""
-    texts = [path.read_text() for path in (source, source.with_suffix(".pxd")) if path.exists()]
-    if not any("cimport numpy" in text or "cython.cimports.numpy" in text for text in texts):
-        return []
-    import numpy
-
-    return [f"-I{numpy.get_include()}"]
 
 
 def compile_loops(force: bool) -> str | None:
@@ -85,8 +75,7 @@ def compile_loops(force: bool) -> str | None:
         return None
     WORK.mkdir(parents=True, exist_ok=True)
     text = WORK / "loops.cpp"
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    subprocess.run([sys.executable, "-m", "numloom.emit.loops", text], check=True, env=environment)
+    subprocess.run([sys.executable, ROOT / "tools" / "generate_loops.py", text], check=True)
     built = LOOPS.with_name(f"_loops.so.{os.getpid()}")
     compiler = shlex.split(os.environ.get("CXX", "g++"))
     subprocess.run([*compiler, *LOOP_FLAGS, text, "-o", built], check=True)
