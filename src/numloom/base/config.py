@@ -87,6 +87,9 @@ def _cache_dir() -> str:
 SETTINGS: dict[str, Setting] = {
     "eager": Setting(False, _flag, "run every operation at once instead of recording it"),
     "device": Setting("auto", _device, "auto (cuda where a GPU is, else cpu), cpu, cuda, cuda:N or null"),
+    "executor": Setting(
+        "fused", _choice("fused", "reference"), "fused kernels, or the reference: values one by one through NumPy"
+    ),
     "cpu_compile": Setting(
         "background",
         _choice("background", "wait", "never"),
@@ -126,6 +129,7 @@ class Config:
 
     eager: bool
     device: str
+    executor: str
     cpu_compile: str
     num_threads: int
     cache_dir: str

@@ -13,6 +13,7 @@ import numpy as np
 from numloom.base.config import config
 from numloom.device.cpu import hostview, memory, threads
 from numloom.device.cpu.builder import Builder, CpuKernel
+from numloom.device.cpu.loops import Loops, packaged
 from numloom.device.cpu.routines import ROUTINES
 from numloom.device.interface import Device, Strided
 from numloom.device.memory import Buffer, Pool
@@ -39,6 +40,8 @@ class CpuDevice(Device):
         self._error = array("q", [0])
         self._error_address = self._error.buffer_info()[0]
         self._local = threading.local()
+        self._loops: Loops | None = None
+        self._loops_kernel: CpuKernel | None = None
 
     @classmethod
     def missing(cls) -> str | None:
@@ -98,3 +101,26 @@ class CpuDevice(Device):
 
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
+
+    @property
+    def loops(self) -> Loops | None:
+        """The single-operation loops, None where they are not there (yet): see `load_loops`."""
+        if self._loops is None:
+            if self._loops_kernel is None:
+                self._loops = packaged()
+            elif self._loops_kernel.library is not None:
+                self._loops = Loops(self._loops_kernel.library)
+        return self._loops
+
+    def load_loops(self, text: Callable[[], str], *, wait: bool) -> Loops | None:
+        """The single-operation loops, compiled from ``text()`` where the package was built without them.
+
+        That takes seconds, once for all processes; with ``wait=False`` it is done in the background, and
+        None is returned meanwhile, as it is where there is no compiler.
+        """
+        if self.loops is None:
+            if self._loops_kernel is None:
+                self._loops_kernel = self.builder.kernel(text(), "", wait=wait and self.builder.compiler is not None)
+            elif wait and self.builder.compiler is not None:
+                self.builder.kernel(self._loops_kernel.text, "", wait=True)
+        return self.loops

@@ -1,13 +1,28 @@
-"""From kernel text to a function's address: memory, then the disk cache, then the compiler."""
+"""From kernel text to a function's address: memory, then the disk cache, then the compiler.
+
+Kernels that need not be there at once are compiled by one background thread, several in one run of
+the compiler: each text is wrapped in a namespace of its own, entries being ``extern "C"``.
+"""
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import os
 import tempfile
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from typing import Any
 
-from numloom.base.errors import CompileError
+from numloom.base.config import config
+from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import Compiler, find, require
+
+BATCH = 8
+REFERENCE = b"in "
 
 
 class CpuKernel:
@@ -19,25 +34,37 @@ class CpuKernel:
         Whether `address` is there.
     address, finish_address : int
         Of ``entry`` and ``entry_finish`` (0 where there is none).
-    error : CompileError or None
+    library : ctypes.CDLL or None
+        What they are in.
+    error : Exception or None
         Why it will never be ready.
     """
 
-    __slots__ = ("address", "entry", "error", "finish_address", "ready", "text")
+    __slots__ = ("address", "entry", "error", "finish_address", "library", "queued", "ready", "text")
 
     def __init__(self, text: str, entry: str) -> None:
         self.text = text
         self.entry = entry
         self.ready = False
+        self.queued = False
         self.address = 0
         self.finish_address = 0
-        self.error: CompileError | None = None
+        self.library: ctypes.CDLL | None = None
+        self.error: Exception | None = None
 
-    def bind(self, library: ctypes.CDLL) -> None:
+    def bind(self, library: ctypes.CDLL, compiler: Compiler) -> None:
         """Take the addresses from a library that has the entry."""
-        self.address = address_of(library, self.entry)
-        self.finish_address = address_of(library, self.entry + "_finish")
+        if self.entry:
+            self.address = address_of(library, self.entry)
+            self.finish_address = address_of(library, self.entry + "_finish")
+            if not self.address:
+                raise CompileError(compiler.name, self.text, f"the text defines no extern C function {self.entry!r}")
+        self.library = library
         self.ready = True
+
+    def __repr__(self) -> str:
+        state = "ready" if self.ready else "failed" if self.error else "not compiled yet"
+        return f"<CpuKernel {self.entry}: {state}>"
 
 
 def address_of(library: ctypes.CDLL, name: str) -> int:
@@ -49,38 +76,279 @@ def address_of(library: ctypes.CDLL, name: str) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def load(shared: bytes) -> ctypes.CDLL:
-    """Load the bytes of a shared object; the file is gone afterwards."""
+def load(content: bytes) -> ctypes.CDLL:
+    """Load the bytes of a shared object; the file is gone afterwards.
+
+    Raises
+    ------
+    OSError
+        If the system's loader refuses them.
+    """
     handle, path = tempfile.mkstemp(prefix="numloom-", suffix=".so")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(shared)
+            file.write(content)
         return ctypes.CDLL(path)
+    except OSError:
+        if not hasattr(os, "memfd_create"):
+            raise
+        # The folder may forbid execution. The loader knows libraries by path, so this descriptor stays open.
+        handle = os.memfd_create("numloom-kernel", 0)
+        os.write(handle, content)
+        return ctypes.CDLL(f"/proc/self/fd/{handle}")
     finally:
         os.unlink(path)
 
 
-class Builder:
-    """Kernels by text."""
+def joined(texts: list[str]) -> str:
+    """One text for several kernels."""
+    return "".join(f'namespace nl_unit{number} {{\n#line 1 "kernel{number}"\n{text}\n}}\n' for number, text in enumerate(texts))
 
-    def __init__(self) -> None:
+
+class Builder:
+    """Kernels by text.
+
+    Parameters
+    ----------
+    cache : DiskCache, optional
+        By default the one that the settings name.
+
+    Attributes
+    ----------
+    compiles : int
+        Runs of the compiler so far.
+    """
+
+    def __init__(self, cache: DiskCache | None = None) -> None:
+        self.compiles = 0
+        self._given_cache = cache
         self._kernels: dict[tuple[str, str], CpuKernel] = {}
         self._compiler: Compiler | None = None
         self._searched = False
+        self._stopping = False
+        self._restart()
+        _builders.add(self)
+
+    def _restart(self) -> None:
+        """Locks and thread as new; what was waiting waits again."""
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._waiting = [kernel for kernel in self._kernels.values() if kernel.queued]
+        if self._compiler is not None:
+            self._compiler.running.clear()
+
+    # ------------------------------------------------------------ the compiler
+
+    @property
+    def cache(self) -> DiskCache:
+        """The disk cache in use."""
+        return self._given_cache or shared()
 
     @property
     def compiler(self) -> Compiler | None:
-        """The compiler, looked for once."""
+        """The compiler, looked for once; None where there is none."""
         if not self._searched:
-            self._compiler = find()
+            self._compiler = find(self.cache.remembered)
             self._searched = True
         return self._compiler
 
+    def _known_compiler(self) -> Compiler | None:
+        """The compiler if it is known without running it."""
+        if not self._searched:
+            try:
+                self._compiler = find(self._recall)
+            except LookupError:
+                return None
+            self._searched = True
+        return self._compiler
+
+    def _recall(self, key: str, make: Callable[[], str]) -> str:
+        payload = self.cache.get(key, "text")
+        if payload is None:
+            raise LookupError
+        return payload.decode()
+
+    # ------------------------------------------------------------ kernels
+
     def kernel(self, text: str, entry: str, *, wait: bool) -> CpuKernel:
-        """The kernel of this text."""
+        """The kernel of this text; `entry` is its function, ``""`` for a library of many.
+
+        With ``wait=False`` it may not be `ready` yet, or ever, where there is no compiler.
+
+        Raises
+        ------
+        CompileError
+            With ``wait=True``, if the compiler refuses the text.
+        MissingDependencyError
+            With ``wait=True``, if there is no compiler or the settings forbid compiling.
+        """
         kernel = self._kernels.get((text, entry))
+        if kernel is not None and (kernel.ready or (kernel.queued and not wait and self._thread is not None)):
+            return kernel
         if kernel is None:
-            kernel = self._kernels[text, entry] = CpuKernel(text, entry)
-        if not kernel.ready and (wait or self.compiler is not None):
-            kernel.bind(load(require(self.compiler).compile(text)))
+            kernel = self._kernels.setdefault((text, entry), CpuKernel(text, entry))
+        mode = config.cpu_compile
+        if wait:
+            if mode == "never":
+                raise MissingDependencyError(
+                    "compiling for the CPU is switched off", "set config.cpu_compile to 'background' or 'wait'"
+                )
+            self._build_now(kernel)
+            if kernel.error is not None:
+                raise kernel.error
+        elif kernel.error is None and mode != "never":
+            if mode == "wait":
+                if self.compiler is not None:
+                    self._build_now(kernel)
+            else:
+                self._build_later(kernel)
         return kernel
+
+    def _build_now(self, kernel: CpuKernel) -> None:
+        with self._changed:
+            if kernel in self._waiting:
+                self._waiting.remove(kernel)
+                kernel.queued = False
+            while kernel.queued:  # being compiled by the thread
+                self._changed.wait(0.05)
+            if kernel.ready or kernel.error is not None:
+                return
+        require(self.compiler)
+        self._build([kernel])
+
+    def _build_later(self, kernel: CpuKernel) -> None:
+        compiler = self._known_compiler()
+        if compiler is None and self._searched:
+            return
+        if compiler is not None and not kernel.queued and self._from_disk(kernel, compiler):
+            return
+        with self._changed:
+            if not kernel.queued:
+                kernel.queued = True
+                self._waiting.append(kernel)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name="numloom-compile", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def drain(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is queued; False if that takes longer than `timeout` seconds."""
+        with self._changed:
+            return self._changed.wait_for(
+                lambda: not any(kernel.queued for kernel in list(self._kernels.values())), timeout
+            )
+
+    # ------------------------------------------------------------ building
+
+    def _work(self) -> None:
+        """The background thread."""
+        while not self._stopping:
+            with self._changed:
+                while not self._waiting:
+                    self._changed.wait()
+                    if self._stopping:
+                        return
+                batch = _batch(self._waiting)
+                self._waiting = [kernel for kernel in self._waiting if kernel not in batch]
+            try:
+                if self.compiler is not None:
+                    self._build(batch)
+            except Exception as error:  # a full disk, say: whoever waits must not wait for ever
+                for kernel in batch:
+                    kernel.error = None if kernel.ready else error
+            with self._changed:
+                for kernel in batch:
+                    kernel.queued = False
+                self._changed.notify_all()
+            for kernel in batch:
+                if kernel.error is not None and not self._stopping:
+                    warnings.warn(f"slower loops do the work of a kernel: {kernel.error}", RuntimeWarning, stacklevel=1)
+
+    def _build(self, kernels: list[CpuKernel]) -> None:
+        """Make kernels ready, or note why not."""
+        compiler = require(self.compiler)
+        kernels = [kernel for kernel in kernels if not self._from_disk(kernel, compiler)]
+        if not kernels:
+            return
+        text = kernels[0].text if len(kernels) == 1 else joined([kernel.text for kernel in kernels])
+        try:
+            self.compiles += 1
+            content = compiler.compile(text)
+            library = load(content)
+            for kernel in kernels:
+                kernel.bind(library, compiler)
+        except (CompileError, OSError) as error:
+            if self._stopping:
+                return
+            if len(kernels) == 1:
+                kernels[0].error = error
+            else:  # find out which it is
+                for kernel in kernels:
+                    if not kernel.ready:
+                        self._build([kernel])
+            return
+        cache, origin = self.cache, compiler.identity
+        key = key_of(text, origin)
+        cache.put(key, content, origin)
+        if len(kernels) > 1:
+            for kernel in kernels:
+                cache.put(key_of(kernel.text, origin), REFERENCE + key.encode(), origin)
+
+    def _from_disk(self, kernel: CpuKernel, compiler: Compiler) -> bool:
+        """Make a kernel ready from the disk cache, if it is there."""
+        cache, origin = self.cache, compiler.identity
+        content = cache.get(key_of(kernel.text, origin), origin)
+        if content is not None and content.startswith(REFERENCE):
+            content = cache.get(content[len(REFERENCE) :].decode(), origin)
+        if content is None:
+            return False
+        try:
+            kernel.bind(load(content), compiler)
+        except (OSError, CompileError):
+            return False
+        return True
+
+    def stop(self) -> None:
+        """End the thread and the compiler that it runs."""
+        self._stopping = True
+        if self._compiler is not None:
+            self._compiler.stop()
+        with self._changed:
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(2.0)
+
+
+def _batch(waiting: list[CpuKernel]) -> list[CpuKernel]:
+    """The next kernels to compile together: distinct entries, and no text that includes headers."""
+    batch: list[CpuKernel] = []
+    entries: set[str] = set()
+    for kernel in waiting:
+        alone = not kernel.entry or "#include" in kernel.text
+        if alone and not batch:
+            return [kernel]
+        if not alone and kernel.entry not in entries:
+            batch.append(kernel)
+            entries.add(kernel.entry)
+            if len(batch) == BATCH:
+                break
+    return batch
+
+
+_builders: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A child process has no threads and must not touch its parent's compilers."""
+    for builder in list(_builders):
+        builder._restart()
+
+
+def _at_exit() -> None:
+    for builder in list(_builders):
+        builder.stop()
+
+
+atexit.register(_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -49,7 +49,7 @@ def run_uncompiled(entry: int, params: int, items: int, grain: int) -> None:
     global _executor, _threads
     function = ENTRY(entry)
     if _threads == 0:
-        _threads = count()
+        _threads = config.num_threads or available()
     if items <= grain or _threads == 1:
         function(params, 0, items)
         return
@@ -65,13 +65,23 @@ def run_uncompiled(entry: int, params: int, items: int, grain: int) -> None:
         task.result()
 
 
-def _forget(value: object = None) -> None:
-    """Start anew: in a child process, whose threads are gone, or with another number of threads."""
+def _resize(number: int) -> None:
+    """Use another number of threads from now on."""
     global _executor, _threads
+    if _executor is not None:
+        _executor.shutdown(wait=False)
     _executor = None
     _threads = 0
     if compiled is not None:
-        compiled.reset(config.num_threads or available() if value is None else int(value) or available())  # type: ignore[call-overload]
+        compiled.reset(number or available())
+
+
+def _after_fork() -> None:
+    """A child process has none of its parent's threads."""
+    global _executor
+    _executor = None
+    if compiled is not None:
+        compiled.reset(count(), True)
 
 
 if compiled is not None:
@@ -80,6 +90,6 @@ if compiled is not None:
 else:
     run = run_uncompiled
 
-config.listen("num_threads", _forget)
+config.listen("num_threads", _resize)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,36 @@
+"""The library of single-operation loops: built with the package, or once from its text."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+from numloom.device.cpu.builder import address_of
+
+PACKAGED = Path(__file__).with_name("_loops.so")
+
+
+class Loops:
+    """Addresses of loops by name."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        self._addresses: dict[str, int] = {}
+
+    def address(self, name: str) -> int:
+        """Address of the loop `name`, 0 where there is none."""
+        address = self._addresses.get(name)
+        if address is None:
+            address = self._addresses[name] = address_of(self.library, name)
+        return address
+
+    def __contains__(self, name: str) -> bool:
+        return self.address(name) != 0
+
+
+def packaged() -> Loops | None:
+    """The library that was built with the package, if it was."""
+    try:
+        return Loops(ctypes.CDLL(str(PACKAGED)))
+    except OSError:
+        return None

@@ -1,0 +1,144 @@
+// A persistent pool of threads that shares the items of one kernel launch.
+//
+// One launch runs at a time; a second caller meanwhile does its work alone. `state` is odd while a launch is open.
+// A helper announces itself in `inside` before it reads `state` again, and the caller, having closed the launch,
+// waits until `inside` is zero: whichever comes first in the single order of these operations, no helper reads the
+// job after its launch is over. Helpers spin for a moment after work and then sleep.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace numloom {
+
+using Entry = void (*)(const void* params, long long begin, long long end);
+
+inline void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+class Pool {
+  public:
+    explicit Pool(int threads) : wanted(threads) {}
+
+    void run(Entry entry_, const void* params_, long long items_, long long grain_) {
+        if (items_ <= grain_ || wanted <= 1 || !launching.try_lock()) {
+            entry_(params_, 0, items_);
+            return;
+        }
+        start();
+        entry = entry_;
+        params = params_;
+        items = items_;
+        chunk = chunk_of(items_, grain_);
+        next.store(0, std::memory_order_relaxed);
+        state.fetch_add(1);  // open
+        if (sleepers.load() > 0) {
+            { std::lock_guard<std::mutex> guard(mutex); }
+            wake.notify_all();
+        }
+        work();
+        state.fetch_add(1);  // closed
+        for (int turn = 0; inside.load() != 0; ++turn) {
+            if (turn < 2000) relax();
+            else std::this_thread::yield();
+        }
+        launching.unlock();
+    }
+
+    // Let the helpers go. The pool itself stays: they may still look at it.
+    void retire() {
+        retired.store(true);
+        { std::lock_guard<std::mutex> guard(mutex); }
+        wake.notify_all();
+    }
+
+  private:
+    // A multiple of the grain that gives each thread several turns, so that one that is late costs little.
+    long long chunk_of(long long items_, long long grain_) const {
+        if (grain_ < 1) grain_ = 1;
+        const long long grains = (items_ + grain_ - 1) / grain_;
+        const long long turns = static_cast<long long>(wanted) * 8;
+        return (grains + turns - 1) / turns * grain_;
+    }
+
+    void work() {
+        for (;;) {
+            const long long begin = next.fetch_add(chunk, std::memory_order_relaxed);
+            if (begin >= items) return;
+            entry(params, begin, items - begin < chunk ? items : begin + chunk);
+        }
+    }
+
+    void start() {
+        for (; started < wanted - 1; ++started) {
+            try {
+                std::thread(&Pool::help, this).detach();
+            } catch (const std::system_error&) {
+                wanted = started + 1;  // the system allows no more threads
+                return;
+            }
+        }
+    }
+
+    void help() {
+        std::uint64_t seen = 0;
+        for (;;) {
+            wait(seen);
+            if (retired.load()) return;
+            inside.fetch_add(1);
+            const std::uint64_t now = state.load();
+            if ((now & 1) != 0 && now != seen) {
+                seen = now;
+                work();
+            }
+            inside.fetch_sub(1);
+        }
+    }
+
+    bool open(std::uint64_t seen) const {
+        if (retired.load(std::memory_order_relaxed)) return true;
+        const std::uint64_t now = state.load();
+        return (now & 1) != 0 && now != seen;
+    }
+
+    void wait(std::uint64_t seen) {
+        const auto start_time = std::chrono::steady_clock::now();
+        do {
+            for (int turn = 0; turn < 64; ++turn) {
+                if (open(seen)) return;
+                relax();
+            }
+        } while (std::chrono::steady_clock::now() - start_time < std::chrono::microseconds(30));
+        std::unique_lock<std::mutex> guard(mutex);
+        sleepers.fetch_add(1);
+        wake.wait(guard, [&] { return open(seen); });
+        sleepers.fetch_sub(1);
+    }
+
+    int wanted;
+    int started = 0;
+    Entry entry = nullptr;
+    const void* params = nullptr;
+    long long items = 0;
+    long long chunk = 1;
+    std::mutex launching;
+    std::mutex mutex;
+    std::condition_variable wake;
+    alignas(64) std::atomic<std::uint64_t> state{0};
+    alignas(64) std::atomic<int> inside{0};
+    std::atomic<int> sleepers{0};
+    std::atomic<bool> retired{false};
+    alignas(64) std::atomic<long long> next{0};
+};
+
+}  // namespace numloom
