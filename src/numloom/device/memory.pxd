@@ -30,4 +30,5 @@ cdef class Buffer:
 
 @cython.locals(last="long long", shift=int)
 cpdef int class_of(long long nbytes) noexcept
+@cython.locals(steps="long long")
 cpdef long long class_bytes(int size_class) noexcept

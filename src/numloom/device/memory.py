@@ -199,7 +199,8 @@ def class_bytes(size_class: int) -> int:
     """
     if size_class < 16:
         return (size_class + 1) << 8
-    return ((size_class & 7) + 9) << (size_class // 8 + 7)
+    steps = (size_class & 7) + 9
+    return steps << (size_class // 8 + 7)
 
 
 def _close_pools() -> None:

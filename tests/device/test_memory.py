@@ -1,0 +1,184 @@
+"""The pool, over a raw allocator that only counts."""
+
+import gc
+import random
+import subprocess
+import sys
+
+import pytest
+
+from numloom.base.errors import OutOfMemoryError
+from numloom.device.memory import Buffer, Pool, class_bytes, class_of
+
+
+class Raw:
+    """An allocator of addresses, with so much memory."""
+
+    def __init__(self, total=1 << 40, error=False):
+        self.left = total
+        self.blocks = {}
+        self.next = 256
+        self.calls = 0
+        self.error = error
+
+    def allocate(self, nbytes):
+        self.calls += 1
+        if nbytes > self.left:
+            if self.error:
+                raise MemoryError
+            return 0
+        self.left -= nbytes
+        address = self.next
+        self.next += (nbytes + 255) // 256 * 256
+        self.blocks[address] = nbytes
+        return address
+
+    def free(self, address, nbytes):
+        assert self.blocks.pop(address) == nbytes
+        self.left += nbytes
+
+
+def make(total=1 << 40, error=False, **named):
+    raw = Raw(total, error)
+    return raw, Pool("test", raw.allocate, raw.free, **named)
+
+
+def test_size_classes():
+    sizes = [class_bytes(number) for number in range(300)]
+    assert sizes == sorted(set(sizes)) and sizes[0] == 256
+    assert all(size % 256 == 0 for size in sizes)
+    samples = [size + change for size in sizes[:250] for change in (-1, 0, 1)]
+    for nbytes in samples:
+        number = class_of(nbytes)
+        assert class_bytes(number) >= nbytes
+        assert number == 0 or class_bytes(number - 1) < nbytes
+        assert nbytes < 4096 or class_bytes(number) <= nbytes * 1.13
+
+
+def test_a_freed_block_is_used_again():
+    raw, pool = make()
+    first = pool.allocate(1000)
+    assert (first.nbytes, first.ptr % 256, pool.used, pool.cached) == (1000, 0, 1024, 0)
+    address = first.ptr
+    del first
+    assert (pool.used, pool.cached, pool.peak) == (0, 1024, 1024)
+    second = pool.allocate(900)
+    assert second.ptr == address and raw.calls == 1
+    third = pool.allocate(900)
+    assert third.ptr != address and raw.calls == 2
+    assert (pool.used, pool.cached, pool.peak) == (2048, 0, 2048)
+
+
+def test_empty_buffers_have_an_address():
+    _, pool = make()
+    assert pool.allocate(0).ptr
+    with pytest.raises(ValueError):
+        pool.allocate(-1)
+
+
+def test_trim():
+    raw, pool = make()
+    kept = pool.allocate(5000)
+    del kept
+    buffers = [pool.allocate(1000 * number) for number in range(1, 10)]
+    live = buffers[0]
+    del buffers
+    pool.trim(10_000)
+    assert 0 < pool.cached <= 10_000
+    pool.trim()
+    assert pool.cached == 0 and list(raw.blocks) == [live.ptr]
+
+
+@pytest.mark.parametrize("error", [False, True])
+def test_out_of_memory_trims_and_tries_once_more(error):
+    raw, pool = make(10_240, error)
+    for nbytes in (1024, 2048, 4096):
+        pool.allocate(nbytes)
+    assert pool.cached == 7168
+    big = pool.allocate(8192)
+    assert pool.used == 8192 and pool.cached == 0
+    with pytest.raises(OutOfMemoryError) as caught:
+        pool.allocate(4000)
+    assert isinstance(caught.value, MemoryError)
+    assert (caught.value.asked, caught.value.used, caught.value.cached) == (4000, 8192, 0)
+    assert "3.9 KiB" in str(caught.value) and "8.0 KiB in use" in str(caught.value) and "test" in str(caught.value)
+    del big
+    assert pool.allocate(4000).nbytes == 4000
+
+
+def test_limit():
+    _, pool = make(limit=4096)
+    held = pool.allocate(2048)
+    pool.allocate(2048)
+    assert pool.allocate(1024).nbytes == 1024  # in place of the cached block
+    with pytest.raises(OutOfMemoryError, match="limit 4.0 KiB"):
+        pool.allocate(4096)
+    del held
+
+
+def test_cache_limit():
+    raw, pool = make(cache_limit=2048)
+    buffers = [pool.allocate(1024) for _ in range(5)]
+    del buffers
+    assert pool.cached == 2048 and len(raw.blocks) == 2
+
+
+def test_foreign_memory_keeps_its_owner():
+    owner = object()
+    count = sys.getrefcount(owner)
+    buffer = Buffer(4096, 10, None, owner)
+    assert sys.getrefcount(owner) == count + 1 and buffer.owner is owner and buffer.pool is None
+    del buffer
+    assert sys.getrefcount(owner) == count
+
+
+def test_a_closed_pool_frees_nothing():
+    raw, pool = make()
+    buffer = pool.allocate(10)
+    pool.close()
+    del buffer
+    assert len(raw.blocks) == 1
+
+
+def test_a_pool_lives_as_long_as_its_buffers():
+    raw, pool = make()
+    buffer = pool.allocate(10)
+    pool.allocate(10)
+    del pool
+    gc.collect()
+    assert len(raw.blocks) == 2
+    del buffer
+    gc.collect()
+    assert raw.blocks == {}
+
+
+def test_random_use_adds_up():
+    raw, pool = make(1 << 20)
+    rng = random.Random(1)
+    live = []
+    for _ in range(3000):
+        if live and rng.random() < 0.5:
+            live.pop(rng.randrange(len(live)))
+        else:
+            try:
+                live.append(pool.allocate(rng.randrange(1 << rng.randrange(18))))
+            except OutOfMemoryError:
+                live.clear()
+        assert pool.used == sum(class_bytes(class_of(buffer.nbytes)) for buffer in live)
+        assert pool.used + pool.cached == sum(raw.blocks.values()) <= 1 << 20
+        assert len({buffer.ptr for buffer in live}) == len(live)
+    assert pool.peak >= pool.used
+    pool.reset_peak()
+    assert pool.peak == pool.used
+
+
+def test_nothing_is_freed_at_exit():
+    program = """
+from numloom.device.memory import Pool
+def free(address, nbytes):
+    print("freed")
+pool = Pool("test", lambda nbytes: 256, free, cache_limit=1)
+buffer = pool.allocate(10)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == done.stderr == ""
