@@ -1,0 +1,50 @@
+// Complex arithmetic and order as NumPy has them: plain products, Smith's division, lexicographic order.
+namespace nl {
+template <class T> NL_DEV complex<T> make_complex(T re, T im) { complex<T> r; r.re = re; r.im = im; return r; }
+template <class T> NL_DEV complex<T> operator+(complex<T> a, complex<T> b) { return make_complex<T>(a.re + b.re, a.im + b.im); }
+template <class T> NL_DEV complex<T> operator-(complex<T> a, complex<T> b) { return make_complex<T>(a.re - b.re, a.im - b.im); }
+template <class T> NL_DEV complex<T> operator-(complex<T> a) { return make_complex<T>(-a.re, -a.im); }
+template <class T> NL_DEV complex<T> operator*(complex<T> a, complex<T> b) {
+    return make_complex<T>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+template <class T> NL_DEV complex<T> scale(complex<T> a, T s) { return make_complex<T>(a.re * s, a.im * s); }
+template <class T> NL_DEV complex<T> operator/(complex<T> a, complex<T> b) {
+    T re = b.re < 0 ? -b.re : b.re, im = b.im < 0 ? -b.im : b.im;
+    if (re >= im) {
+        if (re == 0 && im == 0) return make_complex<T>(a.re / re, a.im / re);
+        T ratio = b.im / b.re, s = (T)1 / (b.re + b.im * ratio);
+        return make_complex<T>((a.re + a.im * ratio) * s, (a.im - a.re * ratio) * s);
+    }
+    T ratio = b.re / b.im, s = (T)1 / (b.im + b.re * ratio);
+    return make_complex<T>((a.re * ratio + a.im) * s, (a.im * ratio - a.re) * s);
+}
+template <class T> NL_DEV bool is_nan(complex<T> a) { return a.re != a.re || a.im != a.im; }
+template <class T> NL_DEV bool nonzero(complex<T> a) { return a.re != 0 || a.im != 0; }
+template <class T> NL_DEV bool operator==(complex<T> a, complex<T> b) { return a.re == b.re && a.im == b.im; }
+template <class T> NL_DEV bool operator!=(complex<T> a, complex<T> b) { return a.re != b.re || a.im != b.im; }
+// NumPy's order: a NaN in an imaginary part decides only between equal real parts.
+template <class T> NL_DEV bool operator<(complex<T> a, complex<T> b) {
+    return a.re < b.re ? a.im == a.im || b.im != b.im : (a.re == b.re && a.im < b.im);
+}
+template <class T> NL_DEV bool operator<=(complex<T> a, complex<T> b) {
+    return a.re < b.re ? a.im == a.im || b.im != b.im : (a.re == b.re && a.im <= b.im);
+}
+template <class T> NL_DEV bool operator>(complex<T> a, complex<T> b) { return b < a; }
+template <class T> NL_DEV bool operator>=(complex<T> a, complex<T> b) { return b <= a; }
+template <class T> NL_DEV complex<T> maximum(complex<T> a, complex<T> b) { return is_nan(a) || a >= b ? a : b; }
+template <class T> NL_DEV complex<T> minimum(complex<T> a, complex<T> b) { return is_nan(a) || a <= b ? a : b; }
+template <class T> NL_DEV complex<T> fmax(complex<T> a, complex<T> b) { return is_nan(b) || a >= b ? a : b; }
+template <class T> NL_DEV complex<T> fmin(complex<T> a, complex<T> b) { return is_nan(b) || a <= b ? a : b; }
+}
+namespace nl {
+template <class T> NL_DEV complex<T> conj(complex<T> a) { return make_complex<T>(a.re, -a.im); }
+template <class T> NL_DEV complex<T> reciprocal(complex<T> a) {
+    T re = a.re < 0 ? -a.re : a.re, im = a.im < 0 ? -a.im : a.im;
+    if (im <= re) {
+        T ratio = a.im / a.re, d = a.re + a.im * ratio;
+        return make_complex<T>((T)1 / d, -ratio / d);
+    }
+    T ratio = a.re / a.im, d = a.re * ratio + a.im;
+    return make_complex<T>(ratio / d, (T)-1 / d);
+}
+}

@@ -1,0 +1,23 @@
+// Moments of complex numbers: the squared deviation is |x - mean|^2.
+namespace nl {
+struct complex_moments { f64 n, re, im, m2; };
+NL_DEV complex_moments make_moments(f64 n, f64 re, f64 im, f64 m2) {
+    complex_moments r; r.n = n; r.re = re; r.im = im; r.m2 = m2; return r;
+}
+template <class T> NL_DEV complex_moments moments_run(const complex<T>* x, int count) {
+    T re[16], im[16];
+    for (int i = 0; i < count; ++i) { re[i] = x[i].re; im[i] = x[i].im; }
+    moments a = moments_run(re, count), b = moments_run(im, count);
+    return make_moments(a.n, a.mean, b.mean, a.m2 + b.m2);
+}
+NL_DEV complex_moments merge(complex_moments a, complex_moments b) {
+    if (a.n == 0) return b;
+    if (b.n == 0) return a;
+    f64 n = a.n + b.n, dr = b.re - a.re, di = b.im - a.im, w = b.n / n;
+    return make_moments(n, a.re + dr * w, a.im + di * w, a.m2 + b.m2 + (dr * dr + di * di) * (a.n * w));
+}
+template <class T> NL_DEV complex_moments moments_one(complex<T> x) {
+    moments a = moments_one(x.re), b = moments_one(x.im);
+    return make_moments(1, a.mean, b.mean, a.m2 + b.m2);
+}
+}

@@ -1,0 +1,33 @@
+// Types, targets and bit casts. One text for NVRTC and for host compilers; nothing is included.
+#ifdef __CUDACC__
+#define NL_DEV __device__ __forceinline__
+#else
+#define NL_DEV static inline __attribute__((always_inline))
+#endif
+typedef signed char i8;
+typedef unsigned char u8;
+typedef short i16;
+typedef unsigned short u16;
+typedef int i32;
+typedef unsigned int u32;
+typedef long long i64;
+typedef unsigned long long u64;
+typedef float f32;
+typedef double f64;
+struct f16 { u16 bits; };
+namespace nl {
+template <class T> struct complex { T re, im; };
+#ifdef __CUDACC__
+NL_DEV u32 bits(f32 x) { return __float_as_uint(x); }
+NL_DEV u64 bits(f64 x) { return (u64)__double_as_longlong(x); }
+NL_DEV f32 from_bits(u32 x) { return __uint_as_float(x); }
+NL_DEV f64 from_bits(u64 x) { return __longlong_as_double((i64)x); }
+#else
+NL_DEV u32 bits(f32 x) { return __builtin_bit_cast(u32, x); }
+NL_DEV u64 bits(f64 x) { return __builtin_bit_cast(u64, x); }
+NL_DEV f32 from_bits(u32 x) { return __builtin_bit_cast(f32, x); }
+NL_DEV f64 from_bits(u64 x) { return __builtin_bit_cast(f64, x); }
+#endif
+}
+typedef nl::complex<f32> c64;
+typedef nl::complex<f64> c128;

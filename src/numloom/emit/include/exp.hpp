@@ -1,0 +1,3 @@
+NL_LIBM1(exp)
+NL_LIBM1(exp2)
+NL_LIBM1(expm1)

@@ -1,0 +1,6 @@
+NL_LIBM1(sinh)
+NL_LIBM1(cosh)
+NL_LIBM1(tanh)
+NL_LIBM1(asinh)
+NL_LIBM1(acosh)
+NL_LIBM1(atanh)

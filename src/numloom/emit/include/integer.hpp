@@ -1,0 +1,66 @@
+// Integer operations without undefined behaviour: what C++ leaves open has NumPy's answer.
+namespace nl {
+template <class T> NL_DEV bool is_signed() { return (T)-1 < (T)0; }
+template <class T> NL_DEV T floor_divide(T a, T b) {
+    T d = b == 0 ? (T)1 : b;
+    if (is_signed<T>()) {
+        d = d == (T)-1 ? (T)1 : d;  // a / -1 overflows for the lowest a
+        T q = (T)(a / d);
+        q = (T)(q - ((T)(a % d) != 0 && (a < 0) != (b < 0)));
+        q = b == (T)-1 ? (T)(0 - (u64)a) : q;
+        return b == 0 ? (T)0 : q;
+    }
+    return b == 0 ? (T)0 : (T)(a / d);
+}
+template <class T> NL_DEV T truncated_remainder(T a, T b) {
+    bool none = b == 0 || (is_signed<T>() && b == (T)-1);
+    T d = none ? (T)1 : b;
+    return (T)(a % d);
+}
+template <class T> NL_DEV T remainder(T a, T b) {
+    T r = truncated_remainder(a, b);
+    return is_signed<T>() && r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
+}
+// Negative exponents are refused above; here they give the truncated reciprocal.
+template <class T> NL_DEV T integer_power(T a, T b) {
+    if (is_signed<T>() && b < 0) return a == (T)1 || (a == (T)-1 && !(b & 1)) ? (T)1 : a == (T)-1 ? (T)-1 : (T)0;
+    u64 r = 1, x = (u64)a;
+    for (u64 n = (u64)b; n; n >>= 1, x *= x) r = n & 1 ? r * x : r;
+    return (T)r;
+}
+template <class T> NL_DEV T integer_absolute(T a) { return is_signed<T>() && a < 0 ? (T)(0 - (u64)a) : a; }
+template <class T> NL_DEV T integer_reciprocal(T a) {
+    T zero = sizeof(T) < 4 || !is_signed<T>() ? (T)0 : (T)((u64)1 << (8 * sizeof(T) - 1));
+    return a == (T)1 ? (T)1 : is_signed<T>() && a == (T)-1 ? (T)-1 : a == 0 ? zero : (T)0;
+}
+template <class T> NL_DEV T integer_sign(T a) { return (T)((a > 0) - (is_signed<T>() && a < 0)); }
+template <class T> NL_DEV T left_shift(T a, T b) {
+    u64 n = (u64)b, width = 8 * sizeof(T);
+    return n < width ? (T)((u64)a << (n & 63)) : (T)0;
+}
+template <class T> NL_DEV T right_shift(T a, T b) {
+    u64 n = (u64)b, width = 8 * sizeof(T);
+    return (T)(a >> (int)(n < width ? n : is_signed<T>() ? width - 1 : 0)) & (n < width || is_signed<T>() ? (T)-1 : (T)0);
+}
+template <class T> NL_DEV u8 bit_count(T a) {
+    u64 x = (u64)integer_absolute(a) & (~0ull >> (64 - 8 * sizeof(T)));
+    x -= (x >> 1) & 0x5555555555555555ull;
+    x = (x & 0x3333333333333333ull) + ((x >> 2) & 0x3333333333333333ull);
+    x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0full;
+    return (u8)((x * 0x0101010101010101ull) >> 56);
+}
+template <class T> NL_DEV u64 magnitude(T a) { return (u64)integer_absolute(a) & (~0ull >> (64 - 8 * sizeof(T))); }
+NL_DEV u64 euclid(u64 a, u64 b) {
+    while (a) { u64 r = b % a; b = a; a = r; }
+    return b;
+}
+template <class T> NL_DEV T gcd(T a, T b) { return (T)euclid(magnitude(a), magnitude(b)); }
+template <class T> NL_DEV T lcm(T a, T b) {
+    u64 x = magnitude(a), y = magnitude(b), g = euclid(x, y);
+    return g == 0 ? (T)0 : (T)(x / g * y);
+}
+NL_DEV bool integers_equal(i64 a, u64 b) { return a >= 0 && (u64)a == b; }
+NL_DEV bool integers_equal(u64 a, i64 b) { return b >= 0 && (u64)b == a; }
+NL_DEV bool integers_less(i64 a, u64 b) { return a < 0 || (u64)a < b; }
+NL_DEV bool integers_less(u64 a, i64 b) { return b >= 0 && a < (u64)b; }
+}

@@ -1,0 +1,21 @@
+// Names of the mathematical library for both targets: nl::f(f32) and nl::f(f64) call ff and f.
+#ifdef __CUDACC__
+#define NL_EXTERN1(name)
+#define NL_EXTERN2(name)
+#else
+#define NL_EXTERN1(name) extern "C" f64 name(f64) noexcept; extern "C" f32 name##f(f32) noexcept;
+#define NL_EXTERN2(name) extern "C" f64 name(f64, f64) noexcept; extern "C" f32 name##f(f32, f32) noexcept;
+#endif
+#define NL_LIBM1(name) NL_EXTERN1(name) \
+namespace nl { NL_DEV f32 name(f32 x) { return ::name##f(x); } NL_DEV f64 name(f64 x) { return ::name(x); } }
+#define NL_LIBM2(name) NL_EXTERN2(name) \
+namespace nl { NL_DEV f32 name(f32 x, f32 y) { return ::name##f(x, y); } \
+NL_DEV f64 name(f64 x, f64 y) { return ::name(x, y); } }
+NL_LIBM1(fabs)
+NL_LIBM1(sqrt)
+NL_LIBM1(floor)
+NL_LIBM1(ceil)
+NL_LIBM1(trunc)
+NL_LIBM1(rint)
+NL_LIBM2(copysign)
+NL_LIBM2(fmod)

@@ -1,0 +1,4 @@
+NL_LIBM1(log)
+NL_LIBM1(log2)
+NL_LIBM1(log10)
+NL_LIBM1(log1p)

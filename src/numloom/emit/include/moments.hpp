@@ -1,0 +1,20 @@
+// Count, mean and sum of squared deviations: two local passes over runs, Chan's merge in double.
+namespace nl {
+struct moments { f64 n, mean, m2; };
+NL_DEV moments make_moments(f64 n, f64 mean, f64 m2) { moments r; r.n = n; r.mean = mean; r.m2 = m2; return r; }
+template <class T> NL_DEV moments moments_run(const T* x, int count) {
+    T sum = 0, square = 0, rest = 0;
+    for (int i = 0; i < count; ++i) sum += x[i];
+    T mean = count ? sum / (T)count : (T)0;
+    for (int i = 0; i < count; ++i) { T d = x[i] - mean; square += d * d; rest += d; }
+    f64 n = count, shift = count ? (f64)rest / n : 0.0;
+    return make_moments(n, (f64)mean + shift, (f64)square - (f64)rest * shift);
+}
+NL_DEV moments merge(moments a, moments b) {
+    if (a.n == 0) return b;
+    if (b.n == 0) return a;
+    f64 n = a.n + b.n, d = b.mean - a.mean, w = b.n / n;
+    return make_moments(n, a.mean + d * w, a.m2 + b.m2 + d * d * (a.n * w));
+}
+template <class T> NL_DEV moments moments_one(T x) { return make_moments(1, (f64)x, x - x == 0 ? 0.0 : (f64)(x - x)); }
+}

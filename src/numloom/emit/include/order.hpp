@@ -1,0 +1,22 @@
+// Minimum and maximum with NumPy's NaN and signed-zero rules, and the carrier of arg-reductions.
+namespace nl {
+template <class T> NL_DEV T maximum(T a, T b) { return a > b || a != a ? a : b; }
+template <class T> NL_DEV T minimum(T a, T b) { return a < b || a != a ? a : b; }
+template <class T> NL_DEV T fmax(T a, T b) { return a > b || b != b ? a : b; }
+template <class T> NL_DEV T fmin(T a, T b) { return a < b || b != b ? a : b; }
+template <class T> NL_DEV bool is_nan(T a) { return a != a; }
+template <class T> NL_DEV bool nonzero(T a) { return a != 0; }
+template <class T> struct arg { T value; i64 index; };  // a negative index: nothing yet
+template <class T> NL_DEV arg<T> make_arg(T value, i64 index) { arg<T> r; r.value = value; r.index = index; return r; }
+template <class T> NL_DEV bool before(arg<T> a, arg<T> b, bool better, bool equal) {
+    bool na = is_nan(a.value), nb = is_nan(b.value), first = a.index < b.index;
+    bool wins = na ? !nb || first : !nb && (better || (equal && first));
+    return a.index >= 0 && (b.index < 0 || wins);
+}
+template <class T> NL_DEV arg<T> arg_maximum(arg<T> a, arg<T> b) {
+    return before(a, b, a.value > b.value, a.value == b.value) ? a : b;
+}
+template <class T> NL_DEV arg<T> arg_minimum(arg<T> a, arg<T> b) {
+    return before(a, b, a.value < b.value, a.value == b.value) ? a : b;
+}
+}

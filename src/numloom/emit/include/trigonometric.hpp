@@ -1,0 +1,7 @@
+NL_LIBM1(sin)
+NL_LIBM1(cos)
+NL_LIBM1(tan)
+NL_LIBM1(asin)
+NL_LIBM1(acos)
+NL_LIBM1(atan)
+NL_LIBM2(atan2)

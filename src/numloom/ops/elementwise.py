@@ -1,0 +1,464 @@
+"""The table of elementwise operations, their type rules and NumPy's casts as C++ text.
+
+Text calls functions of the prelude that are overloaded by C++ type, so most rows have one text for
+each kind of number. Arguments may occur several times in a text: whoever emits passes names.
+``{T}`` of a float16 result is ``float``, like the values.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import CHARS, CTYPES, DTYPES, code_of
+from numloom.ops.rows import Op
+
+Text = Callable[[str, str], str]
+Loops = Callable[[tuple[Any, ...]], tuple[np.dtype[Any], ...]]
+
+KIND = {char: dtype.kind for char, dtype in zip(CHARS, DTYPES, strict=True)}
+_CODE = {char: code for code, char in enumerate(CHARS)}
+
+HEADERS: dict[str, tuple[str, ...]] = {
+    "core": (),
+    "half": (),
+    "cast": (),
+    "integer": (),
+    "order": (),
+    "libm": (),
+    "complex": (),
+    "moments": (),
+    "mean": (),
+    "philox": (),
+    "held": (),
+    "complex_moments": ("moments",),
+    "floating": ("libm",),
+    "exp": ("libm",),
+    "log": ("libm",),
+    "trigonometric": ("libm",),
+    "hyperbolic": ("libm", "exp", "log"),
+    "power": ("libm", "exp", "log"),
+    "logaddexp": ("exp", "log"),
+    "complex_parts": ("complex", "floating", "power"),
+    "complex_math": ("complex_parts", "exp", "log", "trigonometric", "hyperbolic", "power"),
+    "complex_power": ("complex_math",),
+    "random": ("philox", "log", "trigonometric"),
+}
+"""Prelude headers in the order of a text, each with the headers that it uses."""
+
+
+def header_order(names: Any) -> tuple[str, ...]:
+    """Headers `names` and all that they use, "core" included, in the order a text has them."""
+    needed = {"core"}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting.extend(HEADERS[name])
+    return tuple(name for name in HEADERS if name in needed)
+
+
+def dtype_headers(chars: str) -> set[str]:
+    """Headers that values of these dtypes need, whatever is done with them."""
+    needed = set()
+    if "e" in chars:
+        needed.add("half")
+    if "F" in chars or "D" in chars:
+        needed.add("complex")
+    return needed
+
+
+def headers_for(op: Op, in_chars: str, out_char: str) -> tuple[str, ...]:
+    """Prelude headers of one loop of `op`, in the order a text has them."""
+    complex_loop = any(KIND[char] == "c" for char in in_chars)
+    special = _COMPLEX_HEADERS.get(op.name) if complex_loop else None
+    return header_order({*(op.headers if special is None else special), *dtype_headers(in_chars + out_char)})
+
+
+# --- text -----------------------------------------------------------------------------------------
+
+
+def _same(text: str) -> Text:
+    return lambda in_chars, out_char: text
+
+
+def _by_kind(*, b: str = "", i: str = "", u: str = "", f: str = "", c: str = "") -> Text:
+    """Text by the kind of the first argument: bool, signed, unsigned (as signed if not given), float, complex."""
+    texts = {"b": b, "i": i, "u": u or i, "f": f, "c": c}
+    return lambda in_chars, out_char: texts[KIND[in_chars[0]]]
+
+
+def _arithmetic(sign: str, boolean: str = "") -> Text:
+    """Binary arithmetic; integers wrap, so they are computed without a sign."""
+
+    def text(in_chars: str, out_char: str) -> str:
+        kind = KIND[out_char]
+        if kind == "b":
+            return boolean
+        if kind in "iu":
+            wide = "u64" if DTYPES[_CODE[out_char]].itemsize == 8 else "u32"
+            return f"({{T}})(({wide}){{0}} {sign} ({wide}){{1}})"
+        return f"({{0}} {sign} {{1}})"
+
+    return text
+
+
+def _negative(in_chars: str, out_char: str) -> str:
+    return "({T})(0 - (u64){0})" if KIND[out_char] in "iu" else "(-{0})"
+
+
+def _comparison(sign: str, mixed: str) -> Text:
+    return lambda in_chars, out_char: mixed if in_chars in ("qQ", "Qq") else f"({{0}} {sign} {{1}})"
+
+
+def _truth(sign: str) -> Text:
+    def text(in_chars: str, out_char: str) -> str:
+        one, two = (
+            f"{{{k}}}" if char == "?" else f"nl::nonzero({{{k}}})" if KIND[char] == "c" else f"({{{k}}} != 0)"
+            for k, char in enumerate(in_chars)
+        )
+        return f"({one} {sign} {two})"
+
+    return text
+
+
+def _call(name: str, count: int = 1) -> str:
+    return f"nl::{name}({', '.join(f'{{{k}}}' for k in range(count))})"
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+ELEMENTWISE: dict[str, Op] = {}
+"""Rows by NumPy's name."""
+
+OF_UFUNC: dict[np.ufunc, Op] = {}
+"""Rows by NumPy's ufunc object."""
+
+ALIASES = {
+    "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
+    "atan2": "arctan2", "atanh": "arctanh", "bitwise_invert": "invert", "bitwise_left_shift": "left_shift",
+    "bitwise_not": "invert", "bitwise_right_shift": "right_shift", "conj": "conjugate", "mod": "remainder",
+    "pow": "power", "true_divide": "divide",
+}  # fmt: skip
+"""NumPy's other names of the same ufuncs."""
+
+_COMPLEX_HEADERS: dict[str, tuple[str, ...]] = {}
+
+
+def _row(
+    name: str,
+    nin: int,
+    text: Text | str,
+    *,
+    cost: int = 1,
+    exact: bool = True,
+    kinds: str = "?biufc",
+    headers: tuple[str, ...] = (),
+    complex_headers: tuple[str, ...] | None = None,
+    numpy: Callable[..., Any] | None = None,
+    loops: Loops | None = None,
+) -> None:
+    ufunc = getattr(np, name, None) if loops is None else None
+    assert numpy is not None or isinstance(ufunc, np.ufunc), name
+    op = Op(
+        name=name,
+        nin=nin,
+        numpy=ufunc if numpy is None else numpy,
+        text=_same(text) if isinstance(text, str) else text,
+        ufunc=ufunc,
+        cost=cost,
+        exact=exact,
+        headers=headers,
+        id=len(ELEMENTWISE),
+        # Kinds are asked of NumPy, whose letter for bool is b.
+        exact_kinds="b" + kinds,
+        loops=loops,
+    )
+    ELEMENTWISE[name] = op
+    if ufunc is not None:
+        OF_UFUNC[ufunc] = op
+    if complex_headers is not None:
+        _COMPLEX_HEADERS[name] = complex_headers
+
+
+def _weak(dtypes: tuple[Any, ...]) -> list[Any]:
+    """Arguments of `numpy.result_type`: Python types become Python numbers, which are weak."""
+    return [dtype(0) if isinstance(dtype, type) else dtype for dtype in dtypes]
+
+
+def _common(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    dtype = np.result_type(*_weak(dtypes))
+    return (dtype,) * (len(dtypes) + 1)
+
+
+def _where_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    dtype = np.result_type(*_weak(dtypes[1:]))
+    return np.dtype("?"), dtype, dtype, dtype
+
+
+def _part_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    dtype = np.result_type(*_weak(dtypes))
+    return dtype, {"F": np.dtype("f"), "D": np.dtype("d")}.get(dtype.char, dtype)
+
+
+def _pack_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    dtype = np.result_type(*_weak(dtypes), np.float32)
+    if dtype.kind == "c":
+        raise TypeError("the parts of a complex number must be real")
+    return dtype, dtype, np.result_type(dtype, np.complex64)
+
+
+def _first_output(ufunc: np.ufunc, output: int) -> Loops:
+    def loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+        found = ufunc.resolve_dtypes((dtypes[0], None, None))
+        return found[0], found[output]
+
+    return loops
+
+
+def _pack(re: Any, im: Any) -> Any:
+    shape = np.broadcast_shapes(np.shape(re), np.shape(im))
+    out = np.empty(shape, np.result_type(re, im, np.complex64))
+    out.real, out.imag = re, im
+    return out[()]
+
+
+def _fill() -> None:
+    # Arithmetic
+    _row("add", 2, _arithmetic("+", "({0} || {1})"))
+    _row("subtract", 2, _arithmetic("-"))
+    _row("multiply", 2, _arithmetic("*", "({0} && {1})"), kinds="?biuf")
+    _row("divide", 2, "({0} / {1})", cost=14, kinds="?biuf")
+    floor_headers = ("integer", "floating")
+    _row("floor_divide", 2, _call("floor_divide", 2), cost=40, headers=floor_headers)
+    _row("remainder", 2, _call("remainder", 2), cost=40, headers=floor_headers)
+    _row("fmod", 2, _by_kind(i="nl::truncated_remainder({0}, {1})", f="nl::fmod({0}, {1})"), cost=40,
+         headers=floor_headers)  # fmt: skip
+    power = _by_kind(i="nl::integer_power({0}, {1})", f="nl::pow({0}, {1})", c="nl::pow({0}, {1})")
+    _row("power", 2, power, cost=97, kinds="?biu", headers=("integer", "power"), complex_headers=("complex_power",))
+    _row("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
+         complex_headers=("complex_power",))  # fmt: skip
+    _row("negative", 1, _negative)
+    _row("positive", 1, "({0})")
+    absolute = _by_kind(b="{0}", i="nl::integer_absolute({0})", u="{0}", f="nl::fabs({0})", c="nl::abs({0})")
+    _row("absolute", 1, absolute, headers=("integer", "libm"), kinds="?biuf", complex_headers=("complex_parts",))
+    _row("fabs", 1, "nl::fabs({0})", headers=("libm",))
+    sign = _by_kind(i="nl::integer_sign({0})", f="nl::sign({0})", c="nl::sign({0})")
+    _row("sign", 1, sign, cost=4, headers=("integer", "floating"), kinds="?biuf", complex_headers=("complex_math",))
+    reciprocal = _by_kind(i="nl::integer_reciprocal({0})", f="(1 / {0})", c="nl::reciprocal({0})")
+    _row("reciprocal", 1, reciprocal, cost=14, headers=("integer",), kinds="?biuf", complex_headers=())
+    square = _arithmetic("*", "({0} && {0})")
+    _row("square", 1, lambda a, o: square(a, o).replace("{1}", "{0}"), kinds="?biuf")
+    _row("sqrt", 1, "nl::sqrt({0})", cost=14, headers=("libm",), kinds="?biuf", complex_headers=("complex_math",))
+    _row("cbrt", 1, "nl::cbrt({0})", cost=40, exact=False, headers=("power",))
+    _row("conjugate", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="nl::conj({0})"))
+
+    # Exponentials and logarithms
+    for name, cost, header in (
+        ("exp", 10, "exp"), ("exp2", 10, "exp"), ("expm1", 20, "exp"), ("log", 26, "log"), ("log2", 26, "log"),
+        ("log10", 26, "log"), ("log1p", 32, "log"),
+    ):  # fmt: skip
+        _row(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_math",))
+    _row("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",))
+    _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",))
+
+    # Trigonometric and hyperbolic
+    for name, function, cost, header in (
+        ("sin", "sin", 60, "trigonometric"), ("cos", "cos", 60, "trigonometric"), ("tan", "tan", 80, "trigonometric"),
+        ("arcsin", "asin", 30, "trigonometric"), ("arccos", "acos", 30, "trigonometric"),
+        ("arctan", "atan", 30, "trigonometric"), ("sinh", "sinh", 40, "hyperbolic"), ("cosh", "cosh", 30, "hyperbolic"),
+        ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),
+        ("arccosh", "acosh", 50, "hyperbolic"), ("arctanh", "atanh", 40, "hyperbolic"),
+    ):  # fmt: skip
+        _row(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_math",))
+    _row("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("trigonometric",))
+    _row("hypot", 2, _call("hypot", 2), cost=30, exact=False, headers=("power",))
+    for name in ("degrees", "rad2deg"):
+        _row(name, 1, "({0} * ((({T})180) / ({T})3.141592653589793238462643383279502884))")
+    for name in ("radians", "deg2rad"):
+        _row(name, 1, "({0} * ((({T})3.141592653589793238462643383279502884) / ({T})180))")
+
+    # Rounding and the representation of floats
+    for name in ("floor", "ceil", "trunc"):
+        _row(name, 1, _by_kind(b="{0}", i="{0}", f=_call(name)), headers=("libm",))
+    _row("rint", 1, _by_kind(f=_call("rint"), c="nl::rint({0})"), headers=("libm",), complex_headers=("complex_parts",))
+    for name, function, count in (("spacing", "spacing", 1), ("nextafter", "next_after", 2)):
+        _row(name, count, _half_aware(function, count), cost=8, headers=("floating",))
+    _row("ldexp", 2, "nl::ldexp({0}, (i64){1})", cost=6, headers=("floating",))
+    _row("copysign", 2, _call("copysign", 2), headers=("libm",))
+    _row("signbit", 1, _call("sign_bit"), headers=("floating",))
+    _row("heaviside", 2, _call("heaviside", 2), cost=4, headers=("floating",))
+    _row("isfinite", 1, _by_kind(b="true", i="true", f=_call("is_finite"), c=_call("is_finite")), headers=("floating",),
+         complex_headers=("complex_parts",))  # fmt: skip
+    _row("isinf", 1, _by_kind(b="false", i="false", f=_call("is_inf"), c=_call("is_inf")), headers=("floating",),
+         complex_headers=("complex_parts",))  # fmt: skip
+    _row("isnan", 1, _by_kind(b="false", i="false", f="({0} != {0})", c="nl::is_nan({0})"))
+    _row("modf_fraction", 1, _call("modf_fraction"), cost=3, headers=("floating",), numpy=lambda x: np.modf(x)[0],
+         loops=_first_output(np.modf, 1))  # fmt: skip
+    _row("modf_integral", 1, _call("trunc"), headers=("libm",), numpy=lambda x: np.modf(x)[1],
+         loops=_first_output(np.modf, 2))  # fmt: skip
+    _row("frexp_mantissa", 1, _call("frexp_mantissa"), cost=10, headers=("floating",),
+         numpy=lambda x: np.frexp(x)[0], loops=_first_output(np.frexp, 1))  # fmt: skip
+    _row("frexp_exponent", 1, _call("frexp_exponent"), cost=6, headers=("floating",),
+         numpy=lambda x: np.frexp(x)[1], loops=_first_output(np.frexp, 2))  # fmt: skip
+
+    # Comparison and logic
+    for name, sign, mixed in (
+        ("equal", "==", "nl::integers_equal({0}, {1})"), ("not_equal", "!=", "(!nl::integers_equal({0}, {1}))"),
+        ("less", "<", "nl::integers_less({0}, {1})"), ("less_equal", "<=", "(!nl::integers_less({1}, {0}))"),
+        ("greater", ">", "nl::integers_less({1}, {0})"), ("greater_equal", ">=", "(!nl::integers_less({0}, {1}))"),
+    ):  # fmt: skip
+        _row(name, 2, _comparison(sign, mixed), headers=("integer",), complex_headers=())
+    for name, sign in (("logical_and", "&&"), ("logical_or", "||"), ("logical_xor", "!=")):
+        _row(name, 2, _truth(sign))
+    zero = "({0} == 0)"
+    _row("logical_not", 1, _by_kind(b="(!{0})", i=zero, f=zero, c="(!nl::nonzero({0}))"))
+
+    # Bits and integers
+    for name, sign in (("bitwise_and", "&"), ("bitwise_or", "|"), ("bitwise_xor", "^")):
+        _row(name, 2, f"({{T}})({{0}} {sign} {{1}})")
+    _row("invert", 1, _by_kind(b="(!{0})", i="({T})(~{0})"))
+    for name, function, cost, nin in (
+        ("left_shift", "left_shift", 3, 2), ("right_shift", "right_shift", 3, 2), ("bitwise_count", "bit_count", 8, 1),
+        ("gcd", "gcd", 200, 2), ("lcm", "lcm", 220, 2),
+    ):  # fmt: skip
+        _row(name, nin, _call(function, nin), cost=cost, headers=("integer",))
+
+    # Choice
+    for name in ("maximum", "minimum", "fmax", "fmin"):
+        _row(name, 2, _call(name, 2), cost=3, headers=("order",))
+    _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
+    _row("clip", 3, "nl::minimum(nl::maximum({0}, {1}), {2})", cost=4, headers=("order",), numpy=_clip, loops=_common)
+
+    # Complex numbers
+    _row("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)
+    _row("imag", 1, _by_kind(b="false", i="({T})0", f="({T})0", c="({0}.im)"), numpy=np.imag, loops=_part_loops)
+    _row("complex_pack", 2, "nl::make_complex({0}, {1})", numpy=_pack, loops=_pack_loops)
+
+
+def _half_aware(function: str, count: int) -> Text:
+    """Functions of the representation itself have a variant of their own for float16."""
+    return lambda in_chars, out_char: _call(function + "_f16" if in_chars[0] == "e" else function, count)
+
+
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    return np.clip(x, low, high)
+
+
+_fill()
+
+
+# --- types ----------------------------------------------------------------------------------------
+
+
+@functools.cache
+def resolve(op: Op, dtypes: tuple[Any, ...], dtype: Any = None) -> tuple[tuple[int, ...], int]:
+    """Loop of `op` for arguments of these dtypes, as NumPy chooses it.
+
+    Parameters
+    ----------
+    op : Op
+        Row of the table.
+    dtypes : tuple
+        For each argument a dtype, a dtype code, or a Python type (`int`, `float`, `complex`), which is weak.
+    dtype : dtype, optional
+        The ``dtype=`` argument of the ufunc: dtype of the loop's result.
+
+    Returns
+    -------
+    tuple of int, int
+        Dtype codes to which the arguments are cast, and the code of the result.
+
+    Raises
+    ------
+    TypeError
+        NumPy's own error where no loop takes these dtypes.
+
+    Examples
+    --------
+    >>> resolve(ELEMENTWISE["add"], (np.dtype("i1"), float))
+    ((11, 11), 11)
+    """
+    given = tuple(_argument(one) for one in dtypes)
+    if op.ufunc is not None:
+        named = {} if dtype is None else {"signature": (None,) * op.nin + (np.dtype(dtype),)}
+        found = op.ufunc.resolve_dtypes((*given, None), **named)
+    elif op.loops is not None:
+        found = op.loops(given)
+        if dtype is not None and np.dtype(dtype) != found[-1]:
+            found = op.loops((*given[:-1], np.dtype(dtype)))
+    else:
+        raise TypeError(f"{op.name} has no type rule")
+    codes = tuple(code_of(one) for one in found)
+    return codes[:-1], codes[-1]
+
+
+def _argument(dtype: Any) -> Any:
+    if dtype is bool:
+        return np.dtype("?")
+    if dtype in (int, float, complex):
+        return dtype
+    return DTYPES[dtype] if isinstance(dtype, int) else np.dtype(dtype)
+
+
+def resolve_chars(op: Op, dtypes: Sequence[Any], dtype: Any = None) -> tuple[str, str]:
+    """Like `resolve`, giving dtype characters as rows take them."""
+    args, out = resolve(op, tuple(dtypes), dtype)
+    return "".join(CHARS[code] for code in args), CHARS[out]
+
+
+# --- casts ----------------------------------------------------------------------------------------
+
+
+def _real_cast(value: str, in_char: str, out_char: str) -> str:
+    source, target = KIND[in_char], KIND[out_char]
+    ctype = CTYPES[_CODE[out_char]]
+    if in_char == out_char:
+        return value
+    if target == "b":
+        return f"({value} != 0)"
+    if out_char == "e":
+        return f"nl::round_f16({value if in_char in 'fd' else f'(f32){value}'})"
+    if source == "f" and target in "iu":
+        if ctype in ("i64", "u64", "u32"):
+            return f"nl::to_{ctype}({value})"
+        return f"nl::to_i32({value})" if ctype == "i32" else f"({ctype})nl::to_i32({value})"
+    return value if (in_char, out_char) == ("e", "f") else f"({ctype}){value}"
+
+
+def cast_text(in_char: str, out_char: str) -> str:
+    """C++ template of NumPy's ``astype`` from one dtype to another; ``{0}`` is the value.
+
+    A result of float16 is a `float` that is already rounded.
+
+    Examples
+    --------
+    >>> cast_text("d", "i")
+    'nl::to_i32({0})'
+    """
+    if in_char == out_char:
+        return "{0}"
+    if KIND[out_char] == "c":
+        part = "f" if out_char == "F" else "d"
+        ctype = CTYPES[_CODE[part]]
+        if KIND[in_char] == "c":
+            return f"nl::make_complex(({ctype}){{0}}.re, ({ctype}){{0}}.im)"
+        return f"nl::make_complex<{ctype}>({_real_cast('{0}', in_char, part)}, 0)"
+    if KIND[in_char] == "c":
+        if out_char == "?":
+            return "nl::nonzero({0})"
+        return "(" + _real_cast("{0}.re", "f" if in_char == "F" else "d", out_char) + ")"
+    text = _real_cast("{0}", in_char, out_char)
+    return text if text == "{0}" else f"({text})"
+
+
+def cast_headers(in_char: str, out_char: str) -> tuple[str, ...]:
+    """Prelude headers of a cast, in the order a text has them."""
+    needed = dtype_headers(in_char + out_char)
+    if KIND[in_char] in "fc" and KIND[out_char] in "iu":
+        needed.add("cast")
+    return header_order(needed)
