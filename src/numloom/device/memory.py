@@ -91,7 +91,7 @@ class Pool:
         self.cached = 0
         self.peak = 0
         self.closed = False
-        self._free = [[] for _ in range(_CLASSES)]
+        self._free: list[list[int]] = [[] for _ in range(_CLASSES)]
         _pools.add(self)
 
     def allocate(self, nbytes: int) -> Buffer:
@@ -106,7 +106,7 @@ class Pool:
             raise ValueError(f"a buffer cannot have {nbytes} bytes")
         size_class = class_of(nbytes)
         size = class_bytes(size_class)
-        blocks: list[int] = self._free[size_class]
+        blocks = self._free[size_class]
         ptr = 0
         if blocks:
             ptr = blocks.pop()
@@ -154,7 +154,7 @@ class Pool:
         """Give cached blocks back to the backend, the largest first, until at most `keep` bytes are cached."""
         for size_class in range(_CLASSES - 1, -1, -1):
             size = class_bytes(size_class)
-            blocks: list[int] = self._free[size_class]
+            blocks = self._free[size_class]
             while blocks and self.cached > keep:
                 ptr = blocks.pop()
                 self.cached -= size

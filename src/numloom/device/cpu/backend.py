@@ -15,11 +15,11 @@ from numloom.device.cpu import hostview, memory, threads
 from numloom.device.cpu.builder import Builder, CpuKernel
 from numloom.device.cpu.loops import Loops, packaged
 from numloom.device.cpu.routines import ROUTINES
-from numloom.device.interface import Device, Strided
+from numloom.device.interface import Strided
 from numloom.device.memory import Buffer, Pool
 
 
-class CpuDevice(Device):
+class CpuDevice:
     """The host; see `numloom.device.interface.Device` for the methods without a text of their own.
 
     Attributes
@@ -34,9 +34,9 @@ class CpuDevice(Device):
 
     def __init__(self) -> None:
         self.pool = Pool("cpu", memory.allocate, memory.free, config.memory_limit, memory.total() // 4)
-        self.allocate = self.pool.allocate  # type: ignore[method-assign]
+        self.allocate: Any = self.pool.allocate
         self.builder = Builder()
-        self.kernel = self.builder.kernel  # type: ignore[method-assign]
+        self.kernel: Any = self.builder.kernel
         self._error = array("q", [0])
         self._error_address = self._error.buffer_info()[0]
         self._local = threading.local()

@@ -102,7 +102,9 @@ def load(content: bytes) -> ctypes.CDLL:
 
 def joined(texts: list[str]) -> str:
     """One text for several kernels."""
-    return "".join(f'namespace nl_unit{number} {{\n#line 1 "kernel{number}"\n{text}\n}}\n' for number, text in enumerate(texts))
+    return "".join(
+        f'namespace nl_unit{number} {{\n#line 1 "kernel{number}"\n{text}\n}}\n' for number, text in enumerate(texts)
+    )
 
 
 class Builder:

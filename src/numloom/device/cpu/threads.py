@@ -15,9 +15,9 @@ import os
 from numloom.base.config import config
 
 try:
-    from numloom.device.cpu import _threads as compiled
+    from numloom.device.cpu import _threads as compiled  # type: ignore[attr-defined]
 except ImportError:
-    compiled = None  # type: ignore[assignment]
+    compiled = None
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 CHUNKS_PER_THREAD = 4
