@@ -1,0 +1,1 @@
+"""Layer 7: what users hold: arrays, the memory they share, subscripts, conversion, printing."""

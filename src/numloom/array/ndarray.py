@@ -1,0 +1,803 @@
+"""The array that users hold: a storage cell seen through a layout.
+
+Operators record; nothing runs here. Everything that needs the API (reductions, sorting, printing)
+is late-bound: the API's modules hand their functions to `bind`, since they stand above this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from numloom.array.storage import Cell, arranged, read, read_part, write
+from numloom.array.subscript import Advanced, slice_axis, subscript
+from numloom.base.config import config
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
+from numloom.engine.evaluate import after_record, download_layout
+from numloom.graph.build import binary, binary_scalar, cast, copied, scalar, scalar_binary, unary, view
+from numloom.graph.layout import (
+    c_strides,
+    f_strides,
+    is_c_contiguous,
+    is_dense_order,
+    is_f_contiguous,
+    k_strides,
+    reshape_strides,
+    resolve_shape,
+)
+from numloom.graph.node import LEAF, VIEW, Node, register
+from numloom.ops.elementwise import ELEMENTWISE
+
+ADD = ELEMENTWISE["add"]
+SUBTRACT = ELEMENTWISE["subtract"]
+MULTIPLY = ELEMENTWISE["multiply"]
+DIVIDE = ELEMENTWISE["divide"]
+FLOOR_DIVIDE = ELEMENTWISE["floor_divide"]
+REMAINDER = ELEMENTWISE["remainder"]
+NEGATIVE = ELEMENTWISE["negative"]
+POSITIVE = ELEMENTWISE["positive"]
+ABSOLUTE = ELEMENTWISE["absolute"]
+INVERT = ELEMENTWISE["invert"]
+AND = ELEMENTWISE["bitwise_and"]
+OR = ELEMENTWISE["bitwise_or"]
+XOR = ELEMENTWISE["bitwise_xor"]
+LEFT_SHIFT = ELEMENTWISE["left_shift"]
+RIGHT_SHIFT = ELEMENTWISE["right_shift"]
+LESS = ELEMENTWISE["less"]
+LESS_EQUAL = ELEMENTWISE["less_equal"]
+EQUAL = ELEMENTWISE["equal"]
+NOT_EQUAL = ELEMENTWISE["not_equal"]
+GREATER = ELEMENTWISE["greater"]
+GREATER_EQUAL = ELEMENTWISE["greater_equal"]
+_COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
+
+_bound: dict[str, Callable[..., Any]] = {}
+
+
+def bind(**functions: Callable[..., Any]) -> None:
+    """Give the array's methods what they call; done once, by the API's modules."""
+    _bound.update(functions)
+
+
+class ndarray:
+    """An array on the device, NumPy's `ndarray` in meaning.
+
+    Arrays are made by `numloom.array`, `numloom.zeros` and their like, never by this class.
+
+    Attributes
+    ----------
+    cell : Cell
+        The memory it shares with its views.
+    code, offset, shape, strides
+        The layout: dtype code, byte offset, shape, byte strides.
+    is_scalar : bool
+        Where NumPy would have given an immutable scalar: in-place operators rebind.
+    writeable : bool
+        Whether assignment is allowed.
+    """
+
+    __slots__ = ("base", "cell", "code", "is_scalar", "offset", "shape", "strides", "writeable")
+
+    cell: Cell
+    code: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    is_scalar: bool
+    writeable: bool
+    base: Any
+
+    __array_priority__ = 1000.0
+
+    # ------------------------------------------------------------ operators
+
+    def __add__(self, other: Any) -> Any:
+        return apply2(ADD, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return apply2(ADD, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return apply2(SUBTRACT, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return apply2(SUBTRACT, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return apply2(MULTIPLY, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return apply2(MULTIPLY, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return apply2(DIVIDE, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return apply2(DIVIDE, other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return apply2(FLOOR_DIVIDE, self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return apply2(FLOOR_DIVIDE, other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return apply2(REMAINDER, self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return apply2(REMAINDER, other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return apply2(FLOOR_DIVIDE, self, other), apply2(REMAINDER, self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return apply2(FLOOR_DIVIDE, other, self), apply2(REMAINDER, other, self)
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            return NotImplemented
+        return _bound["operator_power"](self, other)
+
+    def __rpow__(self, other: Any, modulus: Any = None) -> Any:
+        return _bound["operator_power"](other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return _bound["matmul"](self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return _bound["matmul"](other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return apply2(AND, self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return apply2(AND, other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return apply2(OR, self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return apply2(OR, other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return apply2(XOR, self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return apply2(XOR, other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return apply2(LEFT_SHIFT, self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return apply2(LEFT_SHIFT, other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return apply2(RIGHT_SHIFT, self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return apply2(RIGHT_SHIFT, other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return apply2(LESS, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return apply2(LESS_EQUAL, self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return apply2(EQUAL, self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return apply2(NOT_EQUAL, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return apply2(GREATER, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return apply2(GREATER_EQUAL, self, other)
+
+    def __neg__(self) -> Any:
+        return apply1(NEGATIVE, self)
+
+    def __pos__(self) -> Any:
+        return apply1(POSITIVE, self)
+
+    def __abs__(self) -> Any:
+        return apply1(ABSOLUTE, self)
+
+    def __invert__(self) -> Any:
+        return apply1(INVERT, self)
+
+    # ------------------------------------------------------------ in place
+
+    def __iadd__(self, other: Any) -> Any:
+        return apply_inplace(ADD, self, other)
+
+    def __isub__(self, other: Any) -> Any:
+        return apply_inplace(SUBTRACT, self, other)
+
+    def __imul__(self, other: Any) -> Any:
+        return apply_inplace(MULTIPLY, self, other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return apply_inplace(DIVIDE, self, other)
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        return apply_inplace(FLOOR_DIVIDE, self, other)
+
+    def __imod__(self, other: Any) -> Any:
+        return apply_inplace(REMAINDER, self, other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return store_result(self, _bound["operator_power"](self, other), "power")
+
+    def __iand__(self, other: Any) -> Any:
+        return apply_inplace(AND, self, other)
+
+    def __ior__(self, other: Any) -> Any:
+        return apply_inplace(OR, self, other)
+
+    def __ixor__(self, other: Any) -> Any:
+        return apply_inplace(XOR, self, other)
+
+    def __ilshift__(self, other: Any) -> Any:
+        return apply_inplace(LEFT_SHIFT, self, other)
+
+    def __irshift__(self, other: Any) -> Any:
+        return apply_inplace(RIGHT_SHIFT, self, other)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return store_result(self, _bound["matmul"](self, other), "matmul")
+
+    # ------------------------------------------------------------ subscripts
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) is slice and self.shape:
+            start, extent, stride = slice_axis(index, self.shape[0], self.strides[0])
+            return view_of(self, self.offset + start, (extent, *self.shape[1:]), (stride, *self.strides[1:]))
+        found = subscript(self.offset, self.shape, self.strides, index, expand_index)
+        if type(found) is Advanced:
+            return _bound["take_advanced"](self, found)
+        if found.scalar:
+            return wrap(read_part(self.cell.value, self.code, found.offset, (), ()))
+        return view_of(self, found.offset, found.shape, found.strides)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not self.writeable:
+            raise ValueError("assignment destination is read-only")
+        found = subscript(self.offset, self.shape, self.strides, index, expand_mask)
+        if type(found) is Advanced:
+            _bound["put_advanced"](self, index, found, value)
+            return
+        node = assigned_value(value, self.code)
+        write(self.cell, self.code, found.offset, found.shape, found.strides, node)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return iter([self[i] for i in range(self.shape[0])])
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((self == item).any())
+
+    # ------------------------------------------------------------ looking at it (waits)
+
+    def get(self) -> np.ndarray[Any, Any]:
+        """The values as a NumPy array (a copy, in the same memory order); runs what is recorded and waits."""
+        return download_layout(self.cell.value, self.code, self.offset, self.shape, self.strides)
+
+    def item(self, *index: Any) -> Any:
+        """One element as a Python number; waits."""
+        if not index and self.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        if not index:
+            return self.get().item()
+        return self.get().item(*index)
+
+    def tolist(self) -> Any:
+        """The values as (nested) lists of Python numbers; waits."""
+        return self.get().tolist()
+
+    def _only_element(self) -> Any:
+        if self.size != 1:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return self.get().reshape(())[()]
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            if self.size:
+                raise ValueError(
+                    "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+                )
+            raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
+                             "an array is not empty.")
+        return bool(self.get().reshape(())[()])
+
+    def __float__(self) -> float:
+        return float(self._only_element())
+
+    def __int__(self) -> int:
+        return int(self._only_element())
+
+    def __complex__(self) -> complex:
+        return complex(self._only_element())
+
+    def __index__(self) -> int:
+        if self.shape or DTYPES[self.code].kind not in "iu":
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        return int(self._only_element())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self._only_element(), digits) if digits is not None else round(self._only_element())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.get()[()], spec) if not self.shape else format(str(self), spec)
+
+    def __hash__(self) -> int:
+        if self.is_scalar:
+            return hash(self.get()[()])
+        raise TypeError("unhashable type: 'numloom.ndarray'")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        if copy is False:
+            raise ValueError("numloom arrays live on the device: a NumPy array of them is always a copy")
+        host = self.get()
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return _bound["array_ufunc"](ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _bound["array_function"](function, types, args, kwargs)
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return _bound["to_dlpack"](self, **kwargs)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return _bound["dlpack_device"](self)  # type: ignore[no-any-return]
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return _bound["cuda_array_interface"](self)  # type: ignore[no-any-return]
+
+    def __repr__(self) -> str:
+        return _bound["array_repr"](self)  # type: ignore[no-any-return]
+
+    def __str__(self) -> str:
+        return _bound["array_str"](self)  # type: ignore[no-any-return]
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _bound["unpickle"], (self.get(),)
+
+    # ------------------------------------------------------------ properties
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return DTYPES[self.code]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        size = 1
+        for extent in self.shape:
+            size *= extent
+        return size
+
+    @property
+    def itemsize(self) -> int:
+        return ITEMSIZES[self.code]
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * ITEMSIZES[self.code]
+
+    @property
+    def T(self) -> Any:
+        return view_of(self, self.offset, self.shape[::-1], self.strides[::-1])
+
+    @property
+    def mT(self) -> Any:
+        if len(self.shape) < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
+        return self.swapaxes(-1, -2)
+
+    @property
+    def real(self) -> Any:
+        if self.code not in (C64, C128):
+            return self
+        return self._part(0)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real[...] = value
+
+    @property
+    def imag(self) -> Any:
+        if self.code not in (C64, C128):
+            zeros = _bound["zeros"](self.shape, self.dtype)
+            zeros.writeable = False
+            return zeros
+        return self._part(ITEMSIZES[self.code] // 2)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.code not in (C64, C128):
+            raise TypeError("array does not have imaginary part to set")
+        self.imag[...] = value
+
+    def _part(self, offset: int) -> Any:
+        part = view_of(self, self.offset + offset, self.shape, self.strides)
+        part.code = F32 if self.code == C64 else F64
+        return part
+
+    @property
+    def flags(self) -> Any:
+        return _bound["flags"](self)
+
+    @property
+    def flat(self) -> Any:
+        return _bound["flat"](self)
+
+    @property
+    def device(self) -> Any:
+        return _bound["device_of"](self)
+
+    # ------------------------------------------------------------ views and copies
+
+    def view(self, dtype: Any = None) -> Any:
+        """Another array over the same memory, with another dtype if given."""
+        result = view_of(self, self.offset, self.shape, self.strides)
+        if dtype is None:
+            return result
+        code = code_of(dtype)
+        have, want = ITEMSIZES[self.code], ITEMSIZES[code]
+        if have != want:
+            if not self.shape:
+                raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+            if self.shape[-1] != 1 and self.strides[-1] != have and self.size:
+                raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
+            if have > want:
+                last, rest = self.shape[-1] * (have // want), have % want
+            else:
+                last, rest = divmod(self.shape[-1] * have, want)
+            if rest:
+                raise ValueError(
+                    "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+                    "last axis of the array."
+                )
+            result.shape = (*self.shape[:-1], last)
+            result.strides = (*self.strides[:-1], want)
+        result.code = code
+        return result
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+        """The same values in another shape: a view where the memory allows, else a copy."""
+        if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
+            shape = tuple(shape[0])
+        new_shape = resolve_shape(self.size, [extent.__index__() for extent in shape])
+        if order == "A":
+            order = "F" if self.strides != c_strides(self.shape, self.itemsize) and is_f_contiguous(
+                self.shape, self.strides, self.itemsize) else "C"
+        if order == "F":
+            return self.T.reshape(*new_shape[::-1], copy=copy).T
+        if order != "C":
+            raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
+        strides = reshape_strides(self.shape, self.strides, new_shape, self.itemsize)
+        if copy or strides is None:
+            if copy is False:
+                raise ValueError("Unable to avoid creating a copy while reshaping.")
+            dense = self.copy()
+            return view_of(dense, 0, new_shape, c_strides(new_shape, self.itemsize))
+        return view_of(self, self.offset, new_shape, strides)
+
+    def transpose(self, *axes: Any) -> Any:
+        """A view with the axes permuted (reversed if none are given)."""
+        if not axes or axes == (None,):
+            return self.T
+        if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
+            axes = tuple(axes[0])
+        if len(axes) != len(self.shape):
+            raise ValueError("axes don't match array")
+        order = []
+        for axis in axes:
+            if not -len(axes) <= axis < len(axes):
+                raise np.exceptions.AxisError(axis, len(axes))
+            order.append(axis % len(axes))
+        if len(set(order)) != len(order):
+            raise ValueError("repeated axis in transpose")
+        return view_of(
+            self, self.offset, tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order)
+        )
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """A view with two axes exchanged."""
+        ndim = len(self.shape)
+        for axis in (axis1, axis2):
+            if not -ndim <= axis < ndim:
+                raise np.exceptions.AxisError(axis, ndim)
+        order = list(range(ndim))
+        order[axis1], order[axis2] = order[axis2], order[axis1]
+        return self.transpose(*order) if ndim > 1 else self.view()
+
+    def copy(self, order: str = "C") -> Any:
+        """A new array with the same values; costs nothing until one of the two is written."""
+        node = read(self.cell, self.code, self.offset, self.shape, self.strides)
+        strides = strides_in_order(self, order)
+        if self.cell.pins or node.kind == VIEW or node.strides != strides:
+            node = copied(node, strides, self.code)
+        result = wrap(node)
+        result.is_scalar = False
+        return result
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """A new array of another dtype."""
+        code = code_of(dtype)
+        if casting != "unsafe" and not np.can_cast(self.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
+            raise TypeError(
+                f"Cannot cast array data from {self.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
+            )
+        if code == self.code:
+            return self.copy(order) if copy or order not in "KA" else self
+        node = cast(read(self.cell, self.code, self.offset, self.shape, self.strides), code)
+        result = wrap(node)
+        if order in "CF" and node.shape:
+            wanted = (c_strides if order == "C" else f_strides)(node.shape, ITEMSIZES[code])
+            if wanted != node.strides:
+                result = wrap(copied(node, wanted, code))
+        result.is_scalar = False
+        return result
+
+    def fill(self, value: Any) -> None:
+        """Set every element to a scalar."""
+        self[...] = value
+
+    def ravel(self, order: str = "C") -> Any:
+        """The elements as one dimension: a view where the memory allows."""
+        if order == "K":
+            axes = sorted(range(self.ndim), key=lambda axis: -abs(self.strides[axis]))
+            return self.transpose(axes).reshape(-1) if self.ndim > 1 else self.reshape(-1)
+        return self.reshape(-1, order=order)
+
+    def flatten(self, order: str = "C") -> Any:
+        """The elements as one dimension, copied."""
+        return self.ravel(order).copy()
+
+    def explain(self) -> Any:
+        """What is recorded and how it would run: tree, plan, kernel text, bytes and operations."""
+        return _bound["explain"](self)
+
+    def __getattr__(self, name: str) -> Any:
+        function = _bound.get("method_" + name)
+        if function is None:
+            raise AttributeError(f"'numloom.ndarray' object has no attribute {name!r}")
+        return function.__get__(self)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *(n[7:] for n in _bound if n.startswith("method_"))})
+
+
+# ---------------------------------------------------------------- making and reading arrays
+
+
+def wrap(node: Node) -> Any:
+    """A new array whose memory holds `node`."""
+    if node.kind == VIEW:
+        node = copied(node, k_strides(node.shape, [node.strides], ITEMSIZES[node.code]), node.code)
+    result = ndarray.__new__(ndarray)
+    result.cell = Cell(node)
+    result.code = node.code
+    result.shape = node.shape
+    result.strides = node.strides
+    result.offset = 0
+    result.is_scalar = not node.shape
+    result.writeable = True
+    result.base = None
+    if node.buffer is None:
+        note_recorded(node)
+    return result
+
+
+def note_recorded(node: Node) -> None:
+    """Run what was recorded where eager mode or a budget asks for it."""
+    if config.eager or register.recorded > 512 or register.orphan_bytes > 268435456:
+        after_record(node)
+
+
+def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    """Another array over the same memory."""
+    result = ndarray.__new__(ndarray)
+    result.cell = array.cell
+    result.code = array.code
+    result.shape = shape
+    result.strides = strides
+    result.offset = offset
+    result.is_scalar = False
+    result.writeable = array.writeable
+    result.base = array if array.base is None else array.base
+    return result
+
+
+def node_of(array: Any) -> Node:
+    """The array's current value."""
+    return read(array.cell, array.code, array.offset, array.shape, array.strides)
+
+
+def strides_in_order(array: Any, order: str) -> tuple[int, ...]:
+    """Dense strides for a copy of `array` in order "C", "F", "A" or "K"."""
+    itemsize = ITEMSIZES[array.code]
+    if order == "A":
+        order = "F" if is_f_contiguous(array.shape, array.strides, itemsize) and not is_c_contiguous(
+            array.shape, array.strides, itemsize) else "C"
+    if order == "C":
+        return c_strides(array.shape, itemsize)
+    if order == "F":
+        return f_strides(array.shape, itemsize)
+    if order == "K":
+        if is_dense_order(array.shape, array.strides, itemsize):
+            return array.strides  # type: ignore[no-any-return]
+        return k_strides(array.shape, [array.strides], itemsize)
+    raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
+# ---------------------------------------------------------------- operands and operations
+
+
+def operand(value: Any) -> Any:
+    """What an operation takes: a Node or a Python number; NotImplemented for what is no array."""
+    kind = type(value)
+    if kind is ndarray:
+        return node_of(value)
+    if kind is float or kind is int or kind is bool or kind is complex:
+        return value
+    if isinstance(value, np.generic):
+        return scalar(value.item(), code_of(value.dtype))
+    if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+        return node_of(_bound["asarray"](value))
+    if isinstance(value, (int, float, complex)):
+        return kind.__mro__[-2](value) if kind.__mro__[-2] in (int, float, complex) else value
+    return NotImplemented
+
+
+def apply2(row: Any, x: Any, y: Any) -> Any:
+    """Record a binary operation on arrays, numbers and what can become an array."""
+    if type(x) is ndarray:
+        a = node_of(x)
+        if type(y) is ndarray:
+            return finish(binary(row, a, node_of(y)), x, y)
+        b = operand(y)
+    elif type(y) is ndarray:
+        a = operand(x)
+        b = node_of(y)
+    else:
+        a = operand(x)
+        b = operand(y)
+    if a is NotImplemented or b is NotImplemented:
+        return NotImplemented
+    try:
+        if type(b) is not Node:
+            if type(a) is not Node:
+                a = node_of(_bound["asarray"](a))
+            node = binary_scalar(row, a, b)
+        elif type(a) is not Node:
+            node = scalar_binary(row, a, b)
+        else:
+            node = binary(row, a, b)
+    except OverflowError:
+        if row not in _COMPARISONS:
+            raise
+        return _compare_out_of_range(row, a, b)
+    return finish(node, x, y)
+
+
+def finish(node: Node, x: Any, y: Any) -> Any:
+    """The result as an array; at once if it read pinned memory."""
+    result = wrap(node)
+    if (type(x) is ndarray and x.cell.pins) or (type(y) is ndarray and y.cell.pins):
+        after_record(node, now=True)
+    return result
+
+
+def apply1(row: Any, x: Any) -> Any:
+    """Record a unary operation on an array."""
+    node = unary(row, node_of(x))
+    result = wrap(node)
+    if x.cell.pins:
+        after_record(node, now=True)
+    return result
+
+
+def _compare_out_of_range(row: Any, a: Any, b: Any) -> Any:
+    """Compare with a Python integer that the dtype cannot hold: the answer is known."""
+    array, number, swapped = (a, b, False) if type(a) is Node else (b, a, True)
+    large = number > 0
+    truth = bool(row.numpy(1 if large else 0, 0 if large else 1)) if swapped else bool(
+        row.numpy(0 if large else 1, 1 if large else 0))
+    return _bound["full"](array.shape, truth, DTYPES[BOOL])
+
+
+def assigned_value(value: Any, code: int) -> Node:
+    """What an assignment stores; Python integers must fit the dtype, as in NumPy."""
+    kind = type(value)
+    if kind is ndarray:
+        return node_of(value)
+    if kind is int or kind is bool:
+        if kind is int and DTYPES[code].kind in "iu":
+            info = np.iinfo(DTYPES[code])
+            if not info.min <= value <= info.max:
+                raise OverflowError(f"Python integer {value} out of bounds for {DTYPES[code].name}")
+        return scalar(DTYPES[code].type(value).item(), code)
+    if kind is float:
+        with np.errstate(all="ignore"):
+            return scalar(np.array(value).astype(DTYPES[code]).item(), code)
+    if kind is complex:
+        if DTYPES[code].kind != "c":
+            raise TypeError(f"cannot assign a complex number to an array of dtype {DTYPES[code]}; take .real first")
+        return scalar(value, code)
+    node = operand(value)
+    if node is NotImplemented:
+        raise TypeError(f"cannot assign {type(value).__name__} to a numloom array; expected an array or a number")
+    return node if type(node) is Node else scalar(node, code)
+
+
+def apply_inplace(row: Any, target: Any, other: Any) -> Any:
+    """``target op= other``: the whole or a part of its memory gets a new value."""
+    result = apply2(row, target, other)
+    if result is NotImplemented:
+        return result
+    return store_result(target, result, row.name)
+
+
+def store_result(target: Any, result: Any, name: str) -> Any:
+    """Finish an in-place operator: rebind a scalar, else write the result where the array lies."""
+    if target.is_scalar:
+        return result
+    if not target.writeable:
+        raise ValueError("output array is read-only")
+    if result.shape != target.shape:
+        raise ValueError(
+            f"non-broadcastable output operand with shape {_shown(target.shape)} doesn't match the broadcast shape "
+            f"{_shown(result.shape)}"
+        )
+    if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
+        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
+            getattr(np, name, np.add), "same_kind", DTYPES[result.code], DTYPES[target.code], 0
+        )
+    write(target.cell, target.code, target.offset, target.shape, target.strides, result.cell.value)
+    return target
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+# ---------------------------------------------------------------- index arrays
+
+
+def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
+    """Index arrays of one bracket item: integer arrays as they are, boolean ones by their true positions."""
+    return _bound["expand_index"](item, axis, shape)  # type: ignore[no-any-return]
+
+
+def expand_mask(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
+    """As `expand_index`, but boolean arrays stay what they are (assignment selects with them)."""
+    return _bound["expand_mask"](item, axis, shape)  # type: ignore[no-any-return]
+
+
+__all__ = ["LEAF", "arranged", "bind", "ndarray", "node_of", "operand", "view", "view_of", "wrap"]

@@ -1,0 +1,14 @@
+cimport cython
+from numloom.graph.node cimport Node, hold, unhold
+
+
+@cython.no_gc
+@cython.final
+@cython.freelist(128)
+cdef class Cell:
+    cdef public Node value
+    cdef public Py_ssize_t pins
+
+
+cpdef void set_value(Cell cell, Node value)
+cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)

@@ -1,0 +1,217 @@
+"""Storage cells: what arrays that share memory share, and the only module that knows aliasing.
+
+A cell refers to the value that its memory holds now. Reading gives that value through a layout;
+writing the whole puts a new value in the cell; writing a part records an UPDATE, "the old value,
+but there new", which runs in place when nobody else needs the old one. Values never change, so
+what was read before stays what it was, and overlapping self-assignment needs no care at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES
+from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
+from numloom.graph import build
+from numloom.graph.layout import (
+    broadcast_strides,
+    is_dense_order,
+    may_self_overlap,
+)
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, unhold
+from numloom.ops.elementwise import ELEMENTWISE
+
+_REAL = ELEMENTWISE["real"]
+_IMAG = ELEMENTWISE["imag"]
+
+
+class Cell:
+    """A mutable reference to the value that one block of memory holds now.
+
+    Attributes
+    ----------
+    value : Node
+        The current value; its dense buffer is the memory.
+    pins : int
+        How many exports of the memory's address are alive; while any is, every operation on the
+        memory runs at once and writes go to that very address.
+    """
+
+    __slots__ = ("pins", "value")
+
+    value: Node
+    pins: int
+
+    def __init__(self, value: Node) -> None:
+        self.value = value
+        self.pins = 0
+        hold(value)
+
+    def __del__(self) -> None:
+        unhold(self.value)
+
+
+def set_value(cell: Cell, value: Node) -> None:
+    """The memory now holds `value`."""
+    old = cell.value
+    hold(value)
+    cell.value = value
+    unhold(old)
+
+
+def read(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
+    """The cell's current value seen through a layout."""
+    value = cell.value
+    if value.code == code and offset == 0 and value.shape == shape and value.strides == strides:
+        return value
+    return read_part(value, code, offset, shape, strides)
+
+
+def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
+    """A value seen through a layout that is not its own."""
+    if value.code != code and value.kind != LEAF:
+        complex_code = {F32: C64, F64: C128}.get(code)
+        if complex_code == value.code:
+            itemsize = ITEMSIZES[value.code]
+            part = offset % itemsize
+            if part in (0, itemsize // 2) and not any(stride % itemsize for stride in strides):
+                whole = build.view(value, value.code, offset - part, shape, strides)
+                return build.unary(_IMAG if part else _REAL, whole)
+    return build.view(value, code, offset, shape, strides)
+
+
+def broadcast_value(node: Node, shape: tuple[int, ...]) -> Node:
+    """A value repeated to `shape` (by strides of 0); ValueError with NumPy's words if it does not fit."""
+    if node.shape == shape:
+        return node
+    lead = len(shape) - len(node.shape)
+    if lead < 0 or any(
+        extent not in (1, goal) for extent, goal in zip(node.shape, shape[lead:], strict=True)
+    ):
+        # Assignment also drops leading axes of extent 1.
+        if lead < 0 and all(extent == 1 for extent in node.shape[:-lead]):
+            return broadcast_value(reshaped_front(node, -lead), shape)
+        raise ValueError(f"could not broadcast input array from shape {_shown(node.shape)} into shape {_shown(shape)}")
+    if node.kind in (SCALAR, FILL):
+        return build.full(node.attr, node.code, shape)
+    if node.kind == VIEW:
+        strides = broadcast_strides(node.shape, node.strides, shape)
+        return build.view(node.args[0], node.code, node.attr, shape, strides)
+    return build.view(node, node.code, 0, shape, broadcast_strides(node.shape, node.strides, shape))
+
+
+def reshaped_front(node: Node, count: int) -> Node:
+    """A value without its first `count` axes, each of extent 1."""
+    if node.kind == VIEW:
+        return build.view(node.args[0], node.code, node.attr, node.shape[count:], node.strides[count:])
+    return build.view(node, node.code, 0, node.shape[count:], node.strides[count:])
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
+    """The values of `node` as a dense value of exactly this shape, order and dtype."""
+    if node.shape != shape:
+        node = broadcast_value(node, shape)
+    if node.code == code and node.strides == strides and node.kind not in (VIEW, SCALAR):
+        return node
+    if node.kind in (SCALAR, FILL):
+        converted = build.cast(node, code)
+        return build.full(converted.attr, code, shape, strides)
+    return build.copied(node, strides, code)
+
+
+def write(
+    cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node
+) -> None:
+    """Store `value` (any dtype, broadcastable) through a layout; recorded, or at once if pinned."""
+    if 0 in shape:
+        broadcast_value(value, shape)
+        return
+    itemsize = ITEMSIZES[code]
+    current = cell.value
+    if (
+        offset == 0
+        and (strides == current.strides or is_dense_order(shape, strides, itemsize))
+        and _count(shape) * itemsize == current.size * ITEMSIZES[current.code]
+    ):
+        new = arranged(value, shape, strides, code)
+    else:
+        if may_self_overlap(shape, strides, itemsize):
+            value, offset, shape, strides = _last_written(cell, value, code, offset, shape, strides)
+            if shape is None:
+                return
+        value = build.cast(broadcast_value(value, shape), code)
+        new = build.update(current, value, offset, shape, strides, code)
+    if cell.pins:
+        pin_value(current, new)
+    set_value(cell, new)
+    after_record(new)
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+def _last_written(
+    cell: Cell, value: Node, code: int, offset: int, shape: Any, strides: tuple[int, ...]
+) -> tuple[Node, int, Any, tuple[int, ...]]:
+    """Writing through a layout that overlaps itself: the last element in C order stays.
+
+    Along axes of stride 0 that is the last index. Other overlaps (windows) go through the host.
+    """
+    value = broadcast_value(value, shape)
+    repeated = [axis for axis, (e, s) in enumerate(zip(shape, strides, strict=True)) if s == 0 and e > 1]
+    kept = [axis for axis in range(len(shape)) if axis not in repeated]
+    kept_shape = tuple(shape[axis] for axis in kept)
+    kept_strides = tuple(strides[axis] for axis in kept)
+    if not may_self_overlap(kept_shape, kept_strides, ITEMSIZES[code]):
+        base, at = (value.args[0], value.attr) if value.kind == VIEW else (value, 0)
+        at += sum((shape[axis] - 1) * value.strides[axis] for axis in repeated)
+        last_strides = tuple(value.strides[axis] for axis in kept)
+        return build.view(base, value.code, at, kept_shape, last_strides), offset, kept_shape, kept_strides
+    host = download_value(value)
+    old = cell.value
+    memory = np.array(download_value(old))
+    flat = np.lib.stride_tricks.as_strided(
+        memory, (memory.size,), (memory.itemsize,)
+    ).view(np.uint8)
+    target = np.ndarray(shape, DTYPES[code], flat.data, offset, strides)
+    target[...] = host
+    new = leaf_from_host(memory, old.strides)
+    if cell.pins:
+        pin_value(old, new)
+    set_value(cell, new)
+    return value, 0, None, ()
+
+
+def materialize(cell: Cell) -> Node:
+    """The cell's value, computed: a leaf with a buffer."""
+    if cell.value.buffer is None:
+        evaluate([cell.value])
+    return cell.value
+
+
+def pin(cell: Cell) -> Node:
+    """Fix the cell to its buffer for an export; what reads it now runs first. Undo with `unpin`."""
+    value = materialize(cell)
+    evaluate([])
+    if not cell.pins and value.cells > 1:
+        # Another cell shares the value (a lazy copy): this one takes memory of its own.
+        own = build.copied(value, value.strides, value.code)
+        set_value(cell, own)
+        evaluate([own])
+    cell.pins += 1
+    return cell.value
+
+
+def unpin(cell: Cell) -> None:
+    """One export of the memory's address is gone."""
+    cell.pins -= 1

@@ -1,0 +1,148 @@
+"""What stands between the brackets: from a subscript to a layout, or to index arrays over one.
+
+Pure functions: nothing here touches values. Index arrays are whatever `is_index_array` of the
+caller says; they come back in `Advanced` untouched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Basic(NamedTuple):
+    """A view: byte offset, shape and strides; `scalar` if every axis was given an integer."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    scalar: bool
+
+
+class Advanced(NamedTuple):
+    """Index arrays over a view.
+
+    `axes[k]` is the axis of the view that `indices[k]` (an array or an int) indexes; `position` is
+    where the broadcast index shape stands in the result, among the axes left over.
+    """
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    indices: tuple[Any, ...]
+    axes: tuple[int, ...]
+    position: int
+
+
+def slice_axis(index: slice, extent: int, stride: int) -> tuple[int, int, int]:
+    """Byte offset, extent and stride of a sliced axis."""
+    start, stop, step = index.indices(extent)
+    count = max(0, (stop - start + (step - (1 if step > 0 else -1))) // step)
+    return (start * stride if count else 0), count, stride * step
+
+
+def check_integer(index: int, axis: int, extent: int) -> int:
+    """A non-negative index; NumPy's IndexError if it is out of bounds."""
+    if not -extent <= index < extent:
+        raise IndexError(f"index {index} is out of bounds for axis {axis} with size {extent}")
+    return index + extent if index < 0 else index
+
+
+def subscript(
+    offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index: Any, expand: Any
+) -> Basic | Advanced:
+    """Apply a subscript to a layout.
+
+    `expand(item)` turns what is no integer, slice, Ellipsis or None into ``(arrays, ndim)``: the
+    index arrays it stands for and how many axes it takes (a boolean array of n axes gives n).
+
+    Raises
+    ------
+    IndexError
+        As NumPy: too many indices, out of bounds, not a valid index.
+    """
+    items = index if isinstance(index, tuple) else (index,)
+    parsed: list[tuple[str, Any]] = []
+    used = 0
+    ellipsis_at = -1
+    any_array = False
+    for item in items:
+        kind = type(item)
+        if kind is int or isinstance(item, np.integer):
+            parsed.append(("int", int(item)))
+            used += 1
+        elif kind is slice:
+            parsed.append(("slice", item))
+            used += 1
+        elif item is None:
+            parsed.append(("new", None))
+        elif item is Ellipsis:
+            if ellipsis_at >= 0:
+                raise IndexError("an index can only have a single ellipsis ('...')")
+            ellipsis_at = len(parsed)
+            parsed.append(("ellipsis", None))
+        elif kind not in (bool, np.bool_) and not hasattr(item, "ndim") and hasattr(item, "__index__"):
+            parsed.append(("int", item.__index__()))
+            used += 1
+        else:
+            arrays, ndim = expand(item, used, shape)
+            any_array = True
+            parsed.append(("arrays", arrays))
+            used += ndim
+    ndim = len(shape)
+    if used > ndim:
+        raise IndexError(
+            f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
+        )
+    if ellipsis_at < 0:
+        ellipsis_at = len(parsed)
+        parsed.append(("ellipsis", None))
+    new_shape: list[int] = []
+    new_strides: list[int] = []
+    indices: list[Any] = []
+    axes: list[int] = []
+    places: list[int] = []
+    axis = 0
+    for place, (what, item) in enumerate(parsed):
+        if what == "slice":
+            start, extent, stride = slice_axis(item, shape[axis], strides[axis])
+            offset += start
+            new_shape.append(extent)
+            new_strides.append(stride)
+            axis += 1
+        elif what == "int":
+            position = check_integer(item, axis, shape[axis])
+            if any_array:
+                indices.append(position)
+                axes.append(len(new_shape))
+                places.append(place)
+                new_shape.append(shape[axis])
+                new_strides.append(strides[axis])
+            else:
+                offset += position * strides[axis]
+            axis += 1
+        elif what == "new":
+            new_shape.append(1)
+            new_strides.append(0)
+        elif what == "ellipsis":
+            count = ndim - used
+            new_shape.extend(shape[axis : axis + count])
+            new_strides.extend(strides[axis : axis + count])
+            axis += count
+        else:
+            if not item:
+                places.append(place)
+            for array in item:
+                indices.append(array)
+                axes.append(len(new_shape))
+                places.append(place)
+                new_shape.append(shape[axis])
+                new_strides.append(strides[axis])
+                axis += 1
+    if not any_array:
+        scalar = not new_shape and bool(items) and all(what == "int" or what == "ellipsis" for what, _ in parsed)
+        return Basic(offset, tuple(new_shape), tuple(new_strides), scalar and Ellipsis not in items)
+    adjacent = places[-1] - places[0] <= len(set(places)) - 1
+    position = axes[0] if adjacent and axes else 0
+    return Advanced(offset, tuple(new_shape), tuple(new_strides), tuple(indices), tuple(axes), position)

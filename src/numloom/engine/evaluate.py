@@ -1,0 +1,194 @@
+"""Running what is recorded: values to a plan (cached), steps on the device, buffers into leaves.
+
+An observation runs the values it needs and every other pending value of a live array, in record
+order: a running metric that nobody reads cannot grow without bound, and the set of kernels does
+not depend on which of the values is looked at first.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from numloom.base.config import config
+from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.device import registry
+from numloom.device.interface import Device
+from numloom.engine.execute import run_plan
+from numloom.engine.reference import compute, dense_array, flat_bytes
+from numloom.engine.state import counters, settle_errors
+from numloom.engine.walk import walk
+from numloom.graph.build import copied, leaf
+from numloom.graph.build import view as _view
+from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
+from numloom.graph.node import VIEW, Node, become_leaf, register
+from numloom.plan.plan import make_plan
+
+Host = np.ndarray[Any, Any]
+
+_lock = threading.RLock()
+_plans: dict[tuple[Any, ...], Any] = {}
+_PLANS_KEPT = 4096
+
+
+def evaluate(nodes: Iterable[Node]) -> None:
+    """Run these values and everything else that is pending in live arrays; do not wait."""
+    with _lock:
+        roots = [node for node in register.live if node.buffer is None]
+        roots.extend([node for node in nodes if node.buffer is None and not node.cells])
+        register.recorded = 0
+        register.orphan_bytes = 0
+        if roots:
+            counters.flushes += 1
+            run_roots(roots)
+
+
+def run_roots(roots: list[Node]) -> None:
+    """Compute `roots` on the current device."""
+    device = registry.current()
+    if config.executor == "reference":
+        run_reference(roots, device)
+        return
+    found = walk(roots)
+    plan = _plans.get(found.key)
+    if plan is None:
+        plan = make_plan(found.nodes, found.counts, [root.number for root in roots])
+        if len(_plans) >= _PLANS_KEPT:
+            _plans.clear()
+        _plans[found.key] = plan
+        counters.plans += 1
+    run_plan(plan, found.nodes, device)
+
+
+def run_reference(roots: list[Node], device: Device) -> None:
+    """Compute `roots` one by one through NumPy."""
+    for root, host in zip(roots, compute(roots, lambda node: leaf_memory(node, device)), strict=True):
+        if root.buffer is None:
+            counters.kernels += 1
+            become_leaf(root, device.upload(flat_bytes(host) if host.ndim else host.reshape(1).view(np.uint8)))
+
+
+def leaf_memory(node: Node, device: Device) -> Host:
+    """The bytes of a computed value on the host (its own memory where the host can see it)."""
+    memory = device.view(node.buffer)
+    nbytes = node.size * ITEMSIZES[node.code]
+    return memory[:nbytes] if memory is not None else device.download(node.buffer, 0, nbytes)
+
+
+def after_record(node: Node, now: bool = False) -> None:
+    """Run what was recorded if eager mode or a budget asks for it (`now`: in any case)."""
+    if (
+        now
+        or config.eager
+        or register.recorded > config.max_pending
+        or register.orphan_bytes > config.orphan_bytes
+    ):
+        evaluate([node])
+
+
+def synchronize() -> None:
+    """Run everything that is recorded and wait for it."""
+    evaluate([])
+    device = registry.current()
+    device.synchronize()
+    settle_errors(device)
+
+
+# ---------------------------------------------------------------- between host and device
+
+
+def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
+    """A computed value with a copy of a host array, in the array's own K order (or `strides`)."""
+    code = code_of(host.dtype)
+    if not host.dtype.isnative or host.dtype != DTYPES[code]:
+        host = host.astype(DTYPES[code])
+    if strides is None:
+        strides = (
+            host.strides
+            if is_dense_order(host.shape, host.strides, host.itemsize) and host.size
+            else k_strides(host.shape, [host.strides], host.itemsize)
+        )
+    if host.strides != strides or not host.flags.aligned:
+        dense = np.ndarray(host.shape, host.dtype, np.empty(max(host.nbytes, 1), np.uint8).data, 0, strides)
+        dense[...] = host
+        host = dense
+    flat = host.reshape(-1).view(np.uint8) if host.ndim <= 1 else flat_bytes(host)
+    return leaf(registry.current().upload(flat), code, host.shape, strides)
+
+
+def download_value(node: Node) -> Host:
+    """A value as a host array in its own order (a copy); runs what is pending and waits."""
+    if node.kind == VIEW:
+        return download_layout(node.args[0], node.code, node.attr, node.shape, node.strides)
+    return download_layout(node, node.code, 0, node.shape, node.strides)
+
+
+def download_layout(
+    value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Host:
+    """The memory of `value` seen through a layout, as a host array in K order; runs and waits."""
+    if value.buffer is None:
+        evaluate([value])
+    elif register.live:
+        evaluate([])
+    device = registry.current()
+    dtype = DTYPES[code]
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    itemsize = dtype.itemsize
+    layout = Layout(offset, shape, strides)
+    low, high = extent_of(layout, itemsize)
+    memory = device.view(value.buffer)
+    if memory is not None:
+        device.synchronize()
+        settle_errors(device)
+        return np.ndarray(shape, dtype, memory.data, offset, strides).copy("K")
+    size = 1
+    for extent in shape:
+        size *= extent
+    if high - low > 4 * size * itemsize + 4096:
+        # A thin view of much memory: gather it on the device first.
+        dense_strides = k_strides(shape, [strides], itemsize)
+        from_view = copied(_view_of(value, code, offset, shape, strides), dense_strides, code)
+        run_roots([from_view])
+        value, offset, strides, low, high = from_view, 0, dense_strides, 0, size * itemsize
+    host = device.download(value.buffer, low, high - low)
+    settle_errors(device)
+    result = np.ndarray(shape, dtype, host.data, offset - low, strides)
+    return result if is_dense_order(shape, strides, itemsize) else result.copy("K")
+
+
+def _view_of(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
+    from_leaf = leaf(value.buffer, value.code, value.shape, value.strides)
+    return _view(from_leaf, code, offset, shape, strides)
+
+
+def pin_value(pinned: Node, new: Node) -> None:
+    """Compute `new`, the next value of memory whose address is exported, into that very memory."""
+    evaluate([new])
+    if new.buffer is not pinned.buffer:
+        device = registry.current()
+        device.copy(pinned.buffer, 0, new.buffer, 0, new.size * ITEMSIZES[new.code])
+        new.buffer = pinned.buffer
+
+
+def reference_value(node: Node) -> Host:
+    """A value through the reference executor, from the same leaves; the recorded tree stays as it is."""
+    device = registry.current()
+    return compute([node], lambda leaf_node: leaf_memory(leaf_node, device))[0]
+
+
+__all__ = [
+    "after_record",
+    "dense_array",
+    "download_layout",
+    "download_value",
+    "evaluate",
+    "leaf_from_host",
+    "pin_value",
+    "reference_value",
+    "synchronize",
+]

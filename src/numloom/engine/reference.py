@@ -1,0 +1,117 @@
+"""The reference executor: values one by one, through NumPy. The oracle of the other two.
+
+Sums and products follow the same reduction tree as the kernels (ops.tree), so that all executors
+agree to the bit wherever NumPy's arithmetic is ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.ops.tree import reduce_axes
+
+Host = np.ndarray[Any, Any]
+
+
+def order_of(roots: Iterable[Node]) -> list[Node]:
+    """Every node that the roots need, arguments before users, without recursion."""
+    seen: set[int] = set()
+    order: list[Node] = []
+    for root in roots:
+        stack = [(root, 0)]
+        while stack:
+            node, position = stack.pop()
+            if position == 0:
+                if id(node) in seen:
+                    continue
+                seen.add(id(node))
+            if position < len(node.args):
+                stack.append((node, position + 1))
+                stack.append((node.args[position], 0))
+            else:
+                order.append(node)
+    return order
+
+
+def dense_array(memory: Host, node: Node) -> Host:
+    """A node's dense bytes as an array of its shape, dtype and order."""
+    return np.ndarray(node.shape, DTYPES[node.code], memory.data, 0, node.strides)
+
+
+def flat_bytes(array: Host) -> Host:
+    """The bytes of a dense array, in memory order."""
+    return np.lib.stride_tricks.as_strided(array, (array.size,), (array.itemsize,)).view(np.uint8)
+
+
+def compute(roots: list[Node], read_leaf: Callable[[Node], Host]) -> list[Host]:
+    """Values of `roots` as host arrays in their own physical order.
+
+    `read_leaf` gives the uint8 memory of a computed node.
+    """
+    values: dict[int, Host] = {}
+    with np.errstate(all="ignore"):
+        for node in order_of(roots):
+            values[id(node)] = _value(node, [values[id(arg)] for arg in node.args], read_leaf)
+    return [values[id(root)] for root in roots]
+
+
+def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> Host:
+    kind = node.kind
+    dtype = DTYPES[node.code]
+    if kind == LEAF:
+        return dense_array(read_leaf(node), node)
+    if kind == SCALAR:
+        return np.array(node.attr, dtype)
+    if kind == VIEW:
+        if not node.size:
+            return np.empty(node.shape, dtype)
+        base = args[0]
+        flat = flat_bytes(base) if base.ndim else base.reshape(1).view(np.uint8)
+        view = np.lib.stride_tricks.as_strided(
+            flat[node.attr : node.attr + dtype.itemsize].view(dtype), node.shape, node.strides
+        )
+        return view.copy("K") if 0 not in node.strides else view
+    out = np.ndarray(node.shape, dtype, np.empty(max(node.size, 1) * dtype.itemsize, np.uint8).data, 0, node.strides)
+    if kind == FILL:
+        out[...] = np.array(node.attr, dtype)
+    elif kind == IOTA:
+        out[...] = np.arange(node.size, dtype=dtype)
+    elif kind == OP:
+        out[...] = node.row.numpy(*args)
+    elif kind == CAST:
+        out[...] = args[0].astype(dtype)
+    elif kind == REDUCE:
+        axes, fast, keepdims = node.attr
+        out[...] = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)
+    elif kind == GATHER:
+        axes, position, _ = node.attr
+        out[...] = gathered(args[0], args[1:], axes, position)
+    elif kind == UPDATE:
+        out[...] = args[0]
+        offset, shape, strides, code = node.attr
+        memory = flat_bytes(out) if out.ndim else out.reshape(1).view(np.uint8)
+        np.ndarray(shape, DTYPES[code], memory.data, offset, strides)[...] = args[1]
+    else:
+        raise AssertionError(kind)
+    return out
+
+
+def physical_axes(node: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Reduced axes in physical order, slowest first (broadcast axes slowest of all)."""
+    return tuple(sorted(axes, key=lambda axis: -abs(node.strides[axis]) if node.strides[axis] else -(1 << 62)))
+
+
+def gathered(array: Host, indices: list[Host], axes: tuple[int, ...], position: int) -> Host:
+    """`array` at integer `indices` along `axes`, the index shape put at `position` of the result."""
+    order = (*axes, *(axis for axis in range(array.ndim) if axis not in axes))
+    result = array.transpose(order)[tuple(indices)]
+    count = np.broadcast_shapes(*(index.shape for index in indices))
+    return np.moveaxis(result, range(len(count)), range(position, position + len(count)))
+
+
+__all__ = ["ITEMSIZES", "compute", "dense_array", "flat_bytes", "gathered", "order_of", "physical_axes"]

@@ -1,0 +1,54 @@
+"""Counters of what ran, and errors that kernels found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Counters:
+    """What ran since the process started.
+
+    Attributes
+    ----------
+    kernels : int
+        Fused kernels that plans ran, whichever tier ran them.
+    library_calls : int
+        Vendor routines and device-wide primitives.
+    copies : int
+        Buffer copies that plans asked for.
+    plans : int
+        Plans made (not found in the cache).
+    flushes : int
+        Times that recorded work was run.
+    """
+
+    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans")
+
+    def __init__(self) -> None:
+        self.kernels = 0
+        self.library_calls = 0
+        self.copies = 0
+        self.plans = 0
+        self.flushes = 0
+
+
+counters = Counters()
+
+_lines: dict[int, str] = {}
+
+
+def remember_line(number: int, line: str) -> None:
+    """Note where the operation was recorded that may set the error word to `number`."""
+    if len(_lines) > 10_000:
+        _lines.clear()
+    _lines[number] = line
+
+
+def settle_errors(device: Any) -> None:
+    """Raise what a kernel found since the last look (after waiting for the device)."""
+    error = device.take_error()
+    if error:
+        raise IndexError(
+            "an index array holds an index that is out of bounds for the axis it indexes"
+            + (f"; recorded at {_lines[error]}" if error in _lines else "")
+        )

@@ -1,0 +1,1 @@
+"""Layer 2: values as an immutable graph, and the arithmetic of layouts."""

@@ -1,0 +1,23 @@
+cimport cython
+from numloom.graph.node cimport Node, Register, new_node, count_reader, register
+
+cdef dict _rules
+cdef dict _order
+
+@cython.locals(key=object)
+cpdef tuple binary_rule(object row, int a, int b)
+cpdef Node scalar_as(object value, int code)
+@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int)
+cpdef Node binary(object row, Node a, Node b)
+@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int)
+cpdef Node binary_scalar(object row, Node a, object value)
+@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int)
+cpdef Node scalar_binary(object row, object value, Node b)
+cpdef Node cast(Node node, int code)
+@cython.locals(rule=tuple)
+cpdef Node unary(object row, Node a)
+@cython.locals(shape=tuple, strides=tuple, size=cython.Py_ssize_t)
+cdef Node _binary_loop(object row, Node a, Node b, int out)
+cdef tuple _result_strides1(Node a, int out)
+cpdef Node view(Node node, int code, object offset, tuple shape, tuple strides)
+cpdef int weak_code(object value) except -1

@@ -1,0 +1,366 @@
+"""The only constructors of values; shapes, dtypes and axes are checked here, once.
+
+Everything is decided when it is recorded: the result's dtype by NumPy's own rules (asked once for
+each combination and kept in a table), its shape, and its physical order (NumPy's "K" order of the
+operands, so that a transposed input gives a transposed, linearly written result).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
+from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides, is_dense_order, k_strides
+from numloom.graph.node import (
+    CAST,
+    FILL,
+    GATHER,
+    IOTA,
+    LEAF,
+    OP,
+    REDUCE,
+    SCALAR,
+    UPDATE,
+    VIEW,
+    Node,
+    count_reader,
+    new_node,
+    register,
+)
+from numloom.ops.elementwise import resolve
+
+WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
+"""Codes of Python scalars in the rule table, whose dtype follows the other operands (NEP 50)."""
+
+WEAK_TYPES = {WEAK_INT: int, WEAK_FLOAT: float, WEAK_COMPLEX: complex}
+
+_rules: dict[int, tuple[int, int, int]] = {}
+_order: dict[Any, tuple[int, ...]] = {}
+_integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
+
+
+# ---------------------------------------------------------------- leaves and generated values
+
+
+def leaf(buffer: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
+    """A computed value: a dense buffer whose axes lie in the order of `strides`."""
+    node = new_node(LEAF, None, (), code, shape, strides, prod(shape), 0)
+    node.buffer = buffer
+    return node
+
+
+def scalar(value: Any, code: int) -> Node:
+    """A 0-d value known on the host; it becomes a launch parameter, never part of a kernel's text."""
+    return new_node(SCALAR, None, (), code, (), (), 1, value)
+
+
+def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
+    """An array of one repeated host value; costs no memory until it is stored."""
+    register.recorded += 1
+    return new_node(FILL, None, (), code, shape, strides or c_strides(shape, ITEMSIZES[code]), prod(shape), value)
+
+
+def iota(count: int) -> Node:
+    """The int64 values 0, 1, ..., count - 1, generated where they are used."""
+    return new_node(IOTA, None, (), I64, (count,), (8,), count, None)
+
+
+# ---------------------------------------------------------------- elementwise
+
+
+def weak_code(value: Any) -> int:
+    """Code of a Python scalar in the rule table (bool is NumPy's bool, not weak)."""
+    kind = type(value)
+    if kind is float:
+        return WEAK_FLOAT
+    if kind is int:
+        return WEAK_INT
+    if kind is bool:
+        return BOOL
+    if kind is complex:
+        return WEAK_COMPLEX
+    raise TypeError(f"expected a Python number, got {type(value).__name__}")
+
+
+def loop_codes(row: Any, codes: tuple[int, ...]) -> tuple[int, ...]:
+    """dtype codes of the loop NumPy runs for operands of these codes: inputs, then the output."""
+    operands = tuple(WEAK_TYPES[code] if code >= WEAK_INT else DTYPES[code] for code in codes)
+    inputs, output = resolve(row, operands)
+    return (*inputs, output)
+
+
+def binary_rule(row: Any, a: int, b: int) -> tuple[int, int, int]:
+    """`loop_codes` of a binary operation, from the table."""
+    key = (row.id << 10) | (a << 5) | b
+    rule = _rules.get(key)
+    if rule is None:
+        rule = loop_codes(row, (a, b))  # type: ignore[assignment]
+        _rules[key] = rule  # type: ignore[assignment]
+    return rule  # type: ignore[return-value]
+
+
+def scalar_as(value: Any, code: int) -> Node:
+    """A Python scalar as a value of a loop dtype; OverflowError, as NumPy's, if an int does not fit."""
+    limits = _integer_range.get(code)
+    if limits is not None and not limits[0] <= value <= limits[1]:
+        raise OverflowError(f"Python integer {value} out of bounds for {DTYPES[code].name}")
+    return new_node(SCALAR, None, (), code, (), (), 1, value)
+
+
+def cast(node: Node, code: int) -> Node:
+    """`node` converted by astype's rules (itself if it has that dtype)."""
+    if node.code == code:
+        return node
+    if node.kind == SCALAR:
+        return new_node(SCALAR, None, (), code, (), (), 1, _host_cast(node.attr, node.code, code))
+    if node.kind == FILL:
+        return full(_host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
+    register.recorded += 1
+    return new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
+
+
+def binary(row: Any, a: Node, b: Node) -> Node:
+    """An elementwise operation on two values."""
+    la, lb, out = binary_rule(row, a.code, b.code)
+    if a.code != la:
+        a = cast(a, la)
+    if b.code != lb:
+        b = cast(b, lb)
+    return _binary_loop(row, a, b, out)
+
+
+def binary_scalar(row: Any, a: Node, value: Any) -> Node:
+    """An elementwise operation on a value and a Python scalar."""
+    la, lb, out = binary_rule(row, a.code, weak_code(value))
+    if a.code != la:
+        a = cast(a, la)
+    return _binary_loop(row, a, scalar_as(value, lb), out)
+
+
+def scalar_binary(row: Any, value: Any, b: Node) -> Node:
+    """An elementwise operation on a Python scalar and a value."""
+    la, lb, out = binary_rule(row, weak_code(value), b.code)
+    if b.code != lb:
+        b = cast(b, lb)
+    return _binary_loop(row, scalar_as(value, la), b, out)
+
+
+def unary(row: Any, a: Node) -> Node:
+    """An elementwise operation on one value."""
+    key = (row.id << 10) | (a.code << 5) | 31
+    rule = _rules.get(key)
+    if rule is None:
+        codes = loop_codes(row, (a.code,))
+        rule = (codes[0], codes[1], 0)
+        _rules[key] = rule
+    if a.code != rule[0]:
+        a = cast(a, rule[0])
+    register.recorded += 1
+    return new_node(OP, row, (a,), rule[1], a.shape, _result_strides1(a, rule[1]), a.size, None)
+
+
+def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None = None) -> Node:
+    """An elementwise operation on values and Python scalars; `codes` forces the loop dtypes.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not broadcast.
+    TypeError
+        If NumPy has no loop for these dtypes.
+    """
+    if codes is None:
+        codes = loop_codes(row, tuple(x.code if isinstance(x, Node) else weak_code(x) for x in operands))
+    nodes = [
+        cast(x, code) if isinstance(x, Node) else scalar_as(x, code)
+        for x, code in zip(operands, codes, strict=False)
+    ]
+    return loop(row, nodes, codes[-1])
+
+
+def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
+    """An elementwise operation on values that already have the loop dtypes."""
+    if len(nodes) == 2:
+        return _binary_loop(row, nodes[0], nodes[1], out)
+    shape = broadcast_shapes(*(node.shape for node in nodes))
+    strides = k_strides(
+        shape, [broadcast_strides(n.shape, n.strides, shape) for n in nodes if n.shape], ITEMSIZES[out]
+    )
+    register.recorded += 1
+    return new_node(OP, row, tuple(nodes), out, shape, strides, prod(shape), None)
+
+
+def copied(node: Node, strides: tuple[int, ...], code: int) -> Node:
+    """The same values, laid out densely in the order of `strides` (a fresh value)."""
+    register.recorded += 1
+    return new_node(CAST, None, (node,), code, node.shape, strides, node.size, None)
+
+
+def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
+    shape = a.shape
+    size = a.size
+    if (
+        (shape is b.shape or shape == b.shape)
+        and (a.strides is b.strides or a.strides == b.strides)
+        and a.kind != VIEW
+        and b.kind != VIEW
+    ):
+        strides = a.strides if ITEMSIZES[a.code] == ITEMSIZES[out] else _scaled(a, out)
+    elif not b.shape and a.kind != VIEW:
+        strides = a.strides if ITEMSIZES[a.code] == ITEMSIZES[out] else _scaled(a, out)
+    elif not a.shape and b.kind != VIEW:
+        shape = b.shape
+        size = b.size
+        strides = b.strides if ITEMSIZES[b.code] == ITEMSIZES[out] else _scaled(b, out)
+    else:
+        key = (a.shape, a.strides, b.shape, b.strides, ITEMSIZES[out])
+        strides = _order.get(key)  # type: ignore[assignment]
+        shape = broadcast_shapes(a.shape, b.shape) if a.shape != b.shape else a.shape
+        size = prod(shape)
+        if strides is None:
+            strides = k_strides(
+                shape,
+                [broadcast_strides(n.shape, n.strides, shape) for n in (a, b) if n.shape],
+                ITEMSIZES[out],
+            )
+            if len(_order) > 4096:
+                _order.clear()
+            _order[key] = strides
+    register.recorded += 1
+    return new_node(OP, row, (a, b), out, shape, strides, size, None)
+
+
+def _result_strides1(a: Node, out: int) -> tuple[int, ...]:
+    if a.kind != VIEW:
+        return a.strides if ITEMSIZES[a.code] == ITEMSIZES[out] else _scaled(a, out)
+    key = (a.shape, a.strides, ITEMSIZES[out])
+    strides = _order.get(key)
+    if strides is None:
+        strides = k_strides(a.shape, [a.strides], ITEMSIZES[out])
+        if len(_order) > 4096:
+            _order.clear()
+        _order[key] = strides
+    return strides
+
+
+def _scaled(node: Node, code: int) -> tuple[int, ...]:
+    """Strides of a dense value in the physical order of `node` with another itemsize."""
+    have, want = ITEMSIZES[node.code], ITEMSIZES[code]
+    return tuple([stride // have * want for stride in node.strides])
+
+
+def _host_cast(value: Any, code: int, new_code: int) -> Any:
+    with np.errstate(all="ignore"):
+        return np.array(value, DTYPES[code]).astype(DTYPES[new_code]).item()
+
+
+# ---------------------------------------------------------------- views
+
+
+def view(node: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
+    """The memory of `node` seen through a layout (byte offset and strides, dtype `code`)."""
+    if node.kind == FILL and code == node.code:
+        return full(node.attr, code, shape, k_strides(shape, [strides], ITEMSIZES[code]))
+    if node.kind == SCALAR and code == node.code and not shape:
+        return node
+    return new_node(VIEW, None, (node,), code, shape, strides, prod(shape), offset)
+
+
+def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
+    """`base` with `value` (already of `shape` and dtype `code`) written through a layout of its memory."""
+    if value.kind == VIEW:
+        value = copied(value, c_strides(value.shape, ITEMSIZES[value.code]), value.code)
+    register.recorded += 1
+    return new_node(
+        UPDATE, None, (base, value), base.code, base.shape, base.strides, base.size, (offset, shape, strides, code)
+    )
+
+
+def gather(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position: int) -> Node:
+    """`node` read at integer indices along `axes`, as NumPy's advanced indexing.
+
+    The broadcast index shape stands at `position` of the result, among the axes left over.
+    """
+    index_shape = broadcast_shapes(*(index.shape for index in indices))
+    rest = [extent for axis, extent in enumerate(node.shape) if axis not in axes]
+    shape = (*rest[:position], *index_shape, *rest[position:])
+    args = (node, *(cast(index, I64) for index in indices))
+    register.recorded += 1
+    strides = c_strides(shape, ITEMSIZES[node.code])
+    return new_node(GATHER, None, args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape)))
+
+
+# ---------------------------------------------------------------- reductions
+
+
+def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Sorted, non-negative axes; None means all. NumPy's AxisError and ValueError for bad ones."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    result = []
+    for a in axes:
+        index = a.__index__()
+        if not -ndim <= index < ndim:
+            raise np.exceptions.AxisError(index, ndim)
+        result.append(index % ndim)
+    if len(set(result)) != len(result):
+        raise ValueError("duplicate value in 'axis'")
+    return tuple(sorted(result))
+
+
+def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int) -> Node:
+    """Reduce `node` (already of the accumulation dtype) over `axes`; the result has dtype `out`.
+
+    Raises
+    ------
+    ValueError
+        If nothing is reduced by an operation that has no identity.
+    """
+    kept = [axis for axis in range(len(node.shape)) if axis not in axes]
+    if keepdims:
+        shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(node.shape))
+        order_strides = [tuple(0 if axis in axes else s for axis, s in enumerate(node.strides))]
+    else:
+        shape = tuple(node.shape[axis] for axis in kept)
+        order_strides = [tuple(node.strides[axis] for axis in kept)]
+    if not row.has_identity and prod(shape) and not node.size:
+        raise ValueError(f"zero-size array to reduction operation {row.name} which has no identity")
+    fast = True
+    smallest = None
+    for axis, (extent, stride) in enumerate(zip(node.shape, node.strides, strict=True)):
+        if extent > 1 and stride and (smallest is None or abs(stride) <= smallest):
+            smallest = abs(stride)
+            fast = axis in axes
+    strides = k_strides(shape, order_strides, ITEMSIZES[out])
+    register.recorded += 1
+    return new_node(REDUCE, row, (node,), out, shape, strides, prod(shape), (axes, fast, keepdims))
+
+
+__all__ = [
+    "BOOL",
+    "C64",
+    "C128",
+    "F64",
+    "KINDS",
+    "binary",
+    "binary_scalar",
+    "cast",
+    "copied",
+    "count_reader",
+    "elementwise",
+    "full",
+    "gather",
+    "iota",
+    "is_dense_order",
+    "leaf",
+    "reduce",
+    "scalar",
+    "unary",
+    "update",
+    "view",
+]

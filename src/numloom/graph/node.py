@@ -1,0 +1,193 @@
+"""Values: nodes of the recorded graph, and the register of those that live arrays hold.
+
+A node knows its shape, dtype and physical order at once and never changes its value: when it has
+been computed it becomes a leaf (it gets a buffer and drops its arguments). Nodes are invisible to
+Python's cycle collector, which the graph needs not, since it has no cycles; long chains are freed
+without recursion.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE = range(10)
+"""Kinds of node. LEAF has a buffer; SCALAR, FILL and IOTA are generated; VIEW reads its argument's
+memory through a layout; UPDATE is its first argument with the second written through a layout."""
+
+KIND_NAMES = ("leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update")
+
+
+class Node:
+    """One immutable value.
+
+    Attributes
+    ----------
+    kind : int
+        One of the kinds above.
+    row : Op, Reduction or None
+        The operation's row.
+    args : tuple of Node
+        What it is computed from; empty once computed.
+    code : int
+        dtype code.
+    shape, strides : tuple of int
+        Logical shape and the physical order: bytes from one element to the next along each axis of
+        the value's dense buffer (of a VIEW: of the memory it reads).
+    size : int
+        Number of elements.
+    attr : object
+        VIEW: byte offset. SCALAR and FILL: the value. REDUCE: (axes, fast). GATHER: (axes, ...).
+        UPDATE: (offset, shape, strides, code) of the written layout.
+    buffer : object
+        Device memory once computed.
+    readers : int
+        Pending nodes that have this one as an argument (once for each occurrence).
+    cells : int
+        Storage cells whose value this is.
+    mark, number : int
+        Scratch of the walk that is under way (see engine.walk).
+    """
+
+    __slots__ = (
+        "args",
+        "attr",
+        "buffer",
+        "cells",
+        "code",
+        "kind",
+        "mark",
+        "number",
+        "readers",
+        "row",
+        "shape",
+        "size",
+        "strides",
+    )
+
+    kind: int
+    row: Any
+    args: tuple[Node, ...]
+    code: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+    attr: Any
+    buffer: Any
+    readers: int
+    cells: int
+    mark: int
+    number: int
+
+    def __del__(self) -> None:
+        if self.args:
+            release(self)
+
+    def __repr__(self) -> str:
+        name = self.row.name if self.row is not None else KIND_NAMES[self.kind]
+        return f"<{name} {self.shape} code {self.code}>"
+
+
+class Register:
+    """What is recorded and not yet run: live pending nodes in record order, and counts for budgets."""
+
+    __slots__ = ("draining", "graveyard", "live", "orphan_bytes", "recorded")
+
+    live: dict[Node, None]
+    recorded: int
+    orphan_bytes: int
+    graveyard: list[Any]
+    draining: bool
+
+    def __init__(self) -> None:
+        self.live = {}
+        self.recorded = 0
+        self.orphan_bytes = 0
+        self.graveyard = []
+        self.draining = False
+
+
+register = Register()
+
+
+def new_node(
+    kind: int,
+    row: Any,
+    args: tuple[Node, ...],
+    code: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    size: int,
+    attr: Any,
+) -> Node:
+    """A pending node; its arguments count one reader more each."""
+    node = Node.__new__(Node)
+    node.kind = kind
+    node.row = row
+    node.args = args
+    node.code = code
+    node.shape = shape
+    node.strides = strides
+    node.size = size
+    node.attr = attr
+    node.buffer = None
+    node.readers = 0
+    node.cells = 0
+    node.mark = 0
+    node.number = 0
+    for arg in args:
+        count_reader(arg)
+    return node
+
+
+def count_reader(node: Node) -> None:
+    """One pending node more reads `node`."""
+    node.readers += 1
+
+
+def release(node: Node) -> None:
+    """Drop the arguments of a node that is computed or dead, freeing chains iteratively."""
+    args = node.args
+    node.args = ()
+    for arg in args:
+        uncount_reader(arg)
+    r = register
+    r.graveyard.append(args)
+    args = ()
+    if not r.draining:
+        r.draining = True
+        while r.graveyard:
+            r.graveyard.pop()
+        r.draining = False
+
+
+def uncount_reader(node: Node) -> None:
+    """One pending node less reads `node`."""
+    node.readers -= 1
+
+
+def hold(node: Node) -> None:
+    """A storage cell now has this value."""
+    node.cells += 1
+    if node.buffer is None and node.cells == 1:
+        register.live[node] = None
+
+
+def unhold(node: Node) -> None:
+    """A storage cell no longer has this value."""
+    node.cells -= 1
+    if node.cells == 0:
+        if node.buffer is None:
+            register.live.pop(node, None)
+        elif node.readers:
+            register.orphan_bytes += node.size
+
+
+def become_leaf(node: Node, buffer: Any) -> None:
+    """The node has been computed into `buffer`."""
+    node.buffer = buffer
+    node.kind = LEAF
+    node.row = None
+    node.attr = 0
+    if node.cells:
+        register.live.pop(node, None)
+    release(node)

@@ -1,0 +1,474 @@
+"""Which values are stored, and which stored values share a kernel.
+
+Rules for storing, in order (evaluation.md has the evidence):
+
+- S1. What is asked for, and what a live array holds, is stored; slice updates and their bases too.
+- S2. Reductions are stored, unless all that reads them is in their own kernel (see `plan.make_plan`).
+- S3. What is gathered from, or seen through a layout that cannot be followed, is stored.
+- S4. A computed value read at more than one layout is stored, unless it costs next to nothing.
+- S5. A costly value that is repeated by broadcasting, or read by several, is stored where recomputing
+  costs more than memory does (about 8 instructions a byte).
+- S6. No kernel has more than `MAX_OPS` operations, `MAX_LOADS` inputs or `MAX_OUTPUTS` outputs.
+
+Kernels run in the order of their making. A stored value joins the latest kernel of its space that it
+may join: one not before any kernel it needs, and, where it needs that kernel's own result, reading it
+at the same position. So no dependency leaves a kernel and enters it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from numloom.base.dtypes import ITEMSIZES
+from numloom.graph.layout import Layout, factor, may_overlap
+from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+
+MAX_OPS = 256
+MAX_LOADS = 40
+MAX_OUTPUTS = 8
+SMALL = 65536
+"""Elements up to which launches, not bytes, decide, so that unrelated values share a kernel."""
+
+GENERATED = (SCALAR, FILL, IOTA)
+
+
+@dataclass(slots=True)
+class Choice:
+    """A walk with the decision of what is stored.
+
+    `ops` and `loads` are bit sets over node numbers: the operations that are computed inline for a
+    value, and the memory that it reads.
+    """
+
+    nodes: Sequence[Node]
+    counts: Sequence[int]
+    users: list[list[int]]
+    stored: list[bool]
+    memory: list[bool]
+    """Whether others read the value from memory: computed, or stored and not merely generated."""
+
+    ops: list[int]
+    loads: list[int]
+    kernel: list[int] = field(default_factory=list)
+    """Kernel of each stored value, or -1."""
+
+    full: list[bool] = field(default_factory=list)
+    """Whether a stored value is computed on its kernel's full space (else: after its reductions)."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """A kernel in the making.
+
+    `space` is the shape it runs over; with `axes` it reduces over them. `members` are the stored
+    values it computes. `update` is the number of the UPDATE it runs, or -1; `mode` then is "place"
+    (into the base's memory), "copy" (into a copy of it) or "box" (old and new into fresh memory).
+    """
+
+    index: int
+    space: tuple[int, ...]
+    members: list[int]
+    axes: tuple[int, ...] | None = None
+    fast: bool = True
+    kept_shape: tuple[int, ...] = ()
+    ops: int = 0
+    loads: int = 0
+    update: int = -1
+    mode: str = ""
+    arg_order: bool = False
+
+
+def choose_stored(nodes: Sequence[Node], counts: Sequence[int], roots: Sequence[int]) -> Choice:
+    """Apply the rules for storing to a walk."""
+    total = len(nodes)
+    users: list[list[int]] = [[] for _ in range(total)]
+    for node in nodes:
+        for arg in node.args:
+            users[arg.number].append(node.number)
+    stored = [False] * total
+    memory = [node.kind == LEAF for node in nodes]
+    for number in roots:
+        stored[number] = True
+    layouts: dict[int, set[object]] = {}
+    for node in nodes:
+        kind = node.kind
+        if kind == LEAF:
+            continue
+        if (node.cells and kind != VIEW and kind not in GENERATED) or kind == REDUCE or kind == UPDATE:
+            stored[node.number] = True
+        if kind == UPDATE:
+            _to_memory(node.args[0], stored, memory)
+        elif kind == GATHER:
+            source = node.args[0]
+            _to_memory(source.args[0] if source.kind == VIEW else source, stored, memory)
+        elif kind == VIEW:
+            base = node.args[0]
+            if base.kind == LEAF:
+                continue
+            if not _followable(node, base):
+                _to_memory(base, stored, memory)
+            layouts.setdefault(base.number, set()).add((node.attr, node.shape, node.strides))
+        for arg in node.args:
+            if kind != VIEW and arg.number in layouts:
+                layouts[arg.number].add(None)
+    for number, node in enumerate(nodes):
+        if stored[number] and node.kind not in GENERATED:
+            memory[number] = True
+    choice = Choice(nodes, counts, users, stored, memory, [0] * total, [0] * total)
+    for node in nodes:
+        _weigh(choice, node, layouts)
+    choice.kernel = [-1] * total
+    choice.full = [True] * total
+    return choice
+
+
+def _to_memory(node: Node, stored: list[bool], memory: list[bool]) -> None:
+    """Others will read this value from memory, even if it could be generated."""
+    if node.kind != LEAF:
+        stored[node.number] = True
+    memory[node.number] = True
+
+
+def _memory_of(node: Node) -> Node:
+    return node.args[0] if node.kind == VIEW else node
+
+
+def _followable(view: Node, base: Node) -> bool:
+    """Whether a computed base can be evaluated at the positions that the view reads."""
+    if ITEMSIZES[view.code] != ITEMSIZES[base.code]:
+        return False
+    if base.kind in (SCALAR, FILL) and view.code == base.code:
+        return True
+    return factor(view.attr, view.shape, view.strides, base.shape, base.strides, ITEMSIZES[base.code]) is not None
+
+
+def _weigh(choice: Choice, node: Node, layouts: dict[int, set[object]]) -> None:
+    """Bit sets of a node from its arguments', cutting where a kernel would become too large."""
+    number = node.number
+    ops, loads, nodes = choice.ops, choice.loads, choice.nodes
+    kind = node.kind
+    if kind == LEAF:
+        return
+    if kind == VIEW:
+        base = node.args[0]
+        if choice.memory[base.number]:
+            loads[number] = 1 << number
+        else:
+            ops[number] = ops[base.number]
+            loads[number] = loads[base.number]
+        return
+    if kind in GENERATED:
+        return
+    own_ops = 1 << number
+    own_loads = 0
+    for arg in node.args:
+        own_ops |= _inlined_ops(choice, arg)
+        own_loads |= _inlined_loads(choice, arg)
+    while own_ops.bit_count() > MAX_OPS or own_loads.bit_count() > MAX_LOADS:
+        # S6: store the heaviest argument; what is left is lighter by all of it.
+        heaviest = max(
+            (arg for arg in node.args if _can_store(choice, arg)),
+            key=lambda arg: ops[arg.number].bit_count() + loads[arg.number].bit_count(),
+            default=None,
+        )
+        if heaviest is None:
+            break
+        target = _memory_of(heaviest)
+        _to_memory(target, choice.stored, choice.memory)
+        if heaviest.kind == VIEW:
+            ops[heaviest.number] = 0
+            loads[heaviest.number] = 1 << heaviest.number
+        own_ops, own_loads = 1 << number, 0
+        for arg in node.args:
+            own_ops |= _inlined_ops(choice, arg)
+            own_loads |= _inlined_loads(choice, arg)
+    ops[number], loads[number] = own_ops, own_loads
+    if choice.stored[number] or kind not in (OP, CAST, GATHER):
+        return
+    cost = _cost(nodes, own_ops)
+    widest = max((nodes[user].size for user in choice.users[number]), default=0)
+    if (
+        # S4: read at several layouts.
+        (len(layouts.get(number, ())) > 1 and (cost > 4 or own_loads.bit_count() > 1))
+        # S5: several readers (which is free if they share a kernel), or repeated by broadcasting.
+        or (len(choice.users[number]) > 1 and cost > 8 * 2 * ITEMSIZES[node.code])
+        or (own_loads and cost >= 8 and widest >= 4 * node.size and (node.size > 1 or cost > 100))
+    ):
+        _to_memory(node, choice.stored, choice.memory)
+
+
+def _can_store(choice: Choice, arg: Node) -> bool:
+    target = _memory_of(arg)
+    return (
+        target.kind not in (LEAF, *GENERATED)
+        and not choice.memory[target.number]
+        and (choice.ops[arg.number].bit_count() > 1 or choice.loads[arg.number].bit_count() > 1)
+    )
+
+
+def _inlined_ops(choice: Choice, arg: Node) -> int:
+    return 0 if choice.memory[arg.number] else choice.ops[arg.number]
+
+
+def _inlined_loads(choice: Choice, arg: Node) -> int:
+    return 1 << arg.number if choice.memory[arg.number] else choice.loads[arg.number]
+
+
+def _cost(nodes: Sequence[Node], ops: int) -> int:
+    """Instructions an element of a set of operations, about."""
+    cost = 0
+    while ops:
+        low = ops & -ops
+        row = nodes[low.bit_length() - 1].row
+        cost += row.cost if row is not None and hasattr(row, "cost") else 2
+        ops ^= low
+    return cost
+
+
+# ---------------------------------------------------------------- kernels
+
+
+def group(choice: Choice) -> list[Draft]:
+    """Put each stored value into a kernel."""
+    drafts: list[Draft] = []
+    nodes = choice.nodes
+    for node in nodes:
+        if node.kind == LEAF or not choice.stored[node.number]:
+            continue
+        if node.kind == UPDATE:
+            _draft_update(choice, drafts, node)
+        elif node.kind == REDUCE:
+            _place(choice, drafts, node, node.args[0].shape, node)
+        else:
+            _place(choice, drafts, node, node.shape, None)
+    return drafts
+
+
+def dependencies(choice: Choice, number: int) -> tuple[dict[int, bool], int, int]:
+    """Stored values that one needs, each with whether it is read only at the same position.
+
+    Also gives bit sets of the operations and the loads that it computes inline.
+    """
+    nodes, memory = choice.nodes, choice.memory
+    node = nodes[number]
+    space = node.args[0].shape if node.kind == REDUCE else node.shape
+    found: dict[int, bool] = {}
+    seen: set[tuple[int, bool]] = set()
+    stack = [(arg.number, node.kind not in (GATHER, VIEW) and arg.shape == space) for arg in node.args]
+    loads = 0
+    ops = 1 << number
+    while stack:
+        item = stack.pop()
+        if item in seen:
+            continue
+        seen.add(item)
+        at, same = item
+        arg = nodes[at]
+        if memory[at]:
+            loads |= 1 << at
+            if arg.kind != LEAF:
+                found[at] = found.get(at, True) and same
+        elif arg.kind not in GENERATED:
+            if arg.kind == VIEW:
+                loads |= 1 << at
+            else:
+                ops |= 1 << at
+            inner = same and arg.kind not in (GATHER, VIEW)
+            stack.extend((a.number, inner and a.shape == arg.shape) for a in arg.args)
+    return found, ops, loads
+
+
+def _place(choice: Choice, drafts: list[Draft], node: Node, space: tuple[int, ...], reduction: Node | None) -> None:
+    number = node.number
+    found, ops, loads = dependencies(choice, number)
+    first = 0
+    for dependency, same in found.items():
+        index = choice.kernel[dependency]
+        first = max(first, index if same else index + 1)
+    joined = None
+    size = 1
+    for extent in space:
+        size *= extent
+    for index in range(len(drafts) - 1, first - 1, -1):
+        draft = drafts[index]
+        stage = _may_join(choice, draft, node, space, reduction, found, ops, loads, size)
+        if stage:
+            joined = draft
+            choice.full[number] = stage == "full"
+            break
+    if joined is None:
+        joined = Draft(len(drafts), space, [])
+        drafts.append(joined)
+    if reduction is not None:
+        axes, fast, _ = reduction.attr
+        joined.axes, joined.fast, joined.kept_shape = axes, fast, reduction.shape
+        joined.arg_order = joined.arg_order or reduction.row.name.startswith("arg")
+        choice.full[number] = False
+    joined.members.append(number)
+    joined.ops |= ops
+    joined.loads |= loads
+    choice.kernel[number] = joined.index
+
+
+def _may_join(
+    choice: Choice,
+    draft: Draft,
+    node: Node,
+    space: tuple[int, ...],
+    reduction: Node | None,
+    found: dict[int, bool],
+    ops: int,
+    loads: int,
+    size: int,
+) -> str:
+    """How a value may join a kernel: "full", "post" (after its reductions), or not ("")."""
+    if draft.update >= 0 or not size or 0 in draft.space:
+        return ""
+    if len(draft.members) >= MAX_OUTPUTS or (draft.ops | ops).bit_count() > MAX_OPS:
+        return ""
+    if (draft.loads | loads).bit_count() > MAX_LOADS:
+        return ""
+    inside = [number for number in found if choice.kernel[number] == draft.index]
+    close = bool(inside) or bool(draft.loads & loads) or size <= SMALL
+    if reduction is not None:
+        if not close or draft.space != space or any(not choice.full[number] for number in inside):
+            return ""
+        if draft.axes is None:
+            # A map kernel becomes a reducing one; its outputs are written on the way.
+            return "full" if node.size else ""
+        axes, fast, _ = reduction.attr
+        arg = reduction.row.name.startswith("arg")
+        same = draft.axes == axes and draft.fast == fast and draft.kept_shape == reduction.shape
+        return "full" if same and arg == draft.arg_order else ""
+    if draft.axes is not None and inside and all(not choice.full[number] for number in inside):
+        return "post" if space == draft.kept_shape else ""
+    if draft.space == space and all(choice.full[number] for number in inside) and close:
+        return "full"
+    return ""
+
+
+def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
+    """Decide how a slice update runs: in place, into a copy, or old and new into fresh memory."""
+    nodes = choice.nodes
+    base, value = node.args
+    offset, shape, strides, code = node.attr
+    itemsize = ITEMSIZES[code]
+    region = Layout(offset, shape, strides)
+    exclusive = not base.cells and base.readers <= choice.counts[base.number]
+    if exclusive:
+        own = _subtree(choice, value)
+        for reader in _stored_readers(choice, base):
+            if reader != node.number and choice.kernel[reader] < 0 and reader not in own:
+                exclusive = False
+                break
+    shifted = not _reads_only(choice, value, base, region, itemsize)
+    size = 1
+    for extent in shape:
+        size *= extent
+    boxed = (
+        code == base.code
+        and (shifted or not exclusive)
+        and 2 * size > base.size
+        and box_of(node) is not None
+    )
+    if boxed:
+        mode = "box"
+    elif exclusive:
+        mode = "place"
+        if shifted and choice.kernel[value.number] < 0:
+            # It reads what it overwrites: compute it into memory of its own first.
+            _to_memory(value, choice.stored, choice.memory)
+            _place(choice, drafts, value, value.shape, None)
+    else:
+        mode = "copy"
+    draft = Draft(len(drafts), shape, [node.number], update=node.number, mode=mode)
+    drafts.append(draft)
+    choice.kernel[node.number] = draft.index
+
+
+def _subtree(choice: Choice, value: Node) -> set[int]:
+    """Numbers of the values that are computed inline for `value`."""
+    found = {value.number}
+    stack = [value]
+    while stack:
+        for arg in stack.pop().args:
+            if not choice.memory[arg.number] and arg.number not in found:
+                found.add(arg.number)
+                stack.append(arg)
+    return found
+
+
+def _stored_readers(choice: Choice, base: Node) -> set[int]:
+    """Stored values that read `base`, themselves or through what is computed inline for them."""
+    found: set[int] = set()
+    seen: set[int] = set()
+    stack = list(choice.users[base.number])
+    while stack:
+        number = stack.pop()
+        if number in seen:
+            continue
+        seen.add(number)
+        if choice.stored[number]:
+            found.add(number)
+        else:
+            stack.extend(choice.users[number])
+    return found
+
+
+def _reads_only(choice: Choice, value: Node, base: Node, region: Layout, itemsize: int) -> bool:
+    """Whether `value` reads `base` only where it is overwritten by that very element, or elsewhere."""
+    stack = [(value, True)]
+    seen: set[tuple[int, bool]] = set()
+    while stack:
+        node, same = stack.pop()
+        if (node.number, same) in seen:
+            continue
+        seen.add((node.number, same))
+        if node is base:
+            whole = Layout(0, base.shape, base.strides)
+            if not (same and whole == region):
+                return False
+            continue
+        if node.kind == VIEW and node.args[0] is base:
+            layout = Layout(node.attr, node.shape, node.strides)
+            if same and layout == region:
+                continue
+            if may_overlap(layout, ITEMSIZES[node.code], region, itemsize):
+                return False
+            continue
+        if choice.memory[node.number]:
+            continue
+        inner = same and node.kind not in (VIEW, GATHER, REDUCE)
+        for arg in node.args:
+            stack.append((arg, inner and arg.shape == region.shape))
+    return True
+
+
+def box_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    """An update's region as a box of its base: for each base axis start, count and view axis (-1 for none)."""
+    base = node.args[0]
+    offset, shape, strides, code = node.attr
+    found = factor(offset, shape, strides, base.shape, base.strides, ITEMSIZES[code])
+    if found is None:
+        return None
+    starts, coefficients = found
+    box_starts, counts, axes = [], [], []
+    for axis, row in enumerate(coefficients):
+        used = [d for d, c in enumerate(row) if c]
+        if len(used) > 1:
+            return None
+        if used:
+            d = used[0]
+            if row[d] != 1 or sum(1 for other in coefficients if other[d]) > 1:
+                return None
+            box_starts.append(starts[axis])
+            counts.append(shape[d])
+            axes.append(d)
+        else:
+            box_starts.append(starts[axis])
+            counts.append(1)
+            axes.append(-1)
+    if any(extent > 1 and d not in axes for d, extent in enumerate(shape)):
+        return None
+    return tuple(box_starts), tuple(counts), tuple(axes)

@@ -1,0 +1,400 @@
+"""From a kernel in the making to a program: expressions followed through views as affine index maps.
+
+While lowering, a position in a value is an *index map*: for each axis of the value, an offset and
+one coefficient for each axis of the kernel's space. Views, broadcasts and transposes only change
+the map, so they vanish; what reaches memory becomes strides of an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from numloom.base.dtypes import I64, ITEMSIZES
+from numloom.graph.layout import factor
+from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
+from numloom.plan.collapse import Space
+from numloom.plan.group import Choice, Draft, box_of
+from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Store
+from numloom.plan.step import Binding, Step
+
+Map = tuple[tuple[int, tuple[int, ...]], ...]
+
+
+@dataclass(slots=True)
+class Access:
+    """An operand before the space is collapsed: strides in elements along the axes of its stage."""
+
+    code: int
+    strides: tuple[int, ...]
+    binding: Binding
+    post: bool = False
+    written: bool = False
+    in_place: bool = False
+    aligned: bool = True
+
+
+@dataclass(slots=True)
+class Lowered:
+    """A lowered kernel: everything but the choice of which of its values are stored."""
+
+    choice: Choice
+    draft: Draft
+    space: Space
+    body: list[Instr] = field(default_factory=list)
+    post: list[Instr] = field(default_factory=list)
+    accesses: list[Access] = field(default_factory=list)
+    params: list[tuple[int, int]] = field(default_factory=list)
+    iotas: list[tuple[int, tuple[int, ...], bool]] = field(default_factory=list)
+    gathers: list[int] = field(default_factory=list)
+    reductions: list[Reduce] = field(default_factory=list)
+    values: dict[int, int] = field(default_factory=dict)
+    loaded: set[int] = field(default_factory=set)
+    _operands: dict[Any, int] = field(default_factory=dict)
+    _param_of: dict[int, int] = field(default_factory=dict)
+
+    def operand(self, code: int, strides: tuple[int, ...], binding: Binding, post: bool) -> int:
+        """Number of the operand read there; equal reads share one."""
+        key = (code, strides, binding, post)
+        number = self._operands.get(key)
+        if number is None:
+            number = self._operands[key] = len(self.accesses)
+            at = binding.offset
+            if binding.view >= 0:
+                view = self.choice.nodes[binding.view]
+                at += view.attr & 15
+            base = self.choice.nodes[binding.number]
+            if base.buffer is not None:
+                at += base.buffer.ptr & 15
+            self.accesses.append(Access(code, strides, binding, post, aligned=at % 16 == 0))
+        return number
+
+    def param(self, number: int, code: int) -> int:
+        """Number of the launch parameter that carries a host value."""
+        index = self._param_of.get(number)
+        if index is None:
+            index = self._param_of[number] = len(self.params)
+            self.params.append((number, code))
+        return index
+
+    # -------------------------------------------------------- to steps
+
+    def steps(self, needed: Sequence[int]) -> list[Step]:
+        """The kernel's steps, storing the values in `needed`."""
+        draft, nodes = self.draft, self.choice.nodes
+        if draft.update >= 0:
+            return self._update_steps()
+        if not needed:
+            return []
+        allocate = tuple((number, nodes[number].size * ITEMSIZES[nodes[number].code]) for number in needed)
+        if all(not nodes[n].size or (nodes[n].kind == FILL and nodes[n].attr is None) for n in needed):
+            return [Step(allocate=allocate, computed=tuple(needed))]
+        stores, post_stores = [], []
+        for number in needed:
+            node = nodes[number]
+            full = self.choice.full[number]
+            strides = tuple(s // ITEMSIZES[node.code] for s in node.strides)
+            at = len(self.accesses)
+            self.accesses.append(Access(node.code, strides, Binding(number, 0), not full, written=True))
+            (stores if full else post_stores).append(Store(self.values[number], at))
+        return [self._kernel_step(stores, post_stores, None, allocate, tuple(needed))]
+
+    def _update_steps(self) -> list[Step]:
+        draft, nodes = self.draft, self.choice.nodes
+        node = nodes[draft.update]
+        base = node.args[0]
+        offset, _, strides, code = node.attr
+        nbytes = node.size * ITEMSIZES[node.code]
+        value = self.values[draft.update]
+        number = node.number
+        if draft.mode == "box":
+            starts, counts, _ = box_of(node)  # type: ignore[misc]
+            dense = tuple(s // ITEMSIZES[node.code] for s in node.strides)
+            out = len(self.accesses)
+            self.accesses.append(Access(node.code, dense, Binding(number, 0), written=True))
+            old = self.operand(node.code, dense, Binding(base.number, 0), False)
+            box = Box(old, starts, (1,) * len(starts), counts)
+            return [self._kernel_step([Store(value, out)], [], box, ((number, nbytes),), (number,))]
+        out = len(self.accesses)
+        step_strides = tuple(s // ITEMSIZES[code] for s in strides)
+        in_place = draft.mode == "place"
+        aligned = (offset & 15) == 0
+        self.accesses.append(
+            Access(code, step_strides, Binding(number, offset), written=True, in_place=in_place, aligned=aligned)
+        )
+        if in_place:
+            for access in self.accesses:
+                if access.binding.number == base.number:
+                    access.in_place = True
+            step = self._kernel_step([Store(value, out)], [], None, (), (number,))
+            step.adopt = ((number, base.number),)
+            return [step]
+        step = self._kernel_step([Store(value, out)], [], None, ((number, nbytes),), (number,))
+        step.copy = (number, base.number, nbytes)
+        return [step]
+
+    def _kernel_step(
+        self,
+        stores: list[Store],
+        post_stores: list[Store],
+        box: Box | None,
+        allocate: tuple[tuple[int, int], ...],
+        computed: tuple[int, ...],
+    ) -> Step:
+        space = self.space
+        columns = [(a.strides, a.post) for a in self.accesses]
+        columns += [(strides, post) for _, strides, post in self.iotas]
+        order = self.accesses[stores[0].operand] if stores else None
+        collapsed = space.collapse(columns, None if order is None else order.strides, box)
+        operands = []
+        for access, strides in zip(self.accesses, collapsed.strides, strict=False):
+            itemsize = ITEMSIZES[access.code]
+            aligned = access.aligned and all(s * itemsize % 16 == 0 for s in strides[:-1])
+            operands.append(Operand(access.code, strides, aligned, access.written, access.in_place, access.post))
+        iota_strides = collapsed.strides[len(self.accesses) :]
+
+        def finished(instrs: list[Instr]) -> tuple[Instr, ...]:
+            return tuple(
+                Instr("iota", I64, index=i.index, strides=iota_strides[i.index]) if i.kind == "iota" else i
+                for i in instrs
+            )
+
+        program = Program(
+            shape=collapsed.shape,
+            kept=collapsed.kept,
+            body=finished(self.body),
+            stores=tuple(stores),
+            operands=tuple(operands),
+            params=tuple(code for _, code in self.params),
+            reductions=tuple(self.reductions),
+            post=finished(self.post),
+            post_stores=tuple(post_stores),
+            box=collapsed.box,
+            fast=self.draft.fast,
+        )
+        return Step(
+            allocate=allocate,
+            program=program,
+            bindings=tuple(access.binding for access in self.accesses),
+            params=tuple(self.params),
+            iota_offsets=tuple(offset for offset, _, _ in self.iotas),
+            computed=computed,
+            gathers=tuple(self.gathers),
+        )
+
+
+def lower(choice: Choice, draft: Draft) -> Lowered:
+    """Lower a kernel's members: expressions to instructions, memory to operands."""
+    nodes = choice.nodes
+    if draft.update >= 0:
+        node = nodes[draft.update]
+        value = node.args[1]
+        if draft.mode == "box":
+            lowered = Lowered(choice, draft, Space(node.shape, None, ()))
+            _, _, axes = box_of(node)  # type: ignore[misc]
+            starts = box_of(node)[0]  # type: ignore[index]
+            rank = len(node.shape)
+            at = []
+            for d in range(len(value.shape)):
+                axis = axes.index(d) if d in axes else -1
+                at.append((-starts[axis], _unit(rank, axis)) if axis >= 0 else (0, (0,) * rank))
+            lowered.values[node.number] = _lower_value(lowered, value, tuple(at), post=False)
+            lowered.loaded.add(node.args[0].number)
+        else:
+            lowered = Lowered(choice, draft, Space(value.shape, None, ()))
+            lowered.values[node.number] = _lower_value(lowered, value, _identity(value.shape), post=False)
+            lowered.loaded.add(node.args[0].number)
+        return lowered
+    lowered = Lowered(choice, draft, Space(draft.space, draft.axes, _reduced_order(nodes, draft)))
+    if not all(draft.space) and all(not nodes[n].size for n in draft.members):
+        return lowered
+    for number in draft.members:
+        node = nodes[number]
+        if node.kind == REDUCE:
+            source = node.args[0]
+            value = _lower_value(lowered, source, _identity(source.shape), post=False)
+            lowered.values[number] = len(lowered.post)
+            lowered.post.append(Instr("reduced", node.code, index=len(lowered.reductions)))
+            lowered.reductions.append(Reduce(node.row, value, node.code))
+        elif node.size:
+            post = not choice.full[number]
+            space = draft.kept_shape if post else draft.space
+            lowered.values[number] = _lower_value(lowered, node, _identity(space), post=post)
+    return lowered
+
+
+def _reduced_order(nodes: Sequence[Node], draft: Draft) -> tuple[int, ...]:
+    """Order of a kernel's reduced axes: physical, slowest first; C order for positions (argmin)."""
+    if draft.axes is None:
+        return ()
+    source = next(nodes[n].args[0] for n in draft.members if nodes[n].kind == REDUCE)
+    if draft.arg_order:
+        return draft.axes
+    return tuple(
+        sorted(draft.axes, key=lambda axis: -abs(source.strides[axis]) if source.strides[axis] else -(1 << 62))
+    )
+
+
+def _unit(rank: int, axis: int) -> tuple[int, ...]:
+    return tuple(int(d == axis) for d in range(rank))
+
+
+def _identity(shape: tuple[int, ...]) -> Map:
+    rank = len(shape)
+    return tuple((0, _unit(rank, axis)) for axis in range(rank))
+
+
+def _fit(at: Map, shape: tuple[int, ...], target: tuple[int, ...]) -> Map:
+    """The map of an argument of `shape`, broadcast to `target`, whose map is `at`."""
+    if shape == target:
+        return at
+    lead = len(target) - len(shape)
+    rank = len(at[0][1]) if at else 0
+    return tuple(
+        (0, (0,) * rank) if extent == 1 and target[lead + axis] != 1 else at[lead + axis]
+        for axis, extent in enumerate(shape)
+    )
+
+
+def _compose(inner: Map, starts: Sequence[int], coefficients: Sequence[Sequence[int]], rank: int) -> Map:
+    """Index map of a base, seen through a view whose own index map is `inner`."""
+    result = []
+    for start, row in zip(starts, coefficients, strict=True):
+        offset = start
+        total = [0] * rank
+        for c, (off, coeffs) in zip(row, inner, strict=True):
+            if c:
+                offset += c * off
+                for d in range(rank):
+                    total[d] += c * coeffs[d]
+        result.append((offset, tuple(total)))
+    return tuple(result)
+
+
+def _address(at: Map, strides: Sequence[int], rank: int) -> tuple[int, tuple[int, ...]]:
+    """Offset and strides (in the units of `strides`) of memory read at an index map."""
+    offset = 0
+    total = [0] * rank
+    for stride, (off, coeffs) in zip(strides, at, strict=True):
+        offset += stride * off
+        for d in range(rank):
+            total[d] += stride * coeffs[d]
+    return offset, tuple(total)
+
+
+def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
+    """Instruction that gives `root` at an index map (iterative: arguments are pushed first)."""
+    rank = len(lowered.draft.kept_shape if post else lowered.space.shape)
+    instrs = lowered.post if post else lowered.body
+    memo: dict[tuple[int, Map], int] = lowered.space.memo(post)
+    stack: list[tuple[Node, Map]] = [(root, at)]
+    while stack:
+        node, here = stack[-1]
+        if (node.number, here) in memo:
+            stack.pop()
+            continue
+        args = _arguments(lowered, node, here, post, rank, node is root)
+        if isinstance(args, int):
+            memo[node.number, here] = args
+            stack.pop()
+            continue
+        missing = [arg for arg in args if (arg[0].number, arg[1]) not in memo]
+        if missing:
+            stack.extend(reversed(missing))
+            continue
+        stack.pop()
+        values = tuple(memo[arg.number, where] for arg, where in args)
+        if node.kind == VIEW:
+            base = node.args[0]
+            if base.code != node.code:
+                instrs.append(Instr("bitcast", node.code, values))
+                memo[node.number, here] = len(instrs) - 1
+            else:
+                memo[node.number, here] = values[0]
+            continue
+        if node.kind == CAST:
+            if node.args[0].code == node.code:
+                memo[node.number, here] = values[0]
+                continue
+            instrs.append(Instr("cast", node.code, values))
+        elif node.kind == GATHER:
+            instrs.append(_gather(lowered, node, here, values, post, rank))
+        else:
+            instrs.append(Instr("op", node.code, values, row=node.row))
+        memo[node.number, here] = len(instrs) - 1
+    return memo[root.number, at]
+
+
+def _arguments(
+    lowered: Lowered, node: Node, here: Map, post: bool, rank: int, is_root: bool
+) -> int | list[tuple[Node, Map]]:
+    """An instruction for what needs no arguments, else the arguments and their maps."""
+    choice = lowered.choice
+    instrs = lowered.post if post else lowered.body
+    kind = node.kind
+    number = node.number
+    if kind in (SCALAR, FILL):
+        instrs.append(Instr("param", node.code, index=lowered.param(number, node.code)))
+        return len(instrs) - 1
+    if kind == IOTA and not (choice.memory[number] and not is_root):
+        offset, strides = _address(here, (1,), rank)
+        lowered.iotas.append((offset, strides, post))
+        instrs.append(Instr("iota", I64, index=len(lowered.iotas) - 1))
+        return len(instrs) - 1
+    if choice.memory[number] and not (is_root and number in lowered.draft.members):
+        mine = number in lowered.values and number in lowered.draft.members
+        if mine and choice.full[number] != post and lowered.draft.update < 0:
+            return lowered.values[number]
+        return _load(lowered, node, node, here, 0, -1, post, rank)
+    if kind == VIEW:
+        base = node.args[0]
+        if choice.memory[base.number]:
+            view = number if base.buffer is not None else -1
+            return _load(lowered, base, node, here, 0 if view >= 0 else node.attr, view, post, rank)
+        found = factor(node.attr, node.shape, node.strides, base.shape, base.strides, ITEMSIZES[base.code])
+        if base.kind in (SCALAR, FILL):
+            return [(base, tuple((0, (0,) * rank) for _ in base.shape))]
+        assert found is not None
+        return [(base, _compose(here, found[0], found[1], rank))]
+    if kind == GATHER:
+        axes, position, count = node.attr
+        index_map = here[position : position + count]
+        index_shape = node.shape[position : position + count]
+        return [(arg, _fit(index_map, arg.shape, index_shape) if arg.shape else ()) for arg in node.args[1:]]
+    assert kind in (OP, CAST), kind
+    return [(arg, _fit(here, arg.shape, node.shape)) for arg in node.args]
+
+
+def _load(
+    lowered: Lowered, base: Node, seen: Node, at: Map, offset: int, view: int, post: bool, rank: int
+) -> int:
+    """Read the memory of `base` at an index map of `seen` (the base itself, or a view of it)."""
+    itemsize = ITEMSIZES[seen.code]
+    start, strides = _address(at, seen.strides, rank)
+    lowered.loaded.add(base.number)
+    instrs = lowered.post if post else lowered.body
+    binding = Binding(base.number, offset + start, view)
+    operand = lowered.operand(seen.code, tuple(s // itemsize for s in strides), binding, post)
+    instrs.append(Instr("load", seen.code, operand=operand))
+    return len(instrs) - 1
+
+
+def _gather(lowered: Lowered, node: Node, here: Map, indices: tuple[int, ...], post: bool, rank: int) -> Instr:
+    source = node.args[0]
+    axes, position, count = node.attr
+    rest = iter((*here[:position], *here[position + count :]))
+    at = tuple((0, (0,) * rank) if axis in axes else next(rest) for axis in range(len(source.shape)))
+    base = source.args[0] if source.kind == VIEW else source
+    dynamic = source.kind == VIEW and base.buffer is not None
+    offset = source.attr if source.kind == VIEW and not dynamic else 0
+    itemsize = ITEMSIZES[source.code]
+    start, strides = _address(at, source.strides, rank)
+    lowered.loaded.add(base.number)
+    binding = Binding(base.number, offset + start, source.number if dynamic else -1)
+    operand = lowered.operand(source.code, tuple(s // itemsize for s in strides), binding, post)
+    lowered.gathers.append(node.number)
+    pairs = tuple((source.shape[axis], source.strides[axis] // itemsize) for axis in axes)
+    return Instr(
+        "gather", node.code, indices, operand=operand, index=len(lowered.gathers) - 1, strides=pairs
+    )

@@ -1,0 +1,53 @@
+"""A plan: the steps that compute some values, as plain data over node numbers of one walk.
+
+Planning is a handful of passes, each linear in the nodes and none recursive:
+
+1. `group.choose_stored`: which values are written to memory (rules there).
+2. `group.group`: stored values become kernels; later ones join earlier ones where they may.
+3. `lower.lower`: each kernel becomes a `Program` with operands bound to node numbers.
+
+A plan holds no nodes and no addresses, so it serves every later walk with the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numloom.graph.node import Node
+from numloom.plan.group import Draft, choose_stored, group
+from numloom.plan.lower import lower
+from numloom.plan.step import Plan, Step
+
+
+def make_plan(nodes: Sequence[Node], counts: Sequence[int], roots: Sequence[int]) -> Plan:
+    """Plan the values numbered `roots` of a walk (`nodes` in order, `counts` of readers within it)."""
+    choice = choose_stored(nodes, counts, roots)
+    drafts = group(choice)
+    lowered = [lower(choice, draft) for draft in drafts]
+    loaded: set[int] = set(roots)
+    for each in lowered:
+        loaded.update(each.loaded)
+    steps: list[Step] = []
+    for draft, each in zip(drafts, lowered, strict=True):
+        needed = [n for n in draft.members if n in loaded or nodes[n].cells or draft.update >= 0]
+        steps.extend(each.steps(needed))
+    return finish(steps, nodes, roots)
+
+
+def finish(steps: list[Step], nodes: Sequence[Node], roots: Sequence[int]) -> Plan:
+    """Say after which step each value is needed no more, and which are not needed at all."""
+    last: dict[int, int] = {}
+    for index, step in enumerate(steps):
+        for number in step.numbers():
+            last[number] = index
+    releases: list[list[int]] = [[] for _ in steps]
+    for number, index in last.items():
+        releases[index].append(number)
+    for step, numbers in zip(steps, releases, strict=True):
+        step.release = tuple(numbers)
+    drop = tuple(number for number in range(len(nodes)) if number not in last)
+    return Plan(tuple(steps), drop)
+
+
+__all__ = ["Any", "Draft", "Plan", "make_plan"]
