@@ -1,0 +1,1 @@
+"""The command line: ``python -m numloom demo`` and ``python -m numloom info``."""

@@ -1,0 +1,68 @@
+"""Assertions on arrays of any module; each brings its arguments to the host first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def host(value: Any) -> np.ndarray[Any, Any]:
+    """A NumPy array of anything: arrays with a ``get`` method (numloom's), NumPy's, scalars, lists."""
+    get = getattr(value, "get", None)
+    return np.asarray(value if get is None else get())
+
+
+def assert_allclose(
+    actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 0.0, *, equal_nan: bool = True, message: str = ""
+) -> None:
+    """Fail unless shapes are equal and values differ by at most ``atol + rtol * abs(desired)``."""
+    a, b = host(actual), host(desired)
+    assert_shape_equal(a, b, message)
+    np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan, err_msg=message)
+
+
+def assert_array_equal(actual: Any, desired: Any, *, message: str = "") -> None:
+    """Fail unless shapes, dtypes and values are equal (NaN equals NaN, 0.0 equals -0.0)."""
+    a, b = host(actual), host(desired)
+    assert_dtype_equal(a, b, message)
+    assert_shape_equal(a, b, message)
+    np.testing.assert_array_equal(a, b, err_msg=message)
+
+
+def assert_bits_equal(actual: Any, desired: Any, *, message: str = "") -> None:
+    """Fail unless shapes, dtypes and bits are equal; NaNs are equal whatever their payload."""
+    a, b = host(actual), host(desired)
+    assert_dtype_equal(a, b, message)
+    assert_shape_equal(a, b, message)
+    x, y = _parts(a), _parts(b)
+    if x.dtype.kind == "f":
+        same = (_words(x) == _words(y)) | (np.isnan(x) & np.isnan(y))
+    else:
+        same = _words(x) == _words(y)
+    if not same.all():
+        at = np.flatnonzero(~same)
+        lines = [f"  [{i}] {x[i]!r} != {y[i]!r}" for i in at[:5]]
+        raise AssertionError("\n".join([f"{message} {at.size} of {same.size} differ in their bits:".strip(), *lines]))
+
+
+def assert_shape_equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], message: str = "") -> None:
+    """Fail unless shapes are equal."""
+    if a.shape != b.shape:
+        raise AssertionError(f"{message} shapes differ: {a.shape} and {b.shape}".strip())
+
+
+def assert_dtype_equal(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], message: str = "") -> None:
+    """Fail unless dtypes are equal."""
+    if a.dtype != b.dtype:
+        raise AssertionError(f"{message} dtypes differ: {a.dtype} and {b.dtype}".strip())
+
+
+def _parts(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Flat real numbers: complex ones as pairs."""
+    flat = np.ascontiguousarray(array).reshape(-1)
+    return flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat
+
+
+def _words(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.view(f"u{array.itemsize}")
