@@ -77,7 +77,7 @@ class Compiler:
         """Short name for messages."""
         return " ".join(Path(part).name for part in self.command[:3] if not part.startswith("-"))
 
-    def compile(self, text: str, flags: Sequence[str] | None = None) -> bytes:
+    def compile(self, text: str) -> bytes:
         """A shared object made of `text`.
 
         Raises
@@ -85,23 +85,29 @@ class Compiler:
         CompileError
             If the compiler refuses the text.
         """
-        with tempfile.TemporaryDirectory(prefix="numloom-") as folder:
+        # No TemporaryDirectory: a child process forked meanwhile would delete it at its exit.
+        folder = tempfile.mkdtemp(prefix="numloom-")
+        try:
             source, target = os.path.join(folder, "kernel.cpp"), os.path.join(folder, "kernel.so")
             Path(source).write_text(text, encoding="utf-8")
             tail = ["-lgcc"] if "-nostdlib" in self.flags and self.libgcc else []
-            command = [*self.command, *(self.flags if flags is None else flags), source, "-o", target, *tail]
-            process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                errors="replace", cwd=folder,
-            )  # fmt: skip
-            self.running.append(process)
-            try:
-                log, _ = process.communicate()
-            finally:
-                self.running.remove(process)
-            if process.returncode:
-                raise CompileError(self.name, text, log or f"exit status {process.returncode}")
+            self._run([*self.command, *self.flags, source, "-o", target, *tail], text, folder)
             return Path(target).read_bytes()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run(self, command: list[str], text: str, folder: str) -> None:
+        process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", cwd=folder,
+        )  # fmt: skip
+        self.running.append(process)
+        try:
+            log, _ = process.communicate()
+        finally:
+            self.running.remove(process)
+        if process.returncode:
+            raise CompileError(self.name, text, log or f"exit status {process.returncode}")
 
     @property
     def libgcc(self) -> bool:
