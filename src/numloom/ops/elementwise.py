@@ -74,9 +74,14 @@ def dtype_headers(chars: str) -> set[str]:
 
 def headers_for(op: Op, in_chars: str, out_char: str) -> tuple[str, ...]:
     """Prelude headers of one loop of `op`, in the order a text has them."""
-    complex_loop = any(KIND[char] == "c" for char in in_chars)
-    special = _COMPLEX_HEADERS.get(op.name) if complex_loop else None
-    return header_order({*(op.headers if special is None else special), *dtype_headers(in_chars + out_char)})
+    kind = KIND[in_chars[0]]
+    if kind == "c":
+        needed = set(_COMPLEX_HEADERS.get(op.name, op.headers))
+    elif kind == "f":
+        needed = set(op.headers) - {"integer"}
+    else:
+        needed = set(op.headers) & {"integer", "order", "philox", "random"}
+    return header_order(needed | dtype_headers(in_chars + out_char))
 
 
 # --- text -----------------------------------------------------------------------------------------
@@ -234,8 +239,10 @@ def _fill() -> None:
     _row("multiply", 2, _arithmetic("*", "({0} && {1})"), kinds="?biuf")
     _row("divide", 2, "({0} / {1})", cost=14, kinds="?biuf")
     floor_headers = ("integer", "floating")
-    _row("floor_divide", 2, _call("floor_divide", 2), cost=40, headers=floor_headers)
-    _row("remainder", 2, _call("remainder", 2), cost=40, headers=floor_headers)
+    _row("floor_divide", 2, _by_kind(i="nl::integer_floor_divide({0}, {1})", f="nl::floor_divide({0}, {1})"), cost=40,
+         headers=floor_headers)  # fmt: skip
+    _row("remainder", 2, _by_kind(i="nl::integer_remainder({0}, {1})", f="nl::remainder({0}, {1})"), cost=40,
+         headers=floor_headers)  # fmt: skip
     _row("fmod", 2, _by_kind(i="nl::truncated_remainder({0}, {1})", f="nl::fmod({0}, {1})"), cost=40,
          headers=floor_headers)  # fmt: skip
     power = _by_kind(i="nl::integer_power({0}, {1})", f="nl::pow({0}, {1})", c="nl::pow({0}, {1})")
@@ -330,9 +337,9 @@ def _fill() -> None:
 
     # Choice
     for name in ("maximum", "minimum", "fmax", "fmin"):
-        _row(name, 2, _call(name, 2), cost=3, headers=("order",))
+        _row(name, 2, _half_aware(name, 2), cost=3, headers=("order",))
     _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
-    _row("clip", 3, "nl::minimum(nl::maximum({0}, {1}), {2})", cost=4, headers=("order",), numpy=_clip, loops=_common)
+    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_common)
 
     # Complex numbers
     _row("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)
@@ -341,8 +348,15 @@ def _fill() -> None:
 
 
 def _half_aware(function: str, count: int) -> Text:
-    """Functions of the representation itself have a variant of their own for float16."""
+    """Functions of the representation, or with other ties in NumPy, have a variant of their own for float16."""
     return lambda in_chars, out_char: _call(function + "_f16" if in_chars[0] == "e" else function, count)
+
+
+def _clip_text(in_chars: str, out_char: str) -> str:
+    if KIND[out_char] == "c":
+        return "nl::clip({0}, {1}, {2})"
+    variant = "_f16" if out_char == "e" else ""
+    return f"nl::minimum{variant}(nl::maximum{variant}({{0}}, {{1}}), {{2}})"
 
 
 def _clip(x: Any, low: Any, high: Any) -> Any:
@@ -414,7 +428,7 @@ def resolve_chars(op: Op, dtypes: Sequence[Any], dtype: Any = None) -> tuple[str
 # --- casts ----------------------------------------------------------------------------------------
 
 
-def _real_cast(value: str, in_char: str, out_char: str) -> str:
+def _real_cast(value: str, in_char: str, out_char: str, scalar: bool = False) -> str:
     source, target = KIND[in_char], KIND[out_char]
     ctype = CTYPES[_CODE[out_char]]
     if in_char == out_char:
@@ -425,7 +439,8 @@ def _real_cast(value: str, in_char: str, out_char: str) -> str:
         return f"nl::round_f16({value if in_char in 'fd' else f'(f32){value}'})"
     if source == "f" and target in "iu":
         if ctype in ("i64", "u64", "u32"):
-            return f"nl::to_{ctype}({value})"
+            # NumPy takes the low half of 64 bits where its loop is not vectorised.
+            return f"(u32)nl::to_i64({value})" if ctype == "u32" and scalar else f"nl::to_{ctype}({value})"
         return f"nl::to_i32({value})" if ctype == "i32" else f"({ctype})nl::to_i32({value})"
     return value if (in_char, out_char) == ("e", "f") else f"({ctype}){value}"
 
@@ -452,7 +467,7 @@ def cast_text(in_char: str, out_char: str) -> str:
         if out_char == "?":
             return "nl::nonzero({0})"
         return "(" + _real_cast("{0}.re", "f" if in_char == "F" else "d", out_char) + ")"
-    text = _real_cast("{0}", in_char, out_char)
+    text = _real_cast("{0}", in_char, out_char, in_char == "e")
     return text if text == "{0}" else f"({text})"
 
 

@@ -9,7 +9,7 @@ template <class T> NL_DEV complex<T> operator*(complex<T> a, complex<T> b) {
 }
 template <class T> NL_DEV complex<T> scale(complex<T> a, T s) { return make_complex<T>(a.re * s, a.im * s); }
 template <class T> NL_DEV complex<T> operator/(complex<T> a, complex<T> b) {
-    T re = b.re < 0 ? -b.re : b.re, im = b.im < 0 ? -b.im : b.im;
+    T re = b.re < 0 ? -b.re : b.re + 0, im = b.im < 0 ? -b.im : b.im + 0;
     if (re >= im) {
         if (re == 0 && im == 0) return make_complex<T>(a.re / re, a.im / re);
         T ratio = b.im / b.re, s = (T)1 / (b.re + b.im * ratio);
@@ -22,12 +22,12 @@ template <class T> NL_DEV bool is_nan(complex<T> a) { return a.re != a.re || a.i
 template <class T> NL_DEV bool nonzero(complex<T> a) { return a.re != 0 || a.im != 0; }
 template <class T> NL_DEV bool operator==(complex<T> a, complex<T> b) { return a.re == b.re && a.im == b.im; }
 template <class T> NL_DEV bool operator!=(complex<T> a, complex<T> b) { return a.re != b.re || a.im != b.im; }
-// NumPy's order: a NaN in an imaginary part decides only between equal real parts.
+// NumPy's order: lexicographic; a NaN anywhere but behind equal real parts makes it false.
 template <class T> NL_DEV bool operator<(complex<T> a, complex<T> b) {
-    return a.re < b.re ? a.im == a.im || b.im != b.im : (a.re == b.re && a.im < b.im);
+    return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im < b.im);
 }
 template <class T> NL_DEV bool operator<=(complex<T> a, complex<T> b) {
-    return a.re < b.re ? a.im == a.im || b.im != b.im : (a.re == b.re && a.im <= b.im);
+    return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im <= b.im);
 }
 template <class T> NL_DEV bool operator>(complex<T> a, complex<T> b) { return b < a; }
 template <class T> NL_DEV bool operator>=(complex<T> a, complex<T> b) { return b <= a; }
@@ -37,6 +37,12 @@ template <class T> NL_DEV complex<T> fmax(complex<T> a, complex<T> b) { return i
 template <class T> NL_DEV complex<T> fmin(complex<T> a, complex<T> b) { return is_nan(b) || a <= b ? a : b; }
 }
 namespace nl {
+// Unlike comparisons, clip looks at imaginary parts only where real parts are equal; bounds win ties.
+template <class T> NL_DEV bool above(complex<T> a, complex<T> b) { return a.re == b.re ? a.im > b.im : a.re > b.re; }
+template <class T> NL_DEV complex<T> clip(complex<T> a, complex<T> low, complex<T> high) {
+    complex<T> b = is_nan(a) || above(a, low) ? a : low;
+    return is_nan(b) || above(high, b) ? b : high;
+}
 template <class T> NL_DEV complex<T> conj(complex<T> a) { return make_complex<T>(a.re, -a.im); }
 template <class T> NL_DEV complex<T> reciprocal(complex<T> a) {
     T re = a.re < 0 ? -a.re : a.re, im = a.im < 0 ? -a.im : a.im;

@@ -34,7 +34,7 @@ NL_DEV f64 next_after(f64 x, f64 y) {
 }
 template <class T> NL_DEV T spacing(T x) {
     if (is_inf(x)) return x - x;
-    T away = copysign((T)__builtin_huge_val(), x);
+    T away = x == 0 ? (T)1 : copysign((T)__builtin_huge_val(), x);
     return next_after(x, away) - x;
 }
 NL_DEV f64 power_of_two(i32 n) { return from_bits((u64)(n + 1023) << 52); }

@@ -41,4 +41,20 @@ NL_DEV f16 f32_to_f16(f32 x) {
     return h;
 }
 #endif
+NL_DEV u32 bits_f16(f32 x) { return f32_to_f16(x).bits; }
+NL_DEV f32 from_bits_f16(u32 x) { f16 h; h.bits = (u16)x; return f16_to_f32(h); }
+NL_DEV f32 next_after_f16(f32 x, f32 y) {
+    if (x != x || y != y) return x + y;
+    if (x == y) return x;
+    u32 u = bits_f16(x), sign = bits_f16(y) & 0x8000u;
+    return from_bits_f16(x == 0 ? sign | 1u : (x < y) == (x > 0) ? u + 1 : u - 1);
+}
+// The distance to the neighbour above; NumPy gives a positive one for negative numbers here.
+NL_DEV f32 spacing_f16(f32 x) {
+    u32 u = bits_f16(x), m = u & 0x7fffu;
+    if (m >= 0x7c00u) return x - x;
+    m -= (u & 0x8000u) && m && !(m & 0x3ffu);
+    m &= u == 0x7bffu ? 0x7fffu : 0x7c00u | ((m & 0x3ffu) == 0x3ffu ? 0x3ffu : 0u);
+    return from_bits_f16(m + 1) - from_bits_f16(m);
+}
 }

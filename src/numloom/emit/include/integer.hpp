@@ -1,7 +1,7 @@
 // Integer operations without undefined behaviour: what C++ leaves open has NumPy's answer.
 namespace nl {
 template <class T> NL_DEV bool is_signed() { return (T)-1 < (T)0; }
-template <class T> NL_DEV T floor_divide(T a, T b) {
+template <class T> NL_DEV T integer_floor_divide(T a, T b) {
     T d = b == 0 ? (T)1 : b;
     if (is_signed<T>()) {
         d = d == (T)-1 ? (T)1 : d;  // a / -1 overflows for the lowest a
@@ -17,7 +17,7 @@ template <class T> NL_DEV T truncated_remainder(T a, T b) {
     T d = none ? (T)1 : b;
     return (T)(a % d);
 }
-template <class T> NL_DEV T remainder(T a, T b) {
+template <class T> NL_DEV T integer_remainder(T a, T b) {
     T r = truncated_remainder(a, b);
     return is_signed<T>() && r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
 }
