@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.storage import Cell, arranged, read, read_part, write
+from numloom.array.storage import Cell, arranged, new_cell, read, read_part, write
 from numloom.array.subscript import Advanced, slice_axis, subscript
-from numloom.base.config import config
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
 from numloom.engine.evaluate import after_record, download_layout
 from numloom.graph.build import binary, binary_scalar, cast, copied, scalar, scalar_binary, unary, view
@@ -270,6 +269,15 @@ class ndarray:
         if type(found) is Advanced:
             _bound["put_advanced"](self, index, found, value)
             return
+        if (
+            type(value) is ndarray
+            and value.cell is self.cell
+            and value.offset == found.offset
+            and value.shape == found.shape
+            and value.strides == found.strides
+            and value.code == self.code
+        ):
+            return  # What `x[i] += y` assigns last is what is there already.
         node = assigned_value(value, self.code)
         write(self.cell, self.code, found.offset, found.shape, found.strides, node)
 
@@ -601,7 +609,7 @@ def wrap(node: Node) -> Any:
     if node.kind == VIEW:
         node = copied(node, k_strides(node.shape, [node.strides], ITEMSIZES[node.code]), node.code)
     result = ndarray.__new__(ndarray)
-    result.cell = Cell(node)
+    result.cell = new_cell(node)
     result.code = node.code
     result.shape = node.shape
     result.strides = node.strides
@@ -616,7 +624,8 @@ def wrap(node: Node) -> Any:
 
 def note_recorded(node: Node) -> None:
     """Run what was recorded where eager mode or a budget asks for it."""
-    if config.eager or register.recorded > 512 or register.orphan_bytes > 268435456:
+    r = register
+    if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
         after_record(node)
 
 
@@ -709,9 +718,17 @@ def apply2(row: Any, x: Any, y: Any) -> Any:
 def finish(node: Node, x: Any, y: Any) -> Any:
     """The result as an array; at once if it read pinned memory."""
     result = wrap(node)
-    if (type(x) is ndarray and x.cell.pins) or (type(y) is ndarray and y.cell.pins):
+    if pinned(x) or pinned(y):
         after_record(node, now=True)
     return result
+
+
+def pinned(x: Any) -> bool:
+    """Whether `x` is an array whose memory's address is exported."""
+    if type(x) is not ndarray:
+        return False
+    array = x
+    return array.cell.pins > 0  # type: ignore[no-any-return]
 
 
 def apply1(row: Any, x: Any) -> Any:

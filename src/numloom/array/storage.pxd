@@ -10,5 +10,9 @@ cdef class Cell:
     cdef public Py_ssize_t pins
 
 
+@cython.locals(cell=Cell)
+cpdef Cell new_cell(Node value)
+@cython.locals(old=Node)
 cpdef void set_value(Cell cell, Node value)
+@cython.locals(current=Node)
 cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)

@@ -44,13 +44,17 @@ class Cell:
     value: Node
     pins: int
 
-    def __init__(self, value: Node) -> None:
-        self.value = value
-        self.pins = 0
-        hold(value)
-
     def __del__(self) -> None:
         unhold(self.value)
+
+
+def new_cell(value: Node) -> Cell:
+    """A cell whose memory holds `value`."""
+    cell = Cell.__new__(Cell)
+    cell.value = value
+    cell.pins = 0
+    hold(value)
+    return cell
 
 
 def set_value(cell: Cell, value: Node) -> None:
@@ -63,10 +67,15 @@ def set_value(cell: Cell, value: Node) -> None:
 
 def read(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     """The cell's current value seen through a layout."""
-    value = cell.value
-    if value.code == code and offset == 0 and value.shape == shape and value.strides == strides:
-        return value
-    return read_part(value, code, offset, shape, strides)
+    current = cell.value
+    if (
+        current.code == code
+        and offset == 0
+        and (current.shape is shape or current.shape == shape)
+        and (current.strides is strides or current.strides == strides)
+    ):
+        return current
+    return read_part(current, code, offset, shape, strides)
 
 
 def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:

@@ -80,13 +80,20 @@ def leaf_memory(node: Node, device: Device) -> Host:
 
 def after_record(node: Node, now: bool = False) -> None:
     """Run what was recorded if eager mode or a budget asks for it (`now`: in any case)."""
-    if (
-        now
-        or config.eager
-        or register.recorded > config.max_pending
-        or register.orphan_bytes > config.orphan_bytes
-    ):
+    if now or register.recorded > register.limit or register.orphan_bytes > register.orphan_limit:
         evaluate([node])
+
+
+def _set_limits(**changed: Any) -> None:
+    """Keep the register's budgets by the settings; eager mode is a budget of nothing."""
+    eager = changed.get("eager", config.eager)
+    register.limit = -1 if eager else changed.get("max_pending", config.max_pending)
+    register.orphan_limit = changed.get("orphan_bytes", config.orphan_bytes)
+
+
+for _name in ("eager", "max_pending", "orphan_bytes"):
+    config.listen(_name, lambda value, name=_name: _set_limits(**{name: value}))
+_set_limits()
 
 
 def synchronize() -> None:

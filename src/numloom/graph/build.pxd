@@ -1,10 +1,11 @@
 cimport cython
-from numloom.graph.node cimport Node, Register, new_node, count_reader, register
+from numloom.graph.node cimport Node, Register, new_node, count_reader, count_recorded
 
 cdef dict _rules
 cdef dict _order
+cdef tuple _sizes
 
-@cython.locals(key=object)
+@cython.locals(table=list)
 cpdef tuple binary_rule(object row, int a, int b)
 cpdef Node scalar_as(object value, int code)
 @cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int)

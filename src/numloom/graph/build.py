@@ -28,8 +28,8 @@ from numloom.graph.node import (
     VIEW,
     Node,
     count_reader,
+    count_recorded,
     new_node,
-    register,
 )
 from numloom.ops.elementwise import resolve
 
@@ -38,7 +38,10 @@ WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
 
 WEAK_TYPES = {WEAK_INT: int, WEAK_FLOAT: float, WEAK_COMPLEX: complex}
 
-_rules: dict[int, tuple[int, int, int]] = {}
+_rules: dict[Any, list[Any]] = {}
+"""For each row a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
+
+_sizes = ITEMSIZES
 _order: dict[Any, tuple[int, ...]] = {}
 _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
 
@@ -60,7 +63,7 @@ def scalar(value: Any, code: int) -> Node:
 
 def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
     """An array of one repeated host value; costs no memory until it is stored."""
-    register.recorded += 1
+    count_recorded()
     return new_node(FILL, None, (), code, shape, strides or c_strides(shape, ITEMSIZES[code]), prod(shape), value)
 
 
@@ -95,12 +98,13 @@ def loop_codes(row: Any, codes: tuple[int, ...]) -> tuple[int, ...]:
 
 def binary_rule(row: Any, a: int, b: int) -> tuple[int, int, int]:
     """`loop_codes` of a binary operation, from the table."""
-    key = (row.id << 10) | (a << 5) | b
-    rule = _rules.get(key)
+    table = _rules.get(row)
+    if table is None:
+        table = _rules[row] = [None] * 1024
+    rule = table[a * 32 + b]
     if rule is None:
-        rule = loop_codes(row, (a, b))  # type: ignore[assignment]
-        _rules[key] = rule  # type: ignore[assignment]
-    return rule  # type: ignore[return-value]
+        rule = table[a * 32 + b] = loop_codes(row, (a, b) if b != 31 else (a,))
+    return rule  # type: ignore[no-any-return]
 
 
 def scalar_as(value: Any, code: int) -> Node:
@@ -119,7 +123,7 @@ def cast(node: Node, code: int) -> Node:
         return new_node(SCALAR, None, (), code, (), (), 1, _host_cast(node.attr, node.code, code))
     if node.kind == FILL:
         return full(_host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
-    register.recorded += 1
+    count_recorded()
     return new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
 
 
@@ -151,15 +155,10 @@ def scalar_binary(row: Any, value: Any, b: Node) -> Node:
 
 def unary(row: Any, a: Node) -> Node:
     """An elementwise operation on one value."""
-    key = (row.id << 10) | (a.code << 5) | 31
-    rule = _rules.get(key)
-    if rule is None:
-        codes = loop_codes(row, (a.code,))
-        rule = (codes[0], codes[1], 0)
-        _rules[key] = rule
+    rule = binary_rule(row, a.code, 31)
     if a.code != rule[0]:
         a = cast(a, rule[0])
-    register.recorded += 1
+    count_recorded()
     return new_node(OP, row, (a,), rule[1], a.shape, _result_strides1(a, rule[1]), a.size, None)
 
 
@@ -190,13 +189,13 @@ def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
     strides = k_strides(
         shape, [broadcast_strides(n.shape, n.strides, shape) for n in nodes if n.shape], ITEMSIZES[out]
     )
-    register.recorded += 1
+    count_recorded()
     return new_node(OP, row, tuple(nodes), out, shape, strides, prod(shape), None)
 
 
 def copied(node: Node, strides: tuple[int, ...], code: int) -> Node:
     """The same values, laid out densely in the order of `strides` (a fresh value)."""
-    register.recorded += 1
+    count_recorded()
     return new_node(CAST, None, (node,), code, node.shape, strides, node.size, None)
 
 
@@ -209,13 +208,13 @@ def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
         and a.kind != VIEW
         and b.kind != VIEW
     ):
-        strides = a.strides if ITEMSIZES[a.code] == ITEMSIZES[out] else _scaled(a, out)
+        strides = a.strides if _sizes[a.code] == _sizes[out] else _scaled(a, out)
     elif not b.shape and a.kind != VIEW:
-        strides = a.strides if ITEMSIZES[a.code] == ITEMSIZES[out] else _scaled(a, out)
+        strides = a.strides if _sizes[a.code] == _sizes[out] else _scaled(a, out)
     elif not a.shape and b.kind != VIEW:
         shape = b.shape
         size = b.size
-        strides = b.strides if ITEMSIZES[b.code] == ITEMSIZES[out] else _scaled(b, out)
+        strides = b.strides if _sizes[b.code] == _sizes[out] else _scaled(b, out)
     else:
         key = (a.shape, a.strides, b.shape, b.strides, ITEMSIZES[out])
         strides = _order.get(key)  # type: ignore[assignment]
@@ -230,13 +229,13 @@ def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
             if len(_order) > 4096:
                 _order.clear()
             _order[key] = strides
-    register.recorded += 1
+    count_recorded()
     return new_node(OP, row, (a, b), out, shape, strides, size, None)
 
 
 def _result_strides1(a: Node, out: int) -> tuple[int, ...]:
     if a.kind != VIEW:
-        return a.strides if ITEMSIZES[a.code] == ITEMSIZES[out] else _scaled(a, out)
+        return a.strides if _sizes[a.code] == _sizes[out] else _scaled(a, out)
     key = (a.shape, a.strides, ITEMSIZES[out])
     strides = _order.get(key)
     if strides is None:
@@ -274,7 +273,7 @@ def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides
     """`base` with `value` (already of `shape` and dtype `code`) written through a layout of its memory."""
     if value.kind == VIEW:
         value = copied(value, c_strides(value.shape, ITEMSIZES[value.code]), value.code)
-    register.recorded += 1
+    count_recorded()
     return new_node(
         UPDATE, None, (base, value), base.code, base.shape, base.strides, base.size, (offset, shape, strides, code)
     )
@@ -289,7 +288,7 @@ def gather(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position:
     rest = [extent for axis, extent in enumerate(node.shape) if axis not in axes]
     shape = (*rest[:position], *index_shape, *rest[position:])
     args = (node, *(cast(index, I64) for index in indices))
-    register.recorded += 1
+    count_recorded()
     strides = c_strides(shape, ITEMSIZES[node.code])
     return new_node(GATHER, None, args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape)))
 
@@ -337,7 +336,7 @@ def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int
             smallest = abs(stride)
             fast = axis in axes
     strides = k_strides(shape, order_strides, ITEMSIZES[out])
-    register.recorded += 1
+    count_recorded()
     return new_node(REDUCE, row, (node,), out, shape, strides, prod(shape), (axes, fast, keepdims))
 
 

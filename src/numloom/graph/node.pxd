@@ -25,12 +25,13 @@ cdef class Node:
 cdef class Register:
     cdef public dict live
     cdef public Py_ssize_t recorded
+    cdef public Py_ssize_t limit
+    cdef public Py_ssize_t orphan_limit
     cdef public Py_ssize_t orphan_bytes
     cdef public list graveyard
     cdef public bint draining
 
 
-cdef Register register
 
 @cython.locals(node=Node, arg=Node)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
@@ -41,6 +42,11 @@ cpdef void uncount_reader(Node node)
 @cython.locals(args=tuple, r=Register)
 cpdef void release(Node node)
 
+@cython.locals(r=Register)
+cpdef void count_recorded()
+@cython.locals(r=Register)
 cpdef void hold(Node node)
+@cython.locals(r=Register)
 cpdef void unhold(Node node)
+@cython.locals(r=Register)
 cpdef void become_leaf(Node node, object buffer)

@@ -90,10 +90,12 @@ class Node:
 class Register:
     """What is recorded and not yet run: live pending nodes in record order, and counts for budgets."""
 
-    __slots__ = ("draining", "graveyard", "live", "orphan_bytes", "recorded")
+    __slots__ = ("draining", "graveyard", "limit", "live", "orphan_bytes", "orphan_limit", "recorded")
 
     live: dict[Node, None]
     recorded: int
+    limit: int
+    orphan_limit: int
     orphan_bytes: int
     graveyard: list[Any]
     draining: bool
@@ -101,6 +103,9 @@ class Register:
     def __init__(self) -> None:
         self.live = {}
         self.recorded = 0
+        # Recorded operations and bytes beyond which everything is run; the engine keeps them by the settings.
+        self.limit = 512
+        self.orphan_limit = 1 << 28
         self.orphan_bytes = 0
         self.graveyard = []
         self.draining = False
@@ -144,6 +149,12 @@ def count_reader(node: Node) -> None:
     node.readers += 1
 
 
+def count_recorded() -> None:
+    """One operation more was recorded since the last run."""
+    r = register
+    r.recorded += 1
+
+
 def release(node: Node) -> None:
     """Drop the arguments of a node that is computed or dead, freeing chains iteratively."""
     args = node.args
@@ -169,17 +180,19 @@ def hold(node: Node) -> None:
     """A storage cell now has this value."""
     node.cells += 1
     if node.buffer is None and node.cells == 1:
-        register.live[node] = None
+        r = register
+        r.live[node] = None
 
 
 def unhold(node: Node) -> None:
     """A storage cell no longer has this value."""
     node.cells -= 1
     if node.cells == 0:
+        r = register
         if node.buffer is None:
-            register.live.pop(node, None)
+            r.live.pop(node, None)
         elif node.readers:
-            register.orphan_bytes += node.size
+            r.orphan_bytes += node.buffer.nbytes
 
 
 def become_leaf(node: Node, buffer: Any) -> None:
@@ -189,5 +202,6 @@ def become_leaf(node: Node, buffer: Any) -> None:
     node.row = None
     node.attr = 0
     if node.cells:
-        register.live.pop(node, None)
+        r = register
+        r.live.pop(node, None)
     release(node)
