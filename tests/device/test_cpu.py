@@ -401,5 +401,11 @@ if child:
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     environment.pop("NUMLOOM_CPU_COMPILE", None)
-    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-Wignore::DeprecationWarning", "-c", program],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -91,7 +91,12 @@ class Device(Protocol):
     def routine(self, name: str) -> Callable[..., Any]:
         """A device-wide routine by name: ``routine(name)(device, *operands, **options)``.
 
-        Operands are `Strided`; results of known size are written to an operand called `out`,
-        others come back as fresh buffers. `numloom.device.cpu.routines` lists names and
-        signatures; every backend has the same.
+        Names and options are those of the rows in `numloom.ops.routines`. Operands are `Strided`;
+        a result of known size is written to the operand called `out`, others come back as fresh,
+        dense `Strided`.
+
+        Raises
+        ------
+        KeyError
+            If the backend has none: the row's NumPy twin does it.
         """
