@@ -1,0 +1,250 @@
+"""Einstein summation: diagonals and permutations are views, pairs of operands become matrix products."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.api.products import MULTIPLY, delivered, permuted, product, reshaped, seen, summed
+from numloom.array.convert import asarray
+from numloom.array.ndarray import node_of, view_of
+from numloom.base.dtypes import DTYPES, F16, F32, code_of
+from numloom.graph import build
+from numloom.graph.node import Node
+
+Array = Any
+Labels = tuple[Any, ...]
+"""One label an axis: a letter, or a number for an axis that an ellipsis stands for."""
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def einsum(
+    *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False
+) -> Array:
+    """Products of operands summed over the subscripts that the result does not have.
+
+    Operands are contracted two at a time, the pair with the smallest result first, whatever `optimize` says.
+    """
+    inputs, output, arrays = parsed(operands)
+    code = code_of(dtype if dtype is not None else np.result_type(*(array.dtype for array in arrays)))
+    for array in arrays:
+        if not np.can_cast(array.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
+            raise TypeError(
+                f"Iterator operand required casting from {array.dtype!r} to {DTYPES[code]!r} but casting is {casting!r}"
+            )
+    extents = _extents(inputs, arrays)
+    if len(arrays) == 1 and out is None and code == arrays[0].code and set(inputs[0]) == set(output):
+        labels, shape, strides = _diagonals(inputs[0], arrays[0].shape, arrays[0].strides)
+        order_of = [labels.index(label) for label in output]
+        return view_of(
+            arrays[0], arrays[0].offset, tuple(shape[k] for k in order_of), tuple(strides[k] for k in order_of)
+        )
+    inner = F32 if code == F16 else code
+    values = []
+    for labels, array in zip(inputs, arrays, strict=True):
+        node = build.cast(node_of(array), inner)
+        labels, shape, strides = _diagonals(labels, node.shape, node.strides)
+        node = seen(node, shape, strides) if shape != node.shape else node
+        values.append(_squeezed(labels, node, extents))
+    while len(values) > 1:
+        i, j = _cheapest(values, output)
+        right, left = values.pop(j), values.pop(i)
+        needed = set(output).union(*(labels for labels, _ in values))
+        values.append(_pair(*left, *right, needed))
+    labels, node = _reduced(*values[0], set(output))
+    node = permuted(node, [labels.index(label) for label in output if label in labels])
+    full = tuple(extents[label] for label in output)
+    if len(labels) != len(output):
+        # Labels of extent 1 were dropped on the way.
+        node = reshaped(node, full)
+    return delivered(build.cast(node, code), out, "einsum", *arrays)
+
+
+def parsed(operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]]:
+    """Labels of each operand, of the result, and the operands, from either form of the arguments."""
+    if not operands:
+        raise ValueError("must specify the einstein sum subscripts string and at least one operand, or at least one "
+                         "operand and its corresponding subscripts list")
+    if isinstance(operands[0], str):
+        text = operands[0].replace(" ", "")
+        arrays = [asarray(operand) for operand in operands[1:]]
+    else:
+        text, arrays = _from_lists(operands)
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) > len(arrays):
+        raise ValueError("fewer operands provided to einstein sum function than specified in the subscripts string")
+    if len(terms) < len(arrays):
+        raise ValueError("more operands provided to einstein sum function than specified in the subscripts string")
+    inputs = [_labels(term, array.ndim) for term, array in zip(terms, arrays, strict=True)]
+    dots = max((sum(isinstance(label, int) for label in labels) for labels in inputs), default=0)
+    hidden = tuple(range(-dots, 0))
+    if arrow:
+        output = _expand(right, hidden)
+        counts = Counter(output)
+        for label in output:
+            if counts[label] > 1:
+                raise ValueError(
+                    f"einstein sum subscripts string includes output subscript '{label}' multiple times"
+                )
+            if not any(label in labels for labels in inputs):
+                raise ValueError(f"einstein sum subscripts string included output subscript '{label}' which never "
+                                 "appeared in an input")
+        if dots and "..." not in right:
+            raise ValueError("output has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                             "provided to broadcast the extra dimensions.")
+    else:
+        counts = Counter(label for labels in inputs for label in labels if isinstance(label, str))
+        output = hidden + tuple(sorted(label for label, count in counts.items() if count == 1))
+    return inputs, output, arrays
+
+
+def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Array]]:
+    """The text of the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+
+    def text(labels: Sequence[Any]) -> str:
+        parts = []
+        for label in labels:
+            if label is Ellipsis:
+                parts.append("...")
+            elif 0 <= label < len(_LETTERS):
+                parts.append(_LETTERS[label])
+            else:
+                raise ValueError("subscript is not within the valid range [0, 52)")
+        return "".join(parts)
+
+    pairs = list(zip(operands[0::2], operands[1::2], strict=False))
+    found = ",".join(text(labels) for _, labels in pairs)
+    if len(operands) % 2:
+        found += "->" + text(operands[-1])
+    return found, [asarray(array) for array, _ in pairs]
+
+
+def _labels(term: str, ndim: int) -> Labels:
+    letters = term.replace("...", "", 1)
+    for letter in letters:
+        if letter not in _LETTERS:
+            raise ValueError(f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be "
+                             "letters")
+    if "..." not in term:
+        if len(letters) > ndim:
+            raise ValueError("einstein sum subscripts string contains too many subscripts for operand 0")
+        if len(letters) < ndim:
+            raise ValueError("operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                             "provided to broadcast the extra dimensions.")
+        return tuple(letters)
+    rest = ndim - len(letters)
+    if rest < 0:
+        raise ValueError("einstein sum subscripts string contains too many subscripts for operand 0")
+    return _expand(term, tuple(range(-rest, 0)))
+
+
+def _expand(term: str, hidden: tuple[int, ...]) -> Labels:
+    before, dots, after = term.partition("...")
+    for letter in before + after:
+        if letter not in _LETTERS:
+            raise ValueError(f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be "
+                             "letters")
+    return (*before, *(hidden if dots else ()), *after)
+
+
+def _extents(inputs: list[Labels], arrays: list[Array]) -> dict[Any, int]:
+    extents: dict[Any, int] = {}
+    for number, (labels, array) in enumerate(zip(inputs, arrays, strict=True)):
+        for axis, (label, extent) in enumerate(zip(labels, array.shape, strict=True)):
+            known = extents.setdefault(label, extent)
+            if known == 1:
+                extents[label] = extent
+            elif extent not in (1, known):
+                if isinstance(label, int):
+                    raise ValueError("operands could not be broadcast together with remapped shapes "
+                                     "[original->remapped]")
+                raise ValueError(f"operand {number} has a mismatch in its core dimension {axis}: label '{label}' has "
+                                 f"size {extent}, elsewhere {known}")
+    return extents
+
+
+def _diagonals(
+    labels: Labels, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> tuple[Labels, tuple[int, ...], tuple[int, ...]]:
+    """Repeated labels of one operand read its diagonal."""
+    kept = tuple(dict.fromkeys(labels))
+    new_shape, new_strides = [], []
+    for label in kept:
+        at = [k for k, other in enumerate(labels) if other == label]
+        extent = max(shape[k] for k in at)
+        if any(shape[k] not in (1, extent) for k in at):
+            raise ValueError(
+                f"dimensions in single operand for collapsing index '{label}' don't match "
+                f"({shape[at[0]]} != {[shape[k] for k in at if shape[k] != shape[at[0]]][0]})"
+            )
+        new_shape.append(extent)
+        new_strides.append(sum(strides[k] for k in at if shape[k] == extent))
+    return kept, tuple(new_shape), tuple(new_strides)
+
+
+def _squeezed(labels: Labels, node: Node, extents: dict[Any, int]) -> tuple[Labels, Node]:
+    """Without axes that only repeat (extent 1 where the label's extent is another)."""
+    kept = [k for k, label in enumerate(labels) if node.shape[k] == extents[label]]
+    if len(kept) == len(labels):
+        return labels, node
+    return tuple(labels[k] for k in kept), seen(
+        node, tuple(node.shape[k] for k in kept), tuple(node.strides[k] for k in kept)
+    )
+
+
+def _reduced(labels: Labels, node: Node, needed: set[Any]) -> tuple[Labels, Node]:
+    """Summed over the labels that nobody needs any more."""
+    axes = tuple(k for k, label in enumerate(labels) if label not in needed)
+    return tuple(label for label in labels if label in needed), summed(node, axes)
+
+
+def _cheapest(values: list[tuple[Labels, Node]], output: Labels) -> tuple[int, int]:
+    """The pair whose product is smallest compared with what it replaces (first such pair)."""
+    best, choice = None, (0, 1)
+    if len(values) == 2:
+        return choice
+    for j in range(1, len(values)):
+        for i in range(j):
+            sizes = {}
+            for labels, node in (values[i], values[j]):
+                sizes.update(zip(labels, node.shape, strict=True))
+            others = set(output).union(*(v[0] for k, v in enumerate(values) if k not in (i, j)))
+            result = prod(extent for label, extent in sizes.items() if label in others)
+            cost = (result - values[i][1].size - values[j][1].size, prod(sizes.values()))
+            if best is None or cost < best:
+                best, choice = cost, (i, j)
+    return choice
+
+
+def _pair(a_labels: Labels, a: Node, b_labels: Labels, b: Node, needed: set[Any]) -> tuple[Labels, Node]:
+    """Two operands multiplied and summed over what is needed no more: one batched matrix product."""
+    a_labels, a = _reduced(a_labels, a, needed | set(b_labels))
+    b_labels, b = _reduced(b_labels, b, needed | set(a_labels))
+    both = [label for label in a_labels if label in b_labels]
+    batch = [label for label in both if label in needed]
+    sums = [label for label in both if label not in needed]
+    left = [label for label in a_labels if label not in both]
+    right = [label for label in b_labels if label not in both]
+    x = permuted(a, [a_labels.index(label) for label in (*batch, *left, *sums)])
+    y = permuted(b, [b_labels.index(label) for label in (*batch, *sums, *right)])
+    lead = x.shape[: len(batch)]
+    rows = x.shape[len(batch) : len(batch) + len(left)]
+    columns = y.shape[len(batch) + len(sums) :]
+    if not sums:
+        wide = (*lead, *rows, *((1,) * len(columns)))
+        tall = (*lead, *((1,) * len(rows)), *columns)
+        node = build.binary(MULTIPLY, reshaped(x, wide), reshaped(y, tall))
+    else:
+        count = prod(x.shape[len(batch) + len(left) :])
+        node = product(reshaped(x, (*lead, prod(rows), count)), reshaped(y, (*lead, count, prod(columns))))
+        node = reshaped(node, (*lead, *rows, *columns))
+    return (*batch, *left, *right), node
+
+
+__all__ = ["einsum"]

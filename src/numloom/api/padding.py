@@ -1,0 +1,222 @@
+"""Padding: constants are one slice update, mirrored and repeated borders one read at mapped positions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.api.manipulation import gathered
+from numloom.array.convert import asarray
+from numloom.array.ndarray import node_of, wrap
+from numloom.base.dtypes import DTYPES
+from numloom.engine.routines import empty as empty_leaf
+from numloom.graph import build
+
+Array = Any
+Pairs = list[tuple[int, int]]
+
+_KEYWORDS: dict[str, dict[str, Any]] = {
+    "constant": {"constant_values": 0},
+    "edge": {},
+    "empty": {},
+    "linear_ramp": {"end_values": 0},
+    "maximum": {"stat_length": None},
+    "mean": {"stat_length": None},
+    "median": {"stat_length": None},
+    "minimum": {"stat_length": None},
+    "reflect": {"reflect_type": "even"},
+    "symmetric": {"reflect_type": "even"},
+    "wrap": {},
+}
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+    """An array with borders of `pad_width` (before, after) along each axis, filled as `mode` says."""
+    array = asarray(array)
+    widths = _widths(pad_width, array.ndim)
+    if callable(mode):
+        return asarray(np.pad(array.get(), widths, mode, **kwargs))
+    if mode not in _KEYWORDS:
+        raise ValueError(f"mode '{mode}' is not supported")
+    unknown = set(kwargs) - set(_KEYWORDS[mode])
+    if unknown:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unknown}")
+    options = {**_KEYWORDS[mode], **kwargs}
+    if mode in ("constant", "empty"):
+        return _constant(array, widths, options.get("constant_values", 0))
+    for axis, (before, after) in enumerate(widths):
+        if not array.shape[axis] and (before or after):
+            raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
+    if mode in ("edge", "wrap") or options.get("reflect_type") == "even":
+        padded = {axis: width for axis, width in enumerate(widths) if any(width)}
+        if not padded:
+            return array.copy()
+        index = {
+            axis: node_of(asarray(np.pad(np.arange(array.shape[axis]), width, mode)))
+            for axis, width in padded.items()
+        }
+        return wrap(gathered(array, index))
+    result = _interior(array, widths)
+    for axis, width in enumerate(widths):
+        if any(width):
+            _fill_axis(result, array.shape, widths, axis, mode, options)
+    return result
+
+
+def _widths(pad_width: Any, ndim: int) -> Pairs:
+    if isinstance(pad_width, dict):
+        pairs = [(0, 0)] * ndim
+        for axis, width in pad_width.items():
+            pairs[axis] = width if isinstance(width, tuple) else (width, width)
+        pad_width = pairs
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu":
+        if given.size:
+            raise TypeError("`pad_width` must be of integral type.")
+        given = given.astype(np.int64)
+    if (given < 0).any():
+        raise ValueError("index can't contain negative values")
+    return [(int(before), int(after)) for before, after in np.broadcast_to(given, (ndim, 2))]
+
+
+def _per_axis(values: Any, ndim: int) -> list[tuple[Any, Any]]:
+    """A (before, after) pair for each axis from what NumPy broadcasts to that."""
+    if values is None:
+        return [(None, None)] * ndim
+    return [(before, after) for before, after in np.broadcast_to(np.asarray(values), (ndim, 2)).tolist()]
+
+
+def _padded_shape(shape: tuple[int, ...], widths: Pairs) -> tuple[int, ...]:
+    return tuple(before + extent + after for extent, (before, after) in zip(shape, widths, strict=True))
+
+
+def _inside(shape: tuple[int, ...], widths: Pairs) -> tuple[slice, ...]:
+    return tuple(slice(before, before + extent) for extent, (before, _) in zip(shape, widths, strict=True))
+
+
+def _constant(array: Array, widths: Pairs, values: Any) -> Array:
+    shape = _padded_shape(array.shape, widths)
+    pairs = _per_axis(values, array.ndim)
+    dtype = DTYPES[array.code]
+    distinct = {value for pair, width in zip(pairs, widths, strict=True) for value, w in zip(pair, width, strict=True)
+                if w}
+    if len(distinct) <= 1:
+        with np.errstate(all="ignore"):
+            value = np.asarray(distinct.pop() if distinct else 0).astype(dtype).item()
+        result = wrap(build.full(value, array.code, shape))
+        result[_inside(array.shape, widths)] = array
+        return result
+    result = _interior(array, widths)
+    for axis, (width, pair) in enumerate(zip(widths, pairs, strict=True)):
+        for region, value in zip(_borders(array.shape, widths, axis), pair, strict=True):
+            if any(width):
+                with np.errstate(all="ignore"):
+                    result[region] = np.asarray(value).astype(dtype).item()
+    return result
+
+
+def _interior(array: Array, widths: Pairs) -> Array:
+    """An array whose borders nobody has written yet."""
+    result = wrap(empty_leaf(array.code, _padded_shape(array.shape, widths)))
+    result[_inside(array.shape, widths)] = array
+    return result
+
+
+def _borders(shape: tuple[int, ...], widths: Pairs, axis: int) -> list[tuple[slice, ...]]:
+    """The regions before and after along `axis`: whole along earlier axes, the inside along later ones."""
+    inside = _inside(shape, widths)
+    before, after = widths[axis]
+    stop = before + shape[axis]
+    lead = (slice(None),) * axis
+    return [(*lead, part, *inside[axis + 1 :]) for part in (slice(0, before), slice(stop, stop + after))]
+
+
+def _fill_axis(
+    result: Array, shape: tuple[int, ...], widths: Pairs, axis: int, mode: str, options: dict[str, Any]
+) -> None:
+    """Fill both borders along one axis from what lies between them."""
+    lead = (slice(None),) * axis
+    rest = _inside(shape, widths)[axis + 1 :]
+    before, after = widths[axis]
+    start, stop = before, before + shape[axis]
+
+    def along(first: int, last: int) -> tuple[slice, ...]:
+        return (*lead, slice(first, last), *rest)
+
+    if mode in ("reflect", "symmetric"):
+        if options["reflect_type"] != "odd":
+            raise ValueError(f"reflect_type must be 'even' or 'odd', got {options['reflect_type']!r}")
+        skip = mode == "reflect"
+        end = stop + after
+        while start > 0 or stop < end:
+            period = stop - start - skip
+            if not period:
+                # One element only: there is nothing to mirror, NumPy repeats it.
+                result[along(0, start)] = result[along(start, start + 1)]
+                result[along(stop, end)] = result[along(stop - 1, stop)]
+                return
+            count = min(period, start)
+            if count:
+                mirrored = result[along(start + skip, start + skip + count)]
+                flipped = mirrored[(*lead, slice(None, None, -1))]
+                result[along(start - count, start)] = 2 * result[along(start, start + 1)] - flipped
+                start -= count
+            count = min(period, end - stop)
+            if count:
+                mirrored = result[along(stop - skip - count, stop - skip)]
+                flipped = mirrored[(*lead, slice(None, None, -1))]
+                result[along(stop, stop + count)] = 2 * result[along(stop - 1, stop)] - flipped
+                stop += count
+        return
+    sides = ((before, start, _per_axis_at(options, axis, result.ndim, 0)),
+             (after, stop, _per_axis_at(options, axis, result.ndim, 1)))
+    for side, (width, _, option) in enumerate(sides):
+        target = along(0, start) if side == 0 else along(stop, stop + after)
+        if mode == "linear_ramp":
+            if width:
+                edge = result[along(start, start + 1) if side == 0 else along(stop - 1, stop)]
+                result[target] = _ramp(edge, option, width, axis, side, result.dtype)
+            continue
+        length = shape[axis] if option is None else min(int(option), shape[axis])
+        if length <= 0 and mode in ("maximum", "minimum"):
+            raise ValueError("stat_length of 0 yields no value for padding")
+        part = result[along(start, start + length) if side == 0 else along(stop - length, stop)]
+        if width:
+            result[target] = _statistic(part, mode, axis)
+
+
+def _per_axis_at(options: dict[str, Any], axis: int, ndim: int, side: int) -> Any:
+    values = options["end_values"] if "end_values" in options else options.get("stat_length")
+    return _per_axis(values, ndim)[axis][side]
+
+
+def _ramp(edge: Array, end: Any, width: int, axis: int, side: int, dtype: np.dtype[Any]) -> Array:
+    """Evenly from `end` (not reached on the inner side) to the edge, as linspace counts."""
+    steps = np.arange(width, dtype=np.float64).reshape((width,) + (1,) * (edge.ndim - axis - 1))
+    wide = edge.astype(np.result_type(dtype, np.float64))
+    values = asarray(steps) * ((wide - end) / width) + end
+    if side:
+        values = values[(slice(None),) * axis + (slice(None, None, -1),)]
+    if dtype.kind in "iu":
+        return values - values % 1
+    return values
+
+
+def _statistic(part: Array, mode: str, axis: int) -> Array:
+    if mode == "median":
+        extent = part.shape[axis]
+        ordered = part.copy()
+        ordered.sort(axis)
+        lead = (slice(None),) * axis
+        low = ordered[(*lead, slice((extent - 1) // 2, (extent - 1) // 2 + 1))]
+        high = ordered[(*lead, slice(extent // 2, extent // 2 + 1))]
+        value = low if extent % 2 and part.dtype.kind == "f" else (low * 0.5 + high * 0.5)
+    elif mode == "mean":
+        value = part.mean(axis, keepdims=True)
+    else:
+        return (part.max if mode == "maximum" else part.min)(axis, keepdims=True)
+    return value.round() if part.dtype.kind in "iu" else value
+
+
+__all__ = ["pad"]

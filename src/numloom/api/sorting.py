@@ -1,0 +1,293 @@
+"""Sorting, searching and counting: run at once by the device's routines."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from numloom.api.manipulation import normal_axis
+from numloom.array.convert import asarray
+from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
+from numloom.base.dtypes import DTYPES, I64, code_of
+from numloom.engine.routines import call
+from numloom.graph import build
+from numloom.ops.elementwise import ELEMENTWISE
+
+Array = Any
+
+_KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
+
+
+def _check_kind(kind: Any, stable: Any, order: Any) -> None:
+    if kind is not None and stable is not None:
+        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+    if kind is not None and str(kind).lower() not in _KINDS:
+        raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
+    if order is not None:
+        raise ValueError("Cannot specify order when the array has no fields.")
+
+
+def _flat_axis(a: Any, axis: Any) -> tuple[Array, int]:
+    """The array (flattened if `axis` is None) and its axis, not negative; a 0-d array where it must have one fails."""
+    array = asarray(a)
+    if axis is None:
+        return array.ravel(), 0
+    return array, normal_axis(axis, array.ndim)
+
+
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
+    """A sorted copy; NaN last."""
+    _check_kind(kind, stable, order)
+    array, axis = _flat_axis(a, axis)
+    return wrap(call("sort", node_of(array), code=array.code, shape=array.shape, order="K", axis=axis))
+
+
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
+    """Positions that would sort; always stable, NaN last."""
+    _check_kind(kind, stable, order)
+    array = asarray(a)
+    if not array.ndim:
+        array = array.reshape(1)
+        normal_axis(0 if axis is None else axis, 1)
+        return wrap(build.full(0, I64, (1,)))[0]
+    array, axis = _flat_axis(array, axis)
+    return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
+
+
+def sort_in_place(a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """Sort an array itself."""
+    if not a.writeable:
+        raise ValueError("sort array is read-only")
+    a[...] = sort(a, as_index(axis), kind, order, stable=stable)
+
+
+def _positions(kth: Any, extent: int) -> tuple[int, ...]:
+    given = np.atleast_1d(np.asarray(kth.get() if isinstance(kth, ndarray) else kth))
+    if given.dtype.kind == "b":
+        raise ValueError("Booleans unacceptable as partition index")
+    if given.dtype.kind not in "iu":
+        raise TypeError("Partition index must be integer")
+    if given.ndim > 1:
+        raise ValueError("kth array must have dimension <= 1")
+    result = []
+    for position in given.tolist():
+        if not -extent <= position < extent:
+            raise ValueError(f"kth(={position}) out of bounds ({extent})")
+        result.append(position % extent)
+    return tuple(result)
+
+
+def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
+    """A copy in which the elements at positions `kth` are where sorting would put them."""
+    array, axis = _flat_axis(a, axis)
+    places = _positions(kth, array.shape[axis])
+    return wrap(call("partition", node_of(array), code=array.code, shape=array.shape, order="K", kth=places, axis=axis))
+
+
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
+    """Positions that would partition."""
+    array, axis = _flat_axis(a, axis)
+    places = _positions(kth, array.shape[axis])
+    return wrap(call("argpartition", node_of(array), code=I64, shape=array.shape, kth=places, axis=axis))
+
+
+def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
+    """Partition an array itself."""
+    if not a.writeable:
+        raise ValueError("partition array is read-only")
+    a[...] = partition(a, kth, as_index(axis), kind, order)
+
+
+def lexsort(keys: Any, axis: int = -1) -> Array:
+    """Positions that sort by the last key, ties by the one before it, and so on."""
+    arrays = [asarray(key) for key in keys]
+    if not arrays:
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    shape = arrays[0].shape
+    if any(array.shape != shape for array in arrays):
+        raise ValueError("all keys need to be the same shape")
+    if not shape:
+        return wrap(build.full(0, I64, ()))
+    axis = normal_axis(axis, len(shape))
+    return wrap(call("lexsort", *map(node_of, arrays), code=I64, shape=shape, axis=axis))
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
+    """Where each of `v` would go in the sorted vector `a`."""
+    array = asarray(a)
+    if array.ndim != 1:
+        raise ValueError("object too small for desired array" if not array.ndim else
+                         "object too deep for desired array")
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    values = asarray(v)
+    if sorter is not None:
+        order = asarray(sorter)
+        if order.dtype.kind not in "iu":
+            raise TypeError("sorter must only contain integers")
+        if order.size != array.size:
+            raise ValueError("sorter.size must equal a.size")
+        array = wrap(build.gather(node_of(array), [node_of(order)], (0,), 0))
+    code = code_of(np.result_type(array.dtype, values.dtype if not isinstance(v, (int, float, complex)) else v))
+    nodes = build.cast(node_of(array), code), build.cast(node_of(values), code)
+    return wrap(call("searchsorted", *nodes, code=I64, shape=values.shape, side=side))
+
+
+def nonzero(a: Any) -> tuple[Array, ...]:
+    """Indices of the elements that are not zero, an array an axis."""
+    array = asarray(a)
+    if not array.ndim:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
+                         "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`.")
+    return tuple(map(wrap, call("nonzero", node_of(array))))
+
+
+def flatnonzero(a: Any) -> Array:
+    """Positions, in the flattened array, of the elements that are not zero."""
+    return nonzero(asarray(a).ravel())[0]
+
+
+def argwhere(a: Any) -> Array:
+    """Indices of the elements that are not zero, one row an element."""
+    array = asarray(a)
+    if not array.ndim:
+        count = int(bool(array))
+        return wrap(build.full(0, I64, (count, 0)))
+    found = call("nonzero", node_of(array))
+    result = wrap(build.full(0, I64, (found[0].size, len(found))))
+    for axis, node in enumerate(found):
+        result[:, axis] = wrap(node)
+    return result
+
+
+def extract(condition: Any, arr: Any) -> Array:
+    """The elements of `arr` where `condition` (both flattened) is true."""
+    mask = asarray(condition).ravel()
+    array = asarray(arr).ravel()
+    where = flatnonzero(mask)
+    return wrap(build.gather(node_of(array), [node_of(where)], (0,), 0))
+
+
+# ---------------------------------------------------------------- scans
+
+
+def scanned(op: str, a: Any, axis: Any, dtype: Any, out: Any, name: str) -> Array:
+    """Running `op` along an axis, in the dtype in which NumPy's accumulate runs."""
+    array = asarray(a)
+    if axis is None:
+        array, axis = array.ravel(), 0
+    elif not array.ndim:
+        normal_axis(axis, 1)
+        array = array.reshape(1)
+    axis = normal_axis(axis, array.ndim)
+    code = code_of(dtype) if dtype is not None else scan_code(op, array.dtype, out)
+    node = build.cast(node_of(array), code)
+    result = wrap(call("scan", node, code=code, shape=array.shape, order="K", op=op, axis=axis))
+    return result if out is None else store_result(out, result, name)
+
+
+def scan_code(op: str, dtype: np.dtype[Any], out: Any = None) -> int:
+    """The dtype code in which sums and products of integers smaller than a word run (others as they are)."""
+    if out is not None:
+        return int(out.code)
+    if op in ("add", "multiply") and dtype.kind in "biu" and dtype.itemsize < 8:
+        return code_of(np.uint64 if dtype.kind == "u" else np.int64)
+    return code_of(dtype)
+
+
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running sums along an axis (of the flattened array if it is None)."""
+    return scanned("add", a, axis, dtype, out, "cumsum")
+
+
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running products along an axis (of the flattened array if it is None)."""
+    return scanned("multiply", a, axis, dtype, out, "cumprod")
+
+
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Array:
+    """Running sums along an axis, with a leading 0 if asked for."""
+    return _cumulative("add", x, axis, dtype, out, include_initial, 0, "cumulative_sum")
+
+
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Array:
+    """Running products along an axis, with a leading 1 if asked for."""
+    return _cumulative("multiply", x, axis, dtype, out, include_initial, 1, "cumulative_prod")
+
+
+def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool, first: int, name: str) -> Array:
+    array = asarray(x)
+    if not array.ndim:
+        array = array.reshape(1)
+    if axis is None:
+        if array.ndim >= 2:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    if not initial:
+        return scanned(op, array, axis, dtype, out, name)
+    axis = normal_axis(axis, array.ndim)
+    body = scanned(op, array, axis, dtype, None, name)
+    shape = (*body.shape[:axis], body.shape[axis] + 1, *body.shape[axis + 1 :])
+    result = wrap(build.full(DTYPES[body.code].type(first).item(), body.code, shape))
+    result[(slice(None),) * axis + (slice(1, None),)] = body
+    if out is None:
+        return result
+    if out.shape != result.shape:
+        raise ValueError("provided out is the wrong size for the accumulation.")
+    return store_result(out, result, name)
+
+
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running sums along an axis, NaN counting as 0."""
+    return scanned("add", _without_nan(a, 0), axis, dtype, out, "nancumsum")
+
+
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Running products along an axis, NaN counting as 1."""
+    return scanned("multiply", _without_nan(a, 1), axis, dtype, out, "nancumprod")
+
+
+def _without_nan(a: Any, number: int) -> Array:
+    array = asarray(a)
+    if array.dtype.kind not in "fc":
+        return array
+    node = node_of(array)
+    keep = build.binary(ELEMENTWISE["equal"], node, node)
+    return wrap(build.elementwise(ELEMENTWISE["where"], [keep, node, number]))
+
+
+bind(
+    method_sort=sort_in_place,
+    method_argsort=argsort,
+    method_partition=partition_in_place,
+    method_argpartition=argpartition,
+    method_searchsorted=searchsorted,
+    method_nonzero=nonzero,
+    method_cumsum=cumsum,
+    method_cumprod=cumprod,
+)
+
+__all__ = [
+    "argpartition",
+    "argsort",
+    "argwhere",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "extract",
+    "flatnonzero",
+    "lexsort",
+    "nancumprod",
+    "nancumsum",
+    "nonzero",
+    "partition",
+    "searchsorted",
+    "sort",
+]
