@@ -16,6 +16,8 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import numpy
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "numloom"
 WORK = ROOT / "build" / "inplace"
@@ -56,7 +58,7 @@ def compile_module(source: Path, force: bool) -> str | None:
     command = [
         *shlex.split(compiler), "-O2", "-fPIC", "-shared", "-fwrapv", "-w", "-DNDEBUG",
         *(["-std=c++17", "-pthread"] if plus else []),
-        f"-I{sysconfig.get_path('include')}", f"-I{source.parent}",
+        f"-I{sysconfig.get_path('include')}", f"-I{source.parent}", f"-I{numpy.get_include()}",
         text, "-o", built,
     ]  # fmt: skip
     subprocess.run(command, check=True)

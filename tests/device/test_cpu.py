@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from array import array
 
 import numpy as np
@@ -16,8 +17,8 @@ from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device.cache import DiskCache
 from numloom.device.cpu import builder as builder_module
 from numloom.device.cpu import compiler as compiler_module
+from numloom.device.cpu import hostview, threads
 from numloom.device.cpu import loops as loops_module
-from numloom.device.cpu import threads
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.cpu.builder import Builder
 from numloom.plan.program import Geometry
@@ -83,6 +84,33 @@ def test_views_are_the_memory_and_keep_it():
     assert device.pool.used == used and view[3] == 7
     del view
     assert device.pool.used == 0
+
+
+@pytest.mark.parametrize("make", dict.fromkeys([hostview.array_at, hostview.array_at_uncompiled]))
+def test_arrays_at_addresses(make):
+    base = np.arange(24, dtype=np.int16)
+    address = base.ctypes.data
+
+    class Owner:
+        pass
+
+    owner = Owner()
+    alive = weakref.ref(owner)
+    view = make(address + 2, (2, 3), (24, -2 + 4), base.dtype, owner)
+    np.testing.assert_array_equal(view, [[1, 2, 3], [13, 14, 15]])
+    assert (
+        view.flags.aligned and not view.flags.c_contiguous and make(address, (4,), (2,), base.dtype).flags.c_contiguous
+    )
+    view[0, 0] = -1
+    assert base[1] == -1
+    del owner
+    assert alive() is not None
+    del view
+    assert alive() is None
+    scalar = make(address, (), (), np.dtype("i2"))
+    assert scalar.shape == () and scalar == 0
+    assert make(0 if make is hostview.array_at_uncompiled else address, (0, 3), (6, 2), base.dtype).shape == (0, 3)
+    assert make(address, (5,), (0,), base.dtype).tolist() == [0] * 5
 
 
 def test_large_blocks():

@@ -129,7 +129,8 @@ def candidates() -> list[tuple[str, ...]]:
         if program:
             found.append((program, *words[1:]))
     if importlib.util.find_spec("ziglang") is not None:
-        found.append((sys.executable, "-m", "ziglang", "c++"))
+        # `zig c++` would first build a C++ library, for minutes; kernels use none.
+        found.append((sys.executable, "-m", "ziglang", "cc"))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Device memory of the host, seen as NumPy arrays."""
+"""Memory of the host, seen as NumPy arrays."""
 
 from __future__ import annotations
 
@@ -8,31 +8,45 @@ import numpy as np
 
 from numloom.device.interface import Strided
 
+try:
+    from numloom.device.cpu import _hostview as compiled  # type: ignore[attr-defined]
+except ImportError:
+    compiled = None
+
+_BYTES = np.dtype(np.uint8)
+
 
 class _Memory:
-    """Speaks NumPy's array interface for a piece of a buffer, which it keeps alive."""
+    """Speaks NumPy's array interface for memory of an owner, which it keeps alive."""
 
-    __slots__ = ("__array_interface__", "buffer")
+    __slots__ = ("__array_interface__", "owner")
 
-    def __init__(self, buffer: Any, interface: dict[str, Any]) -> None:
-        self.buffer = buffer
+    def __init__(self, owner: Any, interface: dict[str, Any]) -> None:
+        self.owner = owner
         self.__array_interface__ = interface
+
+
+def array_at_uncompiled(
+    address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any], owner: Any = None
+) -> np.ndarray[Any, Any]:
+    """The same as `array_at`, through NumPy's array interface."""
+    interface = {"data": (address, False), "shape": shape, "strides": strides, "typestr": dtype.str, "version": 3}
+    return np.asarray(_Memory(owner, interface))
+
+
+# array_at(address, shape, strides, dtype, owner=None): an array over memory that is already there, strides in
+# bytes; it keeps `owner` alive. The address may be anything where the array has no elements.
+array_at = array_at_uncompiled if compiled is None else compiled.array_at
 
 
 def as_bytes(buffer: Any) -> np.ndarray[Any, Any]:
     """The whole buffer as a uint8 array."""
-    interface = {"data": (buffer.ptr, False), "shape": (buffer.nbytes,), "typestr": "|u1", "version": 3}
-    return np.asarray(_Memory(buffer, interface))
+    return array_at(buffer.ptr, (buffer.nbytes,), (1,), _BYTES, buffer)
 
 
 def as_array(operand: Strided) -> np.ndarray[Any, Any]:
     """The operand's memory itself as an array of its shape, strides and dtype."""
     itemsize = operand.dtype.itemsize
-    interface = {
-        "data": (operand.buffer.ptr + operand.offset * itemsize, False),
-        "shape": operand.shape,
-        "strides": tuple([stride * itemsize for stride in operand.strides]),
-        "typestr": operand.dtype.str,
-        "version": 3,
-    }
-    return np.asarray(_Memory(operand.buffer, interface))
+    strides = tuple([stride * itemsize for stride in operand.strides])
+    buffer = operand.buffer
+    return array_at(buffer.ptr + operand.offset * itemsize, operand.shape, strides, operand.dtype, buffer)
