@@ -1,0 +1,1 @@
+"""Benchmarks: one table of cases, written once, run under every array library that is installed."""
