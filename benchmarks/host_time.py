@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import itertools
+import os
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -143,7 +144,7 @@ def main() -> int:
         shown = f"[{colour}]{ratio:.2f}[/]" if colour else f"{ratio:.2f}"
         budget = "" if row.budget is None else f"≤ {row.budget}"
         table.add_row(row.name, f"{1e9 * ours:.0f}", f"{1e9 * theirs:.0f}", shown, budget)
-    Console().print(table)
+    Console(width=None if os.isatty(1) else 120).print(table)
     for row in over:
         print(f"over budget: {row.name}")
     return 1 if over and options.check else 0

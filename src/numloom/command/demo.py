@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -36,12 +37,15 @@ def demo(output: Path, *, quick: bool = False, examples: tuple[ModuleType, ...] 
     # The array module by its name, as a user's program has it.
     numloom = importlib.import_module("numloom")
     device = registry.current()
-    table = Table(title=f"NumPy {np.__version__} and numloom on {device.name}", title_justify="left")
+    table = Table(
+        title=f"NumPy {np.__version__} and numloom on {device.name}, seconds", title_justify="left",
+        box=box.SIMPLE_HEAD, pad_edge=False,
+    )  # fmt: skip
     table.add_column("example")
     table.add_column("device")
-    for heading in ("kernels", "library calls", "NumPy", "numloom, first", "again", "ratio"):
+    for heading in ("kernels", "calls", "NumPy", "first", "again", "ratio"):
         table.add_column(heading, justify="right")
-    table.add_column("answers agree")
+    table.add_column("agree")
     told, agreed = [], True
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
@@ -59,18 +63,22 @@ def demo(output: Path, *, quick: bool = False, examples: tuple[ModuleType, ...] 
             same, difference = example.agree(results, expected)
             agreed &= same
             table.add_row(
-                example.TITLE,
+                example.__name__.rpartition(".")[2],
                 device.name,
                 str(kernels),
                 str(library_calls),
-                *(f"{seconds:.3f} s" for seconds in (numpy_time, first_time, again_time)),
+                *(f"{seconds:.3f}" for seconds in (numpy_time, first_time, again_time)),
                 f"{numpy_time / again_time:.1f} ×",
-                f"[green]yes[/]: {difference}" if same else f"[red]no[/]: {difference}",
+                "[green]yes[/]" if same else "[red]no[/]",
             )
             picture = example.draw(output, inputs, results, expected)
-            told.append(f"{example.TITLE}: {example.describe(results)}; {picture}")
+            told.append(f"{example.TITLE}: {example.describe(results)}; {difference}; {picture}")
     console.print(table)
-    console.print("Times run from arrays on the host to answers on the host; the ratio is NumPy over numloom again.")
+    console.print(
+        "calls: library calls. Times run from arrays on the host to answers on the host; numloom's first run\n"
+        "compiles what the kernel cache lacks, the ratio is NumPy's time over numloom's again.\n",
+        highlight=False,
+    )
     for line in told:
         console.print(line, highlight=False, soft_wrap=True)
     if not agreed:
