@@ -15,7 +15,6 @@ import pytest
 from numloom.base.config import config
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device.cache import DiskCache
-from numloom.device.cpu import builder as builder_module
 from numloom.device.cpu import compiler as compiler_module
 from numloom.device.cpu import hostview, threads
 from numloom.device.cpu import loops as loops_module
@@ -273,7 +272,7 @@ def test_loading_where_temporary_files_may_not_run(builder, monkeypatch):
             raise OSError("failed to map segment from shared object")
         return original(path)
 
-    monkeypatch.setattr(builder_module.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(compiler_module.ctypes, "CDLL", refuse)
     device = CpuDevice()
     for factor in (3, 5):
         kernel = builder.kernel(scale(factor), "k", wait=True)

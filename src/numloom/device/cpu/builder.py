@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
-import tempfile
 import threading
 import warnings
 import weakref
@@ -19,7 +18,7 @@ from typing import Any
 from numloom.base.config import config
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device.cache import DiskCache, key_of, shared
-from numloom.device.cpu.compiler import Compiler, find, require
+from numloom.device.cpu.compiler import Compiler, find, load, require
 
 BATCH = 8
 REFERENCE = b"in "
@@ -74,30 +73,6 @@ def address_of(library: ctypes.CDLL, name: str) -> int:
     except AttributeError:
         return 0
     return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def load(content: bytes) -> ctypes.CDLL:
-    """Load the bytes of a shared object; the file is gone afterwards.
-
-    Raises
-    ------
-    OSError
-        If the system's loader refuses them.
-    """
-    handle, path = tempfile.mkstemp(prefix="numloom-", suffix=".so")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        return ctypes.CDLL(path)
-    except OSError:
-        if not hasattr(os, "memfd_create"):
-            raise
-        # The folder may forbid execution. The loader knows libraries by path, so this descriptor stays open.
-        handle = os.memfd_create("numloom-kernel", 0)
-        os.write(handle, content)
-        return ctypes.CDLL(f"/proc/self/fd/{handle}")
-    finally:
-        os.unlink(path)
 
 
 def joined(texts: list[str]) -> str:
