@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from numloom.base.config import config
-from numloom.base.errors import DeviceError
+from numloom.base.errors import DeviceError, OutOfMemoryError
 from numloom.device import registry
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.interface import Device
@@ -51,6 +51,13 @@ def test_the_setting_switches():
         assert registry.current().name == "null"
     with registry.use(before.name):
         pass
+
+
+def test_the_memory_limit_is_followed():
+    device = registry.get("cpu")
+    with config(memory_limit="1M"), pytest.raises(OutOfMemoryError, match=r"on cpu.*limit 1\.0 MiB"):
+        device.allocate(2 << 20)
+    assert device.allocate(2 << 20).nbytes == 2 << 20
 
 
 @pytest.mark.parametrize("kind", [CpuDevice, NullDevice])

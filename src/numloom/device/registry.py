@@ -97,4 +97,13 @@ def _switch(name: str) -> None:
     use(name)
 
 
+def _limit(nbytes: int) -> None:
+    """Follow an assignment to ``config.memory_limit``."""
+    for device in _devices.values():
+        pool = getattr(device, "pool", None)
+        if pool is not None:
+            pool.limit = nbytes
+
+
 config.listen("device", _switch)
+config.listen("memory_limit", _limit)
