@@ -13,7 +13,8 @@ import numpy as np
 CHARS = "?bBhHiIqQefdFD"
 """One character for each supported dtype, in code order (NumPy's letters, q and Q for 64 bits)."""
 
-DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(char) for char in CHARS)
+# Of the two 8-byte integer types NumPy prints one as plain int64: that one is meant by q.
+DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(np.dtype(char).name) for char in CHARS)
 CTYPES = ("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64", "c64", "c128")
 """C++ type of one element in memory, by code; the prelude declares them."""
 

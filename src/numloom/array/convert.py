@@ -1,0 +1,479 @@
+"""Where foreign arrays stop: NumPy's and other libraries' become ours here, and ours become theirs.
+
+Past this module there are only our arrays. NumPy arrays, lists and numbers are copied to the
+device; memory of other libraries (DLPack, ``__cuda_array_interface__``) is shared and pinned.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
+from numloom.array.storage import Cell, pin, unpin
+from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.device import registry
+from numloom.engine.evaluate import leaf_from_host
+from numloom.engine.routines import empty as empty_leaf
+from numloom.graph import build
+from numloom.graph.layout import (
+    Layout,
+    c_strides,
+    extent_of,
+    f_strides,
+    is_c_contiguous,
+    is_f_contiguous,
+)
+
+Array = Any
+Host = np.ndarray[Any, Any]
+
+_NUMBERS = (bool, int, float, complex)
+
+
+# ---------------------------------------------------------------- in
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
+    like: Any = None,
+) -> Array:
+    """An array of anything array-like; `a` itself if it is one of ours with the dtype and order asked for.
+
+    Parameters
+    ----------
+    a : array_like
+        Our array, NumPy's, a number, (nested) lists of these, or an array of a library that speaks
+        DLPack or ``__cuda_array_interface__`` (whose memory is shared where the device can see it).
+    dtype : dtype, optional
+        dtype of the result; by default NumPy's choice.
+    order : {"K", "A", "C", "F"}, optional
+        Memory order; "K" (keep) by default.
+    device : optional
+        Name of the device; only the current one is possible.
+    copy : bool, optional
+        True copies in any case, False raises where a copy is needed.
+    like : optional
+        Taken for NumPy's sake.
+
+    Returns
+    -------
+    ndarray
+    """
+    check_device(device)
+    if type(a) is ndarray:
+        if dtype is None and (order is None or order == "K") and not copy:
+            return a
+        return _converted(a, dtype, order or "K", copy)
+    if copy is False and not hasattr(a, "__dlpack__"):
+        raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the host")
+    code = -1 if dtype is None else code_of(dtype)
+    if type(a) in _NUMBERS or isinstance(a, np.generic):
+        return from_number(a, code)
+    if isinstance(a, np.ndarray):
+        return from_host(a, code, order)
+    if isinstance(a, (list, tuple)):
+        parts = _our_leaves(a)
+        if parts is None:
+            return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
+        return _converted(_gathered(a, parts), dtype, order or "K", False if order in (None, "K") else None)
+    if hasattr(a, "__cuda_array_interface__") and registry.current().name == "cuda":
+        return _converted(from_cuda_interface(a), dtype, order or "K", copy)
+    if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):
+        shared = from_dlpack(a)
+        return _converted(shared, dtype, order or "K", copy)
+    return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
+
+
+def check_device(device: Any) -> None:
+    """Refuse any device but the current one (None and its name are accepted)."""
+    if device is not None:
+        name = registry.current().name
+        if str(device).partition(":")[0] != name:
+            raise ValueError(f"device {device!r} is not the current one, {name!r}; choose it with numloom.config.device")
+
+
+def from_number(value: Any, code: int = -1) -> Array:
+    """A 0-d array of a Python or NumPy number (of its own dtype, or of dtype `code`)."""
+    host = np.asarray(value)
+    if code < 0:
+        code = code_of(host.dtype)
+    elif DTYPES[code] != host.dtype:
+        # Python integers must fit, NumPy's numbers are cast.
+        host = np.asarray(value, DTYPES[code])
+    result = wrap(build.scalar(host.item(), code))
+    result.is_scalar = False
+    return result
+
+
+def from_host(host: Host, code: int = -1, order: str | None = None) -> Array:
+    """A copy of a NumPy array on the device."""
+    if code < 0:
+        code = code_of(host.dtype)
+    if host.dtype != DTYPES[code]:
+        host = host.astype(DTYPES[code])
+    strides = None
+    if order == "C" or (order == "A" and not host.flags.fnc):
+        strides = c_strides(host.shape, host.itemsize)
+    elif order in ("F", "A"):
+        strides = f_strides(host.shape, host.itemsize)
+    elif order not in (None, "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    result = wrap(leaf_from_host(host, strides))
+    result.is_scalar = False
+    return result
+
+
+def _converted(array: Array, dtype: Any, order: str, copy: bool | None) -> Array:
+    """One of our arrays with this dtype and order; itself where that is possible and no copy is asked for."""
+    code = array.code if dtype is None else code_of(dtype)
+    itemsize = ITEMSIZES[array.code]
+    fits = code == array.code and (
+        order in "KA"
+        or (order == "C" and is_c_contiguous(array.shape, array.strides, itemsize))
+        or (order == "F" and is_f_contiguous(array.shape, array.strides, itemsize))
+    )
+    if fits and not copy:
+        return array
+    if copy is False and not fits:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    return array.astype(DTYPES[code], order) if code != array.code else array.copy(order)
+
+
+def _our_leaves(items: Sequence[Any]) -> list[Any] | None:
+    """The arrays and numbers of a nested list if one of them is our array, else None."""
+    leaves: list[Any] = []
+    found = False
+    stack: list[Iterator[Any]] = [iter(items)]
+    while stack:
+        for item in stack[-1]:
+            if isinstance(item, (list, tuple)):
+                stack.append(iter(item))
+                break
+            found = found or type(item) is ndarray
+            leaves.append(item)
+        else:
+            stack.pop()
+    return leaves if found else None
+
+
+def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
+    """A nested list of arrays and numbers as one array, without leaving the device."""
+    arrays = [asarray(item) for item in leaves]
+    lead: list[int] = []
+    level: Any = items
+    while isinstance(level, (list, tuple)):
+        lead.append(len(level))
+        level = level[0] if level else None
+    shape = (*lead, *arrays[0].shape)
+    if any(array.shape != arrays[0].shape for array in arrays) or prod(lead) != len(arrays):
+        raise ValueError(
+            "setting an array element with a sequence. The requested array has an inhomogeneous shape: the arrays "
+            f"in the list have shapes {', '.join(str(array.shape) for array in arrays[:4])}"
+        )
+    code = code_of(np.result_type(*{array.dtype for array in arrays}))
+    strides = c_strides(shape, ITEMSIZES[code])
+    node = empty_leaf(code, shape, strides)
+    step = prod(arrays[0].shape) * ITEMSIZES[code]
+    if step:
+        inner = strides[len(lead) :]
+        for number, array in enumerate(arrays):
+            node = build.update(node, build.cast(node_of(array), code), number * step, array.shape, inner, code)
+    result = wrap(node)
+    result.is_scalar = False
+    return result
+
+
+# ---------------------------------------------------------------- out
+
+
+def asnumpy(a: Any, stream: Any = None, order: str = "K", out: Host | None = None) -> Host:
+    """Anything array-like as a NumPy array; runs what is recorded and waits.
+
+    Parameters
+    ----------
+    a : array_like
+        Our array (copied to the host), or anything that `numpy.asarray` takes.
+    stream : optional
+        Taken for compatibility; the copy is ordered after all work on the array.
+    order : {"K", "A", "C", "F"}
+        Memory order of the result.
+    out : numpy.ndarray, optional
+        Where to put the values.
+
+    Returns
+    -------
+    numpy.ndarray
+    """
+    host = a.get() if type(a) is ndarray else np.asarray(a)
+    if out is not None:
+        np.copyto(out, host)
+        return out
+    return host if order == "K" else np.asarray(host, order=order)  # type: ignore[call-overload, no-any-return]
+
+
+def get_array_module(*args: Any) -> Any:
+    """The module that works on these arrays: numloom if any of them is its array, else numpy."""
+    ours = any(type(arg) is ndarray for arg in args)
+    return sys.modules[__name__.partition(".")[0] if ours else "numpy"]
+
+
+def unpickle(host: Host) -> Array:
+    """The array that was pickled with these values."""
+    return from_host(host)
+
+
+# ---------------------------------------------------------------- shared memory
+
+
+class _Borrowed:
+    """Memory of another library as a buffer; `owner` keeps it alive."""
+
+    __slots__ = ("__weakref__", "nbytes", "owner", "ptr")
+
+    def __init__(self, ptr: int, nbytes: int, owner: Any) -> None:
+        self.ptr = ptr
+        self.nbytes = nbytes
+        self.owner = owner
+
+
+class _Exported:
+    """Pinned memory of an array, as NumPy's array interface; unpinned when the last user lets go."""
+
+    def __init__(self, array: Array) -> None:
+        self.cell = array.cell
+        node = pin(self.cell)
+        self.__array_interface__ = {
+            "data": (node.buffer.ptr + array.offset, not array.writeable),
+            "shape": array.shape,
+            "strides": array.strides,
+            "typestr": array.dtype.str,
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        if hasattr(self, "__array_interface__"):
+            unpin(self.cell)
+
+
+_CPU, _CUDA = 1, 2
+_FROM_DLPACK = {
+    (6, 8): "?", (0, 8): "b", (1, 8): "B", (0, 16): "h", (1, 16): "H", (0, 32): "i", (1, 32): "I", (0, 64): "q",
+    (1, 64): "Q", (2, 16): "e", (2, 32): "f", (2, 64): "d", (5, 64): "F", (5, 128): "D",
+}  # fmt: skip
+
+
+class _Tensor(ctypes.Structure):
+    """DLPack's DLTensor."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device_id", ctypes.c_int32),
+        ("ndim", ctypes.c_int32),
+        ("type_code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Managed(ctypes.Structure):
+    """DLPack's DLManagedTensor."""
+
+    _fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class _ManagedVersioned(ctypes.Structure):
+    """DLPack's DLManagedTensorVersioned."""
+
+    _fields_ = [
+        ("major", ctypes.c_uint32),
+        ("minor", ctypes.c_uint32),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _Tensor),
+    ]
+
+
+_LAYOUTS: dict[bytes, Any] = {b"dltensor": _Managed, b"dltensor_versioned": _ManagedVersioned}
+_USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+_capsule_pointer = ctypes.pythonapi.PyCapsule_GetPointer
+_capsule_pointer.restype, _capsule_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+_capsule_name = ctypes.pythonapi.PyCapsule_GetName
+_capsule_name.restype, _capsule_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_capsule_rename = ctypes.pythonapi.PyCapsule_SetName
+_capsule_rename.restype, _capsule_rename.argtypes = ctypes.c_int, [ctypes.py_object, ctypes.c_char_p]
+
+
+def _managed(capsule: Any) -> tuple[bytes, Any]:
+    """Name of a capsule, and what it points to."""
+    name = _capsule_name(capsule)
+    layout = _LAYOUTS.get(name)
+    if layout is None:
+        raise BufferError(f"expected a fresh DLPack capsule, got one named {name!r}")
+    return name, layout.from_address(_capsule_pointer(capsule, name))
+
+
+def dlpack_device(array: Array) -> tuple[int, int]:
+    """Kind and number of the device of `array`, in DLPack's numbers."""
+    device = registry.current()
+    return (_CUDA, getattr(device, "index", 0)) if device.name == "cuda" else (_CPU, 0)
+
+
+def to_dlpack(
+    array: Array, *, stream: Any = None, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+) -> Any:
+    """A DLPack capsule of the array's memory, which stays pinned until the consumer lets go of it."""
+    where = dlpack_device(array)
+    if dl_device is not None and tuple(dl_device) not in (where, (_CPU, 0)):
+        raise BufferError(f"cannot export to device {dl_device}: the array lies on {where}")
+    if where[0] == _CUDA and dl_device is not None and dl_device[0] == _CPU:
+        if copy is False:
+            raise BufferError("cannot export device memory to the host without a copy")
+        host = array.get()
+        return host.__dlpack__(max_version=max_version) if max_version else host.__dlpack__()
+    if copy:
+        array = array.copy("K")
+    # NumPy makes the capsule, of an array whose memory nobody reads; only the device is not its own.
+    view = np.asarray(_Exported(array))
+    if where[0] == _CUDA and stream != -1:
+        registry.current().synchronize()
+    capsule = view.__dlpack__(max_version=max_version) if max_version else view.__dlpack__()
+    if where[0] == _CUDA:
+        tensor = _managed(capsule)[1].tensor
+        tensor.device_type, tensor.device_id = where
+    return capsule
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array over the memory of another library's array, shared where the device can see it.
+
+    Parameters
+    ----------
+    x : object
+        Anything with ``__dlpack__`` and ``__dlpack_device__``.
+    device : optional
+        Only the current device is possible.
+    copy : bool, optional
+        True copies, False raises where a copy is needed.
+
+    Returns
+    -------
+    ndarray
+    """
+    check_device(device)
+    if type(x) is ndarray:
+        return x.copy("K") if copy else view_of(x, x.offset, x.shape, x.strides)
+    kind, _ = x.__dlpack_device__()
+    on_gpu = registry.current().name == "cuda"
+    if kind != (_CUDA if on_gpu else _CPU):
+        if copy is False or kind != _CPU:
+            raise BufferError(f"the memory of {type(x).__name__} lies on a device that arrays here cannot share")
+        return from_host(np.from_dlpack(x))
+    array = _from_capsule(x) if on_gpu else _from_host_memory(np.from_dlpack(x))
+    return array.copy("K") if copy else array
+
+
+def _from_host_memory(host: Host) -> Array:
+    """An array over the memory of a NumPy array, on a device that is the host."""
+    data, read_only = host.__array_interface__["data"]
+    array = _over(data, host.dtype, host.shape, host.strides, host)
+    array.writeable = not read_only
+    return array
+
+
+class _Consumed:
+    """A DLPack tensor taken over from its capsule; given back when the last user lets go."""
+
+    def __init__(self, capsule: Any) -> None:
+        name, self.managed = _managed(capsule)
+        self.address = _capsule_pointer(capsule, name)
+        _capsule_rename(capsule, _USED[name])
+
+    def __del__(self) -> None:
+        if getattr(self, "managed", None) is not None and self.managed.deleter:
+            _DELETER(self.managed.deleter)(self.address)
+
+
+def _from_capsule(x: Any) -> Array:
+    """An array over device memory behind a DLPack capsule."""
+    consumed = _Consumed(x.__dlpack__())
+    # The exporter ordered its work before the default stream; wait for it, whatever stream is ours.
+    registry.current().synchronize()
+    tensor = consumed.managed.tensor
+    char = _FROM_DLPACK.get((tensor.type_code, tensor.bits))
+    if char is None or tensor.lanes != 1:
+        raise TypeError(f"DLPack type code {tensor.type_code} of {tensor.bits} bits is not supported on the device")
+    dtype = np.dtype(char)
+    shape = tuple(tensor.shape[: tensor.ndim])
+    strides = (
+        tuple(stride * dtype.itemsize for stride in tensor.strides[: tensor.ndim])
+        if tensor.strides
+        else c_strides(shape, dtype.itemsize)
+    )
+    return _over((tensor.data or 0) + tensor.byte_offset, dtype, shape, strides, consumed)
+
+
+def from_cuda_interface(x: Any) -> Array:
+    """An array over the device memory that ``x.__cuda_array_interface__`` describes."""
+    described = x.__cuda_array_interface__
+    dtype = np.dtype(described["typestr"])
+    shape = tuple(described["shape"])
+    strides = described.get("strides") or c_strides(shape, dtype.itemsize)
+    registry.current().synchronize()
+    array = _over(described["data"][0], dtype, shape, tuple(strides), x)
+    array.writeable = not described["data"][1]
+    return array
+
+
+def _over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...], owner: Any) -> Array:
+    """An array over foreign memory, pinned from the start, since others may write there."""
+    code = code_of(dtype)
+    low, high = extent_of(Layout(0, shape, strides), dtype.itemsize)
+    count = (high - low) // dtype.itemsize
+    buffer: Any = _Borrowed(address + low, high - low, owner)
+    # The cell holds the whole stretch of memory as a vector, of which the array is a view.
+    array = wrap(build.leaf(buffer, code, (count,), (dtype.itemsize,)))
+    array.cell.pins = 1
+    return view_of(array, -low, shape, strides)
+
+
+def cuda_array_interface(array: Array) -> dict[str, Any]:
+    """The array's ``__cuda_array_interface__``; its memory stays pinned for the life of the cell."""
+    if registry.current().name != "cuda":
+        raise AttributeError("'numloom.ndarray' object has no attribute '__cuda_array_interface__' on the CPU")
+    cell: Cell = array.cell
+    node = pin(cell)
+    registry.current().synchronize()
+    return {
+        "shape": array.shape,
+        "typestr": array.dtype.str,
+        "data": (node.buffer.ptr + array.offset if array.size else 0, not array.writeable),
+        "strides": None if is_c_contiguous(array.shape, array.strides, array.itemsize) else array.strides,
+        "version": 3,
+        "stream": None,
+    }
+
+
+bind(
+    asarray=asarray,
+    cuda_array_interface=cuda_array_interface,
+    dlpack_device=dlpack_device,
+    to_dlpack=to_dlpack,
+    unpickle=unpickle,
+)
+
+
+__all__ = ["asarray", "asnumpy", "from_dlpack", "from_host", "from_number", "get_array_module"]

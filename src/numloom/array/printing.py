@@ -1,0 +1,79 @@
+"""Arrays as text, by NumPy's own rules and print options; of large arrays only the edges are fetched."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.array.ndarray import bind, node_of
+from numloom.engine.evaluate import download_value, leaf_from_host
+from numloom.graph import build
+
+Array = Any
+
+_IMPLIED = tuple(map(np.dtype, ("?", "int64", "d", "D")))
+
+
+def array2string(a: Array, **options: Any) -> str:
+    """`a` as text; keywords are those of `numpy.array2string`."""
+    settings = np.get_printoptions()
+    threshold = options.pop("threshold", None)
+    edge = options.pop("edgeitems", None)
+    threshold = settings["threshold"] if threshold is None else threshold
+    edge = settings["edgeitems"] if edge is None else edge
+    shape = getattr(a, "shape", ())
+    if prod(shape) > threshold and isinstance(a, np.ndarray) is False and any(e > 2 * edge + 1 for e in shape):
+        return np.array2string(_edges(a, edge), threshold=0, edgeitems=edge, **options)
+    host = a.get() if hasattr(a, "get") else np.asarray(a)
+    return np.array2string(host, threshold=threshold, edgeitems=edge, **options)
+
+
+def _edges(array: Array, edge: int) -> np.ndarray[Any, Any]:
+    """What a summary shows of an array: `edge` places at both ends of each axis, one between stands for the rest."""
+    kept = [
+        np.arange(extent) if extent <= 2 * edge + 1 else np.r_[0 : edge + 1, extent - edge : extent]
+        for extent in array.shape
+    ]
+    indices = [leaf_from_host(index) for index in np.ix_(*kept)]
+    return download_value(build.gather(node_of(array), indices, tuple(range(array.ndim)), 0))
+
+
+def array_repr(
+    arr: Array, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+) -> str:
+    """``array(...)``, as NumPy prints it."""
+    settings = np.get_printoptions()
+    edge = settings["edgeitems"]
+    if arr.size <= settings["threshold"] or all(extent <= 2 * edge + 1 for extent in arr.shape):
+        return np.array_repr(arr.get(), max_line_width, precision, suppress_small)
+    width = settings["linewidth"] if max_line_width is None else max_line_width
+    head = "array("
+    body = head + array2string(
+        arr, max_line_width=width, precision=precision, suppress_small=suppress_small, separator=", ", prefix=head,
+        suffix=")",
+    ) + ","  # fmt: skip
+    tail = f"shape={arr.shape}"
+    if arr.dtype not in _IMPLIED:
+        tail += f", dtype={arr.dtype.name}"
+    tail += ")"
+    last_line = len(body) - body.rfind("\n") - 1
+    gap = " " if last_line + 1 + len(tail) <= width else "\n" + " " * len(head)
+    return body + gap + tail
+
+
+def array_str(
+    a: Array, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
+) -> str:
+    """The values without ``array(...)``, as NumPy prints them."""
+    if not a.shape:
+        return str(a.get()[()])
+    return array2string(
+        a, max_line_width=max_line_width, precision=precision, suppress_small=suppress_small, separator=" ", prefix=""
+    )
+
+
+bind(array_repr=array_repr, array_str=array_str)
+
+__all__ = ["array2string", "array_repr", "array_str"]
