@@ -39,9 +39,10 @@ def demo(output: Path, *, quick: bool = False, examples: tuple[ModuleType, ...] 
     device = registry.current()
     table = Table(
         title=f"NumPy {np.__version__} and numloom on {device.name}, seconds", title_justify="left",
-        box=box.SIMPLE_HEAD, pad_edge=False,
+        box=box.SIMPLE_HEAD,
+        collapse_padding=True, pad_edge=False,
     )  # fmt: skip
-    table.add_column("example")
+    table.add_column("example", no_wrap=True)
     table.add_column("device")
     for heading in ("kernels", "calls", "NumPy", "first", "again", "ratio"):
         table.add_column(heading, justify="right")
@@ -75,8 +76,8 @@ def demo(output: Path, *, quick: bool = False, examples: tuple[ModuleType, ...] 
             told.append(f"{example.TITLE}: {example.describe(results)}; {difference}; {picture}")
     console.print(table)
     console.print(
-        "calls: library calls. Times run from arrays on the host to answers on the host; numloom's first run\n"
-        "compiles what the kernel cache lacks, the ratio is NumPy's time over numloom's again.\n",
+        "Seconds from arrays on the host to answers on the host. The first run compiles what\n"
+        "the kernel cache lacks; ratio: NumPy / again. calls: library calls.\n",
         highlight=False,
     )
     for line in told:

@@ -1,0 +1,45 @@
+"""What the README and the documentation say is run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    missing = [
+        target for target, _ in LINK.findall(page.read_text(encoding="utf-8")) if not (page.parent / target).exists()
+    ]
+    assert not missing
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))], ids=lambda page: page.stem
+)
+def test_examples_run(
+    page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Blocks of one page run one after another in one namespace."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {"__name__": page.stem}
+    text = page.read_text(encoding="utf-8")
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start(1))
+        code = "\n" * line + block[1]
+        exec(compile(code, str(page), "exec"), namespace)
+
+
+def test_ci_runs_the_commands_of_the_readme() -> None:
+    readme, ci = (ROOT / "README.md").read_text(encoding="utf-8"), (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    starts = re.findall(r'\$\(readme "(.*)"\)', ci)
+    assert len(starts) == 2
+    for start in starts:
+        assert any(line.startswith(f"    {start}") for line in readme.splitlines()), start
