@@ -1,0 +1,212 @@
+"""Differences, gradients, integrals and interpolation of samples: recorded, from slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.api.manipulation import broadcast_to, concatenate, normal_axes, normal_axis
+from numloom.api.sorting import searchsorted
+from numloom.array.convert import asarray
+from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.base.dtypes import BOOL, code_of
+from numloom.engine.routines import empty as empty_leaf
+from numloom.graph import build
+from numloom.ops.elementwise import ELEMENTWISE
+
+Array = Any
+
+WHERE = ELEMENTWISE["where"]
+
+
+def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
+    """A subscript of `part` along one axis and everything along the others."""
+    return tuple(part if k == axis else slice(None) for k in range(ndim))
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+    """The n-th difference of neighbours along an axis."""
+    if n == 0:
+        return a
+    if n < 0:
+        raise ValueError("order must be non-negative but got " + repr(n))
+    array = asarray(a)
+    if not array.ndim:
+        raise ValueError("diff requires input that is at least one dimensional")
+    axis = normal_axis(axis, array.ndim)
+    parts = [array]
+    for place, extra in ((0, prepend), (len(parts) + 1, append)):
+        if extra is not None:
+            piece = asarray(extra)
+            if not piece.ndim:
+                piece = broadcast_to(piece, (*array.shape[:axis], 1, *array.shape[axis + 1 :]))
+            parts.insert(place, piece)
+    if len(parts) > 1:
+        array = concatenate(parts, axis)
+    after, before = _along(array.ndim, axis, slice(1, None)), _along(array.ndim, axis, slice(None, -1))
+    for _ in range(n):
+        array = array[after] != array[before] if array.code == BOOL else array[after] - array[before]
+    return array
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
+    """Differences of neighbours of the flattened array, with optional values before and after."""
+    array = asarray(ary).ravel()
+    parts = [diff(array)]
+    for name, place, extra in (("to_begin", 0, to_begin), ("to_end", 2, to_end)):
+        if extra is None:
+            continue
+        piece = asarray(extra).ravel()
+        if not np.can_cast(piece.dtype, array.dtype, casting="same_kind"):
+            raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
+        parts.insert(place, piece.astype(array.dtype))
+    return concatenate(parts) if len(parts) > 1 else parts[0]
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """Central differences inside, one-sided ones of order `edge_order` at the ends, along each axis."""
+    array = asarray(f)
+    axes = tuple(range(array.ndim)) if axis is None else normal_axes(axis, array.ndim)
+    spacings = _spacings(array, varargs, axes)
+    if edge_order > 2:
+        raise ValueError("'edge_order' greater than 2 not supported")
+    if array.dtype.kind in "biu":
+        array = array.astype(np.float64)
+    results = []
+    for k, spacing in zip(axes, spacings, strict=True):
+        if array.shape[k] < edge_order + 1:
+            raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
+                             "elements are required.")
+        results.append(_gradient(array, spacing, k, edge_order))
+    if len(axes) == 1:
+        return results[0]
+    return tuple(results)
+
+
+def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> list[Any]:
+    """For each axis a number (even spacing) or a host array of distances."""
+    if not varargs:
+        return [1.0] * len(axes)
+    given = [value.get() if isinstance(value, ndarray) else value for value in varargs]
+    if len(given) == 1 and np.ndim(given[0]) == 0:
+        return [float(given[0])] * len(axes)
+    if len(given) != len(axes):
+        raise TypeError("invalid number of arguments")
+    spacings: list[Any] = []
+    for value, k in zip(given, axes, strict=True):
+        if np.ndim(value) == 0:
+            spacings.append(float(value))
+            continue
+        points = np.asanyarray(value)
+        if points.ndim != 1:
+            raise ValueError("distances must be either scalars or 1d")
+        if len(points) != array.shape[k]:
+            raise ValueError("when 1d, distances must match the length of the corresponding dimension")
+        steps = np.diff(points.astype(np.float64) if points.dtype.kind in "iu" else points)
+        spacings.append(float(steps[0]) if (steps == steps[0]).all() else steps)
+    return spacings
+
+
+def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
+    def at(part: Any) -> Array:
+        return f[_along(f.ndim, axis, part)]
+
+    even = isinstance(spacing, float)
+    result = wrap(empty_leaf(f.code, f.shape))
+    if even:
+        inner = (at(slice(2, None)) - at(slice(None, -2))) / (2.0 * spacing)
+    else:
+        shape = tuple(-1 if k == axis else 1 for k in range(f.ndim))
+        left, right = spacing[:-1], spacing[1:]
+        weights = [-right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))]
+        a, b, c = (asarray(w.astype(f.dtype).reshape(shape)) for w in weights)
+        inner = a * at(slice(None, -2)) + b * at(slice(1, -1)) + c * at(slice(2, None))
+    result[_along(f.ndim, axis, slice(1, -1))] = inner
+    for first, sign in ((0, 1), (-1, -1)):
+        ends = [at(slice(k, k + 1) if k != -1 else slice(-1, None)) for k in (first, first + sign, first + 2 * sign)[
+            : edge_order + 1]]
+        if edge_order == 1:
+            step = spacing if even else spacing[first]
+            value = (ends[1] - ends[0]) * sign / step
+        elif even:
+            value = (ends[0] * (-1.5 / spacing) + ends[1] * (2.0 / spacing) + ends[2] * (-0.5 / spacing)) * sign
+        else:
+            near, far = float(spacing[first]), float(spacing[first + sign])
+            value = sign * (
+                ends[0] * (-(2.0 * near + far) / (near * (near + far)))
+                + ends[1] * ((near + far) / (near * far))
+                + ends[2] * (-near / (far * (near + far)))
+            )
+        result[_along(f.ndim, axis, slice(first, first + 1) if first == 0 else slice(-1, None))] = value
+    return result
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
+    """The integral of samples along an axis by the trapezoidal rule."""
+    array = asarray(y)
+    axis = normal_axis(axis, array.ndim)
+    if x is None:
+        width = dx
+    else:
+        points = asarray(x)
+        if points.ndim == 1:
+            width = diff(points).reshape(tuple(-1 if k == axis else 1 for k in range(array.ndim)))
+        else:
+            width = diff(points, axis=axis)
+    after, before = _along(array.ndim, axis, slice(1, None)), _along(array.ndim, axis, slice(None, -1))
+    return (width * (array[after] + array[before]) / 2.0).sum(axis)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
+    """Piecewise linear interpolation through points with increasing abscissae `xp`."""
+    points, values = asarray(xp), asarray(fp)
+    kind = np.complex128 if values.dtype.kind == "c" else np.float64
+    where = asarray(x).astype(np.float64)
+    points, values = points.astype(np.float64), values.astype(kind)
+    if points.ndim != 1 or values.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if not points.size:
+        raise ValueError("array of sample points is empty")
+    if points.size != values.size:
+        raise ValueError("fp and xp are not of the same length.")
+    if period is not None:
+        if period == 0:
+            raise ValueError("period must be a non-zero value")
+        period = abs(period)
+        left = right = None
+        where, points = where % period, points % period
+        order = points.argsort()
+        points, values = _taken(points, order), _taken(values, order)
+        points = concatenate((points[-1:] - period, points, points[:1] + period))
+        values = concatenate((values[-1:], values, values[:1]))
+    if points.size == 1:
+        inside = broadcast_to(values, (1, *where.shape))[0]
+    else:
+        low = (searchsorted(points, where, "right") - 1).clip(0, points.size - 2)
+        x0, x1, y0, y1 = (_taken(a, i) for a, i in ((points, low), (points, low + 1), (values, low), (values, low + 1)))
+        slope = (y1 - y0) / (x1 - x0)
+        inside = slope * (where - x0) + y0
+        inside = _choose(inside != inside, _choose(y0 == y1, y0, slope * (where - x1) + y1), inside)
+        inside = _choose(where == x0, y0, inside)
+    low_value = values[:1].reshape(()) if left is None else asarray(left).astype(kind)
+    high_value = values[-1:].reshape(()) if right is None else asarray(right).astype(kind)
+    result = _choose(where < points[0], low_value, _choose(where > points[-1], high_value, inside))
+    last = values[-1:].reshape(())
+    result = _choose(where == points[-1], last, result)
+    result = _choose(where != where, where.astype(kind), result)
+    result.is_scalar = not result.shape
+    return result
+
+
+def _taken(array: Array, index: Array) -> Array:
+    return wrap(build.gather(node_of(array), [node_of(index)], (0,), 0))
+
+
+def _choose(condition: Array, x: Array, y: Array) -> Array:
+    code = code_of(np.result_type(x.dtype, y.dtype))
+    nodes = [node_of(condition), build.cast(node_of(x), code), build.cast(node_of(y), code)]
+    return wrap(build.elementwise(WHERE, nodes))
+
+
+__all__ = ["diff", "ediff1d", "gradient", "interp", "trapezoid"]
