@@ -189,7 +189,11 @@ def test_background(builder):
     for number, kernel in enumerate(kernels):
         np.testing.assert_array_equal(result(device, kernel), np.arange(10.0) * number)
     again = Builder(builder.cache)
-    assert all(again.kernel(kernel.text, kernel.entry, wait=False).ready for kernel in kernels)
+    repeated = [again.kernel(kernel.text, kernel.entry, wait=False) for kernel in kernels]
+    assert all(kernel.ready for kernel in repeated) and again.compiles == 0
+    assert len({id(kernel.library) for kernel in repeated}) == builder.compiles
+    for number, kernel in enumerate(repeated):
+        np.testing.assert_array_equal(result(device, kernel), np.arange(10.0) * number)
 
 
 @needs_compiler

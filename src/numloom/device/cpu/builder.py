@@ -1,7 +1,7 @@
 """From kernel text to a function's address: memory, then the disk cache, then the compiler.
 
 Kernels that need not be there at once are compiled by one background thread, several in one run of
-the compiler: each text is wrapped in a namespace of its own, entries being ``extern "C"``.
+the compiler, which takes little more than half the time.
 """
 
 from __future__ import annotations
@@ -75,13 +75,6 @@ def address_of(library: ctypes.CDLL, name: str) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def joined(texts: list[str]) -> str:
-    """One text for several kernels."""
-    return "".join(
-        f'namespace nl_unit{number} {{\n#line 1 "kernel{number}"\n{text}\n}}\n' for number, text in enumerate(texts)
-    )
-
-
 class Builder:
     """Kernels by text.
 
@@ -100,6 +93,7 @@ class Builder:
         self.compiles = 0
         self._given_cache = cache
         self._kernels: dict[tuple[str, str], CpuKernel] = {}
+        self._libraries: dict[str, ctypes.CDLL] = {}  # by key in the disk cache
         self._compiler: Compiler | None = None
         self._searched = False
         self._stopping = False
@@ -247,10 +241,10 @@ class Builder:
         kernels = [kernel for kernel in kernels if not self._from_disk(kernel, compiler)]
         if not kernels:
             return
-        text = kernels[0].text if len(kernels) == 1 else joined([kernel.text for kernel in kernels])
+        texts = [kernel.text for kernel in kernels]
         try:
             self.compiles += 1
-            content = compiler.compile(text)
+            content = compiler.compile(*texts)
             library = load(content)
             for kernel in kernels:
                 kernel.bind(library, compiler)
@@ -265,7 +259,7 @@ class Builder:
                         self._build([kernel])
             return
         cache, origin = self.cache, compiler.identity
-        key = key_of(text, origin)
+        key = key_of("\0".join(texts), origin)
         cache.put(key, content, origin)
         if len(kernels) > 1:
             for kernel in kernels:
@@ -274,13 +268,18 @@ class Builder:
     def _from_disk(self, kernel: CpuKernel, compiler: Compiler) -> bool:
         """Make a kernel ready from the disk cache, if it is there."""
         cache, origin = self.cache, compiler.identity
-        content = cache.get(key_of(kernel.text, origin), origin)
+        key = key_of(kernel.text, origin)
+        content = cache.get(key, origin)
         if content is not None and content.startswith(REFERENCE):
-            content = cache.get(content[len(REFERENCE) :].decode(), origin)
+            key = content[len(REFERENCE) :].decode()
+            content = b"" if key in self._libraries else cache.get(key, origin)
         if content is None:
             return False
         try:
-            kernel.bind(load(content), compiler)
+            library = self._libraries.get(key)
+            if library is None:
+                library = self._libraries[key] = load(content)
+            kernel.bind(library, compiler)
         except (OSError, CompileError):
             return False
         return True
@@ -297,19 +296,14 @@ class Builder:
 
 
 def _batch(waiting: list[CpuKernel]) -> list[CpuKernel]:
-    """The next kernels to compile together: distinct entries, and no text that includes headers."""
-    batch: list[CpuKernel] = []
-    entries: set[str] = set()
+    """The next kernels to compile together: entries must differ, libraries go alone."""
+    if not waiting[0].entry:
+        return waiting[:1]
+    batch: dict[str, CpuKernel] = {}
     for kernel in waiting:
-        alone = not kernel.entry or "#include" in kernel.text
-        if alone and not batch:
-            return [kernel]
-        if not alone and kernel.entry not in entries:
-            batch.append(kernel)
-            entries.add(kernel.entry)
-            if len(batch) == BATCH:
-                break
-    return batch
+        if kernel.entry:
+            batch.setdefault(kernel.entry, kernel)
+    return list(batch.values())[:BATCH]
 
 
 _builders: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -77,21 +77,23 @@ class Compiler:
         """Short name for messages."""
         return "zig cc" if "ziglang" in self.command else Path(self.command[0]).name
 
-    def compile(self, text: str) -> bytes:
-        """A shared object made of `text`.
+    def compile(self, *texts: str) -> bytes:
+        """One shared object made of these texts, each a translation unit.
 
         Raises
         ------
         CompileError
-            If the compiler refuses the text.
+            If the compiler refuses a text.
         """
         # No TemporaryDirectory: a child process forked meanwhile would delete it at its exit.
         folder = tempfile.mkdtemp(prefix="numloom-")
         try:
-            source, target = os.path.join(folder, "kernel.cpp"), os.path.join(folder, "kernel.so")
-            Path(source).write_text(text, encoding="utf-8")
+            sources = [os.path.join(folder, f"kernel{number}.cpp") for number in range(len(texts))]
+            for source, text in zip(sources, texts, strict=True):
+                Path(source).write_text(text, encoding="utf-8")
+            target = os.path.join(folder, "kernel.so")
             tail = ["-lgcc"] if "-nostdlib" in self.flags and self.libgcc else []
-            self._run([*self.command, *self.flags, source, "-o", target, *tail], text, folder)
+            self._run([*self.command, *self.flags, *sources, "-o", target, *tail], texts[0], folder)
             return Path(target).read_bytes()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
