@@ -105,9 +105,9 @@ def build(loops: tuple[Loop, ...]) -> dict[Loop, Any]:
 def runner(function: Any, loop: Loop) -> Any:
     _, ins, out = loop
 
-    def run(*arrays: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def run(*arrays: np.ndarray[Any, Any], result: np.ndarray[Any, Any] | None = None) -> np.ndarray[Any, Any]:
         held = [np.ascontiguousarray(a, DTYPE[char]) for a, char in zip(arrays, ins, strict=True)]
-        result = np.empty(held[0].shape, DTYPE[out])
+        result = np.empty(held[0].shape, DTYPE[out]) if result is None else result
         function(*(ctypes.c_void_p(a.ctypes.data) for a in (*held, result)), ctypes.c_longlong(result.size))
         return result
 

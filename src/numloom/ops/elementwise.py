@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES, code_of
+from numloom.ops import philox
 from numloom.ops.rows import Op
 
 Text = Callable[[str, str], str]
@@ -45,7 +46,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "complex_parts": ("complex", "floating", "power"),
     "complex_math": ("complex_parts", "exp", "log", "trigonometric", "hyperbolic", "power"),
     "complex_power": ("complex_math",),
-    "random": ("philox", "log", "trigonometric"),
+    "random": ("philox", "exp", "log", "trigonometric"),
 }
 """Prelude headers in the order of a text, each with the headers that it uses."""
 
@@ -346,10 +347,30 @@ def _fill() -> None:
     _row("imag", 1, _by_kind(b="false", i="({T})0", f="({T})0", c="({0}.im)"), numpy=np.imag, loops=_part_loops)
     _row("complex_pack", 2, "nl::make_complex({0}, {1})", numpy=_pack, loops=_pack_loops)
 
+    # Random numbers: functions of a counter and a key
+    for name, function, header, exact in (
+        ("random_uniform", "uniform", "philox", True), ("random_normal", "normal", "random", False),
+        ("random_exponential", "exponential", "random", False), ("random_bits", "bits", "philox", True),
+    ):  # fmt: skip
+        for size in (32, 64):
+            letter = {"random_bits": "IQ"}.get(name, "fd")[size == 64]
+            loops = functools.partial(_random_loops, np.dtype(letter))
+            _row(f"{name}{size}", 2, _call(f"{name}{size}", 2), cost=120, exact=exact, headers=(header,),
+                 numpy=getattr(philox, f"{function}{size}"), loops=loops)  # fmt: skip
+    _row("random_below", 3, _call("random_below", 3), cost=130, headers=("random",), numpy=philox.below,
+         loops=functools.partial(_random_loops, np.dtype("Q")))  # fmt: skip
+
 
 def _half_aware(function: str, count: int) -> Text:
     """Functions of the representation, or with other ties in NumPy, have a variant of their own for float16."""
     return lambda in_chars, out_char: _call(function + "_f16" if in_chars[0] == "e" else function, count)
+
+
+def _random_loops(out: np.dtype[Any], dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """Counter, key and count are uint64, whatever whole numbers are given."""
+    if any(not isinstance(dtype, type) and dtype.kind not in "iu" for dtype in dtypes):
+        raise TypeError("counters and keys of random numbers are whole numbers")
+    return (np.dtype(np.uint64),) * len(dtypes) + (out,)
 
 
 def _clip_text(in_chars: str, out_char: str) -> str:

@@ -1,3 +1,107 @@
+// exp, exp2, expm1. On the host without branches, tables or contraction, so that loops vectorise and every
+// processor gives the same bits: x = n log(2) + r, exp(r) = 1 + (r + (r^2 Q(r) + c)), c being what r lost.
+#ifdef __CUDACC__
 NL_LIBM1(exp)
 NL_LIBM1(exp2)
 NL_LIBM1(expm1)
+#else
+namespace nl {
+// The nearest integer (ties to even) as a float and as an integer; NaN gives some integer.
+NL_DEV f32 nearest(f32 x, i32& n) {
+    f32 t = x + 12582912.0f;
+    n = (i32)(bits(t) - 0x4b400000u);
+    return t - 12582912.0f;
+}
+NL_DEV f64 nearest(f64 x, i64& n) {
+    f64 t = x + 6755399441055744.0;
+    n = (i64)(bits(t) - 0x4338000000000000ull);
+    return t - 6755399441055744.0;
+}
+NL_DEV f32 exp2_integer(i32 n) { return from_bits((u32)(n + 127) << 23); }
+NL_DEV f64 exp2_integer(i64 n) { return from_bits((u64)(n + 1023) << 52); }
+// 2^n in two factors, so that results below the normal range round once.
+NL_DEV f32 scale_exp2(f32 y, i32 n) { return y * exp2_integer(n >> 1) * exp2_integer(n - (n >> 1)); }
+NL_DEV f64 scale_exp2(f64 y, i64 n) {
+    i64 h = (i64)((u64)(n + 4096) >> 1) - 2048;
+    return y * exp2_integer(h) * exp2_integer(n - h);
+}
+template <class T> NL_DEV T clamp(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }
+// exp(x) = 2^n (1 + (r + t))
+NL_DEV void reduce_exp(f32 x, i32& n, f32& r, f32& t) {
+    f32 k = nearest(x * 1.44269504f, n), hi = x - k * 0.693145751953125f, lo = k * 1.42860677e-06f;
+    r = hi - lo;
+    f32 c = (hi - r) - lo;
+    f32 q = 0.0001989155698f;
+    q = q * r + 0.001393415982f;
+    q = q * r + 0.008333310413f;
+    q = q * r + 0.04166646031f;
+    q = q * r + 0.1666666668f;
+    q = q * r + 0.5f;
+    t = r * r * q + c;
+}
+NL_DEV void reduce_exp(f64 x, i64& n, f64& r, f64& t) {
+    f64 k = nearest(x * 1.4426950408889634, n), hi = x - k * 6.93147180369123816490e-01, lo = k * 1.90821492927058770002e-10;
+    r = hi - lo;
+    f64 c = (hi - r) - lo;
+    f64 q = 2.0915118711997294226e-9;
+    q = q * r + 2.5105821598328188174e-8;
+    q = q * r + 2.7557272599857137691e-7;
+    q = q * r + 2.7557253939287671843e-6;
+    q = q * r + 0.000024801587326374912011;
+    q = q * r + 0.00019841269875978949911;
+    q = q * r + 0.0013888888888883510356;
+    q = q * r + 0.0083333333333258019164;
+    q = q * r + 0.041666666666666669934;
+    q = q * r + 0.16666666666666671242;
+    q = q * r + 0.5;
+    t = r * r * q + c;
+}
+NL_DEV f32 exp(f32 x) {
+    i32 n;
+    f32 r, t;
+    reduce_exp(clamp(x, -104.0f, 89.0f), n, r, t);
+    return scale_exp2(1.0f + (r + t), n);
+}
+NL_DEV f64 exp(f64 x) {
+    i64 n;
+    f64 r, t;
+    reduce_exp(clamp(x, -746.0, 710.0), n, r, t);
+    return scale_exp2(1.0 + (r + t), n);
+}
+NL_DEV f64 exp2(f64 x) {
+    i64 n;
+    f64 y = clamp(x, -1076.0, 1025.0), r = y - nearest(y, n);
+    f64 q = 2.5729324177362304214e-11;
+    q = q * r + 4.455817908336064493e-10;
+    q = q * r + 7.0548973041554992774e-9;
+    q = q * r + 1.0178057087733941105e-7;
+    q = q * r + 1.321548680870556279e-6;
+    q = q * r + 0.000015252733841556772589;
+    q = q * r + 0.00015403530393370733411;
+    q = q * r + 0.0013333558146406470697;
+    q = q * r + 0.0096181291076284794928;
+    q = q * r + 0.055504108664821627039;
+    q = q * r + 0.24022650695910071233;
+    // log(2) in two parts; the first has 32 bits.
+    return scale_exp2(1.0 + (6.93147180369123816490e-01 * r + (1.90821492927058770002e-10 * r + r * r * q)), n);
+}
+NL_DEV f32 exp2(f32 x) { return (f32)exp2((f64)x); }
+// exp(x) - 1 = 2 ((s - 1/2) + s r + s t), s = 2^(n-1)
+NL_DEV f32 expm1(f32 x) {
+    i32 n;
+    f32 r, t;
+    reduce_exp(clamp(x, -30.0f, 89.0f), n, r, t);
+    f32 s = exp2_integer(n - 1), a = s - 0.5f, b = s * r, sum = a + b;
+    f32 y = 2.0f * (sum + (((a - sum) + b) + s * t));
+    return (bits(x) & 0x7fffffffu) < 0x33000000u ? x : x > 88.8f ? from_bits(0x7f800000u) : y;
+}
+NL_DEV f64 expm1(f64 x) {
+    i64 n;
+    f64 r, t;
+    reduce_exp(clamp(x, -60.0, 710.0), n, r, t);
+    f64 s = exp2_integer(n - 1), a = s - 0.5, b = s * r, sum = a + b;
+    f64 y = 2.0 * (sum + (((a - sum) + b) + s * t));
+    return (bits(x) & 0x7fffffffffffffffull) < 0x3c90000000000000ull ? x : x > 709.9 ? from_bits((u64)0x7ff0000000000000ull) : y;
+}
+}
+#endif

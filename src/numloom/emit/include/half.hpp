@@ -53,8 +53,7 @@ NL_DEV f32 next_after_f16(f32 x, f32 y) {
 NL_DEV f32 spacing_f16(f32 x) {
     u32 u = bits_f16(x), m = u & 0x7fffu;
     if (m >= 0x7c00u) return x - x;
-    m -= (u & 0x8000u) && m && !(m & 0x3ffu);
-    m &= u == 0x7bffu ? 0x7fffu : 0x7c00u | ((m & 0x3ffu) == 0x3ffu ? 0x3ffu : 0u);
+    m = (u & 0x8000u) && m && !(m & 0x3ffu) ? m - 1 : u == 0x7bffu ? m : m & 0x7c00u;
     return from_bits_f16(m + 1) - from_bits_f16(m);
 }
 }
