@@ -43,3 +43,14 @@ def test_ci_runs_the_commands_of_the_readme() -> None:
     assert len(starts) == 2
     for start in starts:
         assert any(line.startswith(f"    {start}") for line in readme.splitlines()), start
+
+
+PLACE = re.compile(r"`([\w/]+\.py): ([\w.]+)`")
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "walk").glob("*.md")), ids=lambda page: page.stem)
+def test_walks_name_what_is_there(page: Path) -> None:
+    for path, name in PLACE.findall(page.read_text(encoding="utf-8")):
+        source = (ROOT / "src" / "numloom" / path).read_text(encoding="utf-8")
+        last = name.rpartition(".")[2]
+        assert re.search(rf"^\s*(def|class) {last}\b|^{last}\b.*=", source, re.MULTILINE), f"{path} has no {name}"

@@ -59,10 +59,11 @@ def page() -> str:
         sections.append((f"numpy.{space}" if space else "numpy", names(theirs), ours))
     array = numloom.zeros(2)
     sections.append(("numpy.ndarray", methods(), array))
+    release = ".".join(np.__version__.split(".")[:2])
     lines = [
         "# NumPy's names",
         "",
-        f"Written by `tools/numpy_coverage.py` from NumPy {'.'.join(np.__version__.split('.')[:2])}, functions on arrays only.",
+        f"Written by `tools/numpy_coverage.py` from NumPy {release}: functions on arrays, and the array's own names.",
         "A name that is there takes NumPy's arguments; how far it is tested, tests/ says.",
         "",
         "| | there | of |",
