@@ -1,0 +1,54 @@
+"""The parameter block of a kernel: fields of the C++ struct ``P`` and the words that fill it."""
+
+from __future__ import annotations
+
+from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.plan.program import Word
+
+
+class Block:
+    """Collects the fields of ``P``, each in its own 8-byte words, in the order of asking.
+
+    Each method gives the C++ expression of the field (``p.name``) and adds the field once.
+    """
+
+    def __init__(self) -> None:
+        self.words: list[Word] = []
+        self._fields: dict[str, str] = {}
+
+    def _field(self, name: str, ctype: str, word: Word, count: int = 1) -> str:
+        if name not in self._fields:
+            self._fields[name] = ctype
+            self.words.append(word)
+            self.words.extend([Word("unused")] * (count - 1))
+        return f"p.{name}"
+
+    def pointer(self, operand: int, code: int, const: bool) -> str:
+        """Address of an operand."""
+        ctype = f"{'const ' if const else ''}{CTYPES[code]}*"
+        return self._field(f"x{operand}", ctype, Word("pointer", operand))
+
+    def param(self, index: int, code: int) -> str:
+        """A host scalar, as its memory type."""
+        return self._field(f"c{index}", CTYPES[code], Word("param", index), max(1, ITEMSIZES[code] // 8))
+
+    def iota_offset(self, index: int) -> str:
+        """Value of an iota at index zero."""
+        return self._field(f"o{index}", "i64", Word("iota_offset", index))
+
+    def number(self, name: str, value: int) -> str:
+        """A number computed from the sizes (extent, stride, divisor)."""
+        return self._field(name, "i64", Word("constant", value=value))
+
+    def error(self) -> str:
+        """Address of the error word."""
+        return self._field("error", "i64*", Word("error"))
+
+    def workspace(self) -> str:
+        """Address of scratch memory."""
+        return self._field("work", "char*", Word("workspace"))
+
+    def text(self) -> str:
+        """The struct's declaration."""
+        fields = "".join(f" alignas(8) {ctype} {name};" for name, ctype in self._fields.items())
+        return f"struct P {{{fields} }};\n"

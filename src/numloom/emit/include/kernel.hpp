@@ -1,0 +1,52 @@
+// What every kernel needs beside its values: bit casts, checked indices, division, vector accesses.
+namespace nl {
+template <class B, class A> NL_DEV B bit_cast(A a) { B b; __builtin_memcpy(&b, &a, sizeof(B)); return b; }
+NL_DEV i64 checked(i64 index, i64 extent, i64* error) {
+    const i64 at = index < 0 ? index + extent : index;
+    if (at < 0 || at >= extent) { *error = 1; return 0; }
+    return at;
+}
+#ifdef __CUDACC__
+// n / d for 0 <= n < 2^31 by a rounded-up reciprocal (Granlund and Montgomery, 1994).
+NL_DEV i32 divide(i32 n, i64 magic, i64 shift, i64) { return (i32)(((u64)(u32)n * (u32)magic) >> (int)shift); }
+NL_DEV i64 divide(i64 n, i64, i64, i64 d) { return n / d; }
+template <int BYTES> struct word { };
+template <> struct word<16> { typedef uint4 type; };
+template <> struct word<8> { typedef uint2 type; };
+template <> struct word<4> { typedef unsigned int type; };
+template <> struct word<2> { typedef unsigned short type; };
+template <> struct word<1> { typedef unsigned char type; };
+template <int V, class T> struct pack { alignas(V * sizeof(T) < 16 ? V * sizeof(T) : 16) T x[V]; };
+template <int V, class T> NL_DEV void load(pack<V, T>& to, const T* from) {
+    constexpr int B = V * sizeof(T) < 16 ? V * sizeof(T) : 16, N = V * sizeof(T) / B;
+    typedef typename word<B>::type W;
+#pragma unroll
+    for (int k = 0; k < N; ++k) reinterpret_cast<W*>(to.x)[k] = reinterpret_cast<const W*>(from)[k];
+}
+template <int V, class T> NL_DEV void store(T* to, const pack<V, T>& from) {
+    constexpr int B = V * sizeof(T) < 16 ? V * sizeof(T) : 16, N = V * sizeof(T) / B;
+    typedef typename word<B>::type W;
+#pragma unroll
+    for (int k = 0; k < N; ++k) reinterpret_cast<W*>(to)[k] = reinterpret_cast<const W*>(from.x)[k];
+}
+// Another lane's value of any type.
+template <class T> NL_DEV T from_lane(T value, int mask) {
+    constexpr int N = (sizeof(T) + 3) / 4;
+    u32 w[N];
+    w[N - 1] = 0;
+    __builtin_memcpy(w, &value, sizeof(T));
+#pragma unroll
+    for (int k = 0; k < N; ++k) w[k] = __shfl_xor_sync(0xffffffffu, w[k], mask);
+    T r;
+    __builtin_memcpy(&r, w, sizeof(T));
+    return r;
+}
+#endif
+}
+#ifndef __CUDACC__
+#ifdef __clang__
+#define NL_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define NL_IVDEP _Pragma("GCC ivdep")
+#endif
+#endif

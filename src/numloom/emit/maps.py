@@ -1,0 +1,413 @@
+"""Kernels of maps: every point of the space on its own, one or several outputs.
+
+CUDA: a thread takes V elements. Where the inner accesses are aligned these are V neighbours, read
+and written 16 bytes at a time; otherwise elements 256 apart, so that every access of a warp is
+coalesced whatever its alignment. CPU: a plain loop over the inner dimension that the compiler
+vectorises; items are elements of a one-dimensional space, else rows.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.emit.block import Block
+from numloom.emit.values import (
+    VALUE_TYPES,
+    gather_instrs,
+    header,
+    iota_instrs,
+    loaded,
+    prelude,
+    read_operands,
+    statements,
+    stored,
+)
+from numloom.plan.program import Geometry, Operand, Program, Source
+
+THREADS = 256
+
+
+def emit_map(program: Program, entry: str) -> Source:
+    """Emit a program without reductions; the entry's name is a placeholder that the caller fills in."""
+    kernel = _Map(program)
+    body = kernel.element()
+    text = "".join(
+        (
+            prelude(program),
+            header("kernel"),
+            "@STRUCT@",
+            body,
+            "#ifdef __CUDACC__\n",
+            kernel.cuda(entry),
+            "#else\n",
+            kernel.cpu(entry),
+            "#endif\n",
+        )
+    ).replace("@STRUCT@", kernel.block.text())
+    return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
+
+
+def index_type(program: Program) -> str:
+    """i32 where every index and offset of the space fits in 31 bits, else i64."""
+    limit = 2**31 - 2**16
+    if prod(program.shape) >= limit:
+        return "i64"
+    for operand in program.operands:
+        reach = sum(abs(s) * max(e - 1, 0) for s, e in zip(operand.strides, program.shape, strict=False))
+        if reach >= limit:
+            return "i64"
+    return "i32"
+
+
+def magic(divisor: int) -> tuple[int, int]:
+    """Multiplier and shift for division of numbers below 2^31 (see `divide` in kernel.hpp)."""
+    shift = 31 + (divisor - 1).bit_length()
+    return -(-(1 << shift) // divisor), shift
+
+
+class _Map:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.block = Block()
+        self.index = index_type(program)
+        self.rank = len(program.shape)
+        self.reads = read_operands(program.body)
+        self.iotas = iota_instrs(program.body)
+        self.gathers = gather_instrs(program.body)
+        sizes = [ITEMSIZES[o.code] for o in program.operands] or [4]
+        self.vector = max(1, min(16 // min(sizes), 32 // max(sizes)))
+        inner = program.shape[-1]
+        contiguous = [o for o in program.operands if o.strides[-1] == 1]
+        self.wide = (
+            program.box is None
+            and not self.gathers
+            and self.vector > 1
+            and bool(contiguous)
+            and all(o.aligned for o in contiguous)
+            and all(o.strides[-1] in (0, 1) for o in program.operands)
+            and (self.rank == 1 or inner % self.vector == 0)
+        )
+        if not self.wide:
+            self.vector = max(1, min(4, 16 // max(sizes)))
+
+    # ------------------------------------------------------------ shared
+
+    def element(self) -> str:
+        """The function that computes one element's outputs from its inputs."""
+        program = self.program
+        args = ["const P& p"]
+        args += [f"{VALUE_TYPES[program.operands[k].code]} in{k}" for k in self.reads]
+        args += [f"i64 iota{i.index}" for i in self.iotas]
+        args += [f"const {CTYPES[program.operands[program.body[n].operand].code]}* g{n}" for n in self.gathers]
+        args += [f"{CTYPES[program.operands[s.operand].code]}& out{s.operand}" for s in program.stores]
+        lines = statements(
+            program.body,
+            self.block,
+            "v",
+            {k: f"in{k}" for k in self.reads},
+            {i.index: f"iota{i.index}" for i in self.iotas},
+            {n: f"g{n}" for n in self.gathers},
+        )
+        for store in program.stores:
+            lines.append(f"out{store.operand} = {stored(f'v{store.value}', program.operands[store.operand].code)};")
+        return f"NL_DEV void element({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+
+    def pointer(self, k: int) -> str:
+        operand = self.program.operands[k]
+        return self.block.pointer(k, operand.code, const=not operand.written and not operand.in_place)
+
+    def offset(self, name: str, strides: tuple[int, ...], indices: list[str], kind: str) -> str:
+        """Sum of index times stride; a stride of 0 or 1 along the inner axis is part of the text."""
+        terms = []
+        for d, index in enumerate(indices):
+            stride = strides[d]
+            if d == self.rank - 1 and stride in (0, 1):
+                if stride:
+                    terms.append(index)
+            elif self.rank == 1 or d == self.rank - 1 or any(strides[:-1]):
+                terms.append(f"{index} * ({kind}){self.block.number(f'{name}_{d}', stride)}")
+        return " + ".join(terms) or "0"
+
+    def call(self, values: dict[int, str], indices: list[str], kind: str, outs: dict[int, str]) -> str:
+        """The call of `element` at indices, with loaded values and output lvalues by operand."""
+        program = self.program
+        args = ["p", *(values[k] for k in self.reads)]
+        for iota in self.iotas:
+            offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64")
+            args.append(f"{self.block.iota_offset(iota.index)} + (i64)({offset})")
+        for n in self.gathers:
+            k = program.body[n].operand
+            args.append(f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, indices, kind)})")
+        args += [outs[s.operand] for s in program.stores]
+        return f"element({', '.join(args)});"
+
+    # ------------------------------------------------------------ CUDA
+
+    def cuda(self, entry: str) -> str:
+        program, block, kind = self.program, self.block, self.index
+        count = prod(program.shape)
+        n = block.number("n", count)
+        v = self.vector
+        lines = [f'extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(const __grid_constant__ P p) {{']
+        names = [f"i{d}" for d in range(self.rank)]
+        if self.wide:
+            lines.append(f"const {kind} t = ({kind})blockIdx.x * {THREADS} + ({kind})threadIdx.x;")
+            if self.rank == 1:
+                lines.append(f"const {kind} i0 = t * {v};")
+                lines.append(f"if (i0 + {v} <= ({kind}){n}) {{")
+            else:
+                lines.append(f"if (t >= ({kind}){block.number('nt', count // v)}) return;")
+                lines += self._decompose("t", names, kind, inner=program.shape[-1] // v)
+                lines.append(f"i{self.rank - 1} *= {v};")
+                lines.append("{")
+            lines += self._wide_body(names, kind, v)
+            lines.append("}")
+            if self.rank == 1:
+                lines.append(f"else for ({kind} i = i0; i < ({kind}){n}; ++i) {{")
+                lines += self._scalar_body(["i"], kind)
+                lines.append("}")
+        else:
+            lines.append(f"const {kind} first = ({kind})blockIdx.x * {THREADS * v} + ({kind})threadIdx.x;")
+            lines += self._spread_body(names, kind, v, n)
+        lines.append("}")
+        return "\n".join(lines) + "\n"
+
+    def _decompose(self, linear: str, names: list[str], kind: str, inner: int) -> list[str]:
+        """Statements that split a linear index into one for each axis, by reciprocals."""
+        extents = [*self.program.shape[:-1], inner]
+        lines = [f"{kind} rest = {linear};"]
+        for d in range(len(names) - 1, 0, -1):
+            m, s = magic(extents[d]) if kind == "i32" else (0, 0)
+            number = self.block.number
+            tag = f"{d}" if d < len(names) - 1 or inner == self.program.shape[-1] else f"{d}v"
+            e = number(f"e{tag}", extents[d])
+            lines.append(f"const {kind} q{d} = nl::divide(rest, {number(f'm{tag}', m)}, {number(f'h{tag}', s)}, {e});")
+            lines.append(f"{kind} {names[d]} = rest - q{d} * ({kind}){e};")
+            lines.append(f"rest = q{d};")
+        lines.append(f"{kind} {names[0]} = rest;")
+        return lines
+
+    def _wide_body(self, names: list[str], kind: str, v: int) -> list[str]:
+        program = self.program
+        lines, values, outs = [], {}, {}
+        for k in self.reads:
+            operand = program.operands[k]
+            at = f"{self.pointer(k)} + ({self.offset(f's{k}', operand.strides, names, kind)})"
+            if operand.strides[-1] == 1:
+                lines.append(f"nl::pack<{v}, {CTYPES[operand.code]}> a{k}; nl::load(a{k}, {at});")
+                values[k] = loaded(f"a{k}.x[v]", operand.code)
+            else:
+                lines.append(f"const {CTYPES[operand.code]} a{k} = *({at});")
+                values[k] = loaded(f"a{k}", operand.code)
+        for store in program.stores:
+            operand = program.operands[store.operand]
+            lines.append(f"nl::pack<{v}, {CTYPES[operand.code]}> b{store.operand};")
+            outs[store.operand] = f"b{store.operand}.x[v]"
+        inner = [*names[:-1], f"({names[-1]} + v)"]
+        lines.append(f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {self.call(values, inner, kind, outs)} }}")
+        for store in program.stores:
+            operand = program.operands[store.operand]
+            at = f"{self.pointer(store.operand)} + ({self._store_offset(store.operand, names, kind)})"
+            lines.append(f"nl::store({at}, b{store.operand});")
+        return lines
+
+    def _store_offset(self, k: int, names: list[str], kind: str) -> str:
+        return self.offset(f"s{k}", self.program.operands[k].strides, names, kind)
+
+    def _scalar_body(self, names: list[str], kind: str) -> list[str]:
+        program = self.program
+        values = {}
+        for k in self.reads:
+            operand = program.operands[k]
+            at = f"{self.pointer(k)}[{self.offset(f's{k}', operand.strides, names, kind)}]"
+            values[k] = loaded(at, operand.code)
+        outs = {s.operand: f"r{s.operand}" for s in program.stores}
+        lines = [f"{CTYPES[program.operands[s.operand].code]} r{s.operand};" for s in program.stores]
+        lines.append(self.call(values, names, kind, outs))
+        for s in program.stores:
+            lines.append(f"{self.pointer(s.operand)}[{self._store_offset(s.operand, names, kind)}] = r{s.operand};")
+        return lines
+
+    def _spread_body(self, names: list[str], kind: str, v: int, n: str) -> list[str]:
+        """V elements THREADS apart: read all, compute all, write all."""
+        program, box = self.program, self.program.box
+        lines = []
+        for k in self.reads:
+            lines.append(f"{CTYPES[program.operands[k].code]} a{k}[{v}];")
+        for s in program.stores:
+            lines.append(f"{CTYPES[program.operands[s.operand].code]} b{s.operand}[{v}];")
+        if box is not None:
+            lines.append(f"bool inside[{v}];")
+        where = [f"const {kind} at = first + v * {THREADS};", f"if (at < ({kind}){n}) {{"]
+        split = self._decompose("at", names, kind, inner=program.shape[-1])
+        loop = f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{"
+        lines += [loop, *where, *split]
+        if box is not None:
+            tests = [
+                f"({kind})({name} - ({kind}){self.block.number(f'bs{d}', box.starts[d])}) >= 0 && "
+                f"{name} < ({kind}){self.block.number(f'be{d}', box.starts[d] + box.counts[d])}"
+                for d, name in enumerate(names)
+                if not (box.starts[d] == 0 and box.counts[d] == program.shape[d])
+            ]
+            lines.append(f"inside[v] = {' && '.join(tests) or 'true'};")
+            store = program.stores[0].operand
+            base = program.operands[box.base]
+            lines.append(
+                f"if (!inside[v]) b{store}[v] = {self.pointer(box.base)}"
+                f"[{self.offset(f's{box.base}', base.strides, names, kind)}]; else {{"
+            )
+        for k in self.reads:
+            operand = program.operands[k]
+            lines.append(f"a{k}[v] = {self.pointer(k)}[{self.offset(f's{k}', operand.strides, names, kind)}];")
+        if box is not None:
+            lines.append("}")
+        lines += ["} }", loop, *where]
+        if self.iotas or self.gathers:
+            lines += split
+        values = {k: loaded(f"a{k}[v]", program.operands[k].code) for k in self.reads}
+        outs = {s.operand: f"b{s.operand}[v]" for s in program.stores}
+        condition = "if (inside[v]) " if box is not None else ""
+        lines += [condition + self.call(values, names, kind, outs), "} }", loop, *where]
+        dense = all(
+            program.operands[s.operand].strides == _c_strides(program.shape) for s in program.stores
+        )
+        if not dense:
+            lines += split
+        for s in program.stores:
+            at = "at" if dense else self._store_offset(s.operand, names, kind)
+            lines.append(f"{self.pointer(s.operand)}[{at}] = b{s.operand}[v];")
+        lines.append("} }")
+        return lines
+
+    # ------------------------------------------------------------ CPU
+
+    def cpu(self, entry: str) -> str:
+        program, block = self.program, self.block
+        box = program.box
+        lines = [f'extern "C" void {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
+        outer = [f"i{d}" for d in range(self.rank - 1)]
+        if self.rank > 1:
+            lines.append("for (i64 row = begin; row < end; ++row) {")
+            lines.append("i64 rest = row;")
+            for d in range(self.rank - 2, 0, -1):
+                e = block.number(f"e{d}", program.shape[d])
+                lines.append(f"const i64 i{d} = rest % {e}; rest /= {e};")
+            lines.append("const i64 i0 = rest;")
+            lines.append(f"const i64 from = 0, to = {block.number(f'e{self.rank - 1}', program.shape[-1])};")
+        else:
+            lines.append("const i64 from = begin, to = end;")
+        used = list(dict.fromkeys([*self.reads, *(s.operand for s in program.stores)]))
+        if box is not None and box.base not in used:
+            used.append(box.base)
+        for k in used:
+            operand = program.operands[k]
+            self.pointer(k)
+            const = "" if operand.written or operand.in_place else "const "
+            restrict = "" if operand.in_place or operand.written else " __restrict__"
+            offset = self._outer_offset(k, operand, outer)
+            lines.append(f"{const}{CTYPES[operand.code]}*{restrict} y{k} = p.x{k} + {offset};")
+        for k in self.reads:
+            operand = program.operands[k]
+            if operand.strides[-1] == 0:
+                guard = "from < to ? *y{0} : {1}()".format(k, CTYPES[operand.code])
+                if box is None:
+                    lines.append(f"const {CTYPES[operand.code]} a{k} = {guard};")
+        low, high = "from", "to"
+        if box is not None:
+            lines += self._cpu_box(box, outer)
+            low, high = "low", "high"
+            for k in self.reads:
+                if program.operands[k].strides[-1] == 0:
+                    ctype = CTYPES[program.operands[k].code]
+                    lines.append(f"const {ctype} a{k} = low < high ? *y{k} : {ctype}();")
+        lines.append("NL_IVDEP")
+        lines.append(f"for (i64 i = {low}; i < {high}; ++i) {{")
+        values = {}
+        for k in self.reads:
+            operand = program.operands[k]
+            inner = operand.strides[-1]
+            text = f"a{k}" if inner == 0 else f"y{k}[{self._inner(k, operand)}]"
+            values[k] = loaded(text, operand.code)
+        outs = {s.operand: f"r{s.operand}" for s in program.stores}
+        for s in program.stores:
+            lines.append(f"{CTYPES[program.operands[s.operand].code]} r{s.operand};")
+        lines.append(self.call(values, [*outer, "i"], "i64", outs))
+        for s in program.stores:
+            lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand])}] = r{s.operand};")
+        lines.append("}")
+        if self.rank > 1:
+            lines.append("}")
+        lines.append("}")
+        return "\n".join(lines) + "\n"
+
+    def _outer_offset(self, k: int, operand: Operand, outer: list[str]) -> str:
+        terms = [
+            f"{name} * {self.block.number(f's{k}_{d}', operand.strides[d])}"
+            for d, name in enumerate(outer)
+            if any(operand.strides[:-1])
+        ]
+        return " + ".join(terms) or "0"
+
+    def _inner(self, k: int, operand: Operand) -> str:
+        stride = operand.strides[-1]
+        if stride in (0, 1):
+            return "i" if stride else "0"
+        return f"i * {self.block.number(f's{k}_{self.rank - 1}', stride)}"
+
+    def _cpu_box(self, box: object, outer: list[str]) -> list[str]:
+        """Copy what lies outside of the box; leaves the inner range inside it as [low, high)."""
+        program, number = self.program, self.block.number
+        b = program.box
+        assert b is not None
+        last = self.rank - 1
+        store = program.stores[0].operand
+        base = program.operands[b.base]
+        tests = [
+            f"{name} >= {number(f'bs{d}', b.starts[d])} && {name} < {number(f'be{d}', b.starts[d] + b.counts[d])}"
+            for d, name in enumerate(outer)
+        ]
+        full = b.starts[last] == 0 and b.counts[last] == program.shape[last]
+        lines = [f"const bool row_inside = {' && '.join(tests) or 'true'};"]
+        if full:
+            lines += ["i64 low = from, high = row_inside ? to : from;"]
+        else:
+            start = number(f"bs{last}", b.starts[last])
+            end = number(f"be{last}", b.starts[last] + b.counts[last])
+            lines += [
+                f"i64 low = {start} > from ? {start} : from, high = {end} < to ? {end} : to;",
+                "low = low < to ? low : to;",
+                "if (!row_inside || high < low) high = low;",
+            ]
+        copy = (
+            f"y{store}[{self._inner(store, program.operands[store])}] = y{b.base}[{self._inner(b.base, base)}];"
+        )
+        lines += [
+            f"NL_IVDEP\nfor (i64 i = from; i < low; ++i) {copy}",
+            f"NL_IVDEP\nfor (i64 i = high; i < to; ++i) {copy}",
+        ]
+        return lines
+
+    # ------------------------------------------------------------ launch
+
+    def geometry(self) -> Geometry:
+        shape = self.program.shape
+        count = prod(shape)
+        threads = -(-count // self.vector)
+        work = 32768 // max(len(self.program.body), 1) + 2048
+        if self.rank == 1:
+            items, grain = count, max(work, 1024)
+        else:
+            items, grain = prod(shape[:-1]), max(1, work // max(shape[-1], 1))
+        return Geometry(items=items, grain=grain, blocks=-(-threads // THREADS), threads=THREADS)
+
+
+def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+__all__ = ["emit_map", "index_type", "magic"]

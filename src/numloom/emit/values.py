@@ -1,0 +1,131 @@
+"""Instructions to C++ statements: the part of a kernel that both targets and all families share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from numloom.base.dtypes import CHARS, CTYPES, F16, I64
+from numloom.emit.block import Block
+from numloom.ops.elementwise import cast_headers, cast_text, dtype_headers, header_order, headers_for
+from numloom.ops.reductions import reduction_headers
+from numloom.plan.program import Instr, Program
+
+INCLUDE = Path(__file__).parent / "include"
+
+VALUE_TYPES = tuple("f32" if code == F16 else ctype for code, ctype in enumerate(CTYPES))
+"""C++ type in which a value travels, by dtype code: float16 as a rounded float."""
+
+
+@cache
+def header(name: str) -> str:
+    """Text of a prelude header, without its comment lines."""
+    lines = (INCLUDE / f"{name}.hpp").read_text().splitlines()
+    return "\n".join(line for line in lines if line and not line.lstrip().startswith("//")) + "\n"
+
+
+def prelude(program: Program) -> str:
+    """Every prelude header that the program's values need, in order."""
+    needed: set[str] = set()
+    for instrs in (program.body, program.post):
+        for instr in instrs:
+            needed |= dtype_headers(CHARS[instr.code])
+            codes = [instrs[arg].code for arg in instr.args]
+            if instr.kind == "op":
+                needed.update(headers_for(instr.row, "".join(CHARS[c] for c in codes), CHARS[instr.code]))
+            elif instr.kind == "cast":
+                needed.update(cast_headers(CHARS[codes[0]], CHARS[instr.code]))
+    for operand in program.operands:
+        needed |= dtype_headers(CHARS[operand.code])
+    for reduction in program.reductions:
+        char = CHARS[program.body[reduction.value].code]
+        needed.update(reduction_headers(reduction.row, char))
+        needed |= dtype_headers(CHARS[reduction.code])
+    return "".join(header(name) for name in header_order(needed))
+
+
+def loaded(expression: str, code: int) -> str:
+    """A memory element as a value."""
+    return f"nl::f16_to_f32({expression})" if code == F16 else expression
+
+
+def stored(expression: str, code: int) -> str:
+    """A value as a memory element."""
+    return f"nl::f32_to_f16({expression})" if code == F16 else expression
+
+
+def statements(
+    instrs: Sequence[Instr], block: Block, prefix: str, reads: dict[int, str], iotas: dict[int, str],
+    gathers: dict[int, str], reduced: Sequence[str] = (),
+) -> list[str]:
+    """One ``const T name = ...;`` for each instruction.
+
+    `reads` gives the expression of an operand's value at the current index, `iotas` that of an
+    iota, `gathers` the pointer from which a gather reads, `reduced` the finished reductions.
+    """
+    lines = []
+    for number, instr in enumerate(instrs):
+        ctype = VALUE_TYPES[instr.code]
+        name = f"{prefix}{number}"
+        args = [f"{prefix}{arg}" for arg in instr.args]
+        chars = [CHARS[instrs[arg].code] for arg in instr.args]
+        if instr.kind == "load":
+            text = reads[instr.operand]
+        elif instr.kind == "param":
+            text = loaded(block.param(instr.index, instr.code), instr.code)
+        elif instr.kind == "iota":
+            text = iotas[instr.index]
+        elif instr.kind == "op":
+            text = _filled(instr.row.text("".join(chars), CHARS[instr.code]), args, ctype)
+            if instr.code == F16:
+                text = f"nl::round_f16({text})"
+        elif instr.kind == "cast":
+            text = _filled(cast_text(chars[0], CHARS[instr.code]), args, ctype)
+        elif instr.kind == "bitcast":
+            text = _bitcast(args[0], instrs[instr.args[0]].code, instr.code)
+        elif instr.kind == "gather":
+            offset = " + ".join(
+                f"nl::checked({arg}, {block.number(f'ge{instr.index}_{k}', extent)}, {block.error()}) * "
+                f"{block.number(f'gs{instr.index}_{k}', stride)}"
+                for k, (arg, (extent, stride)) in enumerate(zip(args, instr.strides, strict=True))
+            )
+            text = loaded(f"{gathers[number]}[{offset}]", instr.code)
+        else:
+            text = reduced[instr.index]
+        lines.append(f"const {ctype} {name} = {text};")
+    return lines
+
+
+def _filled(template: str, args: Sequence[str], ctype: str) -> str:
+    for index, arg in enumerate(args):
+        template = template.replace(f"{{{index}}}", arg)
+    return template.replace("{T}", ctype)
+
+
+def _bitcast(value: str, source: int, target: int) -> str:
+    if source == target:
+        return value
+    if F16 in (source, target):
+        if source == F16:
+            return f"({CTYPES[target]})nl::f32_to_f16({value}).bits"
+        return f"nl::from_bits_f16((u16){value})"
+    return f"nl::bit_cast<{CTYPES[target]}>({value})"
+
+
+def read_operands(instrs: Sequence[Instr]) -> list[int]:
+    """Operands that `load` instructions read, each once, in order."""
+    return list(dict.fromkeys(instr.operand for instr in instrs if instr.kind == "load"))
+
+
+def gather_instrs(instrs: Sequence[Instr]) -> list[int]:
+    """Positions of the `gather` instructions."""
+    return [number for number, instr in enumerate(instrs) if instr.kind == "gather"]
+
+
+def iota_instrs(instrs: Sequence[Instr]) -> list[Instr]:
+    """The `iota` instructions."""
+    return [instr for instr in instrs if instr.kind == "iota"]
+
+
+__all__ = ["I64", "VALUE_TYPES", "gather_instrs", "header", "iota_instrs", "loaded", "prelude", "statements", "stored"]
