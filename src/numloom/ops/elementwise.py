@@ -474,7 +474,7 @@ def cast_text(in_char: str, out_char: str) -> str:
     Examples
     --------
     >>> cast_text("d", "i")
-    'nl::to_i32({0})'
+    '(nl::to_i32({0}))'
     """
     if in_char == out_char:
         return "{0}"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES
-from numloom.ops.elementwise import ELEMENTWISE, KIND, dtype_headers, header_order, headers_for
+from numloom.ops.elementwise import ELEMENTWISE, KIND, dtype_headers, header_order, headers_for, resolve_chars
 from numloom.ops.rows import Op, Reduction
 
 _CTYPE = {char: "f32" if char == "e" else ctype for char, ctype in zip(CHARS, CTYPES, strict=True)}
@@ -196,6 +196,8 @@ def reduction_of(op: Op, char: str) -> Reduction:
         raise ValueError("reduce only supported for binary functions")
     if op.name in _SAME:
         return REDUCTIONS[_SAME[op.name]]
+    if resolve_chars(op, (_DTYPE[char], _DTYPE[char])) != (char + char, char):
+        raise TypeError(f"{op.name} of {_DTYPE[char]} gives another dtype and cannot reduce")
     template = op.text(char + char, char)
     combine = template.replace("{0}", "{a}").replace("{1}", "{b}").replace("{T}", carried(char))
     identity = _IDENTITIES.get(op.name)
