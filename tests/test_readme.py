@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,3 +56,14 @@ def test_walks_name_what_is_there(page: Path) -> None:
         source = (ROOT / "src" / "numloom" / path).read_text(encoding="utf-8")
         last = name.rpartition(".")[2]
         assert re.search(rf"^\s*(def|class) {last}\b|^{last}\b.*=", source, re.MULTILINE), f"{path} has no {name}"
+
+
+def test_coverage_page_is_what_the_tool_writes() -> None:
+    spec = importlib.util.spec_from_file_location("numpy_coverage", ROOT / "tools" / "numpy_coverage.py")
+    assert spec and spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    page = tool.TARGET.read_text(encoding="utf-8")
+    if f"NumPy {'.'.join(np.__version__.split('.')[:2])}:" not in page:
+        pytest.skip("the page was written with another NumPy")
+    assert page == tool.page(), "run tools/numpy_coverage.py"

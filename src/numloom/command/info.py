@@ -91,7 +91,8 @@ def _package(cures: list[str]) -> Iterator[Row]:
 def core_modules() -> tuple[list[str], list[str]]:
     """Names of the core's modules that are compiled, and of those that run as plain Python."""
     package = Path(__file__).parent.parent
-    compiled, pure = [], []
+    compiled: list[str] = []
+    pure: list[str] = []
     for declaration in sorted(package.rglob("*.pxd")):
         if not declaration.with_suffix(".py").exists():
             continue
