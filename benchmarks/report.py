@@ -179,7 +179,8 @@ def save_plot(report: Report, path: Path) -> None:
     axis.axvline(1, color="grey", linewidth=0.8)
     axis.set_yticks(range(len(names)), names, fontsize=8)
     axis.invert_yaxis()
-    axis.set_xlabel("time ÷ numloom's (left of 1: faster)")
+    base_name = "numloom's" if OURS in report.versions else "the best"
+    axis.set_xlabel(f"time ÷ {base_name} (left of 1: faster)")
     axis.set_title(report.machine["device"])
-    axis.legend(fontsize=8, loc="upper right")
+    figure.legend(fontsize=8, loc="outside right upper")
     figure.savefig(path, dpi=130)
