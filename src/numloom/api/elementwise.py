@@ -1,0 +1,605 @@
+"""Functions that work element by element: every ufunc of NumPy, and those that NumPy builds on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.api.ufunc import NO_VALUE, WHERE, deliver, make_ufuncs, mask_of, node_at, store, ufunc, value_of
+from numloom.array.convert import asarray
+from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of
+from numloom.base.dtypes import BOOL, DTYPES, KINDS, code_of
+from numloom.graph import build
+from numloom.graph.node import Node
+from numloom.ops.elementwise import ELEMENTWISE
+
+Array = Any
+
+UFUNCS: dict[str, ufunc] = make_ufuncs()
+"""Every ufunc, by all of NumPy's names."""
+
+abs = UFUNCS["abs"]
+absolute = UFUNCS["absolute"]
+acos = UFUNCS["acos"]
+acosh = UFUNCS["acosh"]
+add = UFUNCS["add"]
+arccos = UFUNCS["arccos"]
+arccosh = UFUNCS["arccosh"]
+arcsin = UFUNCS["arcsin"]
+arcsinh = UFUNCS["arcsinh"]
+arctan = UFUNCS["arctan"]
+arctan2 = UFUNCS["arctan2"]
+arctanh = UFUNCS["arctanh"]
+asin = UFUNCS["asin"]
+asinh = UFUNCS["asinh"]
+atan = UFUNCS["atan"]
+atan2 = UFUNCS["atan2"]
+atanh = UFUNCS["atanh"]
+bitwise_and = UFUNCS["bitwise_and"]
+bitwise_count = UFUNCS["bitwise_count"]
+bitwise_invert = UFUNCS["bitwise_invert"]
+bitwise_left_shift = UFUNCS["bitwise_left_shift"]
+bitwise_not = UFUNCS["bitwise_not"]
+bitwise_or = UFUNCS["bitwise_or"]
+bitwise_right_shift = UFUNCS["bitwise_right_shift"]
+bitwise_xor = UFUNCS["bitwise_xor"]
+cbrt = UFUNCS["cbrt"]
+ceil = UFUNCS["ceil"]
+conj = UFUNCS["conj"]
+conjugate = UFUNCS["conjugate"]
+copysign = UFUNCS["copysign"]
+cos = UFUNCS["cos"]
+cosh = UFUNCS["cosh"]
+deg2rad = UFUNCS["deg2rad"]
+degrees = UFUNCS["degrees"]
+divide = UFUNCS["divide"]
+divmod = UFUNCS["divmod"]
+equal = UFUNCS["equal"]
+exp = UFUNCS["exp"]
+exp2 = UFUNCS["exp2"]
+expm1 = UFUNCS["expm1"]
+fabs = UFUNCS["fabs"]
+float_power = UFUNCS["float_power"]
+floor = UFUNCS["floor"]
+floor_divide = UFUNCS["floor_divide"]
+fmax = UFUNCS["fmax"]
+fmin = UFUNCS["fmin"]
+fmod = UFUNCS["fmod"]
+frexp = UFUNCS["frexp"]
+gcd = UFUNCS["gcd"]
+greater = UFUNCS["greater"]
+greater_equal = UFUNCS["greater_equal"]
+heaviside = UFUNCS["heaviside"]
+hypot = UFUNCS["hypot"]
+invert = UFUNCS["invert"]
+isfinite = UFUNCS["isfinite"]
+isinf = UFUNCS["isinf"]
+isnan = UFUNCS["isnan"]
+lcm = UFUNCS["lcm"]
+ldexp = UFUNCS["ldexp"]
+left_shift = UFUNCS["left_shift"]
+less = UFUNCS["less"]
+less_equal = UFUNCS["less_equal"]
+log = UFUNCS["log"]
+log10 = UFUNCS["log10"]
+log1p = UFUNCS["log1p"]
+log2 = UFUNCS["log2"]
+logaddexp = UFUNCS["logaddexp"]
+logaddexp2 = UFUNCS["logaddexp2"]
+logical_and = UFUNCS["logical_and"]
+logical_not = UFUNCS["logical_not"]
+logical_or = UFUNCS["logical_or"]
+logical_xor = UFUNCS["logical_xor"]
+maximum = UFUNCS["maximum"]
+minimum = UFUNCS["minimum"]
+mod = UFUNCS["mod"]
+modf = UFUNCS["modf"]
+multiply = UFUNCS["multiply"]
+negative = UFUNCS["negative"]
+nextafter = UFUNCS["nextafter"]
+not_equal = UFUNCS["not_equal"]
+positive = UFUNCS["positive"]
+pow = UFUNCS["pow"]
+power = UFUNCS["power"]
+rad2deg = UFUNCS["rad2deg"]
+radians = UFUNCS["radians"]
+reciprocal = UFUNCS["reciprocal"]
+remainder = UFUNCS["remainder"]
+right_shift = UFUNCS["right_shift"]
+rint = UFUNCS["rint"]
+sign = UFUNCS["sign"]
+signbit = UFUNCS["signbit"]
+sin = UFUNCS["sin"]
+sinh = UFUNCS["sinh"]
+spacing = UFUNCS["spacing"]
+sqrt = UFUNCS["sqrt"]
+square = UFUNCS["square"]
+subtract = UFUNCS["subtract"]
+tan = UFUNCS["tan"]
+tanh = UFUNCS["tanh"]
+true_divide = UFUNCS["true_divide"]
+trunc = UFUNCS["trunc"]
+
+CLIP = ELEMENTWISE["clip"]
+POWER = ELEMENTWISE["power"]
+SQUARE = ELEMENTWISE["square"]
+SQRT = ELEMENTWISE["sqrt"]
+RECIPROCAL = ELEMENTWISE["reciprocal"]
+
+
+# ---------------------------------------------------------------- power
+
+
+def operator_power(x: Any, y: Any) -> Any:
+    """``x ** y``: as NumPy's operator, a few exponents that are Python numbers become other operations."""
+    if type(x) is ndarray:
+        kind = type(y)
+        if kind is int:
+            if y == 2:
+                return apply1(SQUARE, x) if x.code != BOOL else apply2(POWER, x, y)
+            if y == -1 and KINDS[x.code] in "fc":
+                return apply1(RECIPROCAL, x)
+            if y == -1 or (y < 0 and KINDS[x.code] in "biu"):
+                raise ValueError("Integers to negative integer powers are not allowed.")
+        elif kind is float and y == 0.5 and KINDS[x.code] in "fc":
+            return apply1(SQRT, x)
+    return apply2(POWER, x, y)
+
+
+# ---------------------------------------------------------------- choice
+
+
+def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
+    """Elements of `x` where `condition` is true, else of `y`; with one argument, indices of what is true.
+
+    Parameters
+    ----------
+    condition : array_like
+        What is not zero is true.
+    x, y : array_like, optional
+        Both or none.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+    """
+    if x is NO_VALUE and y is NO_VALUE:
+        return asarray(condition).nonzero()
+    if x is NO_VALUE or y is NO_VALUE:
+        raise ValueError("either both or neither of x and y should be given")
+    chosen = build.cast(node_at(condition), BOOL)
+    result = deliver(build.elementwise(WHERE, (chosen, value_of(x), value_of(y))), (condition, x, y))
+    result.is_scalar = False
+    return result
+
+
+def clip(
+    a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Array | None = None, *, min: Any = NO_VALUE,
+    max: Any = NO_VALUE, **options: Any,
+) -> Array:
+    """Values below `a_min` become `a_min`, values above `a_max` become `a_max`.
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    a_min, a_max : array_like or None
+        Bounds; None for no bound.
+    out : ndarray, optional
+        Where the result goes.
+    min, max : array_like or None
+        The array API's names of the bounds.
+    **options
+        As for ufuncs.
+
+    Returns
+    -------
+    ndarray
+    """
+    if a_min is NO_VALUE and a_max is NO_VALUE:
+        a_min = None if min is NO_VALUE else min
+        a_max = None if max is NO_VALUE else max
+    elif a_min is NO_VALUE:
+        raise TypeError("clip() missing 1 required positional argument: 'a_min'")
+    elif a_max is NO_VALUE:
+        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+    elif min is not NO_VALUE or max is not NO_VALUE:
+        raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
+    array = asarray(a)
+    if type(a_min) is int and KINDS[array.code] in "biu" and a_min <= _least(array.code):
+        a_min = None if a_max is not None else _least(array.code)
+    if type(a_max) is int and KINDS[array.code] in "biu" and a_max >= _greatest(array.code):
+        a_max = None if a_min is not None else _greatest(array.code)
+    if a_min is None and a_max is None:
+        return positive(array, out=out, **options) if array.code != BOOL else _same(array, out)
+    if a_min is None:
+        return minimum(array, a_max, out=out, **options)
+    if a_max is None:
+        return maximum(array, a_min, out=out, **options)
+    if options:
+        return minimum(maximum(array, a_min, **options), a_max, out=out, **options)
+    node = build.elementwise(CLIP, (node_of(array), value_of(a_min), value_of(a_max)))
+    return deliver(node, (array, a_min, a_max)) if out is None else store(out, node, "clip")
+
+
+def _least(code: int) -> int:
+    return 0 if code == BOOL else int(np.iinfo(DTYPES[code]).min)
+
+
+def _greatest(code: int) -> int:
+    return 1 if code == BOOL else int(np.iinfo(DTYPES[code]).max)
+
+
+def _same(array: Array, out: Any) -> Array:
+    return array.copy("K") if out is None else store(out, node_of(array), "clip")
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+    """`x` with NaN and infinities replaced by numbers (by default 0 and the largest finite ones).
+
+    Parameters
+    ----------
+    x : array_like
+        Values.
+    copy : bool
+        False writes the result to `x` itself.
+    nan, posinf, neginf : array_like
+        What to put in.
+
+    Returns
+    -------
+    ndarray
+    """
+    array = asarray(x)
+    if KINDS[array.code] not in "fc":
+        result = array.copy("K") if copy else array
+    else:
+        if KINDS[array.code] == "c":
+            parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (real(array), imag(array))]
+            node = build.elementwise(ELEMENTWISE["complex_pack"], [node_of(part) for part in parts])
+        else:
+            largest = np.finfo(DTYPES[array.code])
+            high = float(largest.max) if posinf is None else posinf
+            low = float(largest.min) if neginf is None else neginf
+            value = node_of(array)
+            node = _replaced(value, isnan(array), nan)
+            infinite = isinf(array)
+            negative = signbit(array)
+            node = _replaced(node, infinite & ~negative, high)
+            node = _replaced(node, infinite & negative, low)
+        result = deliver(build.cast(node, array.code), (array,))
+        if not copy and type(x) is ndarray:
+            result = store(x, node_of(result), "nan_to_num")
+    if not copy or type(x) is ndarray:
+        result.is_scalar = bool(type(x) is ndarray and x.is_scalar)
+    return result
+
+
+def _replaced(node: Node, mask: Array, value: Any) -> Node:
+    value = value_of(value)
+    if type(value) is Node:
+        value = build.cast(value, node.code)
+    return build.elementwise(WHERE, (node_of(mask), value, node))
+
+
+# ---------------------------------------------------------------- rounding
+
+
+def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
+    """Values rounded to `decimals` places, halves to the even neighbour.
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    decimals : int
+        Places after the point; negative ones are before it.
+    out : ndarray, optional
+        Where the result goes.
+
+    Returns
+    -------
+    ndarray
+    """
+    array = asarray(a)
+    decimals = decimals.__index__()
+    kind = KINDS[array.code]
+    if kind in "iu" and decimals >= 0:
+        result = array.copy("K")
+    elif decimals == 0:
+        result = rint(array)
+    elif kind == "c":
+        parts = [node_of(round(part, decimals)) for part in (real(array), imag(array))]
+        result = deliver(build.elementwise(ELEMENTWISE["complex_pack"], parts), (array,))
+    else:
+        power = 10.0 ** (decimals if decimals > 0 else -decimals)
+        first, last = (multiply, divide)[:: 1 if decimals > 0 else -1]
+        result = last(rint(first(array, power)), power)
+        if kind in "iu":
+            result = result.astype(array.dtype)
+    if out is not None:
+        return store(out, node_of(result), "round", "unsafe")
+    result.is_scalar = not result.shape
+    return result
+
+
+around = round
+
+
+def fix(x: Any, out: Array | None = None) -> Array:
+    """Values rounded towards zero."""
+    return trunc(asarray(x), out=out)
+
+
+# ---------------------------------------------------------------- complex numbers
+
+
+def real(val: Any) -> Array:
+    """The real part (a view of a complex array)."""
+    return asarray(val).real
+
+
+def imag(val: Any) -> Array:
+    """The imaginary part (a view of a complex array, zeros of a real one)."""
+    return asarray(val).imag
+
+
+def angle(z: Any, deg: bool = False) -> Array:
+    """The angle of complex numbers, in radians or degrees."""
+    array = asarray(z)
+    result = arctan2(array.imag if KINDS[array.code] == "c" else 0, array.real)
+    return result * (180 / np.pi) if deg else result
+
+
+def real_if_close(a: Any, tol: float = 100) -> Array:
+    """The real part if all imaginary parts are within `tol` (of epsilons, if above 1) of zero; looks at the values."""
+    array = asarray(a)
+    if KINDS[array.code] != "c":
+        return array
+    limit = tol * float(np.finfo(array.dtype).eps) if tol > 1 else tol
+    return array.real if bool((absolute(array.imag) < limit).all()) else array
+
+
+# ---------------------------------------------------------------- tests of floats
+
+
+def isposinf(x: Any, out: Array | None = None) -> Array:
+    """Which elements are positive infinity."""
+    return _infinite(x, out, positive=True)
+
+
+def isneginf(x: Any, out: Array | None = None) -> Array:
+    """Which elements are negative infinity."""
+    return _infinite(x, out, positive=False)
+
+
+def _infinite(x: Any, out: Any, positive: bool) -> Array:
+    array = asarray(x)
+    if KINDS[array.code] == "c":
+        raise TypeError(f"This operation is not supported for {array.dtype} values because it would be ambiguous.")
+    sign = signbit(array)
+    return logical_and(isinf(array), ~sign if positive else sign, out=out)
+
+
+# ---------------------------------------------------------------- special functions
+
+
+def sinc(x: Any) -> Array:
+    """``sin(pi x) / (pi x)``, 1 at 0."""
+    array = asarray(x)
+    angle_ = multiply(array, np.pi)
+    # As NumPy: where there would be 0 / 0 a tiny number takes its place.
+    angle_ = where(angle_ != 0, angle_, float(np.finfo(angle_.dtype).eps))
+    angle_.is_scalar = not angle_.shape
+    return sin(angle_) / angle_
+
+
+def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
+    """Angles along `axis` with jumps of more than half a period taken out."""
+    array = asarray(p)
+    axis = build.normalize_axes(axis, array.ndim)[0]
+    lead = (slice(None),) * axis
+    step = array[(*lead, slice(1, None))] - array[(*lead, slice(None, -1))]
+    discont = period / 2 if discont is None else discont
+    code = code_of(np.result_type(step.dtype, period))
+    if KINDS[code] in "iu":
+        half, rest = divmod(period, 2)
+        ambiguous = rest == 0
+    else:
+        half, ambiguous = period / 2, True
+    low = -half
+    folded = (step - low) % period + low
+    if ambiguous:
+        folded = where((folded == low) & (step > 0), half, folded)
+    correction = where(absolute(step) < discont, 0, folded - step)
+    result = asarray(array.astype(DTYPES[code], "C"))
+    target = result[(*lead, slice(1, None))]
+    target[...] = array[(*lead, slice(1, None))] + correction.cumsum(axis)
+    return result
+
+
+# ---------------------------------------------------------------- casts
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
+    """A copy of an array with another dtype."""
+    if type(x) is not ndarray:
+        raise TypeError(f"Input should be a numloom array. It is a {type(x)} instead.")
+    return x.astype(dtype, copy=copy)
+
+
+def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    """Write `src` into `dst`, where a mask says so.
+
+    Parameters
+    ----------
+    dst : ndarray
+        What is written.
+    src : array_like
+        Values, broadcast to the shape of `dst`.
+    casting : str
+        Which casts are allowed.
+    where : array_like of bool
+        Which elements are written.
+    """
+    if type(dst) is not ndarray:
+        raise TypeError(f"copyto() argument 1 must be a numloom array, not {type(dst).__name__}")
+    value = value_of(src)
+    if type(value) is not Node:
+        value = build.scalar_as(value, build.loop_codes(WHERE, (BOOL, build.weak_code(value), dst.code))[1])
+    if value.code != dst.code and not np.can_cast(DTYPES[value.code], dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(
+            f"Cannot cast array data from {DTYPES[value.code]!r} to {dst.dtype!r} according to the rule '{casting}'"
+        )
+    if where is not True:
+        value = build.elementwise(WHERE, (mask_of(where), build.cast(value, dst.code), node_of(dst)))
+    store(dst, value, "copyto", "unsafe")
+
+
+def method_round(array: Array, decimals: int = 0, out: Array | None = None) -> Array:
+    """`round` as a method."""
+    return round(array, decimals, out)
+
+
+def method_clip(array: Array, min: Any = None, max: Any = None, out: Array | None = None, **options: Any) -> Array:
+    """`clip` as a method."""
+    return clip(array, min, max, out, **options)
+
+
+def method_conj(array: Array, out: Array | None = None) -> Array:
+    """Complex conjugate; a real array itself."""
+    if KINDS[array.code] != "c" and out is None:
+        return array
+    return conjugate(array, out=out)
+
+
+bind(
+    operator_power=operator_power,
+    method_clip=method_clip,
+    method_conj=method_conj,
+    method_conjugate=method_conj,
+    method_round=method_round,
+)
+
+__all__ = [
+    "UFUNCS",
+    "abs",
+    "absolute",
+    "acos",
+    "acosh",
+    "add",
+    "angle",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "around",
+    "asin",
+    "asinh",
+    "astype",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_count",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "cbrt",
+    "ceil",
+    "clip",
+    "conj",
+    "conjugate",
+    "copysign",
+    "copyto",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "degrees",
+    "divide",
+    "divmod",
+    "equal",
+    "exp",
+    "exp2",
+    "expm1",
+    "fabs",
+    "fix",
+    "float_power",
+    "floor",
+    "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
+    "frexp",
+    "gcd",
+    "greater",
+    "greater_equal",
+    "heaviside",
+    "hypot",
+    "imag",
+    "invert",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "isneginf",
+    "isposinf",
+    "lcm",
+    "ldexp",
+    "left_shift",
+    "less",
+    "less_equal",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
+    "logaddexp2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "mod",
+    "modf",
+    "multiply",
+    "nan_to_num",
+    "negative",
+    "nextafter",
+    "not_equal",
+    "operator_power",
+    "positive",
+    "pow",
+    "power",
+    "rad2deg",
+    "radians",
+    "real",
+    "real_if_close",
+    "reciprocal",
+    "remainder",
+    "right_shift",
+    "rint",
+    "round",
+    "sign",
+    "signbit",
+    "sin",
+    "sinc",
+    "sinh",
+    "spacing",
+    "sqrt",
+    "square",
+    "subtract",
+    "tan",
+    "tanh",
+    "true_divide",
+    "trunc",
+    "unwrap",
+    "where",
+]

@@ -1,0 +1,509 @@
+"""Universal functions: one class, NumPy's call and methods over rows of the operation tables."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import asarray
+from numloom.array.ndarray import (
+    apply1,
+    apply2,
+    ndarray,
+    node_of,
+    operand,
+    wrap,
+)
+from numloom.array.storage import write
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, KINDS, code_of
+from numloom.engine.evaluate import after_record
+from numloom.engine.routines import call as call_routine
+from numloom.graph import build
+from numloom.graph.layout import broadcast_shapes, c_strides, f_strides, is_c_contiguous, is_f_contiguous
+from numloom.graph.node import Node
+from numloom.ops.elementwise import ELEMENTWISE, OF_UFUNC
+from numloom.ops.reductions import reduction_of
+from numloom.ops.rows import Op, Reduction
+
+Array = Any
+
+NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+"""What stands for an argument that was not given, where None means something else."""
+
+WHERE = ELEMENTWISE["where"]
+EQUAL = ELEMENTWISE["equal"]
+_COMPARISONS = frozenset(
+    ELEMENTWISE[name] for name in ("less", "less_equal", "equal", "not_equal", "greater", "greater_equal")
+)
+
+# ---------------------------------------------------------------- results
+
+
+def pinned(operands: Sequence[Any]) -> bool:
+    """Whether an operand's memory is exported, so that what reads it must run now."""
+    return any(type(x) is ndarray and x.cell.pins for x in operands)
+
+
+def deliver(node: Node, operands: Sequence[Any] = ()) -> Array:
+    """A value as a new array; computed at once if it read pinned memory."""
+    result = wrap(node)
+    if pinned(operands):
+        after_record(node, now=True)
+    return result
+
+
+def check_out(out: Any) -> Array:
+    """`out` if it can be written; NumPy's errors if not."""
+    if type(out) is not ndarray:
+        raise TypeError(f"return arrays must be numloom arrays, not {type(out).__module__}.{type(out).__name__}")
+    if not out.writeable:
+        raise ValueError("output array is read-only")
+    return out
+
+
+def store(out: Array, node: Node, name: str, casting: str = "same_kind", exact: bool = False) -> Array:
+    """Write a value where `out` lies and give `out` back.
+
+    Raises
+    ------
+    ValueError
+        If `out` is read-only or has another shape (with `exact`: not the very shape).
+    TypeError
+        If the value's dtype does not cast to that of `out`.
+    """
+    check_out(out)
+    if node.code != out.code and not np.can_cast(DTYPES[node.code], out.dtype, casting):  # type: ignore[arg-type]
+        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
+            getattr(np, name, np.add), casting, DTYPES[node.code], out.dtype, 0
+        )
+    if node.shape != out.shape:
+        if exact:
+            raise ValueError(
+                f"output parameter for {name} has shape {out.shape}, but the result has shape {node.shape}"
+            )
+        check_broadcast(node.shape, out.shape)
+    write(out.cell, out.code, out.offset, out.shape, out.strides, node)
+    return out
+
+
+def finish(node: Node, out: Any, operands: Sequence[Any], name: str, casting: str = "same_kind") -> Array:
+    """A value as a new array, or written to `out` (of the very shape)."""
+    return deliver(node, operands) if out is None else store(out, node, name, casting, exact=True)
+
+
+def check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    """NumPy's ValueError unless `shape` broadcasts to `target`, the shape of an ``out=`` array."""
+    if shape != target and broadcast_shapes(shape, target) != target:
+        shown = [str(s).replace(" ", "") for s in (target, shape)]
+        raise ValueError(
+            f"non-broadcastable output operand with shape {shown[0]} doesn't match the broadcast shape {shown[1]}"
+        )
+
+
+def mask_of(where: Any) -> Node:
+    """The value of a ``where=`` argument; TypeError unless it is boolean."""
+    mask = asarray(where)
+    if mask.code != BOOL:
+        raise TypeError(
+            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'"
+        )
+    return node_of(mask)
+
+
+def value_of(x: Any) -> Any:
+    """An argument as a value or a Python number; TypeError for what is no array."""
+    value = operand(x)
+    if value is NotImplemented:
+        raise TypeError(f"{type(x).__name__} is no array and cannot be made one")
+    return value
+
+
+def node_at(x: Any) -> Node:
+    """An argument as a value."""
+    return node_of(x if type(x) is ndarray else asarray(x))
+
+
+# ---------------------------------------------------------------- loops
+
+
+@functools.lru_cache(4096)
+def loop_of(
+    numpy: np.ufunc, operands: tuple[Any, ...], signature: Any, casting: str, reduction: bool = False
+) -> tuple[int, ...]:
+    """dtype codes of the loop that NumPy chooses; its own errors."""
+    options = {} if signature is None else {"signature": signature}
+    found = numpy.resolve_dtypes(operands, casting=casting, reduction=reduction, **options)
+    return tuple(map(code_of, found))
+
+
+def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Sorted axes of a reduction; for 0-d arrays axis 0 and -1 mean nothing, as in NumPy."""
+    if ndim == 0 and axis in (0, -1):
+        return ()
+    return build.normalize_axes(axis, ndim)
+
+
+# ---------------------------------------------------------------- the class
+
+FUNCTIONS: dict[np.ufunc, ufunc] = {}
+"""Our function for each of NumPy's."""
+
+
+class ufunc:  # noqa: N801 (NumPy's name)
+    """A function that works element by element, with broadcasting, type rules and methods as NumPy's.
+
+    Attributes
+    ----------
+    nin, nout, nargs, ntypes : int
+        Number of inputs, outputs, both together, and loops.
+    types : list of str
+        Loops, as "dd->d".
+    identity : object
+        Neutral element of `reduce`.
+    signature : None
+        None: no core dimensions.
+    """
+
+    def __init__(self, numpy: np.ufunc, rows: tuple[Op, ...]) -> None:
+        self.__name__ = self.__qualname__ = numpy.__name__
+        self.nin = numpy.nin
+        self.nout = numpy.nout
+        self.nargs = numpy.nargs
+        self._numpy = numpy
+        self._rows = rows
+        self._row = rows[0]
+        arguments = ", ".join(["x", "y"][: self.nin]) if self.nin > 1 else "x"
+        self.__doc__ = (
+            f"{self.__name__}({arguments}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None)\n\n"
+            f"NumPy's `numpy.{self.__name__}`, recorded."
+        )
+        FUNCTIONS[numpy] = self
+
+    @property
+    def types(self) -> list[str]:
+        return [types for types in self._numpy.types if not set(types) & set("gGOMm")]
+
+    @property
+    def ntypes(self) -> int:
+        return len(self.types)
+
+    @property
+    def identity(self) -> Any:
+        return self._numpy.identity
+
+    @property
+    def signature(self) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return f"<numloom ufunc '{self.__name__}'>"
+
+    def __reduce__(self) -> str:
+        return self.__name__
+
+    def resolve_dtypes(self, dtypes: Any, **options: Any) -> Any:
+        """dtypes of the loop for operands of these dtypes, as `numpy.ufunc.resolve_dtypes`."""
+        return self._numpy.resolve_dtypes(dtypes, **options)
+
+    # ------------------------------------------------------------ call
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        if not options and len(args) == self.nin and self.nout == 1:
+            if self.nin == 2:
+                result = apply2(self._row, args[0], args[1])
+                if result is not NotImplemented:
+                    return result
+            elif type(args[0]) is ndarray:
+                return apply1(self._row, args[0])
+        return self._general(args, **options)
+
+    def _general(
+        self, args: tuple[Any, ...], out: Any = None, where: Any = True, casting: str = "same_kind", order: str = "K",
+        dtype: Any = None, subok: bool = True, signature: Any = None, sig: Any = None,
+    ) -> Any:
+        """A call with any arguments."""
+        outs = self._outs(args, out)
+        args = args[: self.nin]
+        signature = self._signature(dtype, signature if sig is None else sig)
+        values = [value_of(x) for x in args]
+        if not any(type(value) is Node for value in values):
+            values = [node_at(values[0]), *values[1:]]
+        codes = loop_of(
+            self._numpy,
+            (*self._given(values), *(None if o is None else o.dtype for o in outs)),
+            signature,
+            casting,
+        )
+        try:
+            nodes = [
+                build.cast(v, code) if type(v) is Node else build.scalar_as(v, code)
+                for v, code in zip(values, codes, strict=False)
+            ]
+        except OverflowError:
+            if self._row not in _COMPARISONS:
+                raise
+            # A Python integer that the dtype cannot hold: the operators know the answer.
+            return self._finish([node_at(apply2(self._row, *args))], args, outs, where, order)
+        results = [build.loop(row, nodes, code) for row, code in zip(self._rows, codes[self.nin :], strict=True)]
+        return self._finish(results, args, outs, where, order)
+
+    def _given(self, values: Sequence[Any]) -> tuple[Any, ...]:
+        """dtypes of operands as NumPy's rules take them: Python numbers by their type."""
+        return tuple(
+            DTYPES[v.code] if type(v) is Node else DTYPES[BOOL] if type(v) is bool else type(v) for v in values
+        )
+
+    def _outs(self, args: tuple[Any, ...], out: Any) -> list[Any]:
+        if not self.nin <= len(args) <= self.nargs:
+            raise TypeError(
+                f"{self.__name__}() takes from {self.nin} to {self.nargs} positional arguments but "
+                f"{len(args)} were given"
+            )
+        given = args[self.nin :]
+        if given and out is not None:
+            raise TypeError("cannot specify 'out' as both a positional and keyword argument")
+        if isinstance(out, tuple):
+            if len(out) != self.nout:
+                raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+            given = out
+        elif out is not None:
+            if self.nout != 1:
+                raise TypeError("'out' must be a tuple of arrays")
+            given = (out,)
+        outs = [*given, *[None] * (self.nout - len(given))]
+        for one in outs:
+            if one is not None:
+                check_out(one)
+        return outs
+
+    def _signature(self, dtype: Any, signature: Any) -> Any:
+        if dtype is not None:
+            if signature is not None:
+                raise TypeError("cannot specify both 'signature' and 'dtype'")
+            return (None,) * self.nin + (DTYPES[code_of(dtype)],) * self.nout
+        if signature is None:
+            return None
+        if isinstance(signature, str):
+            inputs, _, outputs = signature.partition("->")
+            if not outputs and len(inputs) == 1:
+                return (None,) * self.nin + (DTYPES[code_of(inputs)],) * self.nout
+            if len(inputs) != self.nin or len(outputs) != self.nout:
+                raise ValueError(
+                    f"a type-string for {self.__name__}, requires {self.nin} input and {self.nout} output characters"
+                )
+            signature = (*inputs, *outputs)
+        if len(signature) == 1:
+            signature = (None,) * self.nin + tuple(signature) * self.nout
+        if len(signature) != self.nargs:
+            raise ValueError(
+                f"a type-tuple must be specified of length 1 or {self.nargs} for ufunc '{self.__name__}'"
+            )
+        return tuple(None if one is None else DTYPES[code_of(one)] for one in signature)
+
+    def _finish(
+        self, results: list[Node], args: tuple[Any, ...], outs: list[Any], where: Any, order: str
+    ) -> Any:
+        """Results as arrays, or written to outputs, where a mask says so."""
+        mask = None if where is True else mask_of(where)
+        finished = [
+            self._finish_one(node, args, out, mask, order)
+            for node, out in zip(results[::-1], outs[::-1], strict=True)
+        ][::-1]  # Backwards: of outputs that share memory the first one's values stay.
+        return finished[0] if self.nout == 1 else tuple(finished)
+
+    def _finish_one(self, node: Node, args: tuple[Any, ...], out: Any, mask: Node | None, order: str) -> Array:
+        if out is None:
+            if mask is not None:
+                # NumPy leaves other elements as the memory was; here they are 0.
+                node = build.elementwise(WHERE, (mask, node, build.scalar(0, node.code)))
+            if order != "K":
+                node = in_order(node, args, order)
+            return deliver(node, args)
+        shape = node.shape if mask is None else broadcast_shapes(node.shape, mask.shape)
+        check_broadcast(shape, out.shape)
+        if mask is not None:
+            node = build.elementwise(WHERE, (mask, build.cast(node, out.code), node_of(out)))
+        write(out.cell, out.code, out.offset, out.shape, out.strides, node)
+        return out
+
+    # ------------------------------------------------------------ methods
+
+    def _check_binary(self, method: str) -> None:
+        if self.nin != 2:
+            raise ValueError(f"{method} only supported for binary functions")
+        if self.nout != 1:
+            raise ValueError(f"{method} only supported for functions returning a single value")
+
+    def reduce(
+        self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
+        initial: Any = NO_VALUE, where: Any = True,
+    ) -> Array:
+        """Combine the elements along axes with this function, as `numpy.ufunc.reduce`."""
+        self._check_binary("reduce")
+        if isinstance(out, tuple):
+            (out,) = out
+        if out is not None:
+            check_out(out)
+        node = node_at(array)
+        axes = normal_axes(axis, len(node.shape))
+        codes = self._reduction_codes(node.code, dtype, out)
+        if len(axes) > 1 and self.__name__ not in _REORDERABLE:
+            raise ValueError(
+                f"reduction operation '{self.__name__}' is not reorderable, so at most one axis may be specified"
+            )
+        row = reduction_of(self._row, CHARS[codes[0]])
+        node = build.cast(node, codes[1])
+        node = self._reduced(row, node, axes, keepdims, codes[2], initial, where)
+        return finish(node, out, (array,), self.__name__)
+
+    def _reduced(
+        self, row: Reduction, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, initial: Any, where: Any
+    ) -> Node:
+        """Reduce with an initial value, over the elements that a mask selects."""
+        value = self.identity if initial is NO_VALUE else initial
+        if where is not True:
+            if value is None:
+                raise ValueError(
+                    f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has "
+                    "to specify 'initial'"
+                )
+            filler = value if self.identity is None else self.identity
+            node = build.elementwise(WHERE, (mask_of(where), node, _number(filler, node.code)))
+        if not node.size:
+            return self._reduced_nothing(node, axes, keepdims, code, value)
+        result = build.reduce(row, node, axes, keepdims, code) if axes else build.cast(node, code)
+        if initial is not NO_VALUE and initial is not None:
+            first = build.scalar_as(_number(initial, code), code)
+            result = build.cast(build.loop(self._row, (first, result), code), code)
+        return result
+
+    def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:
+        """What is left of no elements: the initial value or the identity, if any is needed."""
+        shape = tuple(1 if a in axes else e for a, e in enumerate(node.shape) if keepdims or a not in axes)
+        if value is None:
+            if prod(shape):
+                raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
+            value = 0
+        elif value == -1 and KINDS[code] == "u":
+            value = int(np.iinfo(DTYPES[code]).max)
+        return build.full(_number(value, code), code, shape)
+
+    def _reduction_codes(self, code: int, dtype: Any, out: Any) -> tuple[int, ...]:
+        signature = None
+        if dtype is not None:
+            wanted = DTYPES[code_of(dtype)]
+            signature = (None, None, wanted) if self._row.name.startswith("logical_") else (wanted, None, None)
+        first = None if out is None else out.dtype
+        if dtype is not None and not self._row.name.startswith("logical_"):
+            first = None
+        return loop_of(self._numpy, (first, DTYPES[code], None), signature, "unsafe", True)
+
+    def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
+        """Results of combining ever more elements along an axis, as `numpy.ufunc.accumulate`."""
+        self._check_binary("accumulate")
+        if isinstance(out, tuple):
+            (out,) = out
+        node = node_at(array)
+        if not node.shape:
+            raise TypeError("cannot accumulate on a scalar")
+        (axis,) = build.normalize_axes(axis, len(node.shape))
+        codes = self._reduction_codes(node.code, dtype, out)
+        node = build.cast(node, codes[2])
+        result = call_routine("scan", node, code=codes[2], shape=node.shape, order="K", op=self.__name__, axis=axis)
+        return finish(result, out, (array,), self.__name__)
+
+    def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
+        """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat` (through the host)."""
+        self._check_binary("reduceat")
+        if isinstance(out, tuple):
+            (out,) = out
+        with np.errstate(all="ignore"):
+            host = self._numpy.reduceat(asarray(array).get(), np.asarray(indices), axis, dtype)
+        return finish(node_at(host), out, (array,), self.__name__)
+
+    def outer(self, A: Any, B: Any, /, **options: Any) -> Any:  # noqa: N803 (NumPy's names)
+        """This function of all pairs of elements, as `numpy.ufunc.outer`."""
+        self._check_outer()
+        a, b = asarray(A), asarray(B)
+        weak = type(B) in (int, float, complex)
+        return self(a.reshape(a.shape + (1,) * b.ndim), B if weak else b, **options)
+
+    def _check_outer(self) -> None:
+        if self.nin != 2:
+            raise ValueError("outer product only supported for binary functions")
+
+    def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
+        """Apply this function in place at indices, each of repeated ones in turn, as `numpy.ufunc.at`."""
+        if self.nin > 2:
+            raise ValueError("Only unary and binary ufuncs supported at this time")
+        if self.nout != 1:
+            raise ValueError("Only single output ufuncs supported at this time")
+        if (b is None) != (self.nin == 1):
+            raise ValueError("second operand needed for ufunc" if b is None else "second operand provided when ufunc "
+                             "is unary")
+        check_out(a)
+        host = a.get()
+        place = tuple(map(_host, indices)) if isinstance(indices, tuple) else _host(indices)
+        with np.errstate(all="ignore"):
+            self._numpy.at(host, place, *(() if b is None else (_host(b),)))
+        write(a.cell, a.code, a.offset, a.shape, a.strides, node_at(host))
+
+
+_REORDERABLE = frozenset(
+    ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor",
+     "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp", "logaddexp2", "hypot", "gcd", "lcm")
+)  # fmt: skip
+
+
+def _number(value: Any, code: int) -> Any:
+    """An ``initial=`` value as a Python number of dtype `code`."""
+    host = value.get() if type(value) is ndarray else value
+    if type(host) in (int, float, complex, bool) and not (KINDS[code] in "biu" and type(host) is float):
+        return host
+    with np.errstate(all="ignore"):
+        return np.asarray(host).astype(DTYPES[code]).item()
+
+
+def _host(x: Any) -> Any:
+    """An argument on the host."""
+    return x.get() if type(x) is ndarray else x
+
+
+def in_order(node: Node, operands: Sequence[Any], order: str) -> Node:
+    """A value in memory order "C", "F" or "A" (Fortran order if all operands have it)."""
+    if order == "A":
+        arrays = [x for x in operands if type(x) is ndarray and x.ndim]
+        fortran = arrays and all(
+            is_f_contiguous(x.shape, x.strides, x.itemsize) and not is_c_contiguous(x.shape, x.strides, x.itemsize)
+            for x in arrays
+        )
+        order = "F" if fortran else "C"
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    itemsize = ITEMSIZES[node.code]
+    wanted = f_strides(node.shape, itemsize) if order == "F" else c_strides(node.shape, itemsize)
+    return node if node.strides == wanted else build.copied(node, wanted, node.code)
+
+
+def make_ufuncs() -> dict[str, ufunc]:
+    """Our function for every ufunc of NumPy that has rows, by all of its names."""
+    several = {
+        np.divmod: ("floor_divide", "remainder"),
+        np.modf: ("modf_fraction", "modf_integral"),
+        np.frexp: ("frexp_mantissa", "frexp_exponent"),
+    }
+    rows: dict[Any, tuple[Op, ...]] = {function: (row,) for function, row in OF_UFUNC.items()}
+    rows.update({function: tuple(ELEMENTWISE[name] for name in names) for function, names in several.items()})
+    found: dict[str, ufunc] = {}
+    for name in dir(np):
+        function = getattr(np, name)
+        if isinstance(function, np.ufunc) and function in rows:
+            found[name] = FUNCTIONS.get(function) or ufunc(function, rows[function])
+    return found
+
+
+__all__ = ["FUNCTIONS", "NO_VALUE", "make_ufuncs", "ufunc"]
