@@ -49,6 +49,15 @@ def check_integer(index: int, axis: int, extent: int) -> int:
     return index + extent if index < 0 else index
 
 
+def axes_taken(item: Any) -> int:
+    """How many axes of an array an item between brackets indexes."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, list):
+        item = np.asarray(item)
+    return item.ndim if getattr(item, "dtype", None) == np.bool_ else 1
+
+
 def subscript(
     offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index: Any, expand: Any
 ) -> Basic | Advanced:
@@ -67,7 +76,7 @@ def subscript(
     used = 0
     ellipsis_at = -1
     any_array = False
-    for item in items:
+    for place, item in enumerate(items):
         kind = type(item)
         if kind is int or isinstance(item, np.integer):
             parsed.append(("int", int(item)))
@@ -86,10 +95,11 @@ def subscript(
             parsed.append(("int", item.__index__()))
             used += 1
         else:
-            arrays, ndim = expand(item, used, shape)
+            axis = used if ellipsis_at < 0 else len(shape) - sum(map(axes_taken, items[place:]))
+            arrays, count = expand(item, axis, shape)
             any_array = True
-            parsed.append(("arrays", arrays))
-            used += ndim
+            parsed.append(("arrays" if count else "truth", arrays))
+            used += count
     ndim = len(shape)
     if used > ndim:
         raise IndexError(
@@ -130,9 +140,13 @@ def subscript(
             new_shape.extend(shape[axis : axis + count])
             new_strides.extend(strides[axis : axis + count])
             axis += count
+        elif what == "truth":
+            indices.append(item[0])
+            axes.append(len(new_shape))
+            places.append(place)
+            new_shape.append(1)
+            new_strides.append(0)
         else:
-            if not item:
-                places.append(place)
             for array in item:
                 indices.append(array)
                 axes.append(len(new_shape))

@@ -55,7 +55,7 @@ def run_roots(roots: list[Node]) -> None:
     found = walk(roots)
     plan = _plans.get(found.key)
     if plan is None:
-        plan = make_plan(found.nodes, found.counts, [root.number for root in roots])
+        plan = make_plan(found.nodes, [root.number for root in roots])
         if len(_plans) >= _PLANS_KEPT:
             _plans.clear()
         _plans[found.key] = plan

@@ -16,7 +16,8 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64
 from numloom.emit.emit import emit
-from numloom.engine.interpret import interpret
+from numloom.emit.loops import loops_text
+from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.state import counters
 from numloom.graph.node import Node, become_leaf
 from numloom.plan.step import Plan, Step
@@ -49,7 +50,11 @@ class Prepared:
         source = emit(step.program)  # type: ignore[arg-type]
         self.source = source
         self.geometry = source.geometry
-        self.kernel = device.kernel(source.text, source.entry, wait=device.name != "cpu")
+        wait = device.name != "cpu"
+        if not wait and config.cpu_compile != "wait":
+            device.load_loops(loops_text, wait=False)
+            wait = not can_interpret(step.program, device.loops)  # type: ignore[arg-type]
+        self.kernel = device.kernel(source.text, source.entry, wait=wait)
         self.runs = 0
         self.workspace = -1
         self.pointers = []

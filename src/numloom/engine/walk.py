@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from numloom.graph.node import FILL, IOTA, LEAF, OP, SCALAR, UPDATE, VIEW, Node
+from numloom.graph.node import FILL, LEAF, OP, UPDATE, VIEW, Node
 
 
 class Walk:
     """Nodes in the order of the walk (arguments first), and the plan key."""
 
-    __slots__ = ("counts", "key", "nodes")
+    __slots__ = ("key", "nodes")
 
     nodes: list[Node]
-    counts: list[int]
-    key: tuple[Any, ...]
+    key: tuple[int, int]
 
     def __init__(self) -> None:
         self.nodes = []
-        self.counts = []
-        self.key = ()
+        self.key = (0, 0)
 
 
 class Epoch:
@@ -39,13 +37,18 @@ class Epoch:
 
 
 _epoch = Epoch()
+_numbers: dict[Any, int] = {}
+_MASK = 0xFFFFFFFFFFFFFFFF
+_P1 = 0x9E3779B97F4A7C15
+_P2 = 0xC2B2AE3D27D4EB4F
+_P3 = 0x100000001B3
+_P4 = 0x9FB21C651E98DF25
 
 
 def walk(roots: list[Node]) -> Walk:
     """Visit everything that the roots need and is not computed yet, and the leaves they read."""
     result = Walk()
     nodes = result.nodes
-    counts = result.counts
     _epoch.number += 1
     epoch = _epoch.number
     stack: list[Node] = []
@@ -74,50 +77,70 @@ def walk(roots: list[Node]) -> Walk:
                 positions.pop()
                 node.number = len(nodes)
                 nodes.append(node)
-                counts.append(0)
+                node.seen = 0
     for node in nodes:
         for arg in node.args:
-            counts[arg.number] += 1
+            arg.seen += 1
     result.key = make_key(result, len(roots))
     return result
 
 
-def make_key(result: Walk, root_count: int) -> tuple[Any, ...]:
-    """The structural key of a walk."""
+def make_key(result: Walk, root_count: int) -> tuple[int, int]:
+    """The structural key of a walk: two independent 64-bit hashes of everything a plan may depend on."""
     nodes = result.nodes
-    counts = result.counts
-    key: list[Any] = [root_count]
+    first = (_P1 + root_count) & _MASK
+    second = (_P2 + root_count) & _MASK
     shape: tuple[int, ...] | None = None
     strides: tuple[int, ...] | None = None
+    updates = False
+    for node in nodes:
+        if node.kind == UPDATE:
+            updates = True
     for node in nodes:
         kind = node.kind
-        number = node.number
         # Held by a live array, or read by pending work outside of this walk.
-        held = (1 if node.cells else 0) + (2 if node.readers > counts[number] else 0)
+        word = node.code * 16 + kind
+        if node.cells:
+            word += 1024
+        if node.readers > node.seen:
+            word += 2048
         if kind == OP:
-            key.append(node.row.id * 4096 + node.code * 64 + held * 16 + OP)
-        else:
-            key.append(node.code * 64 + held * 16 + kind)
+            number = node.row.id
+            word += number * 4096
         for arg in node.args:
-            key.append(arg.number)
+            word = (word * 65599 + arg.number + 1) & _MASK
         if node.shape is not shape:
             shape = node.shape
-            key.append(shape)
+            word = (word * 69069 + number_of(shape)) & _MASK
         if node.strides is not strides:
             strides = node.strides
-            key.append(strides)
-        if kind == OP or kind == SCALAR or kind == FILL or kind == IOTA:
-            continue
+            word = (word * 69061 + number_of(strides)) & _MASK
         if kind == LEAF:
-            key.append(node.buffer.ptr & 15)
+            number = node.buffer.ptr
+            word += (number & 15) << 40
         elif kind == VIEW:
-            if node.args[0].buffer is not None:
-                key.append(node.attr & 15)
+            base = node.args[0]
+            if base.buffer is None or updates:
+                number = node.attr
+                word = (word * 69073 + number + 1) & _MASK
             else:
-                key.append(node.attr)
-        elif kind == UPDATE:
-            key.append(node.attr)
-        else:
-            key.append(node.row.id if node.row is not None else -1)
-            key.append(node.attr)
-    return tuple(key)
+                number = node.attr
+                word += (number & 15) << 40
+        elif kind == FILL:
+            if node.attr is None:
+                word += 17592186044416
+        elif kind > VIEW and kind != OP:
+            word = (word * 69073 + number_of((node.attr, None if node.row is None else node.row.name))) & _MASK
+        first = ((first ^ word) * _P3) & _MASK
+        first = first ^ (first >> 29)
+        second = ((second + word) * _P4) & _MASK
+        second = second ^ (second >> 32)
+    return first, second
+
+
+def number_of(thing: Any) -> int:
+    """A number of its own for each different shape, strides or attribute met so far."""
+    number = _numbers.get(thing)
+    if number is None:
+        number = _numbers[thing] = len(_numbers) + 1
+    return number

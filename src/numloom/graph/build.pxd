@@ -4,6 +4,7 @@ from numloom.graph.node cimport Node, Register, new_node, count_reader, count_re
 cdef dict _rules
 cdef dict _order
 cdef tuple _sizes
+cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
 @cython.locals(table=list)
 cpdef tuple binary_rule(object row, int a, int b)

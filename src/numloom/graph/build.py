@@ -103,7 +103,8 @@ def binary_rule(row: Any, a: int, b: int) -> tuple[int, int, int]:
         table = _rules[row] = [None] * 1024
     rule = table[a * 32 + b]
     if rule is None:
-        rule = table[a * 32 + b] = loop_codes(row, (a, b) if b != 31 else (a,))
+        codes = [a] if b == 31 else [a, b]
+        rule = table[a * 32 + b] = loop_codes(row, tuple(codes))
     return rule  # type: ignore[no-any-return]
 
 

@@ -18,6 +18,7 @@ cdef class Node:
     cdef public Py_ssize_t cells
     cdef public Py_ssize_t mark
     cdef public Py_ssize_t number
+    cdef public Py_ssize_t seen
     cdef object __weakref__
 
 

@@ -44,7 +44,7 @@ class Node:
         Pending nodes that have this one as an argument (once for each occurrence).
     cells : int
         Storage cells whose value this is.
-    mark, number : int
+    mark, number, seen : int
         Scratch of the walk that is under way (see engine.walk).
     """
 
@@ -59,6 +59,7 @@ class Node:
         "number",
         "readers",
         "row",
+        "seen",
         "shape",
         "size",
         "strides",
@@ -77,6 +78,7 @@ class Node:
     cells: int
     mark: int
     number: int
+    seen: int
 
     def __del__(self) -> None:
         if self.args:
@@ -139,6 +141,7 @@ def new_node(
     node.cells = 0
     node.mark = 0
     node.number = 0
+    node.seen = 0
     for arg in args:
         count_reader(arg)
     return node
@@ -162,6 +165,8 @@ def release(node: Node) -> None:
     for arg in args:
         uncount_reader(arg)
     r = register
+    if r is None:  # The interpreter is shutting down.
+        return
     r.graveyard.append(args)
     args = ()
     if not r.draining:
@@ -187,8 +192,8 @@ def hold(node: Node) -> None:
 def unhold(node: Node) -> None:
     """A storage cell no longer has this value."""
     node.cells -= 1
-    if node.cells == 0:
-        r = register
+    r = register
+    if node.cells == 0 and r is not None:  # None: the interpreter is shutting down
         if node.buffer is None:
             r.live.pop(node, None)
         elif node.readers:

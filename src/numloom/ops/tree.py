@@ -80,20 +80,15 @@ def reduce_axes(
     dtype = np.dtype(row.out_char(array.dtype.char if array.dtype.char not in "lL" else "q"))
     if not has_tree(row, array.dtype) or (row.name not in _MOMENTS and array.dtype.kind in "biu"
                                           and row.name not in ("sum", "prod")) or row.name in _ANY_ORDER:
-        if not axes:
-            one = row.numpy(array[..., None], axis=-1, keepdims=False)
-            return np.asarray(one).reshape(shape).astype(dtype)
-        return np.asarray(row.numpy(array, axis=_axis(axes), keepdims=keepdims)).astype(dtype)
+        count = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
+        flat = array.transpose([*kept, *axes]).reshape([*(array.shape[axis] for axis in kept), count])
+        return np.asarray(row.numpy(flat, axis=-1, keepdims=False)).reshape(shape).astype(dtype)
     rows = array.transpose([*kept, *physical])
     count = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
     rows = rows.reshape(-1, count) if array.size else np.zeros((int(np.prod(shape, dtype=np.int64)), count), array.dtype)
     with np.errstate(all="ignore"):
         result = _tree(row, rows, LANES if fast else 1)
     return np.asarray(result.astype(dtype).reshape(shape))
-
-
-def _axis(axes: tuple[int, ...]) -> Any:
-    return axes[0] if len(axes) == 1 else axes
 
 
 def _tree(row: Reduction, rows: Host, lanes: int) -> Host:

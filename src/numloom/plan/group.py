@@ -42,7 +42,6 @@ class Choice:
     """
 
     nodes: Sequence[Node]
-    counts: Sequence[int]
     users: list[list[int]]
     stored: list[bool]
     memory: list[bool]
@@ -79,7 +78,7 @@ class Draft:
     arg_order: bool = False
 
 
-def choose_stored(nodes: Sequence[Node], counts: Sequence[int], roots: Sequence[int]) -> Choice:
+def choose_stored(nodes: Sequence[Node], roots: Sequence[int]) -> Choice:
     """Apply the rules for storing to a walk."""
     total = len(nodes)
     users: list[list[int]] = [[] for _ in range(total)]
@@ -115,7 +114,7 @@ def choose_stored(nodes: Sequence[Node], counts: Sequence[int], roots: Sequence[
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
-    choice = Choice(nodes, counts, users, stored, memory, [0] * total, [0] * total)
+    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total)
     for node in nodes:
         _weigh(choice, node, layouts)
     choice.kernel = [-1] * total
@@ -355,7 +354,7 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     offset, shape, strides, code = node.attr
     itemsize = ITEMSIZES[code]
     region = Layout(offset, shape, strides)
-    exclusive = not base.cells and base.readers <= choice.counts[base.number]
+    exclusive = not base.cells and base.readers <= base.seen
     if exclusive:
         own = _subtree(choice, value)
         for reader in _stored_readers(choice, base):

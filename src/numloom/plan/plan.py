@@ -20,9 +20,9 @@ from numloom.plan.lower import lower
 from numloom.plan.step import Plan, Step
 
 
-def make_plan(nodes: Sequence[Node], counts: Sequence[int], roots: Sequence[int]) -> Plan:
-    """Plan the values numbered `roots` of a walk (`nodes` in order, `counts` of readers within it)."""
-    choice = choose_stored(nodes, counts, roots)
+def make_plan(nodes: Sequence[Node], roots: Sequence[int]) -> Plan:
+    """Plan the values numbered `roots` of a walk (`nodes` in order)."""
+    choice = choose_stored(nodes, roots)
     drafts = group(choice)
     lowered = [lower(choice, draft) for draft in drafts]
     loaded: set[int] = set(roots)

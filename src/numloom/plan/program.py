@@ -136,7 +136,7 @@ class Geometry:
     """How a kernel is launched, computed from the sizes; never part of the text.
 
     CPU: ``entry(params, begin, end)`` over `items`, at least `grain` a task; if `finish_items`,
-    then ``entry_finish(params, 0, finish_items)`` afterwards. CUDA: `blocks` × `threads` with
+    then ``entry_finish(params, 0, finish_items)`` afterwards. CUDA: a grid of `blocks` by `blocks_y` blocks of `threads` with
     `shared` bytes of dynamic shared memory. `workspace`: bytes of scratch memory, whose first
     `counters` bytes are zero at the start and zero again at the end.
     """
@@ -149,6 +149,7 @@ class Geometry:
     finish_items: int = 0
     workspace: int = 0
     counters: int = 0
+    blocks_y: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 // Elementary functions of complex128, with the special values of C's annex G; complex64 goes through them.
 namespace nl {
-NL_DEV f64 infinity() { return __builtin_huge_val(); }
 NL_DEV complex<f64> cplx(f64 re, f64 im) { return make_complex<f64>(re, im); }
 NL_DEV complex<f64> times_i(complex<f64> z) { return cplx(-z.im, z.re); }
 NL_DEV complex<f64> over_i(complex<f64> z) { return cplx(z.im, -z.re); }
 NL_DEV complex<f64> sqrt(complex<f64> z) {
     f64 x = z.re, y = z.im;
-    if (is_inf(y)) return cplx(infinity(), y);
-    if (is_inf(x)) return x > 0 ? cplx(x, y != y ? y : copysign(0.0, y)) : cplx(y != y ? y : 0.0, copysign(infinity(), y));
+    if (is_inf(y)) return cplx(NL_INFINITY, y);
+    if (is_inf(x)) return x > 0 ? cplx(x, y != y ? y : copysign(0.0, y)) : cplx(y != y ? y : 0.0, copysign(NL_INFINITY, y));
     if (x == 0 && y == 0) return cplx(0.0, y);
     f64 a = fabs(x), b = fabs(y), back = 1.0;
     if (a > 4e307 || b > 4e307) { a *= 0.0625; b *= 0.0625; back = 4.0; }
@@ -21,8 +20,8 @@ NL_DEV complex<f64> exp(complex<f64> z) {
     f64 x = z.re, y = z.im;
     if (y == 0) return cplx(exp(x), y);
     if (!is_finite(y)) {
-        if (x == -infinity()) return cplx(0.0, is_inf(y) ? copysign(0.0, y) : 0.0);
-        return x == infinity() ? cplx(x, y - y) : cplx(y - y, y - y);
+        if (x == -NL_INFINITY) return cplx(0.0, is_inf(y) ? copysign(0.0, y) : 0.0);
+        return x == NL_INFINITY ? cplx(x, y - y) : cplx(y - y, y - y);
     }
     if (x == 0) return cplx(cos(y), sin(y));
     if (x > 700 && x < 1500) {
@@ -39,11 +38,11 @@ NL_DEV f64 product_rest(f64 a, f64 b, f64 p) {
 }
 NL_DEV f64 log_abs(f64 x, f64 y) {
     f64 a = fabs(x), b = fabs(y);
-    if (is_inf(a) || is_inf(b)) return infinity();
+    if (is_inf(a) || is_inf(b)) return NL_INFINITY;
     if (x != x || y != y) return x + y;
     if (a < b) { f64 t = a; a = b; b = t; }
     if (a > 1e300) return log(hypot(a * 0.25, b * 0.25)) + 1.3862943611198906;
-    if (a < 1e-290) return a == 0 ? -infinity() : log(hypot(a * 1.8014398509481984e16, b * 1.8014398509481984e16)) - 37.429947750237047;
+    if (a < 1e-290) return a == 0 ? -NL_INFINITY : log(hypot(a * 1.8014398509481984e16, b * 1.8014398509481984e16)) - 37.429947750237047;
     f64 h = a * a + b * b;
     if (h > 0.5 && h < 2.0) {
         f64 p = a * a, q = b * b, r = product_rest(a, a, p) + product_rest(b, b, q), m = p - 1.0, s = m + q, t = s - m;
@@ -75,7 +74,7 @@ NL_DEV complex<f64> expm1(complex<f64> z) {
 NL_DEV complex<f64> sinh(complex<f64> z) {
     f64 x = z.re, y = z.im;
     if (y == 0) return cplx(sinh(x), y);
-    if (!is_finite(y)) return x == 0 || is_inf(x) ? cplx(x == 0 ? x : infinity(), y - y) : cplx(y - y, y - y);
+    if (!is_finite(y)) return x == 0 || is_inf(x) ? cplx(x == 0 ? x : NL_INFINITY, y - y) : cplx(y - y, y - y);
     if (x == 0) return cplx(x * cos(y), sin(y));
     if (fabs(x) > 700 && fabs(x) < 1500) {
         f64 e = 0.5 * exp(fabs(x) - 700), big = 1.014232054735005e304;
@@ -88,7 +87,7 @@ NL_DEV complex<f64> cosh(complex<f64> z) {
     if (y == 0) return cplx(cosh(x), x == 0 || x != x ? copysign(0.0, y) * (x == x ? copysign(1.0, x) : 1.0) : copysign(0.0, x) * copysign(1.0, y));
     if (!is_finite(y)) {
         if (x == 0) return cplx(y - y, 0.0);
-        return is_inf(x) ? cplx(infinity(), y - y) : cplx(y - y, y - y);
+        return is_inf(x) ? cplx(NL_INFINITY, y - y) : cplx(y - y, y - y);
     }
     if (x == 0) return cplx(cos(y), x * sin(y));
     if (fabs(x) > 700 && fabs(x) < 1500) {
@@ -109,7 +108,7 @@ NL_DEV complex<f64> tanh(complex<f64> z) {
     return cplx(beta * rho * s / d, t / d);
 }
 NL_DEV complex<f64> sin(complex<f64> z) {
-    if (is_inf(z.im) && !is_finite(z.re)) return cplx(z.re - z.re, infinity());
+    if (is_inf(z.im) && !is_finite(z.re)) return cplx(z.re - z.re, NL_INFINITY);
     return over_i(sinh(times_i(z)));
 }
 NL_DEV complex<f64> cos(complex<f64> z) { return cosh(times_i(z)); }
@@ -119,7 +118,7 @@ NL_DEV complex<f64> asin(complex<f64> z) {
     f64 x = z.re, y = z.im;
     if (x != x || y != y) {
         if (x == 0) return cplx(x, y);
-        if (is_inf(x)) return cplx(y, infinity());
+        if (is_inf(x)) return cplx(y, NL_INFINITY);
         return cplx(x + y, is_inf(y) ? y : x + y);
     }
     if (huge(z)) return cplx(atan2(x, fabs(y)), copysign(log_abs(x, y) + 0.69314718055994530942, y));
@@ -130,7 +129,7 @@ NL_DEV complex<f64> acos(complex<f64> z) {
     f64 x = z.re, y = z.im;
     if (x != x || y != y) {
         if (x == 0) return cplx(1.57079632679489661923, y);
-        if (is_inf(x)) return cplx(y, -infinity());
+        if (is_inf(x)) return cplx(y, -NL_INFINITY);
         return cplx(x + y, is_inf(y) ? -y : x + y);
     }
     if (huge(z)) return cplx(atan2(fabs(y), x), copysign(log_abs(x, y) + 0.69314718055994530942, -y));
@@ -140,7 +139,7 @@ NL_DEV complex<f64> acos(complex<f64> z) {
 NL_DEV complex<f64> acosh(complex<f64> z) {
     f64 x = z.re, y = z.im;
     if (x != x || y != y) {
-        if (is_inf(x) || is_inf(y)) return cplx(infinity(), y != y ? y : x);
+        if (is_inf(x) || is_inf(y)) return cplx(NL_INFINITY, y != y ? y : x);
         return cplx(x + y, x == 0 ? 1.57079632679489661923 : x + y);
     }
     if (huge(z)) return cplx(log_abs(x, y) + 0.69314718055994530942, atan2(y, x));
@@ -157,7 +156,7 @@ NL_DEV complex<f64> atanh(complex<f64> z) {
         f64 h = hypot(0.5 * x, 0.5 * y);
         r = cplx(0.25 * x / h / h, copysign(1.57079632679489661923, y));
     } else if (x == 1 && b < 1e-154) {
-        r = b == 0 ? cplx(infinity(), y) : cplx(-log(sqrt(b) / sqrt(hypot(b, 2.0))), copysign(0.5 * atan2(2.0, -b), y));
+        r = b == 0 ? cplx(NL_INFINITY, y) : cplx(-log(sqrt(b) / sqrt(hypot(b, 2.0))), copysign(0.5 * atan2(2.0, -b), y));
     } else {
         r = cplx(0.25 * log1p(4.0 * x / ((1.0 - x) * (1.0 - x) + b * b)), 0.5 * atan2(2.0 * y, (1.0 - x) * (1.0 + x) - b * b));
     }
@@ -166,7 +165,7 @@ NL_DEV complex<f64> atanh(complex<f64> z) {
 NL_DEV complex<f64> atan(complex<f64> z) { return over_i(atanh(times_i(z))); }
 template <class T> NL_DEV complex<T> sign(complex<T> z) {
     if (is_inf(z.re) || is_inf(z.im)) {
-        if (is_inf(z.re) && is_inf(z.im)) return make_complex<T>((T)__builtin_nan(""), (T)__builtin_nan(""));
+        if (is_inf(z.re) && is_inf(z.im)) return make_complex<T>((T)NL_NAN, (T)NL_NAN);
         return make_complex<T>(is_inf(z.re) ? copysign((T)1, z.re) : (T)0, is_inf(z.im) ? copysign((T)1, z.im) : (T)0);
     }
     T a = abs(z);

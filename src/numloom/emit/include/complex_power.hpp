@@ -8,7 +8,7 @@ template <class T> NL_DEV complex<T> pow_whole(complex<T> z, i32 n) {
 template <class T> NL_DEV complex<T> pow(complex<T> z, complex<T> w) {
     if (w.re == 0 && w.im == 0) return make_complex<T>(1, 0);
     if (z.re == 0 && z.im == 0) {
-        T nan = (T)__builtin_nan("");
+        T nan = (T)NL_NAN;
         return w.re > 0 ? make_complex<T>(0, 0) : make_complex<T>(nan, nan);
     }
     if (w.im == 0 && w.re > -100 && w.re < 100 && trunc(w.re) == w.re) {

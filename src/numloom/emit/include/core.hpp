@@ -1,7 +1,15 @@
 // Types, targets and bit casts. One text for NVRTC and for host compilers; nothing is included.
 #ifdef __CUDACC__
 #define NL_DEV __device__ __forceinline__
+#define NL_INFINITY __longlong_as_double(0x7ff0000000000000ll)
+#define NL_NAN __longlong_as_double(0x7ff8000000000000ll)
 #else
+#define NL_INFINITY __builtin_huge_val()
+#define NL_NAN __builtin_nan("")
+#ifndef __clang__
+// Partial redundancy elimination turns selects into branches, and then loops no longer vectorise.
+#pragma GCC optimize("no-tree-pre")
+#endif
 #define NL_DEV static inline __attribute__((always_inline))
 #endif
 typedef signed char i8;

@@ -93,7 +93,7 @@ NL_DEV f32 expm1(f32 x) {
     reduce_exp(clamp(x, -30.0f, 89.0f), n, r, t);
     f32 s = exp2_integer(n - 1), a = s - 0.5f, b = s * r, sum = a + b;
     f32 y = 2.0f * (sum + (((a - sum) + b) + s * t));
-    return (bits(x) & 0x7fffffffu) < 0x33000000u ? x : x > 88.8f ? from_bits(0x7f800000u) : y;
+    return (bits(x) & 0x7fffffffu) < 0x33000000u ? x : y;
 }
 NL_DEV f64 expm1(f64 x) {
     i64 n;
@@ -101,7 +101,7 @@ NL_DEV f64 expm1(f64 x) {
     reduce_exp(clamp(x, -60.0, 710.0), n, r, t);
     f64 s = exp2_integer(n - 1), a = s - 0.5, b = s * r, sum = a + b;
     f64 y = 2.0 * (sum + (((a - sum) + b) + s * t));
-    return (bits(x) & 0x7fffffffffffffffull) < 0x3c90000000000000ull ? x : x > 709.9 ? from_bits((u64)0x7ff0000000000000ull) : y;
+    return (bits(x) & 0x7fffffffffffffffull) < 0x3c90000000000000ull ? x : y;
 }
 }
 #endif

@@ -1,10 +1,14 @@
 // Exact floating-point operations: NumPy's division with remainder, signs, neighbours, scaling.
 namespace nl {
-template <class T> NL_DEV bool is_inf(T x) { return fabs(x) == (T)__builtin_huge_val(); }
-template <class T> NL_DEV bool is_finite(T x) { return fabs(x) < (T)__builtin_huge_val(); }
+template <class T> NL_DEV bool is_inf(T x) { return (x == (T)NL_INFINITY) | (x == -(T)NL_INFINITY); }
+template <class T> NL_DEV bool is_finite(T x) { return x - x == 0; }
 NL_DEV bool sign_bit(f32 x) { return bits(x) >> 31; }
 NL_DEV bool sign_bit(f64 x) { return bits(x) >> 63; }
-template <class T> NL_DEV T sign(T x) { return x > 0 ? (T)1 : x < 0 ? (T)-1 : x == 0 ? (T)0 : x; }
+template <class T> NL_DEV T sign(T x) {
+    T r = copysign((T)1, x);
+    r = x == 0 ? (T)0 : r;
+    return x != x ? x : r;
+}
 template <class T> NL_DEV T heaviside(T x, T h) { return x != x ? x : x == 0 ? h : x < 0 ? (T)0 : (T)1; }
 template <class T> NL_DEV T floor_divide(T a, T b) {
     if (b == 0) return a / b;
@@ -34,7 +38,7 @@ NL_DEV f64 next_after(f64 x, f64 y) {
 }
 template <class T> NL_DEV T spacing(T x) {
     if (is_inf(x)) return x - x;
-    T away = x == 0 ? (T)1 : copysign((T)__builtin_huge_val(), x);
+    T away = x == 0 ? (T)1 : copysign((T)NL_INFINITY, x);
     return next_after(x, away) - x;
 }
 NL_DEV f64 power_of_two(i32 n) { return from_bits((u64)(n + 1023) << 52); }

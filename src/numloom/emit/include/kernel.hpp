@@ -29,6 +29,15 @@ template <int V, class T> NL_DEV void store(T* to, const pack<V, T>& from) {
 #pragma unroll
     for (int k = 0; k < N; ++k) reinterpret_cast<W*>(to)[k] = reinterpret_cast<const W*>(from.x)[k];
 }
+// A value that another block wrote, past this block's own cache.
+template <class T> NL_DEV T fetch(const T* from) {
+    T r;
+    char* to = (char*)&r;
+    if (sizeof(T) % 8 == 0) for (int k = 0; k < (int)(sizeof(T) / 8); ++k) ((u64*)to)[k] = ((const volatile u64*)from)[k];
+    else if (sizeof(T) % 4 == 0) for (int k = 0; k < (int)(sizeof(T) / 4); ++k) ((u32*)to)[k] = ((const volatile u32*)from)[k];
+    else for (int k = 0; k < (int)sizeof(T); ++k) to[k] = ((const volatile char*)from)[k];
+    return r;
+}
 // Another lane's value of any type.
 template <class T> NL_DEV T from_lane(T value, int mask) {
     constexpr int N = (sizeof(T) + 3) / 4;

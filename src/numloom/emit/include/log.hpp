@@ -39,7 +39,7 @@ NL_DEV f64 log_series(f64 f, f64 h) {
 }
 // Results outside of the positive finite numbers.
 template <class T> NL_DEV T log_special(T x, T y) {
-    T infinity = (T)__builtin_huge_val();
+    T infinity = (T)NL_INFINITY;
     y = x == infinity ? x : y;
     y = x == 0 ? -infinity : y;
     y = x < 0 ? infinity - infinity : y;

@@ -1,14 +1,14 @@
-// Minimum and maximum with NumPy's NaN and signed-zero rules, and the carrier of arg-reductions.
+// Minimum and maximum with NumPy's NaN and signed-zero rules (no ||, so that loops stay without branches), and the carrier of arg-reductions.
 namespace nl {
-template <class T> NL_DEV T maximum(T a, T b) { return a > b || a != a ? a : b; }
-template <class T> NL_DEV T minimum(T a, T b) { return a < b || a != a ? a : b; }
-template <class T> NL_DEV T fmax(T a, T b) { return a > b || b != b ? a : b; }
-template <class T> NL_DEV T fmin(T a, T b) { return a < b || b != b ? a : b; }
+template <class T> NL_DEV T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }
+template <class T> NL_DEV T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }
+template <class T> NL_DEV T fmax(T a, T b) { return (a > b) | (b != b) ? a : b; }
+template <class T> NL_DEV T fmin(T a, T b) { return (a < b) | (b != b) ? a : b; }
 // NumPy's float16 loops keep the first of two zeros.
-NL_DEV f32 maximum_f16(f32 a, f32 b) { return a >= b || a != a ? a : b; }
-NL_DEV f32 minimum_f16(f32 a, f32 b) { return a <= b || a != a ? a : b; }
-NL_DEV f32 fmax_f16(f32 a, f32 b) { return a >= b || b != b ? a : b; }
-NL_DEV f32 fmin_f16(f32 a, f32 b) { return a <= b || b != b ? a : b; }
+NL_DEV f32 maximum_f16(f32 a, f32 b) { return (a >= b) | (a != a) ? a : b; }
+NL_DEV f32 minimum_f16(f32 a, f32 b) { return (a <= b) | (a != a) ? a : b; }
+NL_DEV f32 fmax_f16(f32 a, f32 b) { return (a >= b) | (b != b) ? a : b; }
+NL_DEV f32 fmin_f16(f32 a, f32 b) { return (a <= b) | (b != b) ? a : b; }
 template <class T> NL_DEV bool is_nan(T a) { return a != a; }
 template <class T> NL_DEV bool nonzero(T a) { return a != 0; }
 template <class T> struct arg { T value; i64 index; };  // a negative index: nothing yet

@@ -1,0 +1,39 @@
+// Carriers of a reduction kernel come as one struct A with a_none() and a_merge(earlier, later).
+#ifdef __CUDACC__
+NL_DEV A a_across(A a, int mask) {  // lanes of a warp: the lower lane's carrier is the earlier
+    const A b = nl::from_lane(a, mask);
+    return (threadIdx.x & mask) ? a_merge(b, a) : a_merge(a, b);
+}
+#endif
+// Finished runs, merged as a binary counter carries; LEVELS bounds the number of runs by 2^LEVELS.
+template <int LEVELS> struct counter {
+    A level[LEVELS];
+    u32 runs;
+};
+template <int LEVELS> NL_DEV void counter_add(counter<LEVELS>& c, A a) {
+    bool open = true;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int k = 0; k < LEVELS; ++k) {
+        if (open) {
+            if ((c.runs >> k) & 1u) a = a_merge(c.level[k], a);
+            else { c.level[k] = a; open = false; }
+        }
+    }
+    ++c.runs;
+}
+template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
+    A a = a_none();
+    bool any = false;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int k = 0; k < LEVELS; ++k) {
+        if ((c.runs >> k) & 1u) {
+            a = any ? a_merge(c.level[k], a) : c.level[k];
+            any = true;
+        }
+    }
+    return a;
+}

@@ -1,0 +1,79 @@
+"""Single-operation loops: what the CPU runs at once while a fused kernel is being compiled.
+
+Each loop is the emitter's own text of a program of one operation, so its bits are those of any
+kernel that holds the operation. Only operations whose bits NumPy does not give need one.
+``python -m numloom.emit.loops OUT.cpp`` writes all of them as one translation unit, which is
+compiled when the package is built.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from numloom.base.dtypes import CHARS, DTYPES, code_of
+from numloom.emit.maps import emit_map
+from numloom.emit.values import header, prelude
+from numloom.ops.elementwise import ELEMENTWISE, HEADERS, resolve
+from numloom.ops.rows import Op
+from numloom.plan.program import Instr, Operand, Program, Source, Store
+
+
+def loop_name(op: Op, in_chars: str) -> str:
+    """Entry of the loop of `op` for these dtypes (a bool is written b1 in a name)."""
+    return f"loop_{op.name}_{in_chars.replace('?', 'b1')}"
+
+
+def loop_program(op: Op, in_codes: tuple[int, ...], out_code: int) -> Program:
+    """A map of one operation over contiguous memory."""
+    body = tuple(Instr("load", code, operand=k) for k, code in enumerate(in_codes))
+    body += (Instr("op", out_code, tuple(range(len(in_codes))), row=op),)
+    operands = tuple(Operand(code, (1,), aligned=False) for code in in_codes)
+    operands += (Operand(out_code, (1,), aligned=False, written=True),)
+    return Program((1024,), 1, body, (Store(len(in_codes), len(in_codes)),), operands)
+
+
+@cache
+def loop_source(op: Op, in_codes: tuple[int, ...], out_code: int) -> Source:
+    """The loop as a kernel of its own."""
+    in_chars = "".join(CHARS[code] for code in in_codes)
+    return emit_map(loop_program(op, in_codes, out_code), loop_name(op, in_chars))
+
+
+def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
+    """Every operation and loop that NumPy's bits do not serve."""
+    for op in ELEMENTWISE.values():
+        if op.exact and op.exact_kinds == "?biufc":
+            continue
+        seen = set()
+        for dtype in DTYPES:
+            try:
+                in_codes, out_code = resolve(op, (dtype,) * op.nin)
+            except TypeError:
+                continue
+            if in_codes not in seen and not op.is_exact("".join(CHARS[code] for code in in_codes)):
+                seen.add(in_codes)
+                yield op, in_codes, out_code
+
+
+def loops_text() -> str:
+    """One translation unit with every loop."""
+    parts = [header(name) for name in HEADERS]
+    parts.append(header("kernel"))
+    for number, (op, in_codes, out_code) in enumerate(all_loops()):
+        source = loop_source(op, in_codes, out_code)
+        program = loop_program(op, in_codes, out_code)
+        own = source.text[len(prelude(program)) + len(header("kernel")) :]
+        parts.append(f"namespace loop{number} {{\n{own}}}\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    Path(sys.argv[1]).write_text(loops_text())
+
+
+__all__ = ["all_loops", "code_of", "loop_name", "loop_source", "loops_text", "np"]

@@ -1,0 +1,653 @@
+"""Kernels that reduce: elementwise work, one or several reductions, elementwise work on the results.
+
+All of them build the tree of docs/architecture.md, whatever threads share it, so the bits depend
+neither on the strategy nor on the executor. Strategies on CUDA, by the length R of a reduced row
+and the number O of outputs:
+
+- fast axis reduced (128 lanes): R <= 16 a thread a row; R <= 2048 a warp a row; up to one chunk a
+  block of 128 threads a row; beyond, a block a chunk, and the block that finishes a row last merges
+  its chunks in order (one launch);
+- fast axis kept (one lane): 32 columns by 8 parts a block; parts of long columns over blocks too,
+  merged by the last block of a tile.
+
+On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, which vectorises.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from numloom.base.dtypes import CHARS, CTYPES, ITEMSIZES
+from numloom.emit.block import Block
+from numloom.emit.maps import index_type, magic
+from numloom.emit.values import (
+    VALUE_TYPES,
+    gather_instrs,
+    header,
+    iota_instrs,
+    loaded,
+    prelude,
+    read_operands,
+    statements,
+    stored,
+)
+from numloom.ops.tree import CHUNK, LANES, RUN
+from numloom.plan.program import Geometry, Program, Source
+
+SHORT = 16
+WARP = LANES * RUN
+COLUMNS = 32
+PARTS = 8
+
+
+def emit_reduction(program: Program, entry: str) -> Source:
+    """Emit a program with reductions; the entry's name is a placeholder that the caller fills in."""
+    kernel = _Reduction(program)
+    shared = kernel.shared_text()
+    cuda = kernel.cuda(entry)
+    cpu = kernel.cpu(entry)
+    text = (
+        prelude(program) + header("kernel") + kernel.block.text() + shared
+        + "#ifdef __CUDACC__\n" + cuda + "#else\n" + cpu + "#endif\n"
+    )  # fmt: skip
+    return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
+
+
+class _Reduction:
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.block = Block()
+        self.kept = program.kept
+        self.rank = len(program.shape)
+        self.outputs = prod(program.shape[: self.kept])
+        self.count = prod(program.shape[self.kept :])
+        self.index = index_type(program)
+        self.lanes = LANES if program.fast else 1
+        self.reads = read_operands(program.body)
+        self.iotas = iota_instrs(program.body)
+        self.gathers = gather_instrs(program.body)
+        self.streams = list(
+            dict.fromkeys(
+                [*self.reads, *(program.body[n].operand for n in self.gathers), *(s.operand for s in program.stores)]
+            )
+        )
+        if program.fast:
+            self.chunks = max(1, -(-self.count // CHUNK))
+            if self.count <= SHORT:
+                self.strategy = "thread"
+            elif self.count <= WARP:
+                self.strategy = "warp"
+            else:
+                self.strategy = "block" if self.chunks == 1 else "split"
+        else:
+            # One lane: any split at multiples of 16 * 2^k builds the same tree.
+            tiles = max(1, self._tiles())
+            blocks = max(1, min(1056 // tiles, -(-self.count // (RUN * PARTS))))
+            part = -(-self.count // (blocks * PARTS))
+            runs = max(1, -(-part // RUN))
+            self.part = RUN * (1 << (runs - 1).bit_length())
+            self.chunks = max(1, -(-self.count // (self.part * PARTS)))
+            self.strategy = "columns" if self.chunks == 1 else "columns_split"
+
+    def _tiles(self) -> int:
+        inner = self.program.shape[self.kept - 1] if self.kept else 1
+        return -(-inner // COLUMNS) * (self.outputs // max(inner, 1))
+
+    # ------------------------------------------------------------ shared text
+
+    def number(self, name: str, value: int) -> str:
+        return self.block.number(name, value)
+
+    def shared_text(self) -> str:
+        """Carrier, positions of streams, the element function and the post stage."""
+        return self._carrier() + header("reduce") + self._row() + self._element() + self._post()
+
+    def _chars(self) -> list[str]:
+        return [CHARS[self.program.body[r.value].code] for r in self.program.reductions]
+
+    def _carrier(self) -> str:
+        fields, none, merge = [], [], []
+        for k, (reduction, char) in enumerate(zip(self.program.reductions, self._chars(), strict=True)):
+            row = reduction.row
+            fields.append(f"{row.carrier(char)} a{k};")
+            none.append(f"r.a{k} = {row.identity(char)};")
+            combined = row.combine.replace("{a}", f"a.a{k}").replace("{b}", f"b.a{k}")
+            merge.append(f"r.a{k} = ({row.carrier(char)})({combined});" if row.carrier(char) in CTYPES
+                         else f"r.a{k} = {combined};")
+        return (
+            f"struct A {{ {' '.join(fields)} }};\n"
+            f"NL_DEV A a_none() {{ A r; {' '.join(none)} return r; }}\n"
+            f"NL_DEV A a_merge(const A& a, const A& b) {{ A r; {' '.join(merge)} return r; }}\n"
+        )
+
+    def _sum(self, name: str, strides: tuple[int, ...], first: int, last: int, kind: str, prefix: str) -> str:
+        terms = []
+        for d in range(first, last):
+            stride = strides[d]
+            if stride == 0:
+                continue
+            factor = "" if stride == 1 and d == self.rank - 1 else f" * ({kind}){self.number(f'{name}_{d}', stride)}"
+            terms.append(f"{prefix}{d}{factor}")
+        return " + ".join(terms) or "0"
+
+    def _row(self) -> str:
+        """Struct Row: where the streams of one output begin; and the split of an output's number."""
+        program = self.program
+        fields, sets = [], []
+        for k in self.streams:
+            operand = program.operands[k]
+            const = "" if operand.written else "const "
+            fields.append(f"{const}{CTYPES[operand.code]}* q{k};")
+            pointer = self.block.pointer(k, operand.code, const=not operand.written)
+            sets.append(f"r.q{k} = {pointer} + ({self._sum(f's{k}', operand.strides, 0, self.kept, 'i64', 'k')});")
+        for iota in self.iotas:
+            fields.append(f"i64 t{iota.index};")
+            offset = self._sum(f"t{iota.index}", iota.strides, 0, self.kept, "i64", "k")
+            sets.append(f"r.t{iota.index} = {self.block.iota_offset(iota.index)} + {offset};")
+        names = ", ".join(f"i64& k{d}" for d in range(self.kept))
+        lines = ["i64 rest = output;"]
+        for d in range(self.kept - 1, 0, -1):
+            e = self.number(f"e{d}", program.shape[d])
+            lines.append(f"k{d} = rest % {e}; rest /= {e};")
+        if self.kept:
+            lines.append("k0 = rest;")
+        comma = ", " if names else ""
+        split = f"NL_DEV void split(const P& p, i64 output{comma}{names}) {{ {' '.join(lines)} }}\n"
+        args = ", ".join(f"k{d}" for d in range(self.kept))
+        declared = f"i64 {args}; " if args else ""
+        return (
+            split
+            + f"struct Row {{ {' '.join(fields)} }};\n"
+            + f"NL_DEV Row row_of(const P& p, i64 output) {{ {declared}split(p, output{comma}{args}); Row r; "
+            + " ".join(sets)
+            + " return r; }\n"
+        )
+
+    def _element(self) -> str:
+        """element(p, row, r, values...): the reduced values at position r of a row; side stores on the way."""
+        program = self.program
+        kind = self.index
+        lines = []
+        reduced = list(range(self.kept, self.rank))
+        lines.append(f"const {kind} r{self.kept} = r;" if len(reduced) == 1 else f"{kind} rest = r;")
+        if len(reduced) > 1:
+            for d in range(self.rank - 1, self.kept, -1):
+                m, s = magic(max(program.shape[d], 1)) if kind == "i32" else (0, 0)
+                e = self.number(f"e{d}", program.shape[d])
+                lines.append(
+                    f"const {kind} u{d} = NL_DIVIDE(rest, {self.number(f'm{d}', m)}, {self.number(f'h{d}', s)}, {e});"
+                )
+                lines.append(f"const {kind} r{d} = rest - u{d} * ({kind}){e}; rest = u{d};")
+            lines.append(f"const {kind} r{self.kept} = rest;")
+        reads, iotas, gathers = {}, {}, {}
+        for k in self.reads:
+            operand = program.operands[k]
+            at = self._sum(f"s{k}", operand.strides, self.kept, self.rank, kind, "r")
+            reads[k] = loaded(f"row.q{k}[{at}]", operand.code)
+        for iota in self.iotas:
+            at = self._sum(f"t{iota.index}", iota.strides, self.kept, self.rank, "i64", "r")
+            iotas[iota.index] = f"(row.t{iota.index} + {at})"
+        for n in self.gathers:
+            k = program.body[n].operand
+            at = self._sum(f"s{k}", program.operands[k].strides, self.kept, self.rank, kind, "r")
+            gathers[n] = f"(row.q{k} + {at})"
+        lines += statements(program.body, self.block, "v", reads, iotas, gathers)
+        for store in program.stores:
+            operand = program.operands[store.operand]
+            at = self._sum(f"s{store.operand}", operand.strides, self.kept, self.rank, kind, "r")
+            lines.append(f"row.q{store.operand}[{at}] = {stored(f'v{store.value}', operand.code)};")
+        outs = []
+        for k, reduction in enumerate(program.reductions):
+            outs.append(f"{VALUE_TYPES[program.body[reduction.value].code]}& o{k}")
+            lines.append(f"o{k} = v{reduction.value};")
+        head = f"NL_DEV void element(const P& p, const Row& row, {kind} r, {', '.join(outs)}) {{\n  "
+        return "#ifdef __CUDACC__\n#define NL_DIVIDE nl::divide\n#else\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n" \
+               "#endif\n" + head + "\n  ".join(lines) + "\n}\n"
+
+    def _lift(self, k: int, value: str, index: str) -> str:
+        row = self.program.reductions[k].row
+        return row.lift.replace("{x}", value).replace("{index}", index)  # type: ignore[no-any-return]
+
+    def _post(self) -> str:
+        program = self.program
+        count = self.number("count", self.count)
+        finished = []
+        for k, reduction in enumerate(program.reductions):
+            ctype = VALUE_TYPES[reduction.code]
+            text = reduction.row.finish.replace("{a}", f"a.a{k}").replace("{n}", count).replace("{T}", ctype)
+            if reduction.row.name == "sum" and not self.count:
+                text = f"{ctype}()"
+            char = CHARS[reduction.code]
+            finished.append(f"nl::round_f16({text})" if char == "e" else text)
+        reads, iotas, gathers = {}, {}, {}
+        for k in read_operands(program.post):
+            operand = program.operands[k]
+            pointer = self.block.pointer(k, operand.code, const=not operand.written)
+            reads[k] = loaded(f"{pointer}[{self._kept_sum(f's{k}', operand.strides)}]", operand.code)
+        for iota in iota_instrs(program.post):
+            at = self._kept_sum(f"t{iota.index}", iota.strides)
+            iotas[iota.index] = f"({self.block.iota_offset(iota.index)} + {at})"
+        for n in gather_instrs(program.post):
+            k = program.post[n].operand
+            operand = program.operands[k]
+            pointer = self.block.pointer(k, operand.code, const=True)
+            gathers[n] = f"({pointer} + {self._kept_sum(f's{k}', operand.strides)})"
+        lines = statements(program.post, self.block, "w", reads, iotas, gathers, finished)
+        for store in program.post_stores:
+            operand = program.operands[store.operand]
+            pointer = self.block.pointer(store.operand, operand.code, const=False)
+            at = self._kept_sum(f"s{store.operand}", operand.strides)
+            lines.append(f"{pointer}[{at}] = {stored(f'w{store.value}', operand.code)};")
+        names = ", ".join(f"k{d}" for d in range(self.kept))
+        declared = f"i64 {names}; split(p, output, {names});\n  " if names else ""
+        return (
+            "NL_DEV void post(const P& p, i64 output, const A& a) {\n  " + declared + "\n  ".join(lines) + "\n}\n"
+        )
+
+    def _kept_sum(self, name: str, strides: tuple[int, ...]) -> str:
+        terms = [
+            f"k{d} * {self.number(f'{name}_{d}', stride)}" for d, stride in enumerate(strides[: self.kept]) if stride
+        ]
+        return " + ".join(terms) or "0"
+
+    # ------------------------------------------------------------ CUDA
+
+    def _run_text(self, lines_each: str, index: str, kind: str) -> str:
+        """Statements that add one run (RUN elements `lane + e * step` below `end`) into carrier `acc`."""
+        program = self.program
+        outs = [f"x{k}" for k in range(len(program.reductions))]
+        declared = " ".join(
+            f"{VALUE_TYPES[program.body[r.value].code]} x{k};" for k, r in enumerate(program.reductions)
+        )
+        buffers, uses, closes = [], [], []
+        for k, reduction in enumerate(program.reductions):
+            row = reduction.row
+            char = self._chars()[k]
+            if row.run:
+                buffers.append(f"{VALUE_TYPES[program.body[reduction.value].code]} buf{k}[{RUN}];")
+                uses.append(f"buf{k}[e] = x{k};")
+                closes.append(f"acc.a{k} = {row.run}(buf{k}, full ? {RUN} : used);")
+            else:
+                combined = row.combine.replace("{a}", f"acc.a{k}").replace("{b}", f"l{k}")
+                cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
+                uses.append(
+                    f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64)({index})')}; "
+                    f"acc.a{k} = {cast}({combined});"
+                )
+        call = f"{declared} element(p, row, ({kind})({index}), {', '.join(outs)}); {' '.join(uses)}"
+        return (
+            f"A acc = a_none(); {' '.join(buffers)} int used = 0;\n"
+            f"if (full) {{\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {call} }}\n}} else {{\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({lines_each}) {{ {call} ++used; }}\n}}\n"
+            + " ".join(closes)
+        )
+
+    def cuda(self, entry: str) -> str:
+        kind = self.index
+        n = f"({kind}){self.number('count', self.count)}"
+        outputs = self.number("outputs", self.outputs)
+        threads = LANES if self.strategy in ("block", "split") else 256
+        head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}(const __grid_constant__ P p) {{\n'
+        if self.strategy == "thread":
+            return head + self._cuda_thread(kind, n, outputs) + "}\n"
+        if self.strategy == "warp":
+            return head + self._cuda_warp(kind, n, outputs) + "}\n"
+        if self.strategy in ("block", "split"):
+            return head + self._cuda_block(kind, n, outputs) + "}\n"
+        return head + self._cuda_columns(kind, n, outputs) + "}\n"
+
+    def _cuda_thread(self, kind: str, n: str, outputs: str) -> str:
+        """A thread a row: one element a lane, lanes merged by halving."""
+        width = 1 << max(self.count - 1, 0).bit_length()
+        return (
+            f"const i64 output = (i64)blockIdx.x * 256 + threadIdx.x;\nif (output >= {outputs}) return;\n"
+            f"const Row row = row_of(p, output);\nA lane[{width}];\n#pragma unroll\n"
+            f"for (int l = 0; l < {width}; ++l) {{ const bool full = false; const {kind} start = l; "
+            + self._single("start", n, kind)
+            + " lane[l] = acc; }\n#pragma unroll\n"
+            f"for (int half = {width // 2}; half > 0; half /= 2) {{\n#pragma unroll\n"
+            f"for (int l = 0; l < {max(width // 2, 1)}; ++l) if (l < half) lane[l] = a_merge(lane[l], lane[l + half]);"
+            f" }}\npost(p, output, lane[0]);\n"
+        )
+
+    def _single(self, at: str, n: str, kind: str) -> str:
+        """One element into a fresh carrier `acc`, if it exists."""
+        program = self.program
+        declared = " ".join(
+            f"{VALUE_TYPES[program.body[r.value].code]} x{k};" for k, r in enumerate(program.reductions)
+        )
+        outs = ", ".join(f"x{k}" for k in range(len(program.reductions)))
+        uses = []
+        for k, reduction in enumerate(program.reductions):
+            row, char = reduction.row, self._chars()[k]
+            if row.run:
+                uses.append(f"acc.a{k} = {row.run}(&x{k}, 1);")
+                continue
+            combined = row.combine.replace("{a}", f"acc.a{k}").replace("{b}", f"l{k}")
+            cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
+            uses.append(f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64){at}')}; "
+                        f"acc.a{k} = {cast}({combined});")
+        return f"A acc = a_none(); if ({at} < {n}) {{ {declared} element(p, row, {at}, {outs}); {' '.join(uses)} }}"
+
+    def _cuda_warp(self, kind: str, n: str, outputs: str) -> str:
+        """A warp a row, four lanes a thread, one run each."""
+        run = self._run_text(f"at + e * {LANES} < {n}", f"at + e * {LANES}", kind)
+        return (
+            f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
+            "const Row row = row_of(p, output);\nA lane[4];\n#pragma unroll\n"
+            f"for (int j = 0; j < 4; ++j) {{ const {kind} at = (threadIdx.x & 31) + 32 * j;\n"
+            f"const bool full = at + {LANES * (RUN - 1)} < {n};\n{run}\nlane[j] = acc; }}\n"
+            "A a = a_merge(a_merge(lane[0], lane[2]), a_merge(lane[1], lane[3]));\n"
+            "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+            "if ((threadIdx.x & 31) == 0) post(p, output, a);\n"
+        )
+
+    def _cuda_block(self, kind: str, n: str, outputs: str) -> str:
+        """A block of 128 threads a chunk; the last block of a row merges its chunks."""
+        levels = (CHUNK // WARP).bit_length()
+        run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind)
+        split = self.strategy == "split"
+        chunks = self.number("chunks", self.chunks) if split else "1"
+        text = (
+            f"const i64 output = (i64)blockIdx.x / {chunks};\nconst {kind} chunk = ({kind})(blockIdx.x % {chunks});\n"
+            f"const Row row = row_of(p, output);\ncounter<{levels}> c; c.runs = 0;\n"
+            f"const {kind} begin = chunk * {CHUNK};\n"
+            f"const {kind} end = begin + {CHUNK} < {n} ? begin + {CHUNK} : {n};\n"
+            f"for ({kind} at = begin + threadIdx.x; at < end; at += {WARP}) {{\n"
+            f"const bool full = at + {LANES * (RUN - 1)} < end;\n{run}\ncounter_add(c, acc); }}\n"
+            f"__shared__ A lane[{LANES}];\nlane[threadIdx.x] = counter_total(c);\n__syncthreads();\n"
+            "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
+            "A a = a_merge(a_merge(lane[threadIdx.x], lane[threadIdx.x + 64]), "
+            "a_merge(lane[threadIdx.x + 32], lane[threadIdx.x + 96]));\n"
+            "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+            "if (threadIdx.x == 0) { __DONE__ }\n}\n"
+        )
+        if not split:
+            return text.replace("__SKIP__", "true").replace("__DONE__", "post(p, output, a);")
+        work = self.block.workspace()
+        partial = self.number("partials", self._counter_bytes())
+        second = self.number("second", self._counter_bytes() + self.outputs * self.chunks * self._carrier_bytes())
+        return (
+            f"A* partial = (A*)({work} + {partial}) + output * {chunks};\n"
+            f"u32* done = (u32*){work} + output;\n__shared__ bool last;\n"
+            + text.replace("__SKIP__", "false").replace(
+                "__DONE__",
+                f"partial[chunk] = a; __threadfence(); last = atomicAdd(done, 1u) == (u32){chunks} - 1;",
+            )
+            + "__syncthreads();\nif (!last) return;\n__threadfence();\n"
+            f"A* from = partial;\nA* to = (A*)({work} + {second}) + output * ({chunks} / 32 + 2);\n"
+            f"int left = (int){chunks};\n"
+            "while (left > 1) {\n"
+            "const int groups = (left + 31) / 32;\n"
+            f"for (int g = threadIdx.x >> 5; g < groups; g += {LANES // 32}) {{\n"
+            "const int k = g * 32 + (threadIdx.x & 31);\n"
+            "A a = k < left ? nl::fetch(from + k) : a_none();\n"
+            "#pragma unroll\nfor (int mask = 1; mask < 32; mask *= 2) a = a_across(a, mask);\n"
+            "if ((threadIdx.x & 31) == 0) to[g] = a;\n}\n"
+            "__syncthreads();\nA* other = from; from = to; to = other; left = groups;\n}\n"
+            "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(from)); }\n"
+        )
+
+    def _carrier_bytes(self) -> int:
+        """Upper bound of sizeof(A)."""
+        total = 0
+        for reduction, char in zip(self.program.reductions, self._chars(), strict=True):
+            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in CTYPES else 16
+        return total
+
+    def _counter_bytes(self) -> int:
+        units = self.outputs if self.program.fast else self._tiles()
+        return -(-units * 4 // 256) * 256
+
+    def _cuda_columns(self, kind: str, n: str, outputs: str) -> str:
+        """32 columns by 8 parts a block; kept elements along the last kept dimension."""
+        program = self.program
+        levels = max(1, (self.part // RUN).bit_length())
+        inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
+        tiles = self.number("tiles", -(-(program.shape[self.kept - 1] if self.kept else 1) // COLUMNS))
+        part = self.number("part", self.part)
+        run = self._run_text("at + e < end", "at + e", kind)
+        split = self.strategy == "columns_split"
+        levels_text = 12 if levels <= 12 else 28
+        text = (
+            f"const int tx = threadIdx.x & 31, ty = threadIdx.x >> 5;\n"
+            f"const i64 tile = blockIdx.x;\nconst i64 column = (tile % {tiles}) * {COLUMNS} + tx;\n"
+            f"const bool live = column < {inner};\n"
+            f"const i64 output = tile / {tiles} * {inner} + (live ? column : 0);\n"
+            f"const Row row = row_of(p, output);\ncounter<{levels_text}> c; c.runs = 0;\n"
+            f"const i64 begin64 = ((i64)blockIdx.y * {PARTS} + ty) * {part};\n"
+            f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
+            f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
+            f"if (live) for ({kind} at = begin; at < end; at += {RUN}) {{\n"
+            f"const bool full = at + {RUN - 1} < end;\n{run}\ncounter_add(c, acc); }}\n"
+            f"__shared__ A parts[{PARTS}][{COLUMNS}];\nparts[ty][tx] = counter_total(c);\n__syncthreads();\n"
+            "A a = a_none();\n"
+            "if (ty == 0) a = a_merge("
+            "a_merge(a_merge(parts[0][tx], parts[1][tx]), a_merge(parts[2][tx], parts[3][tx])), "
+            "a_merge(a_merge(parts[4][tx], parts[5][tx]), a_merge(parts[6][tx], parts[7][tx])));\n"
+        )
+        if not split:
+            return text + "if (ty == 0 && live) post(p, output, a);\n"
+        work = self.block.workspace()
+        partial = self.number("partials", self._counter_bytes())
+        chunks = self.number("chunks", self.chunks)
+        per = self.number("per", max(1, 1 << (-(-self.chunks // PARTS) - 1).bit_length()))
+        return text + (
+            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * {COLUMNS};\n"
+            f"u32* done = (u32*){work} + tile;\n__shared__ bool last;\n"
+            f"if (ty == 0) {{ partial[(i64)blockIdx.y * {COLUMNS} + tx] = a; __threadfence(); }}\n__syncthreads();\n"
+            f"if (threadIdx.x == 0) last = atomicAdd(done, 1u) == (u32){chunks} - 1;\n__syncthreads();\n"
+            "if (!last) return;\n__threadfence();\ncounter<12> d; d.runs = 0;\n"
+            f"for (i64 k = ty * {per}; k < (ty + 1) * {per} && k < {chunks}; ++k) "
+            f"counter_add(d, nl::fetch(partial + k * {COLUMNS} + tx));\n"
+            "parts[ty][tx] = counter_total(d);\n__syncthreads();\n"
+            "if (ty == 0) {\na = a_merge("
+            "a_merge(a_merge(parts[0][tx], parts[1][tx]), a_merge(parts[2][tx], parts[3][tx])), "
+            "a_merge(a_merge(parts[4][tx], parts[5][tx]), a_merge(parts[6][tx], parts[7][tx])));\n"
+            "if (live) post(p, output, a);\nif (tx == 0) *done = 0;\n}\n"
+        )
+
+    # ------------------------------------------------------------ CPU
+
+    def cpu(self, entry: str) -> str:
+        return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
+
+    def _cpu_run(self, width: str, at: str, guard: str) -> str:
+        """One line of a run: element `at` (by l) of every lane into arrays of carriers."""
+        program = self.program
+        declared = " ".join(
+            f"{VALUE_TYPES[program.body[r.value].code]} x{k};" for k, r in enumerate(program.reductions)
+        )
+        outs = ", ".join(f"x{k}" for k in range(len(program.reductions)))
+        uses = []
+        for k, reduction in enumerate(program.reductions):
+            row, char = reduction.row, self._chars()[k]
+            if row.run:
+                uses.append(f"buf{k}[e][l] = x{k};")
+            else:
+                combined = row.combine.replace("{a}", f"acc{k}[l]").replace("{b}", f"l{k}")
+                cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
+                uses.append(f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64)({at})')}; "
+                            f"acc{k}[l] = {cast}({combined});")
+        return (
+            f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {guard} {declared} "
+            f"element(p, row, ({self.index})({at}), {outs}); {' '.join(uses)} }}"
+        )
+
+    def _cpu_arrays(self, size: int) -> tuple[str, str, str]:
+        """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
+        declare, reset, close = [], [], []
+        for k, reduction in enumerate(self.program.reductions):
+            row, char = reduction.row, self._chars()[k]
+            if row.run:
+                ctype = VALUE_TYPES[self.program.body[reduction.value].code]
+                declare.append(f"{ctype} buf{k}[{RUN}][{size}];")
+                close.append(
+                    f"for (i64 l = 0; l < width; ++l) {{ {ctype} t[{RUN}]; "
+                    f"for (int e = 0; e < {RUN}; ++e) t[e] = buf{k}[e][l]; "
+                    f"const int used = (int)(l < tail ? lines : lines - 1); "
+                    f"done[l].a{k} = {row.run}(t, used); }}"
+                )
+            else:
+                carrier = row.carrier(char)
+                declare.append(f"{carrier} acc{k}[{size}];")
+                reset.append(f"for (i64 l = 0; l < width; ++l) acc{k}[l] = {row.identity(char)};")
+                close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = acc{k}[l];")
+        return " ".join(declare), " ".join(reset), " ".join(close)
+
+    def _cpu_fast(self, entry: str) -> str:
+        declare, reset, close = self._cpu_arrays(LANES)
+        chunks = self.number("chunks", self.chunks)
+        n = self.number("count", self.count)
+        levels = (CHUNK // WARP).bit_length() + 1
+        line = self._cpu_run("line", f"begin + (first + e) * width + l", "")
+        finish = ""
+        done = "post(p, output, lane[0]);"
+        if self.chunks > 1:
+            work = self.block.workspace()
+            done = f"((A*){work})[item] = lane[0];"
+            finish = (
+                f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+                f"for (i64 output = from; output < to; ++output) {{\n"
+                "counter<31> c; c.runs = 0;\n"
+                f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
+                "post(p, output, counter_total(c));\n}\n}\n"
+            )
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
+            f"A done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n"
+            "for (i64 item = from; item < to; ++item) {\n"
+            f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {CHUNK};\n"
+            f"const i64 count = {n} - begin < {CHUNK} ? {n} - begin : {CHUNK};\n"
+            "const Row row = row_of(p, output);\n"
+            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
+            "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\n"
+            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
+            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
+            "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
+            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
+            f"{close}\n"
+            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
+            "done[l] = a_merge(level[k][l], done[l]);\n"
+            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
+            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
+            "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\nany = true;\n}\n"
+            "if (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
+            "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) "
+            "lane[l] = a_merge(lane[l], lane[l + half]);\n"
+            f"{done}\n}}\n}}\n{finish}"
+        )
+
+    def _cpu_columns(self, entry: str) -> str:
+        """Blocks of up to 256 neighbouring outputs, all rows of each one after another."""
+        program = self.program
+        size = 256
+        declare, reset, close = self._cpu_arrays(size)
+        inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
+        n = self.number("count", self.count)
+        chunks = self.number("chunks", self.cpu_parts())
+        part = self.number("cpu_part", self._cpu_part())
+        groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
+        # The row of a column moves along the last kept dimension: streams step by its strides.
+        moves = []
+        for k in self.streams:
+            stride = program.operands[k].strides[self.kept - 1] if self.kept else 0
+            if stride == 1:
+                moves.append(f"row.q{k} = base.q{k} + l;")
+            elif stride:
+                moves.append(f"row.q{k} = base.q{k} + l * {self.number(f's{k}_{self.kept - 1}', stride)};")
+        for iota in self.iotas:
+            stride = iota.strides[self.kept - 1] if self.kept else 0
+            if stride:
+                moves.append(
+                    f"row.t{iota.index} = base.t{iota.index} + "
+                    f"l * {self.number(f't{iota.index}_{self.kept - 1}', stride)};"
+                )
+        line = self._cpu_run("width", "start + first + e", f"Row row = base; {' '.join(moves)}")
+        finish = ""
+        done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
+        if self.cpu_parts() > 1:
+            work = self.block.workspace()
+            done = (
+                f"for (i64 l = 0; l < width; ++l) ((A*){work})[(output + l) * {chunks} + piece] = total[l];"
+            )
+            finish = (
+                f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+                "for (i64 output = from; output < to; ++output) {\ncounter<31> c; c.runs = 0;\n"
+                f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
+                "post(p, output, counter_total(c));\n}\n}\n"
+            )
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
+            f"A done[{size}], total[{size}];\nA level[31][{size}];\n"
+            "for (i64 item = from; item < to; ++item) {\n"
+            f"const i64 piece = item % {chunks};\nconst i64 group = item / {chunks};\n"
+            f"const i64 column = group % {groups} * {size};\n"
+            f"const i64 output = group / {groups} * {inner} + column;\n"
+            f"const i64 width = {inner} - column < {size} ? {inner} - column : {size};\n"
+            f"const i64 start = piece * {part};\n"
+            f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
+            "const Row base = row_of(p, output);\nu32 runs = 0;\nconst i64 tail = width;\n"
+            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
+            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
+            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\n{line}\n}}\n{close}\n"
+            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
+            "done[l] = a_merge(level[k][l], done[l]);\n"
+            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
+            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
+            "for (i64 l = 0; l < width; ++l) total[l] = any ? a_merge(level[k][l], total[l]) : level[k][l];\nany = true;\n}\n"
+            "if (!any) for (i64 l = 0; l < width; ++l) total[l] = a_none();\n"
+            f"{done}\n}}\n}}\n{finish}"
+        )
+
+    def _cpu_part(self) -> int:
+        """Rows of one item of a column reduction: RUN * 2^k."""
+        groups = self._cpu_groups()
+        wanted = max(1, 64 // max(groups, 1))
+        runs = max(64, -(-self.count // (RUN * wanted)))
+        return RUN * (1 << (runs - 1).bit_length())
+
+    def _cpu_groups(self) -> int:
+        inner = self.program.shape[self.kept - 1] if self.kept else 1
+        return -(-inner // 256) * (self.outputs // max(inner, 1))
+
+    def cpu_parts(self) -> int:
+        """Items into which the CPU splits each column."""
+        return max(1, -(-self.count // self._cpu_part()))
+
+    # ------------------------------------------------------------ launch
+
+    def geometry(self) -> Geometry:
+        carrier = self._carrier_bytes()
+        if self.program.fast:
+            items = self.outputs * self.chunks
+            work = max(1, 32768 // max(1, min(self.count, CHUNK) * max(1, len(self.program.body) // 2)))
+            finish = self.outputs if self.chunks > 1 else 0
+            cpu_space = items * carrier if self.chunks > 1 else 0
+        else:
+            items = self._cpu_groups() * self.cpu_parts()
+            work = 1
+            finish = self.outputs if self.cpu_parts() > 1 else 0
+            cpu_space = self.outputs * self.cpu_parts() * carrier if finish else 0
+        counters = space = 0
+        if self.strategy == "thread":
+            blocks, threads = -(-self.outputs // 256), 256
+        elif self.strategy == "warp":
+            blocks, threads = -(-self.outputs // 8), 256
+        elif self.strategy in ("block", "split"):
+            blocks, threads = self.outputs * self.chunks, LANES
+            if self.strategy == "split":
+                counters = self._counter_bytes()
+                space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier
+        else:
+            blocks, threads = self._tiles(), 256
+            if self.strategy == "columns_split":
+                counters = self._counter_bytes()
+                space = counters + self._tiles() * self.chunks * COLUMNS * carrier
+        return Geometry(
+            items=items, grain=work, blocks=blocks, threads=threads, finish_items=finish,
+            workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,
+        )  # fmt: skip
+
+
+__all__ = ["ITEMSIZES", "emit_reduction"]
