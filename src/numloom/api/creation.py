@@ -1,0 +1,709 @@
+"""New arrays: filled, numbered, from functions and from the host. Generated values take no memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from numloom.api.elementwise import divide, floor, multiply, power
+from numloom.array.convert import asarray, check_device, from_host
+from numloom.array.ndarray import bind, ndarray, node_of, strides_in_order, view_of, wrap
+from numloom.base.dtypes import DTYPES, F16, F32, I64, ITEMSIZES, KINDS, code_of
+from numloom.engine.routines import empty as empty_leaf
+from numloom.graph import build
+from numloom.graph.layout import broadcast_strides, c_strides, f_strides
+from numloom.graph.node import Node
+from numloom.ops.elementwise import ELEMENTWISE
+
+Array = Any
+
+ADD = ELEMENTWISE["add"]
+MULTIPLY = ELEMENTWISE["multiply"]
+WHERE = ELEMENTWISE["where"]
+EQUAL = ELEMENTWISE["equal"]
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """A shape argument (a number or several) as a tuple; NumPy's ValueError for negative extents."""
+    if type(shape) is int:
+        extents: tuple[int, ...] = (shape,)
+    elif isinstance(shape, (tuple, list)):
+        extents = tuple([extent.__index__() for extent in shape])
+    elif hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
+        extents = (shape.__index__(),)
+    else:
+        extents = tuple(int(extent) for extent in shape)
+    for extent in extents:
+        if extent < 0:
+            raise ValueError("negative dimensions are not allowed")
+    return extents
+
+
+def _new(node: Node) -> Array:
+    """A value as an array that is no scalar, whatever its shape."""
+    result = wrap(node)
+    result.is_scalar = False
+    return result
+
+
+# ---------------------------------------------------------------- filled
+
+
+def _strides(shape: tuple[int, ...], code: int, order: str) -> tuple[int, ...]:
+    if order not in ("C", "F"):
+        raise ValueError(f"order must be 'C' or 'F' (got {order!r})")
+    return (c_strides if order == "C" else f_strides)(shape, ITEMSIZES[code])
+
+
+def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+    """An array whose values are whatever its memory held."""
+    check_device(device)
+    code = code_of(dtype if dtype is not None else float)
+    extents = shape_of(shape)
+    return _new(empty_leaf(code, extents, _strides(extents, code, order)))
+
+
+def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+    """An array of zeros; takes no memory until a part of it is written."""
+    return full(shape, 0, dtype if dtype is not None else float, order, device=device)
+
+
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+    """An array of ones; takes no memory until a part of it is written."""
+    return full(shape, 1, dtype if dtype is not None else float, order, device=device)
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Array:
+    """An array of one value; takes no memory until a part of it is written.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        Its shape.
+    fill_value : scalar or array_like
+        The value, broadcast to the shape.
+    dtype : dtype, optional
+        dtype, by default that of the value.
+    order : {"C", "F"}
+        Memory order.
+    device : optional
+        Only the current one is possible.
+    like : optional
+        Taken for NumPy's sake.
+
+    Returns
+    -------
+    ndarray
+    """
+    check_device(device)
+    extents = shape_of(shape)
+    if type(fill_value) is ndarray or np.ndim(fill_value):
+        values = asarray(fill_value)
+        code = values.code if dtype is None else code_of(dtype)
+        result = _new(empty_leaf(code, extents, _strides(extents, code, order)))
+        result[...] = values
+        return result
+    code = code_of(np.asarray(fill_value).dtype if dtype is None else dtype)
+    return _new(build.full(_filler(fill_value, code), code, extents, _strides(extents, code, order)))
+
+
+def _filler(value: Any, code: int) -> Any:
+    """A fill value as a Python number of dtype `code`; OverflowError for integers that do not fit."""
+    with np.errstate(all="ignore"):
+        target = np.empty((), DTYPES[code])
+        target[()] = value
+        return target.item()
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Array:
+    """An array like another one, whose values are whatever its memory held."""
+    code, extents, strides = _like(prototype, dtype, order, shape, device)
+    return _new(empty_leaf(code, extents, strides))
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Array:
+    """An array of zeros like another one."""
+    return full_like(a, 0, dtype, order, subok, shape, device=device)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Array:
+    """An array of ones like another one."""
+    return full_like(a, 1, dtype, order, subok, shape, device=device)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    device: Any = None,
+) -> Array:
+    """An array of one value with the shape, dtype and memory order of another one (or with those given)."""
+    code, extents, strides = _like(a, dtype, order, shape, device)
+    if type(fill_value) is ndarray or np.ndim(fill_value):
+        result = _new(empty_leaf(code, extents, strides))
+        result[...] = fill_value
+        return result
+    return _new(build.full(_filler(fill_value, code), code, extents, strides))
+
+
+def _like(
+    prototype: Any, dtype: Any, order: str, shape: Any, device: Any
+) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    check_device(device)
+    array = prototype if type(prototype) is ndarray else asarray(prototype)
+    code = array.code if dtype is None else code_of(dtype)
+    extents = array.shape if shape is None else shape_of(shape)
+    if len(extents) != array.ndim:
+        return code, extents, _strides(extents, code, "C" if order in "KA" else order)
+    have = array.itemsize
+    strides = strides_in_order(array, order)
+    if extents != array.shape:
+        axes = sorted(range(array.ndim), key=lambda axis: -strides[axis])
+        step, result = ITEMSIZES[code], [0] * array.ndim
+        for axis in reversed(axes):
+            result[axis] = step
+            step *= extents[axis] or 1
+        return code, extents, tuple(result)
+    return code, extents, tuple([stride // have * ITEMSIZES[code] for stride in strides])
+
+
+# ---------------------------------------------------------------- copies
+
+
+def array(
+    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
+    like: Any = None,
+) -> Array:
+    """A new array of anything array-like.
+
+    Parameters
+    ----------
+    object : array_like
+        Values: our or NumPy's array, (nested) lists of numbers and arrays, arrays of other libraries.
+    dtype : dtype, optional
+        dtype, by default NumPy's choice.
+    copy : bool, optional
+        None copies only where it must, False raises where it must.
+    order : {"K", "A", "C", "F"}
+        Memory order.
+    subok : bool
+        Taken for NumPy's sake.
+    ndmin : int
+        Least number of axes; new ones stand in front.
+    like : optional
+        Taken for NumPy's sake.
+
+    Returns
+    -------
+    ndarray
+    """
+    result = asarray(object, dtype, order, copy=True if copy and type(object) is ndarray else copy or None)
+    if copy is False and type(object) is not ndarray:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if type(object) is ndarray and result is object and copy:
+        result = object.copy(order)
+    if result.ndim < ndmin:
+        result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
+    return result
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
+    like: Any = None,
+) -> Array:
+    """As `asarray`: there are no subclasses."""
+    return asarray(a, dtype, order, device=device, copy=copy)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
+    """An array in C order, with at least one axis."""
+    result = asarray(a, dtype, "C")
+    return result if result.ndim else result.reshape(1)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
+    """An array in Fortran order, with at least one axis."""
+    result = asarray(a, dtype, "F")
+    return result if result.ndim else result.reshape(1)
+
+
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
+    """An array that has the flags named in `requirements` ("C", "F", "O", "W", "A", "E")."""
+    wanted = {str(flag).upper()[0] for flag in requirements or ()}
+    if {"C", "F"} <= wanted:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    result = asarray(a, dtype, "C" if "C" in wanted else "F" if "F" in wanted else "A")
+    owned = type(a) is not ndarray or result is not a or result.base is None
+    return result if ("O" not in wanted or owned) and ("W" not in wanted or result.writeable) else result.copy("A")
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+    """A new array with the same values; costs nothing until one of the two is written."""
+    return asarray(a).copy(order)
+
+
+def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Array:
+    """As `asarray`, and ValueError if there are NaN or infinities; looks at the values."""
+    result = asarray(a, dtype, order)
+    if KINDS[result.code] in "fc" and not np.isfinite(result.get()).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return result
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Array:
+    """A vector of the bytes of a buffer (a copy: the buffer lies on the host)."""
+    return from_host(np.frombuffer(buffer, dtype, count, offset))
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Array:
+    """A vector of what an iterator gives."""
+    return from_host(np.fromiter(iter, dtype, count))
+
+
+def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str, like: Any = None) -> Array:
+    """A vector of the numbers in a text."""
+    return from_host(np.fromstring(string, dtype, count, sep=sep))
+
+
+def fromfile(
+    file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
+) -> Array:
+    """A vector of the numbers in a file."""
+    return from_host(np.fromfile(file, dtype, count, sep, offset))
+
+
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **options: Any) -> Any:
+    """What `function` gives for the coordinates of an array of `shape`."""
+    return function(*indices(shape, dtype=dtype), **options)
+
+
+# ---------------------------------------------------------------- numbered
+
+
+def arange(
+    start: Any = NotImplemented, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None,
+    like: Any = None,
+) -> Array:
+    """Evenly spaced values from `start` (0 if it is the only number) up to `stop`, without it.
+
+    Parameters
+    ----------
+    start, stop, step : scalar
+        As for `numpy.arange`; values have NumPy's bits.
+    dtype : dtype, optional
+        dtype, by default NumPy's choice.
+    device : optional
+        Only the current one is possible.
+    like : optional
+        Taken for NumPy's sake.
+
+    Returns
+    -------
+    ndarray
+        Generated where it is used: it takes no memory until it is stored.
+    """
+    check_device(device)
+    if start is NotImplemented:
+        if stop is None:
+            raise TypeError("arange() requires stop to be specified.")
+        start = 0
+    elif stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    start, stop, step = (x.item() if type(x) is ndarray or isinstance(x, np.ndarray) else x for x in (start, stop, step))
+    found = np.result_type(np.int64, *(np.asarray(x).dtype for x in (start, stop, step))) if dtype is None else dtype
+    code = code_of(found)
+    if KINDS[code] in "bc" or _not_real(start, stop, step):
+        return from_host(np.arange(start, stop, step, DTYPES[code]))
+    if step == 0:
+        raise ZeroDivisionError("division by zero")
+    length = (stop - start) / step
+    if length != length:
+        raise ValueError("arange: cannot compute length")
+    if length > 1 << 62:
+        raise ValueError("Maximum allowed size exceeded")
+    count = ceil(length)
+    if count <= 0:
+        return _new(build.full(0, code, (0,)))
+    first = np.empty(2, DTYPES[code])
+    with np.errstate(all="ignore"):
+        first[0] = start
+        # NumPy's second value; the others are multiples of the difference.
+        first[1] = start + step if count > 1 else start
+    return _new(stepped(count, first, code))
+
+
+def _not_real(*values: Any) -> bool:
+    """Whether one of some numbers is not real."""
+    return not all(isinstance(value, (int, float, np.integer, np.floating)) for value in values)
+
+
+def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
+    """The values ``start + i * delta`` of dtype `code`, given the first two, with the bits of NumPy's fill."""
+    wide = F32 if code == F16 else code
+    with np.errstate(all="ignore"):
+        start, second = first.astype(DTYPES[wide])
+        delta = second - start
+        exact = code == F16 or start + delta == second
+    node = build.cast(build.iota(count), wide)
+    if count == 1:
+        return build.full(first[0].item(), code, (1,))
+    if delta != 1:
+        node = build.binary(MULTIPLY, node, build.scalar(delta.item(), wide))
+    if start != 0 or (delta < 0 and KINDS[wide] == "f"):
+        node = build.binary(ADD, node, build.scalar(start.item(), wide))
+    if code == F16:
+        node = build.cast(node, F16)
+        exact = np.float16(start + delta) == first[1]
+    if not exact:
+        at = build.binary(EQUAL, build.iota(count), build.scalar(1, I64))
+        node = build.elementwise(WHERE, (at, build.scalar(first[1].item(), code), node))
+    return node
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
+    axis: int = 0, *, device: Any = None,
+) -> Any:
+    """`num` evenly spaced values from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : array_like
+        First value and last one (or the one behind the last, without `endpoint`).
+    num : int
+        How many.
+    endpoint : bool
+        Whether `stop` is the last value.
+    retstep : bool
+        Whether the distance is given as well.
+    dtype : dtype, optional
+        dtype, by default that of the bounds, at least float64 for numbers.
+    axis : int
+        Where the new axis stands, if the bounds are arrays.
+    device : optional
+        Only the current one is possible.
+
+    Returns
+    -------
+    ndarray or tuple
+    """
+    check_device(device)
+    num = num.__index__()
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    ours = type(start) is ndarray or type(stop) is ndarray
+    if ours or np.ndim(start) or np.ndim(stop) or np.iscomplexobj(start) or np.iscomplexobj(stop):
+        return _linspace_arrays(start, stop, num, endpoint, retstep, dtype, axis, ours)
+    intervals = num - 1 if endpoint else num
+    with np.errstate(all="ignore"):
+        low, high = np.asanyarray(start) * 1.0, np.asanyarray(stop) * 1.0
+        found = np.result_type(low, high, float(num))
+        distance = np.subtract(high, low, dtype=found)
+        step = distance / intervals if intervals > 0 else found.type(np.nan)
+    code = code_of(found)
+    node = build.cast(build.iota(num), code)
+    if intervals > 0 and step != 0:
+        node = build.binary(MULTIPLY, node, build.scalar(step.item(), code))
+    else:
+        if intervals > 0:
+            # The distance is too small to be divided: divide the numbers first, as NumPy does.
+            node = build.binary(ELEMENTWISE["divide"], node, build.scalar(float(intervals), code))
+        node = build.binary(MULTIPLY, node, build.scalar(distance.item(), code))
+    node = build.binary(ADD, node, build.scalar(low.astype(found).item(), code))
+    if endpoint and num > 1:
+        last = build.binary(EQUAL, build.iota(num), build.scalar(num - 1, I64))
+        node = build.elementwise(WHERE, (last, build.scalar(high.astype(found).item(), code), node))
+    result_code = code if dtype is None else code_of(dtype)
+    if KINDS[result_code] in "iu":
+        node = build.unary(ELEMENTWISE["floor"], node)
+    result = _new(build.cast(node, result_code))
+    return (result, step) if retstep else result
+
+
+def _linspace_arrays(
+    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int, ours: bool
+) -> Any:
+    """`linspace` between arrays: on the host where they lie there."""
+    if not ours:
+        values, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+        result = from_host(values)
+        return (result, from_host(np.asarray(step))) if retstep else result
+    low, high = multiply(start, 1.0), multiply(stop, 1.0)
+    found = np.result_type(low.dtype, high.dtype)
+    intervals = num - 1 if endpoint else num
+    distance = (high - low).astype(found)
+    numbers = arange(num, dtype=found).reshape((num,) + (1,) * distance.ndim)
+    if intervals > 0:
+        step = divide(distance, intervals)
+        values = numbers * step if not bool((step == 0).any()) else numbers / intervals * distance
+    else:
+        step = full(distance.shape, float("nan"), found)
+        values = numbers * distance
+    values = values + low
+    if endpoint and num > 1:
+        values[-1, ...] = high
+    if axis:
+        order = list(range(1, values.ndim))
+        order.insert(axis if axis >= 0 else axis + values.ndim, 0)
+        values = values.transpose(order)
+    if dtype is not None:
+        values = (floor(values) if np.dtype(dtype).kind in "iu" else values).astype(dtype)
+    return (values, step) if retstep else values
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Array:
+    """`num` values, evenly spaced on a log scale, from ``base**start`` to ``base**stop``."""
+    if not any(type(x) is ndarray for x in (start, stop, base)):
+        return from_host(np.logspace(start, stop, num, endpoint, base, dtype, axis))
+    result = power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return result if dtype is None else result.astype(dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Array:
+    """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
+    bounds = [x.get() if type(x) is ndarray else x for x in (start, stop)]
+    return from_host(np.geomspace(*bounds, num, endpoint, dtype, axis))
+
+
+# ---------------------------------------------------------------- coordinates and matrices
+
+
+def _along(node: Node, shape: tuple[int, ...], axis: int) -> Node:
+    """A vector repeated to `shape` along all axes but one."""
+    strides = tuple(node.strides[0] if k == axis else 0 for k in range(len(shape)))
+    return build.view(node, node.code, 0, shape, strides)
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Coordinates of the elements of an array: one array an axis, stacked (a tuple of open ones if `sparse`)."""
+    shape = shape_of(dimensions)
+    code = code_of(dtype)
+    vectors = [build.cast(build.iota(extent), code) for extent in shape]
+    if sparse:
+        return tuple(
+            _new(v).reshape(tuple(shape[axis] if k == axis else 1 for k in range(len(shape))))
+            for axis, v in enumerate(vectors)
+        )
+    result = empty((len(shape), *shape), dtype)
+    for axis, vector in enumerate(vectors):
+        if vector.size:
+            result[axis] = wrap(_along(vector, shape, axis))
+    return result
+
+
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
+    """Coordinate matrices of vectors of coordinates.
+
+    Parameters
+    ----------
+    *xi : array_like
+        Vectors.
+    copy : bool
+        False gives read-only views.
+    sparse : bool
+        Whether each result extends along its own axis only.
+    indexing : {"xy", "ij"}
+        "xy" exchanges the first two axes.
+
+    Returns
+    -------
+    tuple of ndarray
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    ndim = len(xi)
+    swapped = indexing == "xy" and ndim > 1
+    vectors = [asarray(x).reshape(-1) for x in xi]
+    places = [1 - k if swapped and k < 2 else k for k in range(ndim)]
+    shape = [1] * ndim
+    for place, vector in zip(places, vectors, strict=True):
+        shape[place] = vector.size
+    results = []
+    for place, vector in zip(places, vectors, strict=True):
+        grid = vector.reshape(tuple(vector.size if k == place else 1 for k in range(ndim)))
+        if not sparse:
+            target = tuple(shape)
+            grid = view_of(grid, grid.offset, target, broadcast_strides(grid.shape, grid.strides, target))
+            grid.writeable = False
+        results.append(grid.copy() if copy else grid)
+    return tuple(results)
+
+
+def _diagonal_mask(rows: int, columns: int, k: int) -> Node:
+    """Where column minus row is `k`, generated."""
+    row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
+    column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
+    return build.binary(EQUAL, row, column)
+
+
+def eye(
+    N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None,  # noqa: N803
+    like: Any = None,
+) -> Array:
+    """Ones on a diagonal, zeros elsewhere; generated."""
+    check_device(device)
+    rows, columns = shape_of((N, N if M is None else M))
+    code = code_of(dtype if dtype is not None else float)
+    if not rows or not columns:
+        return full((rows, columns), 0, DTYPES[code], order)
+    node = build.cast(_diagonal_mask(rows, columns, k.__index__()), code)
+    if order == "F":
+        node = build.copied(node, f_strides(node.shape, ITEMSIZES[code]), code)
+    return _new(node)
+
+
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
+    """The square identity matrix."""
+    return eye(n, dtype=float if dtype is None else dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:  # noqa: N803
+    """Ones on and below a diagonal, zeros above; generated."""
+    rows, columns = shape_of((N, N if M is None else M))
+    mask = _lower(rows, columns, k.__index__())
+    return _new(build.cast(mask, code_of(dtype if dtype is not None else float)))
+
+
+def _lower(rows: int, columns: int, k: int) -> Node:
+    row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
+    column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
+    return build.binary(ELEMENTWISE["greater_equal"], row, column)
+
+
+def tril(m: Any, k: int = 0) -> Array:
+    """A matrix with zeros above a diagonal."""
+    return _part(m, k, lower=True)
+
+
+def triu(m: Any, k: int = 0) -> Array:
+    """A matrix with zeros below a diagonal."""
+    return _part(m, k - 1, lower=False)
+
+
+def _part(m: Any, k: int, lower: bool) -> Array:
+    matrix = asarray(m)
+    if matrix.ndim == 1:
+        matrix = view_of(matrix, matrix.offset, matrix.shape * 2, (0, matrix.strides[0]))
+    if matrix.ndim < 1:
+        raise IndexError("tuple index out of range")
+    node = node_of(matrix)
+    zero = build.scalar(0, node.code)
+    mask = _lower(*matrix.shape[-2:], k)
+    return _new(build.elementwise(WHERE, (mask, node, zero) if lower else (mask, zero, node)))
+
+
+def diag(v: Any, k: int = 0) -> Array:
+    """A matrix with a vector on a diagonal, or a diagonal of a matrix (a read-only view)."""
+    array = asarray(v)
+    if array.ndim == 2:
+        return array.diagonal(k)
+    if array.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    k = k.__index__()
+    size = array.size + (k if k >= 0 else -k)
+    result = zeros((size, size), array.dtype)
+    if array.size:
+        step = size * array.itemsize
+        start = k * array.itemsize if k >= 0 else -k * step
+        target = view_of(result, start, array.shape, (step + array.itemsize,))
+        target[...] = array
+    return result
+
+
+def diagflat(v: Any, k: int = 0) -> Array:
+    """A matrix with the flattened values on a diagonal."""
+    return diag(asarray(v).ravel(), k)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
+    """Powers of a vector as the columns of a matrix."""
+    vector = asarray(x)
+    if vector.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    columns = vector.size if N is None else N
+    result = empty((vector.size, columns), np.promote_types(vector.dtype, int))
+    places = result if increasing else result[:, ::-1]
+    if columns > 0:
+        places[:, 0] = 1
+    for column in range(1, columns):
+        places[:, column] = places[:, column - 1] * vector
+    return result
+
+
+class _Grid:
+    """``mgrid`` and ``ogrid``: coordinates by slices."""
+
+    def __init__(self, sparse: bool) -> None:
+        self.sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        found = np.ogrid[key]
+        if not isinstance(key, tuple):
+            return from_host(found)
+        if self.sparse:
+            return tuple(map(from_host, found))
+        shape = np.broadcast_shapes(*(grid.shape for grid in found))
+        code = code_of(np.result_type(*found))
+        result = empty((len(found), *shape), DTYPES[code])
+        for axis, grid in enumerate(found):
+            result[axis] = from_host(grid)
+        return result
+
+
+mgrid = _Grid(sparse=False)
+ogrid = _Grid(sparse=True)
+
+bind(full=full, zeros=zeros)
+
+__all__ = [
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray_chkfinite",
+    "ascontiguousarray",
+    "asfortranarray",
+    "copy",
+    "diag",
+    "diagflat",
+    "empty",
+    "empty_like",
+    "eye",
+    "frombuffer",
+    "fromfile",
+    "fromfunction",
+    "fromiter",
+    "fromstring",
+    "full",
+    "full_like",
+    "geomspace",
+    "identity",
+    "indices",
+    "linspace",
+    "logspace",
+    "meshgrid",
+    "mgrid",
+    "ogrid",
+    "ones",
+    "ones_like",
+    "require",
+    "tri",
+    "tril",
+    "triu",
+    "vander",
+    "zeros",
+    "zeros_like",
+]

@@ -1,0 +1,666 @@
+"""Index arrays and masks: reading and writing through them, and NumPy's functions that choose elements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from numloom.api.elementwise import logical_or
+from numloom.api.manipulation import broadcast_to, normal_axis
+from numloom.api.products import diagonal_view
+from numloom.api.sorting import flatnonzero
+from numloom.api.ufunc import WHERE, check_out, deliver, store
+from numloom.array.convert import asarray, from_host
+from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
+from numloom.array.storage import broadcast_value, read, write
+from numloom.array.subscript import Advanced
+from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, code_of
+from numloom.engine.routines import call
+from numloom.graph import build
+from numloom.graph.layout import broadcast_shapes, c_strides
+from numloom.graph.node import VIEW, Node
+from numloom.ops.elementwise import ELEMENTWISE
+
+Array = Any
+
+_CLIP = ELEMENTWISE["clip"]
+_REMAINDER = ELEMENTWISE["remainder"]
+
+
+# ---------------------------------------------------------------- between brackets
+
+
+class Mask:
+    """One axis of a boolean index array, until it is known whether its positions are needed."""
+
+    __slots__ = ("axis", "node", "positions")
+
+    def __init__(self, node: Node, axis: int, positions: list[Any]) -> None:
+        self.node = node
+        self.axis = axis
+        self.positions = positions
+
+    def found(self) -> Node:
+        """Indices along this axis of what is true; found once for all axes of the mask."""
+        if not self.positions:
+            self.positions.extend(call("nonzero", self.node))
+        return self.positions[self.axis]  # type: ignore[no-any-return]
+
+
+def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
+    """What an item between brackets stands for, and how many axes it takes.
+
+    Returns
+    -------
+    list
+        A value (of integers) for the axis, or a `Mask` for each axis of a boolean array.
+    int
+        Number of axes; 0 for a single truth value, which makes an axis of its own.
+    """
+    kind = type(item)
+    if kind is not ndarray:
+        if kind is bool or kind is np.bool_:
+            return [build.full(0, I64, (1 if item else 0,))], 0
+        host = np.asarray(item)
+        if not host.size and isinstance(item, (list, tuple)):
+            host = host.astype(np.int64)
+        if host.dtype.kind not in "iub":
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+                "are valid indices"
+                if isinstance(item, (str, float)) else "arrays used as indices must be of integer (or boolean) type"
+            )
+        if host.dtype.kind in "iu" and host.size and axis < len(shape):
+            low, high = int(host.min()), int(host.max())
+            for wrong in (low, high):
+                if not -shape[axis] <= wrong < shape[axis]:
+                    raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
+        item = from_host(host)
+    if KINDS[item.code] not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if item.code != BOOL:
+        return [build.cast(node_of(item), I64)], 1
+    if not item.ndim:
+        return [build.full(0, I64, (1 if bool(item) else 0,))], 0
+    for place, extent in enumerate(item.shape):
+        if axis + place >= len(shape):
+            raise IndexError(
+                f"too many indices for array: array is {len(shape)}-dimensional, but {axis + item.ndim} were indexed"
+            )
+        if extent != shape[axis + place]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis + place}; size of axis is "
+                f"{shape[axis + place]} but size of corresponding boolean axis is {extent}"
+            )
+    positions: list[Any] = []
+    node = node_of(item)
+    return [Mask(node, place, positions) for place in range(item.ndim)], item.ndim
+
+
+def _only_mask(found: Advanced) -> Node | None:
+    """The mask if a subscript has one boolean array and no other index array or integer, else None."""
+    first = found.indices[0]
+    if type(first) is not Mask or len(found.indices) != len(first.node.shape):
+        return None
+    same = all(type(item) is Mask and item.node is first.node and item.axis == k for k, item in enumerate(found.indices))
+    return first.node if same and found.axes == tuple(range(found.axes[0], found.axes[0] + len(found.axes))) else None
+
+
+def _index_nodes(found: Advanced) -> list[Node]:
+    """Index arrays as values of int64."""
+    return [
+        item.found() if type(item) is Mask else build.scalar(item, I64) if type(item) is int else item
+        for item in found.indices
+    ]
+
+
+def take_advanced(array: Array, found: Advanced) -> Array:
+    """Read an array at index arrays: recorded, unless a mask's count must be known."""
+    node = read(array.cell, array.code, found.offset, found.shape, found.strides)
+    mask = _only_mask(found)
+    if mask is not None and found.axes[0] == 0:
+        return wrap(call("compress", node, mask))
+    try:
+        result = build.gather(node, _index_nodes(found), found.axes, found.position)
+    except ValueError as error:
+        raise IndexError(_no_broadcast(found)) from error
+    return deliver(result, (array,))
+
+
+def _no_broadcast(found: Advanced) -> str:
+    shapes = [() if type(item) is int else item.found().shape if type(item) is Mask else item.shape
+              for item in found.indices]
+    shown = " ".join(str(shape).replace(" ", "") for shape in shapes)
+    return f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown}"
+
+
+def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
+    """Write an array at index arrays; of repeated indices the last one's value stays."""
+    new = assigned_value(value, array.code)
+    node = read(array.cell, array.code, found.offset, found.shape, found.strides)
+    mask = _only_mask(found)
+    if mask is not None:
+        rest = found.shape[found.axes[-1] + 1 :]
+        if len(new.shape) <= len(rest):
+            _put_where(array, found, mask, new, node)
+            return
+    indices = _index_nodes(found)
+    try:
+        index_shape = broadcast_shapes(*(item.shape for item in indices))
+    except ValueError as error:
+        raise IndexError(_no_broadcast(found)) from error
+    kept = [extent for axis, extent in enumerate(found.shape) if axis not in found.axes]
+    shape = (*kept[: found.position], *index_shape, *kept[found.position :])
+    try:
+        new = broadcast_value(new, shape)
+    except ValueError as error:
+        if mask is not None and len(new.shape) == 1 and len(shape) == 1:
+            raise ValueError(
+                f"NumPy boolean array indexing assignment cannot assign {new.size} input values to the {shape[0]} "
+                "output values where the mask is true"
+            ) from error
+        raise ValueError(
+            f"shape mismatch: value array of shape {_shown(new.shape)} could not be broadcast to indexing result of "
+            f"shape {_shown(shape)}"
+        ) from error
+    if not prod(shape):
+        return
+    new = build.cast(new, array.code)
+    result = call(
+        "scatter", node, new, *indices, code=array.code, shape=found.shape, axes=found.axes, position=found.position,
+        op="",
+    )  # fmt: skip
+    write(array.cell, array.code, found.offset, found.shape, found.strides, result)
+
+
+def _put_where(array: Array, found: Advanced, mask: Node, new: Node, old: Node) -> None:
+    """Write a value that is the same for all that a mask selects: one choice, element by element."""
+    first, ndim = found.axes[0], len(found.shape)
+    lead = (0,) * first
+    behind = (0,) * (ndim - first - len(mask.shape))
+    shape = (*(1 for _ in lead), *mask.shape, *(1 for _ in behind))
+    strides = (*lead, *mask.strides, *behind)
+    base, offset = (mask.args[0], mask.attr) if mask.kind == VIEW else (mask, 0)
+    spread = build.view(base, mask.code, offset, shape, strides)
+    chosen = build.elementwise(WHERE, (spread, build.cast(new, array.code), old))
+    if chosen.shape != found.shape:
+        raise ValueError(
+            f"shape mismatch: value array of shape {_shown(new.shape)} could not be broadcast to indexing result"
+        )
+    write(array.cell, array.code, found.offset, found.shape, found.strides, chosen)
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
+# ---------------------------------------------------------------- functions that read
+
+
+def _bounded(indices: Any, extent: int, mode: str) -> Node:
+    """Integer indices as a value, within bounds as `mode` says."""
+    if type(indices) is ndarray:
+        array = indices
+        if KINDS[array.code] not in "iub":
+            raise TypeError(
+                f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'"
+            )
+    else:
+        host = np.asarray(indices)
+        if not host.size and isinstance(indices, (list, tuple)):
+            host = host.astype(np.int64)
+        if host.dtype.kind not in "iub":
+            raise TypeError(
+                f"Cannot cast array data from {host.dtype!r} to dtype('int64') according to the rule 'safe'"
+            )
+        if mode == "raise" and host.size and not -extent <= int(host.min()) <= int(host.max()) < extent:
+            wrong = int(host.min()) if int(host.min()) < -extent else int(host.max())
+            raise IndexError(f"index {wrong} is out of bounds for axis 0 with size {extent}")
+        array = from_host(host)
+    node = build.cast(node_of(array), I64)
+    if mode == "raise":
+        return node
+    if mode not in ("wrap", "clip"):
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if not extent and node.size:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    if mode == "wrap":
+        return build.binary_scalar(_REMAINDER, node, extent)
+    return build.elementwise(_CLIP, (node, 0, extent - 1))
+
+
+def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None, mode: str = "raise") -> Array:
+    """Elements at positions along an axis (of the flattened array if it is None).
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    indices : array_like of int
+        Positions.
+    axis : int, optional
+        The axis.
+    out : ndarray, optional
+        Where the result goes.
+    mode : {"raise", "wrap", "clip"}
+        What positions out of bounds do; with "raise" those on the device are found at the next look.
+
+    Returns
+    -------
+    ndarray
+    """
+    array = asarray(a)
+    if axis is None:
+        array, axis = array.ravel(), 0
+    elif not array.ndim:
+        normal_axis(axis, 1)
+        array = array.reshape(1)
+    axis = normal_axis(axis, array.ndim)
+    where = _bounded(indices, array.shape[axis], mode)
+    if mode == "raise" and where.size and not array.shape[axis]:
+        raise IndexError("cannot do a non-empty take from an empty axes.")
+    node = build.gather(node_of(array), [where], (axis,), axis)
+    return deliver(node, (a, indices)) if out is None else store(out, node, "take", exact=True)
+
+
+def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None = None) -> Array:
+    """The parts along an axis (elements of the flattened array if it is None) where a vector is true."""
+    mask = asarray(condition)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    return take(a, flatnonzero(mask), axis, out)
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+    """Elements at positions along an axis, positions given for each line of the others."""
+    array, where = asarray(arr), asarray(indices)
+    if axis is None:
+        if where.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        array, axis = array.ravel(), 0
+    axis = normal_axis(axis, array.ndim)
+    index = _along_axis(array, where, axis)
+    return deliver(build.gather(node_of(array), index, tuple(range(array.ndim)), 0), (arr, indices))
+
+
+def _along_axis(array: Array, where: Array, axis: int) -> list[Node]:
+    """Indices of every axis: positions along one, the place itself along the others."""
+    if KINDS[where.code] not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if where.ndim != array.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    nodes = []
+    for k, extent in enumerate(array.shape):
+        if k == axis:
+            nodes.append(build.cast(node_of(where), I64))
+        else:
+            shape = tuple(extent if other == k else 1 for other in range(array.ndim))
+            strides = tuple(8 if other == k else 0 for other in range(array.ndim))
+            nodes.append(build.view(build.iota(extent), I64, 0, shape, strides))
+    return nodes
+
+
+def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") -> Array:
+    """Elements of one of several arrays, as `a` says; with mode "raise" looks at the values of `a`."""
+    which = asarray(a)
+    arrays = [asarray(c) for c in (choices if isinstance(choices, (list, tuple)) else list(asarray(choices)))]
+    count = len(arrays)
+    if KINDS[which.code] not in "iub":
+        raise TypeError(f"Cannot cast array data from {which.dtype!r} to dtype('int64') according to the rule 'safe'")
+    if mode == "raise" and which.size and bool(logical_or(which < 0, which >= count).any()):
+        raise ValueError("invalid entry in choice array")
+    index = _bounded(which, count, "clip" if mode == "raise" else mode)
+    code = arrays[0].code if count == 1 else code_of(np.result_type(*{array.dtype for array in arrays}))
+    node = build.cast(node_of(arrays[-1]), code)
+    for number in range(count - 2, -1, -1):
+        chosen = build.binary_scalar(ELEMENTWISE["equal"], index, number)
+        node = build.elementwise(WHERE, (chosen, build.cast(node_of(arrays[number]), code), node))
+    shape = broadcast_shapes(node.shape, index.shape)
+    if node.shape != shape:
+        node = build.copied(broadcast_value(node, shape), c_strides(shape, ITEMSIZES[code]), code)
+    return deliver(node, (a, *arrays)) if out is None else store(out, node, "choose", exact=True)
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
+    """Elements of the first of several arrays whose condition is true, else `default`."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not condlist:
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [asarray(c) for c in condlist]
+    for number, condition in enumerate(conditions):
+        if condition.code != BOOL:
+            raise TypeError(f"invalid entry {number} in condlist: should be boolean ndarray")
+    weak = (int, float, complex)
+    found = np.result_type(*(c if type(c) in weak else asarray(c).dtype for c in (*choicelist, default)))
+    result = asarray(default).astype(found)
+    for condition, choice in zip(conditions[::-1], list(choicelist)[::-1], strict=True):
+        value = asarray(choice).astype(found)
+        result = wrap(build.elementwise(WHERE, (node_of(condition), node_of(value), node_of(result))))
+    result.is_scalar = False
+    return result
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """A read-only view of a diagonal."""
+    return diagonal_view(asarray(a), offset, axis1, axis2)
+
+
+# ---------------------------------------------------------------- functions that write
+
+
+def _flat_target(a: Any, name: str) -> Array:
+    if type(a) is not ndarray:
+        raise TypeError(f"{name}: argument 1 must be a numloom array, not {type(a).__name__}")
+    return check_out(a)
+
+
+def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write values (repeated as needed) at positions of the flattened array."""
+    target = _flat_target(a, "put")
+    where = _bounded(ind, target.size, mode)
+    if not where.size:
+        return
+    values = _repeated(v, where.size, target.code)
+    if values is None:
+        return
+    flat = target.reshape(-1)
+    result = call(
+        "scatter", node_of(flat), values, _flattened(where), code=target.code, shape=flat.shape, axes=(0,), position=0,
+        op="",
+    )  # fmt: skip
+    _write_flat(target, result)
+
+
+def _flattened(node: Node) -> Node:
+    return node if len(node.shape) == 1 else node_of(wrap(node).reshape(-1))
+
+
+def _write_flat(target: Array, node: Node) -> None:
+    """Write a vector's elements to an array of any shape, in C order."""
+    write(target.cell, target.code, target.offset, target.shape, target.strides,
+          node_of(wrap(node).reshape(target.shape)))
+
+
+def _repeated(v: Any, count: int, code: int) -> Node | None:
+    """The first `count` of endlessly repeated values; None if there are no values."""
+    values = assigned_value(v, code)
+    if not values.size:
+        return None
+    values = build.cast(values, code)
+    if values.size == 1 and not values.shape:
+        return broadcast_value(values, (count,))
+    flat = _flattened(values)
+    if flat.size == count:
+        return flat
+    index = build.binary_scalar(_REMAINDER, build.iota(count), flat.size)
+    return build.gather(flat, [index], (0,), 0)
+
+
+def place(arr: Array, mask: Any, vals: Any) -> None:
+    """Write values, one after another and repeated as needed, where a mask is true."""
+    target = _flat_target(arr, "place")
+    where = flatnonzero(mask)
+    if asarray(vals).size == 0 and where.size:
+        raise ValueError("Cannot insert from an empty array!")
+    put(target, where, vals)
+
+
+def putmask(a: Array, mask: Any, values: Any) -> None:
+    """Write where a mask is true; values of another size are repeated over the whole array."""
+    target = _flat_target(a, "putmask")
+    chosen = asarray(mask)
+    if chosen.size != target.size:
+        raise ValueError("putmask: mask and data must be the same size")
+    value = assigned_value(values, target.code)
+    if value.code != target.code and not np.can_cast(DTYPES[value.code], target.dtype, "same_kind"):
+        raise TypeError(
+            f"Cannot cast array data from {DTYPES[value.code]!r} to {target.dtype!r} according to the rule 'same_kind'"
+        )
+    if value.shape and value.shape != target.shape:
+        repeated = _repeated(values, target.size, target.code)
+        if repeated is None:
+            return
+        value = node_of(wrap(repeated).reshape(target.shape))
+    condition = build.cast(node_of(chosen.reshape(target.shape)), BOOL)
+    node = build.elementwise(WHERE, (condition, build.cast(value, target.code), node_of(target)))
+    write(target.cell, target.code, target.offset, target.shape, target.strides, node)
+
+
+def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> None:
+    """Write values at positions along an axis, positions given for each line of the others."""
+    target = _flat_target(arr, "put_along_axis")
+    where = asarray(indices)
+    if axis is None:
+        if where.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        put(target, where, broadcast_to(asarray(values), where.shape))
+        return
+    axis = normal_axis(axis, target.ndim)
+    index = _along_axis(target, where, axis)
+    shape = broadcast_shapes(*(node.shape for node in index))
+    new = build.cast(broadcast_value(assigned_value(values, target.code), shape), target.code)
+    result = call(
+        "scatter", node_of(target), new, *index, code=target.code, shape=target.shape, axes=tuple(range(target.ndim)),
+        position=0, op="",
+    )  # fmt: skip
+    write(target.cell, target.code, target.offset, target.shape, target.strides, result)
+
+
+def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
+    """Write the main diagonal; with `wrap` a tall matrix's diagonal starts again after each square."""
+    target = _flat_target(a, "fill_diagonal")
+    if target.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if target.ndim > 2 and len(set(target.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    if target.ndim == 2 and wrap and target.shape[0] > target.shape[1] + 1:
+        columns = target.shape[1]
+        positions = np.arange(0, target.size, columns + 1)
+        put(target, positions, val)
+        return
+    count = min(target.shape)
+    line = view_of(target, target.offset, (count,), (sum(target.strides),))
+    value = assigned_value(val, target.code)
+    if value.shape:
+        repeated = _repeated(val, count, target.code)
+        if repeated is None:
+            return
+        value = repeated
+    write(line.cell, line.code, line.offset, line.shape, line.strides, value)
+
+
+# ---------------------------------------------------------------- making indices
+
+
+def ix_(*args: Any) -> tuple[Array, ...]:
+    """Index vectors shaped to select the product of their places; masks become positions."""
+    vectors = []
+    for position, item in enumerate(args):
+        vector = asarray(item)
+        if vector.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        if not vector.size and type(item) is not ndarray:
+            vector = vector.astype(np.int64)
+        if vector.code == BOOL:
+            vector = flatnonzero(vector)
+        vectors.append(vector.reshape(tuple(vector.size if k == position else 1 for k in range(len(args)))))
+    return tuple(vectors)
+
+
+def _hosted(x: Any) -> Any:
+    if isinstance(x, (tuple, list)):
+        return tuple(_hosted(item) for item in x)
+    return x.get() if type(x) is ndarray else x
+
+
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
+    """Coordinates of positions in a flattened array (looks at them: they must be within bounds)."""
+    found = np.unravel_index(_hosted(indices), shape, order)  # type: ignore[arg-type]
+    return tuple(asarray(np.asarray(item)) for item in found)
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+    """Positions in a flattened array of coordinates (looks at them: they must be within bounds)."""
+    return asarray(np.asarray(np.ravel_multi_index(_hosted(multi_index), dims, mode, order)))  # type: ignore[arg-type]
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
+    """Indices of the main diagonal of a cube of extent `n`."""
+    return (wrap(build.iota(n)),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+    """Indices of the main diagonal of an array whose extents are all equal."""
+    array = asarray(arr)
+    if array.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(array.shape)) != 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(array.shape[0], array.ndim)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Indices of what lies on and below a diagonal."""
+    return tuple(map(from_host, np.tril_indices(n, k, m)))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Indices of what lies on and above a diagonal."""
+    return tuple(map(from_host, np.triu_indices(n, k, m)))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Indices of what lies on and below a diagonal of a matrix."""
+    if asarray(arr).ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return tril_indices(arr.shape[0], k, arr.shape[1])
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Indices of what lies on and above a diagonal of a matrix."""
+    if asarray(arr).ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return triu_indices(arr.shape[0], k, arr.shape[1])
+
+
+# ---------------------------------------------------------------- flat
+
+
+class flatiter:  # noqa: N801 (NumPy's name)
+    """The elements of an array in C order: iterated, read and written by one index.
+
+    Attributes
+    ----------
+    base : ndarray
+        The array.
+    index : int
+        How many elements were taken.
+    """
+
+    __slots__ = ("base", "index")
+
+    def __init__(self, base: Array) -> None:
+        self.base = base
+        self.index = 0
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """Coordinates of the next element."""
+        if self.index >= self.base.size:
+            return tuple(0 for _ in self.base.shape)
+        return tuple(int(k) for k in np.unravel_index(self.index, self.base.shape)) if self.base.ndim else ()
+
+    def __len__(self) -> int:
+        return int(self.base.size)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Array:
+        if self.index >= self.base.size:
+            raise StopIteration
+        self.index += 1
+        return self[self.index - 1]
+
+    def __getitem__(self, key: Any) -> Array:
+        if isinstance(key, tuple) and len(key) > 1:
+            raise IndexError("unsupported iterator index")
+        result = self.base.reshape(-1)[key]
+        return result.copy() if result.ndim else result
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        base = self.base
+        if not base.writeable:
+            raise ValueError("underlying array is read-only")
+        if isinstance(key, int) or hasattr(key, "__index__") and not getattr(key, "ndim", 0):
+            position = as_index(key)
+            if not -base.size <= position < base.size:
+                raise IndexError(f"index {position} is out of bounds for size {base.size}")
+            base[tuple(int(k) for k in np.unravel_index(position % base.size, base.shape))] = value
+            return
+        positions = np.arange(base.size)[_hosted(key)]
+        put(base, positions, value)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        host = self.base.get().reshape(-1)
+        return host if dtype is None else host.astype(dtype)
+
+    def copy(self) -> Array:
+        """The elements as a vector."""
+        return self.base.flatten()
+
+    def __eq__(self, other: object) -> Any:
+        return self.copy() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.copy() != other
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def set_flat(array: Array, value: Any) -> None:
+    """Write values, repeated as needed, to the elements in C order."""
+    flatiter(array)[:] = value
+
+
+bind(
+    expand_index=expand_index,
+    expand_mask=expand_index,
+    flat=flatiter,
+    method_choose=choose,
+    method_compress=lambda array, condition, axis=None, out=None: compress(condition, array, axis, out),
+    method_diagonal=diagonal,
+    method_put=put,
+    method_take=take,
+    put_advanced=put_advanced,
+    take_advanced=take_advanced,
+)
+
+__all__ = [
+    "choose",
+    "compress",
+    "diag_indices",
+    "diag_indices_from",
+    "diagonal",
+    "fill_diagonal",
+    "flatiter",
+    "ix_",
+    "place",
+    "put",
+    "put_along_axis",
+    "putmask",
+    "ravel_multi_index",
+    "select",
+    "take",
+    "take_along_axis",
+    "tril_indices",
+    "tril_indices_from",
+    "triu_indices",
+    "triu_indices_from",
+    "unravel_index",
+]

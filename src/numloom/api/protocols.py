@@ -1,0 +1,276 @@
+"""NumPy's protocols (its ufuncs and functions called with our arrays), flags, and questions about arrays."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from numloom.api.ufunc import FUNCTIONS, store
+from numloom.array.convert import asarray
+from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.device import registry
+from numloom.graph.layout import is_c_contiguous, is_f_contiguous
+
+Array = Any
+
+
+# ---------------------------------------------------------------- NEP 13 and NEP 18
+
+
+def _ours(module: str, name: str) -> Any:
+    """Our function of NumPy's name, or None: looked up where users find it."""
+    found: Any = sys.modules[__name__.partition(".")[0]]
+    for part in module.split(".")[1:]:
+        found = getattr(found, part, None)
+    return getattr(found, name, None)
+
+
+def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """``__array_ufunc__``: a ufunc of NumPy on our arrays is our function of that name."""
+    ours = FUNCTIONS.get(function) or _ours("numpy", function.__name__)
+    if ours is None:
+        return NotImplemented
+    out = options.get("out")
+    if out is not None and any(one is not None and type(one) is not ndarray for one in out):
+        return NotImplemented
+    if method != "__call__":
+        ours = getattr(ours, method, None)
+        if ours is None:
+            return NotImplemented
+    if out is not None and len(out) == 1:
+        options = {**options, "out": out[0]}
+    return ours(*inputs, **options)
+
+
+def array_function(function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """``__array_function__``: a function of NumPy on our arrays is our function of that name."""
+    module = getattr(function, "__module__", None) or "numpy"
+    ours = _ours(module if module.startswith("numpy") else "numpy", function.__name__)
+    if ours is None or ours is function:
+        return NotImplemented
+    return ours(*args, **options)
+
+
+# ---------------------------------------------------------------- flags
+
+
+class flagsobj:  # noqa: N801 (NumPy's name)
+    """Flags of an array, as attributes and by NumPy's names and letters in brackets."""
+
+    __slots__ = ("_array",)
+
+    _LETTERS = {
+        "C": "c_contiguous", "CONTIGUOUS": "c_contiguous", "C_CONTIGUOUS": "c_contiguous", "F": "f_contiguous",
+        "FORTRAN": "f_contiguous", "F_CONTIGUOUS": "f_contiguous", "O": "owndata", "OWNDATA": "owndata",
+        "W": "writeable", "WRITEABLE": "writeable", "A": "aligned", "ALIGNED": "aligned", "X": "writebackifcopy",
+        "WRITEBACKIFCOPY": "writebackifcopy", "B": "behaved", "BEHAVED": "behaved", "CA": "carray", "CARRAY": "carray",
+        "FA": "farray", "FARRAY": "farray", "FNC": "fnc", "FORC": "forc",
+    }  # fmt: skip
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    @property
+    def c_contiguous(self) -> bool:
+        return is_c_contiguous(self._array.shape, self._array.strides, self._array.itemsize)
+
+    @property
+    def f_contiguous(self) -> bool:
+        return is_f_contiguous(self._array.shape, self._array.strides, self._array.itemsize)
+
+    @property
+    def contiguous(self) -> bool:
+        return self.c_contiguous
+
+    @property
+    def fortran(self) -> bool:
+        return self.f_contiguous
+
+    @property
+    def owndata(self) -> bool:
+        return self._array.base is None
+
+    @property
+    def writeable(self) -> bool:
+        return bool(self._array.writeable)
+
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
+        base = self._array.base
+        if value and base is not None and not base.writeable:
+            raise ValueError("cannot set WRITEABLE flag to True of this array")
+        self._array.writeable = bool(value)
+
+    @property
+    def aligned(self) -> bool:
+        return True
+
+    @property
+    def writebackifcopy(self) -> bool:
+        return False
+
+    @property
+    def behaved(self) -> bool:
+        return self.writeable
+
+    @property
+    def carray(self) -> bool:
+        return self.c_contiguous and self.writeable
+
+    @property
+    def fnc(self) -> bool:
+        return self.f_contiguous and not self.c_contiguous
+
+    @property
+    def forc(self) -> bool:
+        return self.f_contiguous or self.c_contiguous
+
+    @property
+    def farray(self) -> bool:
+        return self.fnc and self.writeable
+
+    @property
+    def num(self) -> int:
+        return (
+            self.c_contiguous | self.f_contiguous << 1 | self.owndata << 2 | self.aligned << 8 | self.writeable << 10
+        )
+
+    def __getitem__(self, key: str) -> bool:
+        name = self._LETTERS.get(key)
+        if name is None:
+            raise KeyError("Unknown flag")
+        return bool(getattr(self, name))
+
+    def __setitem__(self, key: str, value: bool) -> None:
+        if self._LETTERS.get(key) != "writeable":
+            raise KeyError("Unknown flag") if key not in self._LETTERS else ValueError(f"cannot set flag {key}")
+        self.writeable = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, flagsobj) and other.num == self.num
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        names = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+        return "".join(f"  {name} : {self[name]}\n" for name in names)
+
+
+# ---------------------------------------------------------------- questions
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """Extents of an array."""
+    return a.shape if type(a) is ndarray else np.shape(a)
+
+
+def ndim(a: Any) -> int:
+    """Number of axes."""
+    return len(shape(a))
+
+
+def size(a: Any, axis: int | None = None) -> int:
+    """Number of elements, or the extent of an axis."""
+    extents = shape(a)
+    if axis is not None:
+        return extents[axis]
+    count = 1
+    for extent in extents:
+        count *= extent
+    return count
+
+
+def _typed(x: Any) -> Any:
+    return x.dtype if type(x) is ndarray else x
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
+    """The dtype that operations between these arrays, numbers and dtypes give."""
+    return np.result_type(*map(_typed, arrays_and_dtypes))
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Whether a dtype (or an array's) casts to another one by a rule."""
+    return np.can_cast(_typed(from_), _typed(to), casting)  # type: ignore[arg-type]
+
+
+def common_type(*arrays: Any) -> type:
+    """The inexact scalar type that holds the values of all arrays."""
+    return np.common_type(*(np.empty(0, _typed(array)) for array in arrays))
+
+
+def min_scalar_type(a: Any) -> np.dtype[Any]:
+    """The smallest dtype that holds a number (of an array: its dtype); looks at 0-d arrays."""
+    if type(a) is ndarray:
+        return a.dtype if a.ndim else np.min_scalar_type(a.get()[()])
+    return np.min_scalar_type(a)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether this is a number, and no array."""
+    return np.isscalar(element)
+
+
+def isfortran(a: Any) -> bool:
+    """Whether an array is in Fortran order and not in C order."""
+    return bool(asarray(a).flags.fnc)
+
+
+# ---------------------------------------------------------------- methods
+
+
+def device_of(array: Array) -> str:
+    """Name of the device on which the array lies."""
+    return registry.current().name
+
+
+def tobytes(array: Array, order: str | None = "C") -> bytes:
+    """The bytes of the values in an order; waits."""
+    return array.get().tobytes(order)  # type: ignore[no-any-return]
+
+
+def tofile(array: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
+    """Write the values to a file in C order; waits."""
+    array.get().tofile(fid, sep, format)
+
+
+def byteswap(array: Array, inplace: bool = False) -> Array:
+    """The bytes of each element turned around."""
+    if inplace:
+        return store(array, node_of(byteswap(array)), "byteswap", "unsafe")
+    dense = array.copy()
+    size_of_part = dense.itemsize // (2 if dense.dtype.kind == "c" else 1)
+    parts = dense.reshape(-1).view(np.uint8).reshape(-1, size_of_part)
+    return parts[:, ::-1].copy().reshape(-1).view(array.dtype).reshape(array.shape)
+
+
+def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:
+    """The array itself: it lies on the only device that is in use."""
+    return asarray(array, device=device)
+
+
+bind(
+    array_function=array_function,
+    array_ufunc=array_ufunc,
+    device_of=device_of,
+    flags=flagsobj,
+    method_byteswap=byteswap,
+    method_to_device=to_device,
+    method_tobytes=tobytes,
+    method_tofile=tofile,
+)
+
+__all__ = [
+    "can_cast",
+    "common_type",
+    "flagsobj",
+    "isfortran",
+    "isscalar",
+    "min_scalar_type",
+    "ndim",
+    "result_type",
+    "shape",
+    "size",
+]

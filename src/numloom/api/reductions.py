@@ -1,0 +1,542 @@
+"""Reductions: sums, products, extremes, truth, positions, means and variances, over any axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.api.elementwise import (
+    UFUNCS,
+    add,
+    divide,
+    isnan,
+    logical_and,
+    logical_or,
+    maximum,
+    minimum,
+    multiply,
+    sqrt,
+    subtract,
+)
+from numloom.api.elementwise import where as choose
+from numloom.api.ufunc import NO_VALUE, WHERE, deliver, finish, mask_of, node_at, normal_axes, store
+from numloom.array.convert import asarray
+from numloom.array.ndarray import bind, node_of, wrap
+from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, code_of
+from numloom.graph import build
+from numloom.graph.layout import broadcast_shapes
+from numloom.graph.node import Node
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reductions import REDUCTIONS
+
+Array = Any
+
+MEAN = REDUCTIONS["mean"]
+VAR = REDUCTIONS["var"]
+M2 = REDUCTIONS["m2"]
+ISNAN = ELEMENTWISE["isnan"]
+_REAL_CODE = {code_of("F"): F32, code_of("D"): F64}
+
+
+# ---------------------------------------------------------------- combining elements
+
+
+def sum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = False,
+    initial: Any = NO_VALUE, where: Any = True,
+) -> Array:
+    """The sum of the elements over axes.
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    axis : None, int or tuple of int
+        Axes to go over; None for all.
+    dtype : dtype, optional
+        dtype to add in; by default that of `a`, small integers as int64 or uint64.
+    out : ndarray, optional
+        Where the result goes.
+    keepdims : bool
+        Whether the axes stay, with extent 1.
+    initial : scalar, optional
+        What the sum starts from.
+    where : array_like of bool
+        Which elements count.
+
+    Returns
+    -------
+    ndarray
+        0-d where NumPy gives a scalar: nothing waits.
+    """
+    return add.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
+
+
+def prod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = False,
+    initial: Any = NO_VALUE, where: Any = True,
+) -> Array:
+    """The product of the elements over axes; arguments as for `sum`."""
+    return multiply.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
+
+
+def max(
+    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Array:
+    """The largest element over axes, NaN if there is one; arguments as for `sum`."""
+    return maximum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
+
+
+def min(
+    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, initial: Any = NO_VALUE,
+    where: Any = True,
+) -> Array:
+    """The smallest element over axes, NaN if there is one; arguments as for `sum`."""
+    return minimum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
+
+
+amax = max
+amin = min
+
+
+def any(
+    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True
+) -> Array:
+    """Whether an element over axes is not zero."""
+    return logical_or.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
+
+
+def all(
+    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True
+) -> Array:
+    """Whether no element over axes is zero."""
+    return logical_and.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
+
+
+def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False) -> Array:
+    """The largest minus the smallest element over axes."""
+    array = asarray(a)
+    return subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims), out=out)
+
+
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Array:
+    """How many elements over axes are not zero."""
+    return add.reduce(deliver(build.cast(node_at(a), BOOL)), axis, np.int64, None, _flag(keepdims))
+
+
+def _flag(keepdims: Any) -> bool:
+    return False if keepdims is NO_VALUE else bool(keepdims)
+
+
+def _mask(where: Any) -> Any:
+    return True if where is NO_VALUE else where
+
+
+# ---------------------------------------------------------------- positions
+
+
+def argmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
+    """Position of the largest element (the first NaN if there is one) along an axis or of the flattened array."""
+    return _position("argmax", a, axis, out, _flag(keepdims))
+
+
+def argmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
+    """Position of the smallest element (the first NaN if there is one) along an axis or of the flattened array."""
+    return _position("argmin", a, axis, out, _flag(keepdims))
+
+
+def _position(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
+    node = node_at(a)
+    ndim = len(node.shape)
+    axes = (
+        tuple(range(ndim)) if axis is None else () if not ndim and axis in (0, -1)
+        else build.normalize_axes(axis.__index__(), ndim)
+    )
+    shape = tuple(1 if k in axes else extent for k, extent in enumerate(node.shape) if keepdims or k not in axes)
+    if not node.size:
+        if any_zero(node, axes):
+            raise ValueError(f"attempt to get {name} of an empty sequence")
+        result = build.full(0, I64, shape)
+    elif not axes:
+        result = build.full(0, I64, shape)
+    else:
+        result = build.reduce(REDUCTIONS[name], node, axes, keepdims, I64)
+    return finish(result, out, (a,), name)
+
+
+def any_zero(node: Node, axes: tuple[int, ...]) -> bool:
+    """Whether one of these axes has no elements."""
+    return 0 in [node.shape[axis] for axis in axes]
+
+
+# ---------------------------------------------------------------- means and variances
+
+
+def mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True
+) -> Array:
+    """The arithmetic mean over axes.
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    axis : None, int or tuple of int
+        Axes to go over; None for all.
+    dtype : dtype, optional
+        dtype to add in and of the result; by default that of `a`, float64 for integers.
+    out : ndarray, optional
+        Where the result goes.
+    keepdims : bool
+        Whether the axes stay, with extent 1.
+    where : array_like of bool
+        Which elements count.
+
+    Returns
+    -------
+    ndarray
+    """
+    node = node_at(a)
+    keepdims = _flag(keepdims)
+    code = _mean_code(node.code, dtype)
+    if _mask(where) is not True:
+        mask = mask_of(where)
+        total = add.reduce(a, axis, DTYPES[code], None, keepdims, NO_VALUE, where)
+        counted = wrap(_counted(mask, node.shape, axis, keepdims))
+        result = build.cast(node_of(divide(total, counted)), code)
+    elif KINDS[code] in "iub":
+        # As NumPy: the sum in integers, then a division whose result is cut.
+        total = add.reduce(a, axis, DTYPES[code], None, keepdims)
+        count = _extent(node, normal_axes(axis, len(node.shape)))
+        result = build.cast(node_of(divide(total, count)), code)
+    else:
+        result = _reduced(MEAN, build.cast(node, code), normal_axes(axis, len(node.shape)), keepdims, code)
+    return finish(result, out, (a,), "mean", "unsafe")
+
+
+def var(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = False, *,
+    where: Any = True, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> Array:
+    """The variance over axes, in one pass.
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    axis : None, int or tuple of int
+        Axes to go over; None for all.
+    dtype : dtype, optional
+        dtype of the result; by default that of `a` (of its parts if complex), float64 for integers.
+    out : ndarray, optional
+        Where the result goes.
+    ddof : float
+        The sum of squares is divided by the count minus `ddof`.
+    keepdims : bool
+        Whether the axes stay, with extent 1.
+    where : array_like of bool
+        Which elements count.
+    mean : array_like, optional
+        The mean if it is known, with the axes kept.
+    correction : float, optional
+        The array API's name of `ddof`.
+
+    Returns
+    -------
+    ndarray
+    """
+    return finish(_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
+
+
+def std(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = False, *,
+    where: Any = True, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> Array:
+    """The standard deviation over axes; arguments as for `var`."""
+    variance = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std", "unsafe")
+
+
+def _variance(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known: Any, correction: Any
+) -> Node:
+    if correction is not NO_VALUE:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    node = node_at(a)
+    keepdims = _flag(keepdims)
+    axes = normal_axes(axis, len(node.shape))
+    code = _mean_code(node.code, dtype)
+    if KINDS[code] in "iub":
+        code = F64
+    node = build.cast(node, code)
+    real_code = _REAL_CODE.get(code, code)
+    if _mask(where) is not True or known is not NO_VALUE:
+        return _masked_variance(wrap(node), axis, ddof, keepdims, _mask(where), known, real_code)
+    count = _extent(node, axes)
+    if not ddof:
+        return _reduced(VAR, node, axes, keepdims, real_code)
+    squares = _reduced(M2, node, axes, keepdims, F64)
+    rest = count - ddof if count > ddof else 0
+    return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), real_code)
+
+
+def _masked_variance(
+    array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int
+) -> Node:
+    centre = mean(array, axis, keepdims=True, where=where) if known is NO_VALUE else asarray(known)
+    distance = array - centre
+    squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
+    total = add.reduce(squares, axis, None, None, keepdims, NO_VALUE, where)
+    if where is True:
+        count: Any = _extent(node_of(array), normal_axes(axis, array.ndim)) - ddof
+        count = count if count > 0 else 0
+    else:
+        count = maximum(wrap(_counted(mask_of(where), array.shape, axis, keepdims)) - ddof, 0)
+    return build.cast(node_of(divide(total, count)), code)
+
+
+def _mean_code(code: int, dtype: Any) -> int:
+    return code_of(dtype) if dtype is not None else F64 if KINDS[code] in "biu" else code
+
+
+def _extent(node: Node, axes: tuple[int, ...]) -> int:
+    count = 1
+    for axis in axes:
+        count *= node.shape[axis]
+    return count
+
+
+def _counted(mask: Node, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Node:
+    """How many elements a mask selects over axes of an array of `shape`."""
+    full = broadcast_shapes(mask.shape, shape)
+    spread = build.elementwise(WHERE, (mask, build.full(1, I64, full), 0))
+    return node_of(add.reduce(wrap(spread), axis, None, None, keepdims))
+
+
+def _reduced(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, code: int) -> Node:
+    """A mean or variance; of nothing it is NaN (a sum of squares 0)."""
+    if not node.size and any_zero(node, axes):
+        shape = tuple(1 if k in axes else e for k, e in enumerate(node.shape) if keepdims or k not in axes)
+        return build.full(0.0 if row is M2 else float("nan"), code, shape)
+    if axes and node.size:
+        return build.reduce(row, node, axes, keepdims, code)
+    if row is MEAN:
+        return build.cast(node, code)
+    # Over no axes each element is its own mean.
+    zero = build.binary(ELEMENTWISE["subtract"], node, node)
+    return build.cast(build.unary(ELEMENTWISE["real"], zero), code)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE
+) -> Any:
+    """The weighted mean over axes.
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    axis : None, int or tuple of int
+        Axes to go over; None for all.
+    weights : array_like, optional
+        Weights: of the shape of `a`, or of its extents along `axis`.
+    returned : bool
+        Whether the sum of the weights is given as well.
+    keepdims : bool
+        Whether the axes stay, with extent 1.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+    """
+    array = asarray(a)
+    keep = _flag(keepdims)
+    if weights is None:
+        result = mean(array, axis, keepdims=keep)
+        scale = asarray(array.size / (result.size or 1)).astype(result.dtype)
+    else:
+        weight = asarray(weights)
+        dtype = np.result_type(array.dtype, weight.dtype, *(["f8"] if array.dtype.kind in "biu" else []))
+        if weight.shape != array.shape:
+            weight = _aligned(weight, array, axis)
+        scale = sum(weight, axis, dtype, keepdims=keep)
+        if bool(any(scale == 0.0)):
+            raise ZeroDivisionError("Weights sum to zero, can't be normalized")
+        result = divide(sum(multiply(array, weight, dtype=dtype), axis, keepdims=keep), scale)
+    if not returned:
+        return result
+    if scale.shape != result.shape:
+        scale = deliver(build.binary(ELEMENTWISE["add"], node_of(scale), build.full(0, scale.code, result.shape)))
+    return result, scale
+
+
+def _aligned(weight: Array, array: Array, axis: Any) -> Array:
+    """Weights along some axes, shaped to broadcast with the array."""
+    if axis is None:
+        raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    axes = tuple(k % array.ndim for k in (axis if isinstance(axis, tuple) else (axis,)))
+    if weight.shape != tuple(array.shape[k] for k in axes):
+        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+    order = sorted(range(len(axes)), key=axes.__getitem__)
+    shape = tuple(extent if k in axes else 1 for k, extent in enumerate(array.shape))
+    return weight.transpose(order).reshape(shape)
+
+
+# ---------------------------------------------------------------- without NaN
+
+
+def _inexact(array: Array) -> bool:
+    return KINDS[array.code] in "fc"
+
+
+def _filled(array: Array, value: Any) -> Array:
+    """The array with `value` for NaN, recorded."""
+    node = node_of(array)
+    return deliver(build.elementwise(WHERE, (build.unary(ISNAN, node), value, node)), (array,))
+
+
+def nansum(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE, where: Any = NO_VALUE,
+) -> Array:
+    """`sum` with NaN as 0."""
+    array = asarray(a)
+    return sum(_filled(array, 0) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE, where: Any = NO_VALUE,
+) -> Array:
+    """`prod` with NaN as 1."""
+    array = asarray(a)
+    return prod(_filled(array, 1) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
+
+
+def nanmax(
+    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Array:
+    """`max` without NaN; NaN where there is nothing else."""
+    return UFUNCS["fmax"].reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
+
+
+def nanmin(
+    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
+) -> Array:
+    """`min` without NaN; NaN where there is nothing else."""
+    return UFUNCS["fmin"].reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
+
+
+def nanargmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = NO_VALUE) -> Array:
+    """`argmax` without NaN; looks at the values, for there must be others."""
+    return argmax(_numbers(a, axis, -np.inf), axis, out, keepdims=keepdims)
+
+
+def nanargmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = NO_VALUE) -> Array:
+    """`argmin` without NaN; looks at the values, for there must be others."""
+    return argmin(_numbers(a, axis, np.inf), axis, out, keepdims=keepdims)
+
+
+def _numbers(a: Any, axis: Any, value: float) -> Array:
+    array = asarray(a)
+    if not _inexact(array):
+        return array
+    if array.size and bool(any(all(isnan(array), axis))):
+        raise ValueError("All-NaN slice encountered")
+    return _filled(array, value)
+
+
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE, *,
+    where: Any = NO_VALUE,
+) -> Array:
+    """`mean` without NaN."""
+    array = asarray(a)
+    if not _inexact(array):
+        return mean(array, axis, dtype, out, keepdims, where=where)
+    return mean(array, axis, dtype, out, keepdims, where=_numbers_among(array, where))
+
+
+def nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = NO_VALUE,
+    *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> Array:
+    """`var` without NaN; NaN where nothing is left to divide by."""
+    return finish(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
+
+
+def nanstd(
+    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = NO_VALUE,
+    *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+) -> Array:
+    """`std` without NaN; NaN where nothing is left to divide by."""
+    variance = wrap(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
+    return sqrt(variance) if out is None else store(out, node_of(sqrt(variance)), "std", "unsafe")
+
+
+def _nan_variance(
+    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known: Any, correction: Any
+) -> Node:
+    array = asarray(a)
+    if not _inexact(array):
+        return _variance(array, axis, dtype, ddof, keepdims, where, known, correction)
+    mask = _numbers_among(array, where)
+    result = wrap(_variance(array, axis, dtype, ddof, keepdims, mask, known, correction))
+    left = wrap(_counted(node_of(mask), array.shape, axis, _flag(keepdims)))
+    taken = ddof if correction is NO_VALUE else correction
+    return node_of(choose(left > taken, result, float("nan")))
+
+
+def _numbers_among(array: Array, where: Any) -> Array:
+    mask = ~isnan(array)
+    return mask if _mask(where) is True else logical_and(mask, where)
+
+
+bind(
+    method_all=all,
+    method_any=any,
+    method_argmax=argmax,
+    method_argmin=argmin,
+    method_max=max,
+    method_mean=mean,
+    method_min=min,
+    method_prod=prod,
+    method_ptp=ptp,
+    method_std=std,
+    method_sum=sum,
+    method_var=var,
+)
+
+__all__ = [
+    "all",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "argmin",
+    "average",
+    "count_nonzero",
+    "max",
+    "mean",
+    "min",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "var",
+]
