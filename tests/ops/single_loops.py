@@ -132,7 +132,9 @@ def special_values(char: str) -> np.ndarray[Any, Any]:
     info = np.finfo(dtype)
     values = [0.0, -0.0, 1, -1, 2, -2, 0.5, -0.5, 1.5, 2.5, -2.5, np.inf, -np.inf, np.nan, info.max, info.min]
     values += [info.smallest_subnormal, -info.smallest_subnormal, info.tiny, -info.tiny, info.eps]
-    return np.array([*values, 1 + info.eps, 1 - info.epsneg, 3, 100.5, 2.0**31, -(2.0**31), 2.0**63], dtype)
+    values += [1 + info.eps, 1 - info.epsneg, 3, 100.5, 2.0**31, -(2.0**31), 2.0**63]
+    with np.errstate(over="ignore"):
+        return np.array(values, dtype)
 
 
 def random_values(char: str, count: int, rng: np.random.Generator) -> np.ndarray[Any, Any]:

@@ -76,8 +76,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     results = []
     for k, spacing in zip(axes, spacings, strict=True):
         if array.shape[k] < edge_order + 1:
-            raise ValueError("Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
-                             "elements are required.")
+            raise ValueError(
+                "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
+                "elements are required."
+            )
         results.append(_gradient(array, spacing, k, edge_order))
     if len(axes) == 1:
         return results[0]
@@ -124,8 +126,10 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
         inner = a * at(slice(None, -2)) + b * at(slice(1, -1)) + c * at(slice(2, None))
     result[_along(f.ndim, axis, slice(1, -1))] = inner
     for first, sign in ((0, 1), (-1, -1)):
-        ends = [at(slice(k, k + 1) if k != -1 else slice(-1, None)) for k in (first, first + sign, first + 2 * sign)[
-            : edge_order + 1]]
+        ends = [
+            at(slice(k, k + 1) if k != -1 else slice(-1, None))
+            for k in (first, first + sign, first + 2 * sign)[: edge_order + 1]
+        ]
         if edge_order == 1:
             step = spacing if even else spacing[first]
             value = (ends[1] - ends[0]) * sign / step

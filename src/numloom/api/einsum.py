@@ -68,8 +68,10 @@ def einsum(
 def parsed(operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]]:
     """Labels of each operand, of the result, and the operands, from either form of the arguments."""
     if not operands:
-        raise ValueError("must specify the einstein sum subscripts string and at least one operand, or at least one "
-                         "operand and its corresponding subscripts list")
+        raise ValueError(
+            "must specify the einstein sum subscripts string and at least one operand, or at least one "
+            "operand and its corresponding subscripts list"
+        )
     if isinstance(operands[0], str):
         text = operands[0].replace(" ", "")
         arrays = [asarray(operand) for operand in operands[1:]]
@@ -89,15 +91,17 @@ def parsed(operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]
         counts = Counter(output)
         for label in output:
             if counts[label] > 1:
-                raise ValueError(
-                    f"einstein sum subscripts string includes output subscript '{label}' multiple times"
-                )
+                raise ValueError(f"einstein sum subscripts string includes output subscript '{label}' multiple times")
             if not any(label in labels for labels in inputs):
-                raise ValueError(f"einstein sum subscripts string included output subscript '{label}' which never "
-                                 "appeared in an input")
+                raise ValueError(
+                    f"einstein sum subscripts string included output subscript '{label}' which never "
+                    "appeared in an input"
+                )
         if dots and "..." not in right:
-            raise ValueError("output has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
-                             "provided to broadcast the extra dimensions.")
+            raise ValueError(
+                "output has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                "provided to broadcast the extra dimensions."
+            )
     else:
         counts = Counter(label for labels in inputs for label in labels if isinstance(label, str))
         output = hidden + tuple(sorted(label for label, count in counts.items() if count == 1))
@@ -129,14 +133,17 @@ def _labels(term: str, ndim: int) -> Labels:
     letters = term.replace("...", "", 1)
     for letter in letters:
         if letter not in _LETTERS:
-            raise ValueError(f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be "
-                             "letters")
+            raise ValueError(
+                f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be letters"
+            )
     if "..." not in term:
         if len(letters) > ndim:
             raise ValueError("einstein sum subscripts string contains too many subscripts for operand 0")
         if len(letters) < ndim:
-            raise ValueError("operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
-                             "provided to broadcast the extra dimensions.")
+            raise ValueError(
+                "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis "
+                "provided to broadcast the extra dimensions."
+            )
         return tuple(letters)
     rest = ndim - len(letters)
     if rest < 0:
@@ -148,8 +155,9 @@ def _expand(term: str, hidden: tuple[int, ...]) -> Labels:
     before, dots, after = term.partition("...")
     for letter in before + after:
         if letter not in _LETTERS:
-            raise ValueError(f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be "
-                             "letters")
+            raise ValueError(
+                f"invalid subscript '{letter}' in einstein sum subscripts string, subscripts must be letters"
+            )
     return (*before, *(hidden if dots else ()), *after)
 
 
@@ -162,10 +170,13 @@ def _extents(inputs: list[Labels], arrays: list[Array]) -> dict[Any, int]:
                 extents[label] = extent
             elif extent not in (1, known):
                 if isinstance(label, int):
-                    raise ValueError("operands could not be broadcast together with remapped shapes "
-                                     "[original->remapped]")
-                raise ValueError(f"operand {number} has a mismatch in its core dimension {axis}: label '{label}' has "
-                                 f"size {extent}, elsewhere {known}")
+                    raise ValueError(
+                        "operands could not be broadcast together with remapped shapes [original->remapped]"
+                    )
+                raise ValueError(
+                    f"operand {number} has a mismatch in its core dimension {axis}: label '{label}' has "
+                    f"size {extent}, elsewhere {known}"
+                )
     return extents
 
 
@@ -181,7 +192,7 @@ def _diagonals(
         if any(shape[k] not in (1, extent) for k in at):
             raise ValueError(
                 f"dimensions in single operand for collapsing index '{label}' don't match "
-                f"({shape[at[0]]} != {[shape[k] for k in at if shape[k] != shape[at[0]]][0]})"
+                f"({shape[at[0]]} != {next(shape[k] for k in at if shape[k] != shape[at[0]])})"
             )
         new_shape.append(extent)
         new_strides.append(sum(strides[k] for k in at if shape[k] == extent))

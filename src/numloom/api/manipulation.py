@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from math import prod
 from operator import index as as_index
 from typing import Any
@@ -129,9 +130,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
         if any(array.shape[k] != 1 for k in dropped):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     kept = [k for k in range(array.ndim) if k not in dropped]
-    return view_of(
-        array, array.offset, tuple(array.shape[k] for k in kept), tuple(array.strides[k] for k in kept)
-    )
+    return view_of(array, array.offset, tuple(array.shape[k] for k in kept), tuple(array.strides[k] for k in kept))
 
 
 def atleast_1d(*arys: Any) -> Any:
@@ -146,8 +145,12 @@ def atleast_2d(*arys: Any) -> Any:
 
 def atleast_3d(*arys: Any) -> Any:
     """Arrays seen with at least three axes; a tuple if there are several."""
-    return _each(lambda a: a if a.ndim >= 3 else a.reshape((*((1, *a.shape) if a.ndim < 2 else a.shape), 1)
-                                                           if a.ndim else (1, 1, 1)), arys)
+    return _each(
+        lambda a: (
+            a if a.ndim >= 3 else a.reshape((*((1, *a.shape) if a.ndim < 2 else a.shape), 1) if a.ndim else (1, 1, 1))
+        ),
+        arys,
+    )
 
 
 def _each(view: Any, arrays: tuple[Any, ...]) -> Any:
@@ -318,8 +321,10 @@ def block(arrays: Any) -> Array:
 
 def _block_depth(item: Any) -> int:
     if isinstance(item, tuple):
-        raise TypeError("arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
-                        "implicit conversion from tuple to ndarray.")
+        raise TypeError(
+            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
+            "implicit conversion from tuple to ndarray."
+        )
     if not isinstance(item, list):
         return 0
     if not item:
@@ -353,7 +358,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
         for k in range(sections):
             cuts.append(cuts[-1] + each + (k < extra))
     lead = (slice(None),) * axis
-    return [array[(*lead, slice(start, stop))] for start, stop in zip(cuts, cuts[1:], strict=False)]
+    return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
@@ -396,14 +401,16 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     if not array.ndim:
         raise ValueError("Input array must be at least 1-d.")
     moved = moveaxis(array, axis, 0)
-    return tuple(view_of(moved, moved.offset + k * moved.strides[0], moved.shape[1:], moved.strides[1:])
-                 for k in range(moved.shape[0]))
+    return tuple(
+        view_of(moved, moved.offset + k * moved.strides[0], moved.shape[1:], moved.strides[1:])
+        for k in range(moved.shape[0])
+    )
 
 
 # ---------------------------------------------------------------- repeating
 
 
-def tile(A: Any, reps: Any) -> Array:  # noqa: N803 (NumPy's name)
+def tile(A: Any, reps: Any) -> Array:
     """An array repeated `reps` times along each axis."""
     array = asarray(A)
     times = tuple(map(as_index, reps)) if isinstance(reps, Iterable) else (as_index(reps),)
@@ -526,8 +533,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     shifts = {k: step % array.shape[k] for k, step in total.items() if array.shape[k] and step % array.shape[k]}
     if not shifts:
         return array.copy("K")
-    return wrap(gathered(array, {k: build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s)
-                                 for k, s in shifts.items()}))
+    return wrap(
+        gathered(array, {k: build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()})
+    )
 
 
 def gathered(array: Array, indices: dict[int, Node]) -> Node:
@@ -650,8 +658,9 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """Whether two arrays have an element of memory in common."""
     if not may_share_memory(a, b):
         return False
-    if not may_overlap(Layout(a.offset, a.shape, a.strides), a.itemsize, Layout(b.offset, b.shape, b.strides),
-                       b.itemsize):
+    if not may_overlap(
+        Layout(a.offset, a.shape, a.strides), a.itemsize, Layout(b.offset, b.shape, b.strides), b.itemsize
+    ):
         return False
     return np.shares_memory(_Shadow(a), _Shadow(b), max_work)  # type: ignore[arg-type]
 
@@ -719,4 +728,3 @@ __all__ = [
     "vsplit",
     "vstack",
 ]
-

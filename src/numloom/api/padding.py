@@ -53,8 +53,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
         if not padded:
             return array.copy()
         index = {
-            axis: node_of(asarray(np.pad(np.arange(array.shape[axis]), width, mode)))
-            for axis, width in padded.items()
+            axis: node_of(asarray(np.pad(np.arange(array.shape[axis]), width, mode))) for axis, width in padded.items()
         }
         return wrap(gathered(array, index))
     result = _interior(array, widths)
@@ -99,8 +98,9 @@ def _constant(array: Array, widths: Pairs, values: Any) -> Array:
     shape = _padded_shape(array.shape, widths)
     pairs = _per_axis(values, array.ndim)
     dtype = DTYPES[array.code]
-    distinct = {value for pair, width in zip(pairs, widths, strict=True) for value, w in zip(pair, width, strict=True)
-                if w}
+    distinct = {
+        value for pair, width in zip(pairs, widths, strict=True) for value, w in zip(pair, width, strict=True) if w
+    }
     if len(distinct) <= 1:
         with np.errstate(all="ignore"):
             value = np.asarray(distinct.pop() if distinct else 0).astype(dtype).item()
@@ -169,8 +169,10 @@ def _fill_axis(
                 result[along(stop, stop + count)] = 2 * result[along(stop - 1, stop)] - flipped
                 stop += count
         return
-    sides = ((before, start, _per_axis_at(options, axis, result.ndim, 0)),
-             (after, stop, _per_axis_at(options, axis, result.ndim, 1)))
+    sides = (
+        (before, start, _per_axis_at(options, axis, result.ndim, 0)),
+        (after, stop, _per_axis_at(options, axis, result.ndim, 1)),
+    )
     for side, (width, _, option) in enumerate(sides):
         target = along(0, start) if side == 0 else along(stop, stop + after)
         if mode == "linear_ramp":

@@ -156,7 +156,14 @@ def _operands(row: Any, x: Any, y: Any, dtype: Any = None, casting: str = "same_
 
 
 def matmul(
-    x1: Any, x2: Any, /, out: Any = None, *, casting: str = "same_kind", order: str = "K", dtype: Any = None,
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: Any = None,
     subok: bool = True,
 ) -> Array:
     """Matrix product over the last two axes, leading axes broadcast; vectors count as a row and a column."""
@@ -184,8 +191,16 @@ def matmul(
 
 
 def vecdot(
-    x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, casting: str = "same_kind", order: str = "K",
-    dtype: Any = None, subok: bool = True,
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    axis: int = -1,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: Any = None,
+    subok: bool = True,
 ) -> Array:
     """Inner products along `axis`, the first operand conjugated; other axes broadcast."""
     a, b, code = _operands(np.vecdot, x1, x2, dtype, casting)
@@ -202,19 +217,34 @@ def vecdot(
 
 
 def matvec(
-    x1: Any, x2: Any, /, out: Any = None, *, casting: str = "same_kind", order: str = "K", dtype: Any = None,
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: Any = None,
     subok: bool = True,
 ) -> Array:
     """Matrix times vector over the last axes, leading axes broadcast."""
     a, b, code = _operands(np.matmul, x1, x2, dtype, casting)
     _core("matvec", "(m,n),(n)->(m)", a, b, 2, 1, a.shape[-1:], b.shape[-1:], 0)
-    node = multiplied(build.cast(node_of(a), code), expanded(build.cast(node_of(b), code), -2),
-                      max(a.ndim, b.ndim + 1) - 1)
+    node = multiplied(
+        build.cast(node_of(a), code), expanded(build.cast(node_of(b), code), -2), max(a.ndim, b.ndim + 1) - 1
+    )
     return delivered(node, out, "matvec", a, b)
 
 
 def vecmat(
-    x1: Any, x2: Any, /, out: Any = None, *, casting: str = "same_kind", order: str = "K", dtype: Any = None,
+    x1: Any,
+    x2: Any,
+    /,
+    out: Any = None,
+    *,
+    casting: str = "same_kind",
+    order: str = "K",
+    dtype: Any = None,
     subok: bool = True,
 ) -> Array:
     """Vector (conjugated) times matrix over the last axes, leading axes broadcast."""
@@ -226,8 +256,9 @@ def vecmat(
     return delivered(node, out, "vecmat", a, b)
 
 
-def _core(name: str, signature: str, a: Array, b: Array, a_ndim: int, b_ndim: int, have: Any, want: Any,
-          dimension: int) -> None:
+def _core(
+    name: str, signature: str, a: Array, b: Array, a_ndim: int, b_ndim: int, have: Any, want: Any, dimension: int
+) -> None:
     for number, (array, ndim) in enumerate(((a, a_ndim), (b, b_ndim))):
         if array.ndim < ndim:
             raise ValueError(
@@ -259,8 +290,13 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     """Dot product: the last axis of `a` with the last but one of `b` (its only one, if it is a vector)."""
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
-        return delivered(build.binary(MULTIPLY, build.cast(node_of(left), code), build.cast(node_of(right), code)),
-                         out, "dot", left, right)
+        return delivered(
+            build.binary(MULTIPLY, build.cast(node_of(left), code), build.cast(node_of(right), code)),
+            out,
+            "dot",
+            left,
+            right,
+        )
     axis = max(right.ndim - 2, 0)
     if left.shape[-1] != right.shape[axis]:
         raise ValueError(
@@ -276,7 +312,7 @@ def vdot(a: Any, b: Any, /) -> Array:
     left, right, code = _pair(a, b)
     left, right = left.ravel(), right.ravel()
     if left.size != right.size:
-        raise ValueError("cannot reshape array of size {} into shape {}".format(right.size, _shown(left.shape)))
+        raise ValueError(f"cannot reshape array of size {right.size} into shape {_shown(left.shape)}")
     node = multiplied(conjugated(build.cast(node_of(left), code)), build.cast(node_of(right), code), 0)
     return delivered(node, None, "vdot", left, right)
 
@@ -291,8 +327,9 @@ def inner(a: Any, b: Any, /) -> Array:
             f"shapes {_shown(left.shape)} and {_shown(right.shape)} not aligned: {left.shape[-1]} (dim "
             f"{left.ndim - 1}) != {right.shape[-1]} (dim {right.ndim - 1})"
         )
-    node = contracted(build.cast(node_of(left), code), build.cast(node_of(right), code),
-                      (left.ndim - 1,), (right.ndim - 1,))
+    node = contracted(
+        build.cast(node_of(left), code), build.cast(node_of(right), code), (left.ndim - 1,), (right.ndim - 1,)
+    )
     return delivered(node, None, "inner", left, right)
 
 
@@ -300,8 +337,9 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Products of every element of the one with every element of the other (both flattened)."""
     left, right, code = _pair(a, b)
     left, right = left.ravel(), right.ravel()
-    node = build.binary(MULTIPLY, build.cast(expanded(node_of(left), 1), code),
-                        build.cast(expanded(node_of(right), 0), code))
+    node = build.binary(
+        MULTIPLY, build.cast(expanded(node_of(left), 1), code), build.cast(expanded(node_of(right), 0), code)
+    )
     return delivered(node, out, "outer", left, right)
 
 
@@ -421,4 +459,3 @@ __all__ = [
     "vecdot",
     "vecmat",
 ]
-

@@ -44,8 +44,14 @@ class UniqueInverseResult(NamedTuple):
 
 
 def unique(
-    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
-    *, equal_nan: bool = True, sorted: bool = True,  # noqa: A002
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
 ) -> Any:
     """Sorted distinct elements (or distinct parts along `axis`), with what else is asked for."""
     array = asarray(ar)
@@ -69,8 +75,12 @@ def _unique_parts(array: Array, axis: int) -> tuple[Array, Array, Array, Array]:
         # Parts without elements are all equal.
         kept = min(count, 1)
         zeros = wrap(build.full(0, I64, (count,)))
-        return (array[(slice(None),) * axis + (slice(0, kept),)].copy(), zeros[:kept], zeros,
-                wrap(build.full(count, I64, (kept,))))
+        return (
+            array[(slice(None),) * axis + (slice(0, kept),)].copy(),
+            zeros[:kept],
+            zeros,
+            wrap(build.full(count, I64, (kept,))),
+        )
     order = lexsort([rows[:, k] for k in range(width - 1, -1, -1)])
     ordered = wrap(build.gather(node_of(rows), [node_of(order)], (0,), 0))
     first = wrap(build.full(True, BOOL, (count,)))
@@ -78,8 +88,19 @@ def _unique_parts(array: Array, axis: int) -> tuple[Array, Array, Array, Array]:
     starts = flatnonzero(first)
     index = wrap(build.gather(node_of(order), [node_of(starts)], (0,), 0))
     values = wrap(build.gather(node_of(moved), [node_of(index)], (0,), 0))
-    inverse = wrap(call("scatter", node_of(order), node_of(first.cumsum() - 1), node_of(order), code=I64,
-                        shape=order.shape, axes=(0,), position=0, op=""))
+    inverse = wrap(
+        call(
+            "scatter",
+            node_of(order),
+            node_of(first.cumsum() - 1),
+            node_of(order),
+            code=I64,
+            shape=order.shape,
+            axes=(0,),
+            position=0,
+            op="",
+        )
+    )
     ends = concatenate((starts[1:], asarray([count])))
     return moveaxis(values, 0, axis), index, inverse, ends - starts
 
@@ -104,15 +125,17 @@ def unique_values(x: Any) -> Array:
     return unique(x, equal_nan=False)
 
 
-def isin(element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
-         ) -> Array:
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Array:
     """Which elements occur among `test_elements`."""
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
     array, tests = asarray(element), asarray(test_elements).ravel()
     if kind == "table" and (array.dtype.kind not in "biu" or tests.dtype.kind not in "biu"):
-        raise ValueError("The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or "
-                         "None for kind.")
+        raise ValueError(
+            "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
+        )
     if not tests.size:
         return wrap(build.full(bool(invert), BOOL, array.shape))
     common = np.result_type(array.dtype, tests.dtype)

@@ -118,8 +118,9 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
     """Where each of `v` would go in the sorted vector `a`."""
     array = asarray(a)
     if array.ndim != 1:
-        raise ValueError("object too small for desired array" if not array.ndim else
-                         "object too deep for desired array")
+        raise ValueError(
+            "object too small for desired array" if not array.ndim else "object too deep for desired array"
+        )
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     values = asarray(v)
@@ -139,8 +140,10 @@ def nonzero(a: Any) -> tuple[Array, ...]:
     """Indices of the elements that are not zero, an array an axis."""
     array = asarray(a)
     if not array.ndim:
-        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
-                         "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`.")
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
+            "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
+        )
     return tuple(map(wrap, call("nonzero", node_of(array))))
 
 

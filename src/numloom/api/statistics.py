@@ -44,7 +44,8 @@ _POSITIONS: dict[str, Callable[[int, Any], Any]] = {
 _ELEMENTS: dict[str, Callable[[int, Any], Any]] = {
     "inverted_cdf": lambda n, q: np.ceil(n * q) - 1,
     "closest_observation": lambda n, q: np.where(
-        ((n * q - 1.5) == np.floor(n * q - 1.5)) & (np.floor(n * q - 1.5) % 2 == 1), np.floor(n * q - 1.5),
+        ((n * q - 1.5) == np.floor(n * q - 1.5)) & (np.floor(n * q - 1.5) % 2 == 1),
+        np.floor(n * q - 1.5),
         np.floor(n * q - 1.5) + 1,
     ),
     "lower": lambda n, q: np.floor((n - 1) * q),
@@ -55,7 +56,12 @@ _ELEMENTS: dict[str, Callable[[int, Any], Any]] = {
 
 
 def quantile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
     keepdims: bool = False,
 ) -> Array:
     """The q-th quantiles along axes, by any of NumPy's methods; NaN where there is a NaN."""
@@ -67,7 +73,12 @@ def quantile(
 
 
 def percentile(
-    a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
     keepdims: bool = False,
 ) -> Array:
     """The q-th percentiles along axes; see `quantile`."""
@@ -84,13 +95,16 @@ def _quantiles(array: Array, levels: np.ndarray[Any, Any], axis: Any, out: Any, 
     if array.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     if array.dtype.kind == "b":
-        raise TypeError("numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
-                        "operator, or the logical_xor function instead.")
+        raise TypeError(
+            "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` "
+            "operator, or the logical_xor function instead."
+        )
     if not np.all((levels >= 0) & (levels <= 1)):
         raise ValueError("Quantiles must be in the range [0, 1]")
     if method not in _POSITIONS and method not in _ELEMENTS:
-        raise ValueError(f"{method!r} is not a valid method. Use one of: "
-                         f"{dict.fromkeys([*_POSITIONS, *_ELEMENTS]).keys()}")
+        raise ValueError(
+            f"{method!r} is not a valid method. Use one of: {dict.fromkeys([*_POSITIONS, *_ELEMENTS]).keys()}"
+        )
     ordered, shape = _sorted_last(array, axis, keepdims)
     n = ordered.shape[-1]
     if n == 0:
@@ -189,8 +203,15 @@ def _stored(result: Array, out: Any, name: str) -> Array:
 
 
 def cov(
-    m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: int | None = None, fweights: Any = None,
-    aweights: Any = None, *, dtype: Any = None,
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    *,
+    dtype: Any = None,
 ) -> Array:
     """Covariance matrix of variables in rows (in columns if not `rowvar`)."""
     if ddof is not None and ddof != int(ddof):
@@ -227,8 +248,9 @@ def cov(
     x = x - average[:, None]
     turned = (x if weights is None else x * weights).T
     result = matmul(x, turned.conj() if x.dtype.kind == "c" else turned)
-    return (result * np.true_divide(1, factor) if not isinstance(factor, ndarray) and factor else result / factor
-            ).squeeze()
+    return (
+        result * np.true_divide(1, factor) if not isinstance(factor, ndarray) and factor else result / factor
+    ).squeeze()
 
 
 def _variables(x: Array, rowvar: bool, dtype: Any) -> Array:
@@ -274,12 +296,11 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """How often each whole number occurs, or the sum of its weights."""
     array = asarray(x)
     if array.ndim != 1:
-        raise ValueError("object too deep for desired array" if array.ndim else "object of too small depth for desired "
-                         "array")
-    if not np.can_cast(array.dtype, np.int64, "safe"):
-        if array.size or array.dtype.kind not in "f":
-            raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule "
-                            "'safe'")
+        raise ValueError(
+            "object too deep for desired array" if array.ndim else "object of too small depth for desired array"
+        )
+    if not np.can_cast(array.dtype, np.int64, "safe") and (array.size or array.dtype.kind not in "f"):
+        raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     numbers = build.cast(node_of(array), I64)
@@ -295,8 +316,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if amounts.shape != array.shape:
         raise ValueError("The weights and list don't have the same length.")
     if amounts.dtype.kind == "c":
-        raise TypeError(f"Cannot cast array data from {amounts.dtype!r} to dtype('float64') according to the rule "
-                        "'safe'")
+        raise TypeError(
+            f"Cannot cast array data from {amounts.dtype!r} to dtype('float64') according to the rule 'safe'"
+        )
     node = build.cast(node_of(amounts), F64)
     return wrap(call("weighted_bincount", numbers, node, code=F64, shape=(length,), minlength=length))
 
@@ -308,8 +330,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
         raise TypeError("x may not be complex")
     edges = asarray(bins)
     if edges.ndim != 1:
-        raise ValueError("object too deep for desired array" if edges.ndim else
-                         "object of too small depth for desired array")
+        raise ValueError(
+            "object too deep for desired array" if edges.ndim else "object of too small depth for desired array"
+        )
     host = edges.get()
     steps = np.sign(host[1:].astype(np.float64) - host[:-1].astype(np.float64))
     side = "left" if right else "right"
@@ -320,7 +343,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     raise ValueError("bins must be monotonically increasing or decreasing")
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:  # noqa: A002
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
     """The edges of the bins that `histogram` counts in."""
     array = asarray(a).ravel()
     return asarray(_edges(array, bins, range, weights))
@@ -341,7 +364,7 @@ def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> np.ndarray[Any
 
 
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None  # noqa: A002
+    a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Array, Array]:
     """Counts (or sums of weights) of elements in bins, and the edges of the bins."""
     array = asarray(a).ravel()
@@ -368,9 +391,7 @@ def histogram(
         total.real, total.imag = parts
     else:
         total = bincount(place, amounts, count + 2)[1 : count + 1]
-        if amounts.dtype.kind in "iu":
-            total = total.astype(amounts.dtype)
-        elif amounts.code != F64 and amounts.dtype.kind == "f":
+        if amounts.dtype.kind in "iu" or (amounts.code != F64 and amounts.dtype.kind == "f"):
             total = total.astype(amounts.dtype)
     total = total.copy()
     if density:
@@ -438,4 +459,3 @@ __all__ = [
     "percentile",
     "quantile",
 ]
-

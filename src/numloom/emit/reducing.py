@@ -545,7 +545,7 @@ class _Reduction:
         declare, reset, close = self._cpu_arrays(size)
         inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
         n = self.number("count", self.count)
-        chunks = self.number("chunks", self.cpu_parts())
+        chunks = self.number("cpu_chunks", self.cpu_parts())
         part = self.number("cpu_part", self._cpu_part())
         groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
         # The row of a column moves along the last kept dimension: streams step by its strides.

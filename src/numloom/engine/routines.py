@@ -24,8 +24,9 @@ from numloom.ops.routines import ROUTINES
 Host = np.ndarray[Any, Any]
 
 
-def call(name: str, *operands: Node, code: int = -1, shape: tuple[int, ...] | None = None, order: str = "C",
-         **options: Any) -> Any:
+def call(
+    name: str, *operands: Node, code: int = -1, shape: tuple[int, ...] | None = None, order: str = "C", **options: Any
+) -> Any:
     """Run the primitive `name` of `numloom.ops.routines` on values, now.
 
     Parameters

@@ -18,7 +18,7 @@ from numloom.ops.rows import Op, Reduction
 
 _CTYPE = {char: "f32" if char == "e" else ctype for char, ctype in zip(CHARS, CTYPES, strict=True)}
 _DTYPE = dict(zip(CHARS, DTYPES, strict=True))
-_INFINITY = "__builtin_huge_val()"
+_INFINITY = "NL_INFINITY"
 
 
 def carried(char: str) -> str:
@@ -58,7 +58,7 @@ def _limit(lowest: bool) -> Callable[[str], str]:
 
 
 def _nan(char: str) -> str:
-    return _number('__builtin_nan("")')(char)
+    return _number("NL_NAN")(char)
 
 
 def _same_char(char: str) -> str:

@@ -3,7 +3,7 @@
 from numloom.random.generator import Generator, default_rng
 from numloom.random.legacy import (
     RandomState,
-    bytes,  # noqa: A004
+    bytes,
     choice,
     exponential,
     get_state,

@@ -200,8 +200,10 @@ class Generator:
         # Python integers until here: a range may have 2**64 numbers (then 0 stands for the count).
         count, first = (last - first + 1) % _WORD, first % _WORD
         wide = bool(np.any((count > 1 << 32) & (count & (count - 1) != 0)))
-        amounts, start = (build.scalar(int(x), U64) if not np.ndim(x) else node_of(asarray(x.astype(np.uint64)))
-                          for x in (count, first))
+        amounts, start = (
+            build.scalar(int(x), U64) if not np.ndim(x) else node_of(asarray(x.astype(np.uint64)))
+            for x in (count, first)
+        )
         number = self._below(shape, amounts, wide)
         return wrap(build.cast(build.binary(ADD, number, start), code))
 
@@ -271,8 +273,11 @@ class Generator:
         shape = shape_of(size)
         count = prod(shape)
         if population <= 0 and count:
-            raise ValueError("a must be a positive integer unless no samples are taken" if array is None else
-                             "a cannot be empty unless no samples are taken")
+            raise ValueError(
+                "a must be a positive integer unless no samples are taken"
+                if array is None
+                else "a cannot be empty unless no samples are taken"
+            )
         weights = None if p is None else _probabilities(p, population)
         if replace:
             if weights is None:
@@ -392,4 +397,3 @@ def _taken(array: Array, index: Array, axis: int) -> Array:
 
 
 __all__ = ["Generator", "default_rng", "shape_of"]
-
