@@ -630,16 +630,16 @@ def note_recorded(node: Node) -> None:
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """Another array over the same memory."""
+    """Another array over the same memory; over a copy of it where NumPy has a scalar, which nobody can write."""
     result = ndarray.__new__(ndarray)
-    result.cell = array.cell
+    result.cell = new_cell(array.cell.value) if array.is_scalar else array.cell
     result.code = array.code
     result.shape = shape
     result.strides = strides
     result.offset = offset
     result.is_scalar = False
     result.writeable = array.writeable
-    result.base = array if array.base is None else array.base
+    result.base = None if array.is_scalar else array if array.base is None else array.base
     return result
 
 
