@@ -145,7 +145,7 @@ class _Reduction:
             offset = self._sum(f"t{iota.index}", iota.strides, 0, self.kept, "i64", "k")
             sets.append(f"r.t{iota.index} = {self.block.iota_offset(iota.index)} + {offset};")
         names = ", ".join(f"i64& k{d}" for d in range(self.kept))
-        lines = ["i64 rest = output;"]
+        lines = ["i64 rest = output;"] if self.kept else []
         for d in range(self.kept - 1, 0, -1):
             e = self.number(f"e{d}", program.shape[d])
             lines.append(f"k{d} = rest % {e}; rest /= {e};")
@@ -349,7 +349,7 @@ class _Reduction:
         split = self.strategy == "split"
         chunks = self.number("chunks", self.chunks) if split else "1"
         text = (
-            f"const i64 output = (i64)blockIdx.x / {chunks};\nconst {kind} chunk = ({kind})(blockIdx.x % {chunks});\n"
+            f"const i64 output = (i64)blockIdx.x / {chunks};\nconst {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const Row row = row_of(p, output);\ncounter<{levels}> c; c.runs = 0;\n"
             f"const {kind} begin = chunk * {CHUNK};\n"
             f"const {kind} end = begin + {CHUNK} < {n} ? begin + {CHUNK} : {n};\n"
@@ -363,14 +363,16 @@ class _Reduction:
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
         )
         if not split:
-            return text.replace("__SKIP__", "true").replace("__DONE__", "post(p, output, a);")
+            return text.replace("@WORK@", "").replace("__SKIP__", "true").replace("__DONE__", "post(p, output, a);")
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
         second = self.number("second", self._counter_bytes() + self.outputs * self.chunks * self._carrier_bytes())
-        return (
+        start = (
             f"A* partial = (A*)({work} + {partial}) + output * {chunks};\n"
             f"u32* done = (u32*){work} + output;\n__shared__ bool last;\n"
-            + text.replace("__SKIP__", "false").replace(
+        )
+        return (
+            text.replace("@WORK@", start).replace("__SKIP__", "false").replace(
                 "__DONE__",
                 f"partial[chunk] = a; __threadfence(); last = atomicAdd(done, 1u) == (u32){chunks} - 1;",
             )

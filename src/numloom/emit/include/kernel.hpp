@@ -1,6 +1,11 @@
 // What every kernel needs beside its values: bit casts, checked indices, division, vector accesses.
+#ifdef __CUDACC__
+#define NL_COPY memcpy
+#else
+#define NL_COPY __builtin_memcpy
+#endif
 namespace nl {
-template <class B, class A> NL_DEV B bit_cast(A a) { B b; __builtin_memcpy(&b, &a, sizeof(B)); return b; }
+template <class B, class A> NL_DEV B bit_cast(A a) { B b; NL_COPY(&b, &a, sizeof(B)); return b; }
 NL_DEV i64 checked(i64 index, i64 extent, i64* error) {
     const i64 at = index < 0 ? index + extent : index;
     if (at < 0 || at >= extent) { *error = 1; return 0; }
@@ -43,11 +48,11 @@ template <class T> NL_DEV T from_lane(T value, int mask) {
     constexpr int N = (sizeof(T) + 3) / 4;
     u32 w[N];
     w[N - 1] = 0;
-    __builtin_memcpy(w, &value, sizeof(T));
+    NL_COPY(w, &value, sizeof(T));
 #pragma unroll
     for (int k = 0; k < N; ++k) w[k] = __shfl_xor_sync(0xffffffffu, w[k], mask);
     T r;
-    __builtin_memcpy(&r, w, sizeof(T));
+    NL_COPY(&r, w, sizeof(T));
     return r;
 }
 #endif
