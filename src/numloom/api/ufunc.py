@@ -358,7 +358,7 @@ class ufunc:  # noqa: N801 (NumPy's name)
         row = reduction_of(self._row, CHARS[codes[0]])
         node = build.cast(node, codes[1])
         node = self._reduced(row, node, axes, keepdims, codes[2], initial, where)
-        return finish(node, out, (array,), self.__name__)
+        return finish(node, out, (array,), self.__name__, "unsafe")
 
     def _reduced(
         self, row: Reduction, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, initial: Any, where: Any
@@ -414,7 +414,7 @@ class ufunc:  # noqa: N801 (NumPy's name)
         codes = self._reduction_codes(node.code, dtype, out)
         node = build.cast(node, codes[2])
         result = call_routine("scan", node, code=codes[2], shape=node.shape, order="K", op=self.__name__, axis=axis)
-        return finish(result, out, (array,), self.__name__)
+        return finish(result, out, (array,), self.__name__, "unsafe")
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
         """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat` (through the host)."""
@@ -427,14 +427,10 @@ class ufunc:  # noqa: N801 (NumPy's name)
 
     def outer(self, A: Any, B: Any, /, **options: Any) -> Any:  # noqa: N803 (NumPy's names)
         """This function of all pairs of elements, as `numpy.ufunc.outer`."""
-        self._check_outer()
-        a, b = asarray(A), asarray(B)
-        weak = type(B) in (int, float, complex)
-        return self(a.reshape(a.shape + (1,) * b.ndim), B if weak else b, **options)
-
-    def _check_outer(self) -> None:
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
+        a, b = asarray(A), asarray(B)
+        return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
         """Apply this function in place at indices, each of repeated ones in turn, as `numpy.ufunc.at`."""
