@@ -76,8 +76,8 @@ def demo(output: Path, *, quick: bool = False, examples: tuple[ModuleType, ...] 
             told.append(f"{example.TITLE}: {example.describe(results)}; {difference}; {picture}")
     console.print(table)
     console.print(
-        "Seconds from arrays on the host to answers on the host. The first run compiles what\n"
-        "the kernel cache lacks; ratio: NumPy / again. calls: library calls.\n",
+        "Seconds from arrays on the host to answers on the host; the first run compiles\n"
+        "what the kernel cache lacks. calls: library calls; ratio: NumPy / again.\n",
         highlight=False,
     )
     for line in told:
