@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from numloom.base.dtypes import CHARS
 from numloom.device.cpu.compiler import EXACT, find
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, header_order
@@ -51,7 +52,15 @@ def test_vector_functions_vectorise(tmp_path: Path) -> None:
     for loop in VECTOR_LOOPS:
         source = tmp_path / "loop.cpp"
         source.write_text(prelude([loop]) + loop_text(loop, "loop"))
-        command = [*compiler.command, *compiler.flags, "-c", str(source), "-o", str(tmp_path / "loop.o"), "-fopt-info-vec"]
+        command = [
+            *compiler.command,
+            *compiler.flags,
+            "-c",
+            str(source),
+            "-o",
+            str(tmp_path / "loop.o"),
+            "-fopt-info-vec",
+        ]
         report = subprocess.run(command, capture_output=True, text=True, check=True).stderr
         assert "loop vectorized" in report, loop
 
@@ -67,7 +76,8 @@ def test_chains_of_functions_vectorise(tmp_path: Path) -> None:
         source = tmp_path / "chain.cpp"
         source.write_text(
             f'{text}extern "C" void chain(const {ctype}* __restrict p, {ctype}* __restrict q, i64 n) {{\n'
-            f"for (i64 i = 0; i < n; ++i) q[i] = nl::maximum(({ctype})0, p[i]) + nl::log1p(nl::exp(-nl::fabs(p[i]))); }}"
+            f"for (i64 i = 0; i < n; ++i) q[i] = nl::maximum(({ctype})0, p[i])\n"
+            "+ nl::log1p(nl::exp(-nl::fabs(p[i]))); }"
         )
         command = [*compiler.command, *compiler.flags, "-c", str(source), "-o", str(tmp_path / "c.o"), "-fopt-info-vec"]
         report = subprocess.run(command, capture_output=True, text=True, check=True).stderr
@@ -126,7 +136,9 @@ def test_complex_special_values_are_numpys(char: str) -> None:
     with np.errstate(all="ignore"):
         for name in names:
             got, want = functions[name, char, char](z), getattr(np, name)(z)
-            same = (special_class(got.real) == special_class(want.real)) & (special_class(got.imag) == special_class(want.imag))
+            same = (special_class(got.real) == special_class(want.real)) & (
+                special_class(got.imag) == special_class(want.imag)
+            )
             assert same.all(), (name, list(zip(z[~same], got[~same], want[~same], strict=True))[:3])
 
 
@@ -154,7 +166,9 @@ def gpu_loops() -> list[Loop]:
     for op in ELEMENTWISE.values():
         for loop in loops_of(op):
             chosen.setdefault((op.name, loop[1] if loop[1][0] in "?efFqQ" else np.dtype(loop[1][0]).kind), loop)
-    return list(chosen.values()) + [("cast", source, target) for source in CHARS for target in CHARS if source != target]
+    return list(chosen.values()) + [
+        ("cast", source, target) for source in CHARS for target in CHARS if source != target
+    ]
 
 
 def test_rows_compile_for_the_gpu() -> None:
@@ -171,7 +185,9 @@ def test_reductions_compile_for_the_gpu() -> None:
     for row in REDUCTIONS.values():
         for char in "?iQefdFD":
             kind = np.dtype(char).kind
-            if (row.name.startswith("bitwise") and kind in "fc") or (row.name in ("mean", "m2", "var") and kind not in "fc"):
+            if (row.name.startswith("bitwise") and kind in "fc") or (
+                row.name in ("mean", "m2", "var") and kind not in "fc"
+            ):
                 continue
             out = single_loops.value_type(row.out_char(char))
             carrier, value = row.carrier(char), single_loops.value_type(char)
@@ -182,7 +198,9 @@ def test_reductions_compile_for_the_gpu() -> None:
                 f"__device__ {out} reduce{len(pieces)}({value} x, {carrier} a, i64 n) {{ {carrier} b = {lift}, "
                 f"d = {row.identity(char)}, c = {row.combine.format(a='a', b='b')}; a = d; return {finish}; }}\n"
             )
-    compile_for_gpu("\n".join((INCLUDE / f"{name}.hpp").read_text() for name in header_order(headers)) + "".join(pieces))
+    compile_for_gpu(
+        "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in header_order(headers)) + "".join(pieces)
+    )
 
 
 def test_every_header_compiles_with_what_it_names() -> None:

@@ -14,8 +14,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from numloom.ops.elementwise import ELEMENTWISE
 from single_loops import DTYPE, build, random_values, special_values
+
+from numloom.ops.elementwise import ELEMENTWISE
 
 Array = np.ndarray[Any, Any]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES
 from numloom.device.cpu.compiler import find
 from numloom.ops.elementwise import ELEMENTWISE, cast_headers, cast_text, header_order, headers_for

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from single_loops import DTYPE, INCLUDE, Loop, build, loops_of, same_bits, samples
+
 from numloom.base.dtypes import CHARS
 from numloom.ops.elementwise import ALIASES, ELEMENTWISE, HEADERS, OF_UFUNC, cast_text, resolve, resolve_chars
-from single_loops import DTYPE, INCLUDE, Loop, build, loops_of, same_bits, samples
 
 LOOPS = [loop for op in ELEMENTWISE.values() for loop in loops_of(op)]
 EXACT = [loop for loop in LOOPS if ELEMENTWISE[loop[0]].is_exact(loop[1])]

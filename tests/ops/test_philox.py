@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from single_loops import Loop, build, loops_of, same_bits
+
 from numloom.ops import philox
 from numloom.ops.elementwise import ELEMENTWISE
-from single_loops import Loop, build, loops_of, same_bits
 
 LOOPS = [loop for name, op in ELEMENTWISE.items() if name.startswith("random_") for loop in loops_of(op)]
 
@@ -42,7 +43,9 @@ def test_rows_agree_with_their_twins(loop: Loop) -> None:
     if ELEMENTWISE[loop[0]].exact:
         assert same_bits(got, want).all()
     else:
-        np.testing.assert_allclose(got, want, rtol=3e-6 if loop[2] == "f" else 3e-15, atol=1e-6 if loop[2] == "f" else 1e-15)
+        np.testing.assert_allclose(
+            got, want, rtol=3e-6 if loop[2] == "f" else 3e-15, atol=1e-6 if loop[2] == "f" else 1e-15
+        )
 
 
 @pytest.mark.parametrize("size", [32, 64])
@@ -51,7 +54,7 @@ def test_distributions(size: int) -> None:
     uniform = getattr(philox, f"uniform{size}")(counters, 42).astype(float)
     normal = getattr(philox, f"normal{size}")(counters, 42).astype(float)
     exponential = getattr(philox, f"exponential{size}")(counters, 42).astype(float)
-    assert 0 <= uniform.min() and uniform.max() < 1
+    assert uniform.min() >= 0 and uniform.max() < 1
     assert abs(uniform.mean() - 0.5) < 0.005 and abs(uniform.var() - 1 / 12) < 0.001
     assert abs(normal.mean()) < 0.02 and abs(normal.std() - 1) < 0.01 and abs((normal**4).mean() - 3) < 0.15
     assert abs(exponential.mean() - 1) < 0.02 and exponential.min() >= 0

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from single_loops import CTYPE, DTYPE, INCLUDE, load, random_values, same_bits, special_values, store, value_type
+
 from numloom.base.dtypes import CHARS
 from numloom.device.cpu.compiler import find
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers, reduction_of
 from numloom.ops.rows import Reduction
-from single_loops import CTYPE, DTYPE, INCLUDE, load, random_values, same_bits, special_values, store, value_type
 
 INTEGER_ONLY = {"bitwise_and", "bitwise_or", "bitwise_xor"}
 FLOAT_ONLY = {"mean", "m2", "var"}
@@ -54,7 +55,9 @@ def reduction_text(row: Reduction, char: str, entry: str) -> str:
 @functools.cache
 def compiled() -> dict[tuple[str, str], Any]:
     rows = {(name, char): REDUCTIONS[name] for name, char in CASES}
-    rows |= {("ufunc " + name, char): reduction_of(ELEMENTWISE[name], char) for name, chars in DERIVED for char in chars}
+    rows |= {
+        ("ufunc " + name, char): reduction_of(ELEMENTWISE[name], char) for name, chars in DERIVED for char in chars
+    }
     headers = {header for (_, char), row in rows.items() for header in reduction_headers(row, char)} | {"half"}
     text = "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in header_order(headers))
     text += "".join(reduction_text(row, key[1], f"reduce{k}") for k, (key, row) in enumerate(rows.items()))

@@ -169,11 +169,12 @@ def _row(
     loops: Loops | None = None,
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
-    assert numpy is not None or isinstance(ufunc, np.ufunc), name
+    twin = ufunc if numpy is None else numpy
+    assert twin is not None, name
     op = Op(
         name=name,
         nin=nin,
-        numpy=ufunc if numpy is None else numpy,
+        numpy=twin,
         text=_same(text) if isinstance(text, str) else text,
         ufunc=ufunc,
         cost=cost,
@@ -208,7 +209,7 @@ def _where_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
 
 def _part_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     dtype = np.result_type(*_weak(dtypes))
-    return dtype, {"F": np.dtype("f"), "D": np.dtype("d")}.get(dtype.char, dtype)
+    return dtype, np.dtype({"F": "f", "D": "d"}.get(dtype.char, dtype.char))
 
 
 def _pack_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
@@ -255,8 +256,10 @@ def _fill() -> None:
     absolute = _by_kind(b="{0}", i="nl::integer_absolute({0})", u="{0}", f="nl::fabs({0})", c="nl::abs({0})")
     _row("absolute", 1, absolute, headers=("integer", "libm"), kinds="?biuf", complex_headers=("complex_parts",))
     _row("fabs", 1, "nl::fabs({0})", headers=("libm",))
-    sign = _by_kind(i="nl::integer_sign({0})", f="nl::sign({0})", c="nl::sign({0})")
-    _row("sign", 1, sign, cost=4, headers=("integer", "floating"), kinds="?biuf", complex_headers=("complex_math",))
+    sign_text = _by_kind(i="nl::integer_sign({0})", f="nl::sign({0})", c="nl::sign({0})")
+    _row(
+        "sign", 1, sign_text, cost=4, headers=("integer", "floating"), kinds="?biuf", complex_headers=("complex_math",)
+    )
     reciprocal = _by_kind(i="nl::integer_reciprocal({0})", f="(1 / {0})", c="nl::reciprocal({0})")
     _row("reciprocal", 1, reciprocal, cost=14, headers=("integer",), kinds="?biuf", complex_headers=())
     square = _arithmetic("*", "({0} && {0})")
@@ -420,7 +423,7 @@ def resolve(op: Op, dtypes: tuple[Any, ...], dtype: Any = None) -> tuple[tuple[i
     """
     given = tuple(_argument(one) for one in dtypes)
     if op.ufunc is not None:
-        named = {} if dtype is None else {"signature": (None,) * op.nin + (np.dtype(dtype),)}
+        named: dict[str, Any] = {} if dtype is None else {"signature": (None,) * op.nin + (np.dtype(dtype),)}
         found = op.ufunc.resolve_dtypes((*given, None), **named)
     elif op.loops is not None:
         found = op.loops(given)

@@ -36,11 +36,11 @@ def philox(counter: Any, key: Any, high: Any = 0) -> tuple[Array, Array, Array, 
     """
     counter, key, high = (np.asarray(x).astype(np.uint64) for x in (counter, key, high))
     x, y, z, w = counter & _LOW, counter >> _32, high & _LOW, high >> _32
-    k, l = key & _LOW, key >> _32  # noqa: E741
+    k, l = key & _LOW, key >> _32
     for _ in range(10):
         a, b = x * _MULTIPLIERS[0], z * _MULTIPLIERS[1]
         x, y, z, w = (b >> _32) ^ y ^ k, b & _LOW, (a >> _32) ^ w ^ l, a & _LOW
-        k, l = (k + _WEYL[0]) & _LOW, (l + _WEYL[1]) & _LOW  # noqa: E741
+        k, l = (k + _WEYL[0]) & _LOW, (l + _WEYL[1]) & _LOW
     return x, y, z, w
 
 

@@ -1,8 +1,12 @@
 // Complex arithmetic and order as NumPy has them: plain products, Smith's division, lexicographic order.
 namespace nl {
 template <class T> NL_DEV complex<T> make_complex(T re, T im) { complex<T> r; r.re = re; r.im = im; return r; }
-template <class T> NL_DEV complex<T> operator+(complex<T> a, complex<T> b) { return make_complex<T>(a.re + b.re, a.im + b.im); }
-template <class T> NL_DEV complex<T> operator-(complex<T> a, complex<T> b) { return make_complex<T>(a.re - b.re, a.im - b.im); }
+template <class T> NL_DEV complex<T> operator+(complex<T> a, complex<T> b) {
+    return make_complex<T>(a.re + b.re, a.im + b.im);
+}
+template <class T> NL_DEV complex<T> operator-(complex<T> a, complex<T> b) {
+    return make_complex<T>(a.re - b.re, a.im - b.im);
+}
 template <class T> NL_DEV complex<T> operator-(complex<T> a) { return make_complex<T>(-a.re, -a.im); }
 template <class T> NL_DEV complex<T> operator*(complex<T> a, complex<T> b) {
     return make_complex<T>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);

@@ -6,11 +6,18 @@ NL_DEV complex<f64> over_i(complex<f64> z) { return cplx(z.im, -z.re); }
 NL_DEV complex<f64> sqrt(complex<f64> z) {
     f64 x = z.re, y = z.im;
     if (is_inf(y)) return cplx(NL_INFINITY, y);
-    if (is_inf(x)) return x > 0 ? cplx(x, y != y ? y : copysign(0.0, y)) : cplx(y != y ? y : 0.0, copysign(NL_INFINITY, y));
+    if (is_inf(x)) {
+        if (x < 0) return cplx(y != y ? y : 0.0, copysign(NL_INFINITY, y));
+        return cplx(x, y != y ? y : copysign(0.0, y));
+    }
     if (x == 0 && y == 0) return cplx(0.0, y);
     f64 a = fabs(x), b = fabs(y), back = 1.0;
     if (a > 4e307 || b > 4e307) { a *= 0.0625; b *= 0.0625; back = 4.0; }
-    if (a < 1e-290 && b < 1e-290) { a *= 1.8014398509481984e16; b *= 1.8014398509481984e16; back = 7.450580596923828125e-09; }
+    if (a < 1e-290 && b < 1e-290) {  // by 2^54 and back by 2^-27
+        a *= 1.8014398509481984e16;
+        b *= 1.8014398509481984e16;
+        back = 7.450580596923828125e-09;
+    }
     f64 t = sqrt(0.5 * (a + hypot(a, b)));
     f64 u = b / (2.0 * t) * back;
     t *= back;
@@ -42,7 +49,8 @@ NL_DEV f64 log_abs(f64 x, f64 y) {
     if (x != x || y != y) return x + y;
     if (a < b) { f64 t = a; a = b; b = t; }
     if (a > 1e300) return log(hypot(a * 0.25, b * 0.25)) + 1.3862943611198906;
-    if (a < 1e-290) return a == 0 ? -NL_INFINITY : log(hypot(a * 1.8014398509481984e16, b * 1.8014398509481984e16)) - 37.429947750237047;
+    if (a == 0) return -NL_INFINITY;
+    if (a < 1e-290) return log(hypot(a * 1.8014398509481984e16, b * 1.8014398509481984e16)) - 37.429947750237047;
     f64 h = a * a + b * b;
     if (h > 0.5 && h < 2.0) {
         f64 p = a * a, q = b * b, r = product_rest(a, a, p) + product_rest(b, b, q), m = p - 1.0, s = m + q, t = s - m;
@@ -58,7 +66,8 @@ NL_DEV complex<f64> log1p(complex<f64> z) {
     if (fabs(x) < 0.5 && fabs(y) < 0.5) {
         // |1 + z|^2 - 1 = x (2 + x) + y^2, where the terms may cancel.
         f64 p = x * x, q = y * y, u = 2.0 * x, s = u + q, t = s - u, v = s + p, w = v - s;
-        f64 rest = ((u - (s - t)) + (q - t)) + ((s - (v - w)) + (p - w)) + product_rest(x, x, p) + product_rest(y, y, q);
+        f64 rest = ((u - (s - t)) + (q - t)) + ((s - (v - w)) + (p - w));
+        rest += product_rest(x, x, p) + product_rest(y, y, q);
         return cplx(0.5 * log1p(v + rest), atan2(y, 1.0 + x));
     }
     return cplx(log_abs(x + 1.0, y), atan2(y, x + 1.0));
@@ -84,7 +93,7 @@ NL_DEV complex<f64> sinh(complex<f64> z) {
 }
 NL_DEV complex<f64> cosh(complex<f64> z) {
     f64 x = z.re, y = z.im;
-    if (y == 0) return cplx(cosh(x), x == 0 || x != x ? copysign(0.0, y) * (x == x ? copysign(1.0, x) : 1.0) : copysign(0.0, x) * copysign(1.0, y));
+    if (y == 0) return cplx(cosh(x), x == x ? copysign(0.0, x) * copysign(1.0, y) : y);
     if (!is_finite(y)) {
         if (x == 0) return cplx(y - y, 0.0);
         return is_inf(x) ? cplx(NL_INFINITY, y - y) : cplx(y - y, y - y);
@@ -156,9 +165,11 @@ NL_DEV complex<f64> atanh(complex<f64> z) {
         f64 h = hypot(0.5 * x, 0.5 * y);
         r = cplx(0.25 * x / h / h, copysign(1.57079632679489661923, y));
     } else if (x == 1 && b < 1e-154) {
-        r = b == 0 ? cplx(NL_INFINITY, y) : cplx(-log(sqrt(b) / sqrt(hypot(b, 2.0))), copysign(0.5 * atan2(2.0, -b), y));
+        r = cplx(-log(sqrt(b) / sqrt(hypot(b, 2.0))), copysign(0.5 * atan2(2.0, -b), y));
+        r = b == 0 ? cplx(NL_INFINITY, y) : r;
     } else {
-        r = cplx(0.25 * log1p(4.0 * x / ((1.0 - x) * (1.0 - x) + b * b)), 0.5 * atan2(2.0 * y, (1.0 - x) * (1.0 + x) - b * b));
+        f64 d = (1.0 - x) * (1.0 - x) + b * b;
+        r = cplx(0.25 * log1p(4.0 * x / d), 0.5 * atan2(2.0 * y, (1.0 - x) * (1.0 + x) - b * b));
     }
     return cplx(copysign(r.re, z.re), r.im != r.im ? r.im : copysign(r.im, z.im));
 }

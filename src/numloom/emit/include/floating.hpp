@@ -44,9 +44,9 @@ template <class T> NL_DEV T spacing(T x) {
 NL_DEV f64 power_of_two(i32 n) { return from_bits((u64)(n + 1023) << 52); }
 NL_DEV f64 ldexp(f64 x, i64 n) {
     i32 k = n > 4200 ? 4200 : n < -4200 ? -4200 : (i32)n;
-    // Large steps first downwards until one rounding remains.
-    if (k > 1023) { x *= power_of_two(1023); k -= 1023; if (k > 1023) { x *= power_of_two(1023); k -= 1023; } k = k > 1023 ? 1023 : k; }
-    if (k < -969) { x *= power_of_two(-969); k += 969; if (k < -969) { x *= power_of_two(-969); k += 969; } k = k < -969 ? -969 : k; }
+    // Whole steps while one is too large, kept so that a subnormal result rounds once.
+    for (int step = 0; step < 4 && k > 1023; ++step, k -= 1023) x *= power_of_two(1023);
+    for (int step = 0; step < 4 && k < -969; ++step, k += 969) x *= power_of_two(-969);
     return x * power_of_two(k);
 }
 NL_DEV f32 ldexp(f32 x, i64 n) {

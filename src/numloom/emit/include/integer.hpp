@@ -40,7 +40,8 @@ template <class T> NL_DEV T left_shift(T a, T b) {
 }
 template <class T> NL_DEV T right_shift(T a, T b) {
     u64 n = (u64)b, width = 8 * sizeof(T);
-    return (T)(a >> (int)(n < width ? n : is_signed<T>() ? width - 1 : 0)) & (n < width || is_signed<T>() ? (T)-1 : (T)0);
+    T r = (T)(a >> (int)(n < width ? n : width - 1));
+    return n < width || is_signed<T>() ? r : (T)0;
 }
 template <class T> NL_DEV u8 bit_count(T a) {
     u64 x = (u64)integer_absolute(a) & (~0ull >> (64 - 8 * sizeof(T)));

@@ -72,15 +72,16 @@ NL_DEV void log_parts(f64 x, f64& k, f64& hi, f64& lo) {
 NL_DEV f64 log2(f64 x) {
     f64 k, hi, lo;
     log_parts(x, k, hi, lo);
-    f64 head = hi * 1.44269504072144627571e+00, tail = (lo + hi) * 1.67517131648865118353e-10 + lo * 1.44269504072144627571e+00;
-    f64 w = k + head;
+    f64 head = hi * 1.44269504072144627571e+00, w = k + head;
+    f64 tail = (lo + hi) * 1.67517131648865118353e-10 + lo * 1.44269504072144627571e+00;
     return log_special(x, (tail + ((k - w) + head)) + w);
 }
 NL_DEV f64 log10(f64 x) {
     f64 k, hi, lo;
     log_parts(x, k, hi, lo);
     f64 head = hi * 4.34294481878168880939e-01, big = k * 3.01029995663611771306e-01;
-    f64 tail = k * 3.69423907715893078616e-13 + (lo + hi) * 2.50829467116452752298e-11 + lo * 4.34294481878168880939e-01;
+    f64 tail = k * 3.69423907715893078616e-13 + (lo + hi) * 2.50829467116452752298e-11;
+    tail = tail + lo * 4.34294481878168880939e-01;
     f64 w = big + head;
     return log_special(x, (tail + ((big - w) + head)) + w);
 }

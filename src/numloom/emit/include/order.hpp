@@ -1,4 +1,5 @@
-// Minimum and maximum with NumPy's NaN and signed-zero rules (no ||, so that loops stay without branches), and the carrier of arg-reductions.
+// Minimum and maximum with NumPy's NaN and signed-zero rules (no ||: loops stay without branches), and the carrier
+// of arg-reductions.
 namespace nl {
 template <class T> NL_DEV T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }
 template <class T> NL_DEV T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }

@@ -19,7 +19,9 @@ NL_DEV u64 random_bits64(u64 counter, u64 key) {
     block c = philox(counter, key);
     return (u64)c.y << 32 | c.x;
 }
-NL_DEV f32 random_uniform32(u64 counter, u64 key) { return (f32)(i32)(philox(counter, key).x >> 8) * 5.9604644775390625e-08f; }
+NL_DEV f32 random_uniform32(u64 counter, u64 key) {
+    return (f32)(i32)(philox(counter, key).x >> 8) * 5.9604644775390625e-08f;
+}
 NL_DEV f64 random_uniform64(u64 counter, u64 key) {
     return (f64)(i64)(random_bits64(counter, key) >> 11) * 1.1102230246251565e-16;
 }

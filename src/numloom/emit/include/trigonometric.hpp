@@ -14,7 +14,9 @@ extern "C" f64 cos(f64) noexcept;
 namespace nl {
 NL_DEV f64 sin(f64 x) { return ::sin(x); }
 NL_DEV f64 cos(f64 x) { return ::cos(x); }
-NL_DEV u64 choose(u64 k, u64 a, u64 b, u64 c, u64 d, u64 e) { return k == 0 ? a : k == 1 ? b : k == 2 ? c : k == 3 ? d : e; }
+NL_DEV u64 choose(u64 k, u64 a, u64 b, u64 c, u64 d, u64 e) {
+    return k == 0 ? a : k == 1 ? b : k == 2 ? c : k == 3 ? d : e;
+}
 // |x| = q pi/2 + r with |r| <= pi/4, q modulo 4; for finite x.
 NL_DEV f64 reduce_pi(f32 x, u64& q) {
     u64 u = bits(x) & 0x7fffffffu, m = (u & 0x7fffffu) | 0x800000u, e = u >> 23;
