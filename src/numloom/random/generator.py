@@ -354,7 +354,8 @@ def _size(size: Any, *parameters: Any) -> tuple[int, ...]:
     if size is None:
         return common
     shape = shape_of(size)
-    if common and broadcast_shapes(shape, common) != shape:
+    lead = len(shape) - len(common)
+    if lead < 0 or any(extent not in (1, goal) for extent, goal in zip(common, shape[lead:], strict=True)):
         raise ValueError(f"Output size {shape} is not compatible with broadcast dimensions of inputs {common}.")
     return shape
 

@@ -1,0 +1,192 @@
+"""Products against NumPy: shapes, dtypes, errors, tiny and large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.api.products import TINY
+from numloom.testing import assert_allclose, assert_array_equal, for_all_dtypes, matches_numpy
+
+CASES = """
+a @ b
+a @ v
+v @ b
+v @ v
+p @ b
+p @ p.swapaxes(-1, -2)
+p[0] @ p.swapaxes(-1, -2)
+a[:, :0] @ b[:0]
+a[:0] @ b
+a @ a
+v @ a
+xp.matmul(2.0, a)
+xp.matmul(a, b, dtype="c16")
+a @ 3
+xp.matmul(big, big.T)
+xp.matmul(big, big[0])
+xp.matmul(stack, big.T)
+xp.matmul(big.T, big)
+xp.matmul(z, z.T)
+xp.dot(a, b)
+xp.dot(v, v)
+xp.dot(2, a)
+xp.dot(a, v)
+xp.dot(v, b)
+xp.dot(p, b)
+xp.dot(p, p.swapaxes(-1, -2))
+xp.dot(a, a)
+a.dot(b)
+xp.vdot(a, a)
+xp.vdot(z, z * 1j)
+xp.vdot(a, b)
+xp.inner(v, v)
+xp.inner(a, a)
+xp.inner(p, a)
+xp.inner(a, b)
+xp.inner(3, v)
+xp.outer(v, a)
+xp.outer(2, v)
+xp.tensordot(p, b, 1)
+xp.tensordot(p, p, ((1, 2), (1, 2)))
+xp.tensordot(p, p, 3)
+xp.tensordot(v, v, 0)
+xp.tensordot(a, a, 1)
+xp.tensordot(p, p, ((2, 0), (2, 0)))
+xp.tensordot(p, v, ((2,), (0,)))
+xp.kron(a, b)
+xp.kron(v, a)
+xp.kron(v, 2)
+xp.cross(a[:, :3], a[:, 2:])
+xp.cross(v[:3], a[:, :3])
+xp.cross(v, v)
+xp.cross(b[:3], b[:3] + 1, axis=0)
+xp.trace(a)
+xp.trace(a, 1)
+xp.trace(a, -9)
+xp.trace(p, 0, 1, 2)
+a.trace(2)
+xp.vecdot(a, a)
+xp.vecdot(z, z * 1j)
+xp.vecdot(p, v)
+xp.vecdot(b, b, axis=0)
+xp.vecdot(a, b)
+xp.einsum("ij,jk", a, b)
+xp.einsum("ij,jk->ki", a, b)
+xp.einsum("ij->ji", a)
+xp.einsum("ij->", a)
+xp.einsum("ij->j", a)
+xp.einsum("ii", s)
+xp.einsum("ii->i", s)
+xp.einsum("ij,ij->i", a, a)
+xp.einsum("i,j->ij", v, v)
+xp.einsum("i,i", v, v)
+xp.einsum("bij,jk->bik", p, b)
+xp.einsum("bij,bkj->bik", p, p)
+xp.einsum("...ij,jk->...ik", p, b)
+xp.einsum("...j,j", p, v)
+xp.einsum("ij,jk,kl->il", a, b, a)
+xp.einsum("bij,bij,j->b", p, p, v)
+xp.einsum("ij,kj->", a, a)
+xp.einsum(a, [0, 1], b, [1, 2])
+xp.einsum(a, [0, 1], b, [1, 2], [2, 0])
+xp.einsum(p, [Ellipsis, 1], v, [1])
+xp.einsum("ij,jk->ik", big, big.T)
+xp.einsum("ij,jk,kl,lm->im", big, big.T, big, big.T)
+xp.einsum("ij,jk->ik", a, xp.ones((1, 3)))
+xp.einsum("ij,jk->ik", a, a)
+xp.einsum("ij->iz", a)
+xp.einsum("ij->ii", a)
+xp.einsum("ijk", a)
+xp.einsum("i", a)
+xp.einsum("i,j", v)
+xp.einsum("ij,jk->ik", z, z.T)
+xp.einsum("i?", a)
+xp.einsum("ij,jk->ik", a, b, dtype="c16")
+""".strip().splitlines()
+
+
+def arrays(xp: Any) -> dict[str, Any]:
+    random = np.random.default_rng(3)
+    real = {"a": (4, 5), "b": (5, 3), "v": (5,), "p": (2, 4, 5), "s": (4, 4), "big": (40, 60), "stack": (3, 30, 60)}
+    names = {name: xp.asarray(random.standard_normal(shape)) for name, shape in real.items()}
+    names["z"] = xp.asarray(random.standard_normal((20, 30)) + 1j * random.standard_normal((20, 30)))
+    return {"xp": xp, **names}
+
+
+@pytest.mark.parametrize("expression", CASES)
+@matches_numpy(rtol=1e-11, atol=1e-12)
+def test_matches(xp: Any, expression: str) -> Any:
+    return eval(expression, arrays(xp))
+
+
+@for_all_dtypes()
+@pytest.mark.parametrize("size", [3, 24])
+def test_dtypes(dtype: Any, size: int) -> None:
+    values = np.random.default_rng(1).integers(0, 3, (size, size)).astype(dtype)
+    ours = nl.asarray(values)
+    for result, expected in (
+        (ours @ ours, values @ values), (ours @ ours[0], values @ values[0]), (ours[0] @ ours, values[0] @ values),
+        (nl.dot(ours, ours), np.dot(values, values)), (nl.inner(ours, ours), np.inner(values, values)),
+        (nl.einsum("ij,jk->ik", ours, ours), np.einsum("ij,jk->ik", values, values)),
+        (nl.vdot(ours, ours), np.vdot(values, values)), (nl.outer(ours, ours), np.outer(values, values)),
+    ):  # fmt: skip
+        # Small whole numbers: exact in every dtype, but for float16 sums that NumPy rounds.
+        if dtype == np.float16:
+            assert_allclose(result, expected, rtol=2e-3)
+        else:
+            assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("pair", [("i4", "f4"), ("f4", "f8"), ("u8", "i8"), ("?", "i1"), ("f4", "c8"), ("f2", "f4")])
+@matches_numpy(rtol=1e-5)
+def test_mixed_dtypes(xp: Any, pair: tuple[str, str]) -> Any:
+    x, y = (xp.asarray(np.arange(12).reshape(3, 4).astype(dtype)) for dtype in pair)
+    return x @ y.T, xp.dot(x, y[0]), xp.tensordot(x, y), xp.kron(x, y)
+
+
+@matches_numpy(rtol=1e-12)
+def test_out(xp: Any) -> Any:
+    names = arrays(xp)
+    out = xp.zeros((4, 3))
+    same = xp.matmul(names["a"], names["b"], out=out) is out
+    dotted = xp.zeros((4, 3))
+    xp.dot(names["a"], names["b"], out=dotted)
+    summed = xp.zeros((4, 3))
+    xp.einsum("ij,jk->ik", names["a"], names["b"], out=summed)
+    names["s"] @= names["s"]
+    return out, same, dotted, summed, names["s"]
+
+
+def test_matvec_vecmat() -> None:
+    random = np.random.default_rng(0)
+    x, y = random.standard_normal((2, 3, 4)), random.standard_normal((2, 4))
+    assert_allclose(nl.matvec(x, y), np.einsum("bij,bj->bi", x, y), rtol=1e-12)
+    z = random.standard_normal((2, 3)) + 1j
+    assert_allclose(nl.vecmat(z, x), np.einsum("bi,bij->bj", z.conj(), x), rtol=1e-12)
+    with pytest.raises(ValueError, match="mismatch in its core dimension"):
+        nl.matvec(x, y[:, :2])
+
+
+@matches_numpy
+def test_diagonal_of_einsum_is_a_view(xp: Any) -> Any:
+    x = xp.asarray(np.arange(9.0).reshape(3, 3))
+    xp.einsum("ii->i", x)[...] = 0
+    return x
+
+
+def test_size_rule() -> None:
+    """What is bound by memory is recorded, what is not goes to the BLAS."""
+    counters = nl.engine.state.counters
+    x = nl.asarray(np.ones((64, 65)))
+    before = counters.library_calls
+    (x @ x[0]).get()
+    (x[:, 0] @ x).get()
+    small = nl.asarray(np.ones((round(TINY ** (1 / 3)) - 1,) * 2))
+    (small @ small).get()
+    assert counters.library_calls == before
+    (x @ x.T).get()
+    assert counters.library_calls == before + 1

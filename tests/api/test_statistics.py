@@ -1,0 +1,151 @@
+"""Order statistics, covariances, histograms, differences against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numloom.api.statistics import _ELEMENTS, _POSITIONS
+from numloom.testing import matches_numpy
+
+CASES = """
+xp.median(m)
+xp.median(m, 0)
+xp.median(m, (0, 1), keepdims=True)
+xp.median(i)
+xp.median(i, 1)
+xp.median(n)
+xp.median(n, 0)
+xp.quantile(m, 0.3)
+xp.quantile(m, [0.1, 0.9], 1)
+xp.quantile(m, [[0.1, 0.9]], 0, keepdims=True)
+xp.quantile(m, 1.5)
+xp.quantile(n, 0.5, 1)
+xp.quantile(m, 0.5, method="nonsense")
+xp.quantile(m > 0, 0.5)
+xp.percentile(m, 30)
+xp.percentile(i, [0, 50, 100], 0)
+xp.percentile(m, 130)
+xp.quantile(m.astype("f4"), 0.3)
+xp.percentile(m.astype("f4"), 30)
+xp.percentile(m.astype("f4"), [30, 40])
+xp.cov(m)
+xp.cov(m, rowvar=False)
+xp.cov(m, bias=True)
+xp.cov(m[0], m[1])
+xp.cov(m, ddof=0, fweights=[1, 2, 3, 1, 2, 1])
+xp.cov(m, aweights=xp.asarray([0.1, 0.2, 0.3, 0.1, 0.2, 0.1]))
+xp.cov(m + 1j * m[::-1])
+xp.cov(m[0])
+xp.cov(xp.ones((2, 2, 2)))
+xp.corrcoef(m)
+xp.corrcoef(m[0], m[1])
+xp.bincount(k)
+xp.bincount(k, minlength=20)
+xp.bincount(k, xp.ones(12) / 4)
+xp.bincount(k, xp.ones(3))
+xp.bincount(k - 5)
+xp.bincount(m[0])
+xp.bincount(xp.asarray([], dtype="i8"))
+xp.bincount(k, minlength=-1)
+xp.digitize(m, [-1, 0, 1])
+xp.digitize(m, [1, 0, -1], right=True)
+xp.digitize(m, [1, 0, 3])
+xp.histogram(m)
+xp.histogram(m, 4, (-1, 1))
+xp.histogram(m, [-2, -0.5, 0, 0.25, 3])
+xp.histogram(i)
+xp.histogram(m, density=True)
+xp.histogram(m, weights=abs(m))
+xp.histogram(m, weights=i)
+xp.histogram(m, 0)
+xp.histogram(m, [2, 1])
+xp.histogram(m, "sturges")
+xp.histogram(n, 4, (-1, 1))
+xp.histogram_bin_edges(m, 5)
+xp.convolve(m[0], m[1])
+xp.convolve(m[0], m[1][:3], "same")
+xp.convolve(m[0][:3], m[1], "valid")
+xp.convolve(i[0], i[1])
+xp.convolve(m[0] + 1j * m[1], m[2] - 1j * m[0])
+xp.convolve(m, m)
+xp.convolve(m[0], m[0], "nonsense")
+xp.correlate(m[0], m[1])
+xp.correlate(m[0], m[1][:3], "full")
+xp.correlate(m[0][:3], m[1], "same")
+xp.correlate(m[0] + 1j * m[1], m[2] - 1j * m[0], "full")
+xp.correlate(m[0][:3] + 1j * m[1][:3], m[2] - 1j * m[0], "full")
+xp.diff(m)
+xp.diff(m, 2, 0)
+xp.diff(m, prepend=0, append=m)
+xp.diff(m > 0)
+xp.diff(m, 9)
+xp.diff(m, -1)
+xp.diff(3)
+xp.ediff1d(m)
+xp.ediff1d(i, 1, [2, 3])
+xp.gradient(m)
+xp.gradient(m, 2.5, axis=1)
+xp.gradient(m, edge_order=2)
+xp.gradient(m, [0.0, 1.0, 3.0, 4.5], axis=0)
+xp.gradient(m, [0.0, 1.0, 3.0, 4.5], axis=0, edge_order=2)
+xp.gradient(i[0])
+xp.gradient(m.astype("f4"))
+xp.gradient(m[:1], axis=0)
+xp.gradient(m, 1, 2, 3)
+xp.trapezoid(m)
+xp.trapezoid(m, dx=0.5, axis=0)
+xp.trapezoid(m, xp.asarray([0.0, 1.0, 3.0, 4.5]), axis=0)
+xp.interp(m, [-1, 0, 0.5], [3, 4, 9])
+xp.interp(m, [-1, 0, 0.5], [3, 4, 9], left=-1, right=8)
+xp.interp(m, [-1, 0, 0.5], [3, 4, 9], period=1.7)
+xp.interp(0.25, [0, 1], [2, 4])
+xp.interp(n, [-1, 0, 0.5], [3, 4, 9])
+xp.interp(m, [0, 1], [2])
+xp.isclose(m, m + 1e-9)
+xp.isclose(n, n, equal_nan=True)
+xp.isclose([1.0, np.inf], [1.0, np.inf])
+xp.isclose(xp.asarray([1e10, 1e-7], dtype="f4"), 1e10)
+xp.allclose(m, m * (1 + 1e-9))
+xp.allclose(n, n)
+xp.array_equal(m, m.copy())
+xp.array_equal(m, m[:2])
+xp.array_equal(n, n, equal_nan=True)
+xp.array_equiv(m, m[:1])
+xp.array_equiv(m[:1], m[:1].reshape(6))
+xp.iscomplex(m + 1j * (m > 0))
+xp.isreal(m)
+xp.iscomplexobj(m), xp.isrealobj(m)
+""".strip().splitlines()
+
+
+def arrays(xp: Any) -> dict[str, Any]:
+    random = np.random.default_rng(8)
+    m = random.standard_normal((4, 6))
+    n = m.copy()
+    n[1, 2] = np.nan
+    return {
+        "xp": xp,
+        "np": np,
+        "m": xp.asarray(m),
+        "n": xp.asarray(n),
+        "i": xp.asarray(random.integers(-9, 9, (4, 6)).astype(np.int32)),
+        "k": xp.asarray(random.integers(0, 9, 12)),
+    }
+
+
+@pytest.mark.parametrize("expression", CASES)
+@matches_numpy(rtol=1e-11, atol=1e-12)
+def test_matches(xp: Any, expression: str) -> Any:
+    return eval(expression, arrays(xp))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
+@pytest.mark.parametrize("count", [1, 2, 7, 10])
+@pytest.mark.parametrize("method", [*_POSITIONS, *_ELEMENTS])
+@matches_numpy(rtol=1e-6)
+def test_quantile_methods(xp: Any, method: str, count: int, dtype: str) -> Any:
+    x = xp.asarray((np.random.default_rng(count).standard_normal(count) * 10).astype(dtype))
+    return [xp.quantile(x, q, method=method) for q in (0.3, [0, 0.1, 0.25, 0.5, 0.9, 1.0], [[0.2, 0.4]])]
