@@ -45,7 +45,7 @@ def methods() -> list[str]:
 def has(space: Any, name: str) -> bool:
     """Whether a namespace or a class of ours has a name."""
     try:
-        return getattr(space, name, None) is not None
+        return hasattr(space, name)
     except Exception:
         return True
 

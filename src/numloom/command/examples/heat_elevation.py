@@ -17,7 +17,8 @@ def load() -> dict[str, Any]:
     """Heights in metres (float32), interpolated to a finer grid."""
     from matplotlib.cbook import get_sample_data
 
-    heights = get_sample_data("jacksboro_fault_dem.npz")["elevation"].astype(np.float32)
+    sample: Any = get_sample_data("jacksboro_fault_dem.npz")
+    heights = sample["elevation"].astype(np.float32)
     for axis in (0, 1):
         at = np.linspace(0, heights.shape[axis] - 1, FINER * heights.shape[axis], dtype=np.float32)
         low = np.minimum(at.astype(int), heights.shape[axis] - 2)
