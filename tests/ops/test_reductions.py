@@ -151,3 +151,30 @@ def test_derived_rows_are_refused() -> None:
         reduction_of(ELEMENTWISE["sin"], "f")
     with pytest.raises(TypeError):
         reduction_of(ELEMENTWISE["less"], "f")
+
+
+@pytest.mark.parametrize("char", "efdFD")
+def test_runs_of_moments(char: str) -> None:
+    carrier = REDUCTIONS["m2"].carrier(char)
+    headers = header_order([*reduction_headers(REDUCTIONS["m2"], char), "half"])
+    text = "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in headers) + (
+        f'extern "C" double run(const {value_type(char)}* p, i64 n) {{ {carrier} a = {REDUCTIONS["m2"].identity(char)};\n'
+        "for (i64 i = 0; i < n; i += 16) a = nl::merge(a, nl::moments_run(p + i, (int)(n - i < 16 ? n - i : 16)));\n"
+        "return a.m2; }\n"
+    )
+    compiler = find()
+    assert compiler is not None
+    with tempfile.NamedTemporaryFile(suffix=".so") as file:
+        Path(file.name).write_bytes(compiler.compile(text))
+        run = ctypes.CDLL(file.name).run
+    run.restype = ctypes.c_double
+    rng = np.random.default_rng(2)
+    for count in (1, 2, 3, 15, 16, 17, 1000):
+        for mean in (0, 1e4):
+            x = (mean + rng.standard_normal(count) + (1j * rng.standard_normal(count) if char in "FD" else 0)).astype(
+                char
+            )
+            x = x.astype(np.float32) if char == "e" else x
+            want = REDUCTIONS["m2"].numpy(x)
+            got = run(ctypes.c_void_p(x.ctypes.data), ctypes.c_longlong(count))
+            assert np.isclose(got, want, rtol=2e-6 if char in "efF" else 1e-11, atol=0), (count, mean, got, want)
