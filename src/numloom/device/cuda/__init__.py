@@ -1,0 +1,1 @@
+"""The CUDA backend: driver, NVRTC, launches, and what vendor libraries do for us."""

@@ -1,0 +1,71 @@
+"""NVRTC: kernel text to a CUBIN for one architecture; needs no driver and no GPU."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.device.cache import key_of, shared
+
+OPTIONS = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "-w")
+"""Exact arithmetic: no contraction, denormals kept, IEEE division and square root."""
+
+
+@functools.cache
+def bindings() -> Any:
+    """The module `cuda.bindings.nvrtc`.
+
+    Raises
+    ------
+    MissingDependencyError
+        If it, or the NVRTC library, is not installed.
+    """
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except Exception as error:  # ImportError, or the bindings' own error where the library is missing.
+        raise MissingDependencyError(
+            f"NVRTC, the CUDA run-time compiler, cannot be loaded ({error})", "pip install 'numloom[cuda13-core]'"
+        ) from error
+    return nvrtc
+
+
+@functools.cache
+def origin(architecture: str) -> str:
+    """What a compiled kernel depends on besides its text: compiler version, options, architecture."""
+    _, major, minor = bindings().nvrtcVersion()
+    return f"nvrtc {major}.{minor} {architecture} {' '.join(OPTIONS)}"
+
+
+def compile_cubin(text: str, architecture: str = "sm_90") -> bytes:
+    """Machine code of a kernel text for `architecture`; CompileError with the offending line."""
+    nvrtc = bindings()
+    options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in OPTIONS)]
+    _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, None, None)
+    try:
+        (code,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            _, size = nvrtc.nvrtcGetProgramLogSize(program)
+            log = b" " * size
+            nvrtc.nvrtcGetProgramLog(program, log)
+            raise CompileError("NVRTC", text, log.decode(errors="replace").rstrip("\0 \n"))
+        _, size = nvrtc.nvrtcGetCUBINSize(program)
+        cubin = b" " * size
+        nvrtc.nvrtcGetCUBIN(program, cubin)
+        return cubin
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+
+
+def cached_cubin(text: str, architecture: str) -> bytes:
+    """`compile_cubin` through the disk cache."""
+    where = origin(architecture)
+    key = key_of(text, where)
+    cache = shared()
+    cubin = cache.get(key, where)
+    if cubin is None:
+        cubin = compile_cubin(text, architecture)
+        cache.put(key, cubin, where)
+    return cubin
