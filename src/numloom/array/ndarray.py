@@ -259,7 +259,7 @@ class ndarray:
         if type(found) is Advanced:
             return _bound["take_advanced"](self, found)
         if found.scalar:
-            return wrap(read_part(self.cell.value, self.code, found.offset, (), ()))
+            return wrap(read(self.cell, self.code, found.offset, (), ()))
         return view_of(self, found.offset, found.shape, found.strides)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -549,7 +549,7 @@ class ndarray:
         if self.cell.pins or node.kind == VIEW or node.strides != strides:
             node = copied(node, strides, self.code)
         result = wrap(node)
-        result.is_scalar = False
+        result.is_scalar = self.is_scalar
         return result
 
     def astype(
@@ -569,7 +569,7 @@ class ndarray:
             wanted = (c_strides if order == "C" else f_strides)(node.shape, ITEMSIZES[code])
             if wanted != node.strides:
                 result = wrap(copied(node, wanted, code))
-        result.is_scalar = False
+        result.is_scalar = self.is_scalar
         return result
 
     def fill(self, value: Any) -> None:

@@ -20,7 +20,7 @@ from numloom.graph.layout import (
     is_dense_order,
     may_self_overlap,
 )
-from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, unhold
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, register, unhold
 from numloom.ops.elementwise import ELEMENTWISE
 
 _REAL = ELEMENTWISE["real"]
@@ -68,6 +68,9 @@ def set_value(cell: Cell, value: Node) -> None:
 def read(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     """The cell's current value seen through a layout."""
     current = cell.value
+    if cell.pins:
+        # Others may write this memory unseen: what reads it must run as soon as it is recorded.
+        register.recorded = register.limit + 1
     if (
         current.code == code
         and offset == 0
