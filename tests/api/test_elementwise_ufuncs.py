@@ -57,8 +57,10 @@ def compare(ours: Any, theirs: Any, row: Any, dtypes: tuple[Any, ...], message: 
         ours, theirs = ours[usable], theirs[usable]
     rtol = TOLERANCE[CHARS[DTYPES.index(theirs.dtype)]] if theirs.dtype.kind in "fc" else 0
     with np.errstate(all="ignore"):
-        limits = np.finfo(theirs.dtype) if theirs.dtype.kind in "fc" else None
-        assert_allclose(ours, theirs, rtol=rtol, atol=float(limits.tiny) * 4 if limits else 0, message=message)
+        atol = float(np.finfo(theirs.dtype).tiny) * 4 if theirs.dtype.kind in "fc" else 0.0
+        if row.name.startswith("logaddexp"):
+            atol = rtol  # near 0 the sum of the two cancels
+        assert_allclose(ours, theirs, rtol=rtol, atol=atol, message=message)
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -245,7 +247,7 @@ def test_reduce(name: str, sample: Any) -> None:
         assert isinstance(raised, kinds[0]), f"{char} {axis}: {raised!r}, NumPy {expected!r}"
         if expected is None:
             assert ours.dtype == theirs.dtype, (name, char, axis)
-            assert_allclose(ours, theirs, rtol=2e-2 if char == "e" else 1e-4 if char == "f" else 1e-10)
+            assert_allclose(ours, theirs, rtol={"e": 2e-2, "f": 1e-4}.get(theirs.dtype.char, 1e-10))
 
 
 METHODS = {

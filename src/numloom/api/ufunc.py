@@ -356,6 +356,8 @@ class ufunc:  # noqa: N801 (NumPy's name)
                 f"reduction operation '{self.__name__}' is not reorderable, so at most one axis may be specified"
             )
         row = reduction_of(self._row, CHARS[codes[0]])
+        if not row.commutative:
+            return self._reduced_in_turn(array, axis, dtype, out, keepdims, initial, where)
         node = build.cast(node, codes[1])
         node = self._reduced(row, node, axes, keepdims, codes[2], initial, where)
         return finish(node, out, (array,), self.__name__, "unsafe")
@@ -380,6 +382,17 @@ class ufunc:  # noqa: N801 (NumPy's name)
             first = build.scalar_as(_number(initial, code), code)
             result = build.cast(build.loop(self._row, (first, result), code), code)
         return result
+
+    def _reduced_in_turn(
+        self, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
+    ) -> Array:
+        """Reduce strictly from left to right, on the host: no tree of partial results gives the same."""
+        options = {} if initial is NO_VALUE else {"initial": _host(initial)}
+        with np.errstate(all="ignore"):
+            host = self._numpy.reduce(
+                asarray(array).get(), axis, dtype, None, keepdims, where=_host(where), **options
+            )
+        return finish(node_at(host), out, (array,), self.__name__, "unsafe")
 
     def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:
         """What is left of no elements: the initial value or the identity, if any is needed."""
