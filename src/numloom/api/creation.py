@@ -211,6 +211,7 @@ def array(
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if type(object) is ndarray and result is object and copy:
         result = object.copy(order)
+        result.is_scalar = False
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return result
@@ -248,7 +249,9 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
     """A new array with the same values; costs nothing until one of the two is written."""
-    return asarray(a).copy(order)
+    result = asarray(a).copy(order)
+    result.is_scalar = False
+    return result
 
 
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Array:

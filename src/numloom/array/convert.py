@@ -142,7 +142,9 @@ def _converted(array: Array, dtype: Any, order: str, copy: bool | None) -> Array
         return array
     if copy is False and not fits:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
-    return array.astype(DTYPES[code], order) if code != array.code else array.copy(order)
+    result = array.astype(DTYPES[code], order) if code != array.code else array.copy(order)
+    result.is_scalar = False
+    return result
 
 
 def _our_leaves(items: Sequence[Any]) -> list[Any] | None:
