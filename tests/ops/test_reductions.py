@@ -155,10 +155,10 @@ def test_derived_rows_are_refused() -> None:
 
 @pytest.mark.parametrize("char", "efdFD")
 def test_runs_of_moments(char: str) -> None:
-    carrier = REDUCTIONS["m2"].carrier(char)
+    carrier, identity = REDUCTIONS["m2"].carrier(char), REDUCTIONS["m2"].identity(char)
     headers = header_order([*reduction_headers(REDUCTIONS["m2"], char), "half"])
     text = "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in headers) + (
-        f'extern "C" double run(const {value_type(char)}* p, i64 n) {{ {carrier} a = {REDUCTIONS["m2"].identity(char)};\n'
+        f'extern "C" double run(const {value_type(char)}* p, i64 n) {{ {carrier} a = {identity};\n'
         "for (i64 i = 0; i < n; i += 16) a = nl::merge(a, nl::moments_run(p + i, (int)(n - i < 16 ? n - i : 16)));\n"
         "return a.m2; }\n"
     )
