@@ -160,6 +160,9 @@ def write(
         value = build.cast(broadcast_value(value, shape), code)
         new = build.update(current, value, offset, shape, strides, code)
     if cell.pins:
+        if new.cells or new.readers:
+            # Others have this value, too: it must not come to lie in memory that is written in place.
+            new = build.copied(new, new.strides, new.code)
         pin_value(current, new)
     set_value(cell, new)
     after_record(new)
