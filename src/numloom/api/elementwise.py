@@ -137,7 +137,7 @@ def operator_power(x: Any, y: Any) -> Any:
         kind = type(y)
         if kind is int:
             if y == 2:
-                return apply1(SQUARE, x) if x.code != BOOL else apply2(POWER, x, y)
+                return apply1(SQUARE, x)
             if y == -1 and KINDS[x.code] in "fc":
                 return apply1(RECIPROCAL, x)
             if y == -1 or (y < 0 and KINDS[x.code] in "biu"):
@@ -212,7 +212,7 @@ def clip(
     if type(a_max) is int and KINDS[array.code] in "biu" and a_max >= _greatest(array.code):
         a_max = None if a_min is not None else _greatest(array.code)
     if a_min is None and a_max is None:
-        return positive(array, out=out, **options) if array.code != BOOL else _same(array, out)
+        return positive(array, out=out, **options)
     if a_min is None:
         return minimum(array, a_max, out=out, **options)
     if a_max is None:
@@ -229,10 +229,6 @@ def _least(code: int) -> int:
 
 def _greatest(code: int) -> int:
     return 1 if code == BOOL else int(np.iinfo(DTYPES[code]).max)
-
-
-def _same(array: Array, out: Any) -> Array:
-    return array.copy("K") if out is None else store(out, node_of(array), "clip")
 
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
@@ -312,6 +308,8 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     elif kind == "c":
         parts = [node_of(round(part, decimals)) for part in (real(array), imag(array))]
         result = deliver(build.elementwise(ELEMENTWISE["complex_pack"], parts), (array,))
+    elif kind == "b":
+        raise TypeError("booleans cannot be rounded to decimal places")
     else:
         power = 10.0 ** (decimals if decimals > 0 else -decimals)
         first, last = (multiply, divide)[:: 1 if decimals > 0 else -1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from numloom.api.elementwise import (
     subtract,
 )
 from numloom.api.elementwise import where as choose
-from numloom.api.ufunc import NO_VALUE, WHERE, deliver, finish, mask_of, node_at, normal_axes, store
+from numloom.api.ufunc import NO_VALUE, WHERE, deliver, finish, mask_of, node_at, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, code_of
@@ -152,7 +153,7 @@ def _position(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
     ndim = len(node.shape)
     axes = (
         tuple(range(ndim)) if axis is None else () if not ndim and axis in (0, -1)
-        else build.normalize_axes(axis.__index__(), ndim)
+        else build.normalize_axes(as_index(axis), ndim)
     )
     shape = tuple(1 if k in axes else extent for k, extent in enumerate(node.shape) if keepdims or k not in axes)
     if not node.size:
@@ -209,10 +210,10 @@ def mean(
     elif KINDS[code] in "iub":
         # As NumPy: the sum in integers, then a division whose result is cut.
         total = add.reduce(a, axis, DTYPES[code], None, keepdims)
-        count = _extent(node, normal_axes(axis, len(node.shape)))
+        count = _extent(node, build.normalize_axes(axis, len(node.shape)))
         result = build.cast(node_of(divide(total, count)), code)
     else:
-        result = _reduced(MEAN, build.cast(node, code), normal_axes(axis, len(node.shape)), keepdims, code)
+        result = _reduced(MEAN, build.cast(node, code), build.normalize_axes(axis, len(node.shape)), keepdims, code)
     return finish(result, out, (a,), "mean", "unsafe")
 
 
@@ -268,7 +269,7 @@ def _variance(
         ddof = correction
     node = node_at(a)
     keepdims = _flag(keepdims)
-    axes = normal_axes(axis, len(node.shape))
+    axes = build.normalize_axes(axis, len(node.shape))
     code = _mean_code(node.code, dtype)
     if KINDS[code] in "iub":
         code = F64
@@ -292,7 +293,7 @@ def _masked_variance(
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
     total = add.reduce(squares, axis, None, None, keepdims, NO_VALUE, where)
     if where is True:
-        count: Any = _extent(node_of(array), normal_axes(axis, array.ndim)) - ddof
+        count: Any = _extent(node_of(array), build.normalize_axes(axis, array.ndim)) - ddof
         count = count if count > 0 else 0
     else:
         count = maximum(wrap(_counted(mask_of(where), array.shape, axis, keepdims)) - ddof, 0)
@@ -319,10 +320,10 @@ def _counted(mask: Node, shape: tuple[int, ...], axis: Any, keepdims: bool) -> N
 
 def _reduced(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, code: int) -> Node:
     """A mean or variance; of nothing it is NaN (a sum of squares 0)."""
-    if not node.size and any_zero(node, axes):
+    if not node.size:
         shape = tuple(1 if k in axes else e for k, e in enumerate(node.shape) if keepdims or k not in axes)
         return build.full(0.0 if row is M2 else float("nan"), code, shape)
-    if axes and node.size:
+    if axes:
         return build.reduce(row, node, axes, keepdims, code)
     if row is MEAN:
         return build.cast(node, code)

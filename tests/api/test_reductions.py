@@ -1,0 +1,189 @@
+"""Reductions over all dtypes, axes, arguments and layouts, against NumPy."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.testing import assert_allclose, for_all_dtypes, matches_numpy
+
+warnings.filterwarnings("ignore", category=RuntimeWarning)
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+NAMES = ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "ptp", "count_nonzero"]
+NAN_NAMES = ["nansum", "nanprod", "nanmin", "nanmax", "nanmean", "nanvar", "nanstd"]
+POSITIONS = ["argmin", "argmax"]
+TOLERANCE = {"e": 4e-3, "f": 2e-5, "F": 2e-5}
+
+
+def check(name: str, host: Any, mine: Any, *args: Any, **options: Any) -> None:
+    expected = raised = theirs = ours = None
+    try:
+        theirs = np.asarray(getattr(np, name)(host, *args, **options))
+    except Exception as error:
+        expected = error
+    try:
+        ours = getattr(nl, name)(mine, *args, **options).get()
+    except Exception as error:
+        raised = error
+    label = f"{name} {host.dtype} {host.shape} {args} {options}"
+    if expected is not None or raised is not None:
+        kinds = [k for k in type(expected).__mro__ if k.__module__ == "builtins"]
+        assert isinstance(raised, kinds[0]), f"{label}: {raised!r}, NumPy {expected!r}"
+        return
+    assert ours.dtype == theirs.dtype, f"{label}: {ours.dtype}, NumPy {theirs.dtype}"
+    rtol = TOLERANCE.get(theirs.dtype.char, 1e-11) if theirs.dtype.kind in "fc" else 0
+    assert_allclose(ours, theirs, rtol=rtol, atol=1e-12 if rtol < 1e-6 else rtol, message=label)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *NAN_NAMES])
+@for_all_dtypes()
+def test_over_all_dtypes_and_axes(name: str, dtype: np.dtype[Any], sample: Any) -> None:
+    if name == "ptp" and dtype.kind == "b":
+        pytest.skip("booleans have no difference")
+    host = sample(dtype, 24, plain=True).reshape(2, 3, 4)
+    if name.startswith("nan") and dtype.kind in "fc":
+        host[0, :, 1] = np.nan
+        host[1, 2, :] = np.nan
+    mine = nl.asarray(host)
+    for axis, keepdims in itertools.product((None, 0, -1, (0, 2), (1, 0)), (False, True)):
+        check(name, host, mine, axis=axis, keepdims=keepdims)
+
+
+@pytest.mark.parametrize("name", [*POSITIONS, "nanargmin", "nanargmax"])
+@for_all_dtypes()
+def test_positions(name: str, dtype: np.dtype[Any], sample: Any) -> None:
+    host = sample(dtype, 60).reshape(3, 4, 5)
+    if name.startswith("nan") and dtype.kind == "c":
+        host = np.where(np.isnan(host), 0, host).astype(dtype)
+    mine = nl.asarray(host)
+    for axis, keepdims in itertools.product((None, 0, 1, -1), (False, True)):
+        check(name, host, mine, axis, keepdims=keepdims)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *POSITIONS])
+def test_layouts(name: str, sample: Any) -> None:
+    host = sample("f8", 120, plain=True).reshape(4, 5, 6)
+    mine = nl.asarray(host)
+    for view in (
+        lambda x: x[::2, 1::2, ::3],
+        lambda x: x[::-1, :, ::-2],
+        lambda x: x.transpose(2, 0, 1),
+        lambda x: x[:, :1] + x[:1] * 0,
+        lambda x: x[1:2, 1:2, 1:2],
+        lambda x: x[1, 2, 3:4].reshape(()),
+    ):
+        for axis in (None, 0, -1) if view(host).ndim else (None, 0):
+            check(name, view(host), view(mine), axis=axis)
+
+
+@pytest.mark.parametrize("name", [*NAMES, *POSITIONS, *NAN_NAMES])
+@pytest.mark.parametrize("char", "id")
+def test_empty(name: str, char: str) -> None:
+    for shape, axis in itertools.product(((0,), (2, 0), (0, 3)), (None, 0, -1)):
+        host = np.zeros(shape, char)
+        if name in ("nanmin", "nanmax") and axis is None:
+            continue
+        check(name, host, nl.asarray(host), axis=axis)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "min", "max", "var", "std", "any"])
+@pytest.mark.parametrize("char", "biefdD")
+def test_masks(name: str, char: str, sample: Any) -> None:
+    host = sample(char, 24, plain=True).reshape(4, 6)
+    mask = np.arange(24).reshape(4, 6) % 5 != 2
+    options = {"initial": host.dtype.type(3)} if name in ("min", "max") else {}
+    for axis in (None, 0, 1):
+        theirs = np.asarray(getattr(np, name)(host, axis=axis, where=mask, **options))
+        ours = getattr(nl, name)(nl.asarray(host), axis=axis, where=nl.asarray(mask), **options)
+        assert ours.dtype == theirs.dtype
+        assert_allclose(ours, theirs, rtol=TOLERANCE.get(theirs.dtype.char, 1e-11))
+
+
+CASES = {
+    "sum dtype": lambda xp: xp.arange(6).sum(dtype="f4"),
+    "sum small dtype": lambda xp: xp.asarray([100, 100, 100], "i1").sum(dtype="i1"),
+    "sum out": lambda xp: xp.sum(xp.ones((2, 3)), axis=0, out=xp.zeros(3, "f4")),
+    "sum out shape": lambda xp: xp.sum(xp.ones((2, 3)), axis=0, out=xp.zeros(2)),
+    "sum initial": lambda xp: xp.sum(xp.arange(4), initial=10),
+    "sum list": lambda xp: xp.sum([[1, 2], [3, 4.5]], axis=1),
+    "sum no axes": lambda xp: xp.sum(xp.arange(6).reshape(2, 3), axis=()),
+    "sum bad axis": lambda xp: xp.sum(xp.ones(3), axis=1),
+    "sum bad axes": lambda xp: xp.sum(xp.ones((2, 3)), axis=(0, 2)),
+    "sum twice": lambda xp: xp.sum(xp.ones((2, 3)), axis=(0, 0)),
+    "prod initial": lambda xp: xp.prod(xp.arange(1, 4), initial=2.5),
+    "max initial": lambda xp: xp.max(xp.arange(4), initial=10),
+    "max nan": lambda xp: xp.max(xp.asarray([1, np.nan, 3])),
+    "min empty initial": lambda xp: xp.min(xp.zeros(0), initial=5),
+    "max out": lambda xp: xp.max(xp.arange(4.0), out=xp.zeros((), "f4")),
+    "mean dtype": lambda xp: xp.mean(xp.arange(6), dtype="f4"),
+    "mean integer": lambda xp: xp.mean(xp.arange(6), dtype="i8"),
+    "mean integers": lambda xp: xp.mean(xp.arange(6).reshape(2, 3), axis=0, dtype="i8"),
+    "mean out": lambda xp: xp.mean(xp.arange(6).reshape(2, 3), axis=1, out=xp.zeros(2, "f4")),
+    "mean half": lambda xp: xp.mean(xp.full(3000, 60.0, "f2")),
+    "var ddof": lambda xp: xp.var(xp.arange(6.0), ddof=1),
+    "var all": lambda xp: xp.var(xp.arange(2.0), ddof=2),
+    "var more": lambda xp: xp.var(xp.arange(2.0), ddof=3),
+    "var correction": lambda xp: xp.var(xp.arange(6.0), correction=1),
+    "var both": lambda xp: xp.var(xp.arange(6.0), ddof=1, correction=1),
+    "var mean": lambda xp: xp.var(xp.arange(6.0).reshape(2, 3), axis=1, mean=xp.asarray([[1.0], [4.0]])),
+    "var dtype": lambda xp: xp.var(xp.arange(6, dtype="f4"), dtype="f8"),
+    "var complex": lambda xp: xp.var(xp.asarray([1 + 2j, 3 - 1j, 0])),
+    "var complex ddof": lambda xp: xp.var(xp.asarray([1 + 2j, 3 - 1j, 0], "F"), ddof=1),
+    "std out": lambda xp: xp.std(xp.arange(6.0).reshape(2, 3), axis=0, out=xp.zeros(3, "f4")),
+    "std ddof": lambda xp: xp.std(xp.arange(6, dtype="f4"), ddof=1.5),
+    "var no axes": lambda xp: xp.var(xp.arange(3.0), axis=()),
+    "mean no axes": lambda xp: xp.mean(xp.arange(3), axis=()),
+    "argmax out": lambda xp: xp.argmax(xp.asarray([[1, 5], [7, 2]]), axis=0, out=xp.zeros(2, "i8")),
+    "argmax nan": lambda xp: xp.argmax(xp.asarray([1, np.nan, 3, np.nan])),
+    "argmax ties": lambda xp: xp.argmax(xp.asarray([[1, 3, 3], [3, 3, 1]]), axis=1),
+    "argmax transposed": lambda xp: xp.argmax(xp.asarray([[1, 3, 9], [4, 9, 1]]).T),
+    "argmin axes": lambda xp: xp.argmin(xp.ones((2, 2)), axis=(0, 1)),
+    "argmax 0-d": lambda xp: xp.argmax(xp.asarray(3), axis=0),
+    "nanargmax all": lambda xp: xp.nanargmax(xp.asarray([[np.nan, np.nan], [1, 2]]), axis=1),
+    "nanvar ddof": lambda xp: xp.nanvar(xp.asarray([[np.nan, 2, 4], [1, np.nan, np.nan]]), axis=1, ddof=1),
+    "nanstd": lambda xp: xp.nanstd(xp.asarray([np.nan, 2, 4]), ddof=1),
+    "nanmean all": lambda xp: xp.nanmean(xp.asarray([np.nan, np.nan])),
+    "nanmax all": lambda xp: xp.nanmax(xp.asarray([[np.nan, np.nan], [1, np.nan]]), axis=1),
+    "nansum complex": lambda xp: xp.nansum(xp.asarray([np.nan, 2 + 1j])),
+    "nansum out": lambda xp: xp.nansum(xp.asarray([np.nan, 2, 3]), out=xp.zeros(())),
+    "count axes": lambda xp: xp.count_nonzero(xp.asarray([[0, 1], [2, 3]]), axis=(0, 1), keepdims=True),
+    "average": lambda xp: xp.average(xp.arange(6).reshape(2, 3), axis=1),
+    "average weights": lambda xp: xp.average(xp.arange(6).reshape(2, 3), axis=1, weights=[1, 2, 3]),
+    "average returned": lambda xp: xp.average(xp.arange(4.0), weights=xp.asarray([4, 3, 2, 1]), returned=True),
+    "average plain returned": lambda xp: xp.average(xp.arange(6.0).reshape(2, 3), axis=0, returned=True),
+    "average zero": lambda xp: xp.average(xp.arange(2), weights=[1, -1]),
+    "average kept": lambda xp: xp.average(xp.arange(6).reshape(2, 3), axis=0, weights=[1, 3], keepdims=True),
+    "average axis": lambda xp: xp.average(xp.arange(6).reshape(2, 3), weights=[1, 2]),
+    "ptp": lambda xp: xp.ptp(xp.asarray([[4, 9, 2], [1, 3, 8]]), axis=0),
+    "methods": lambda xp: [getattr(xp.arange(6.0).reshape(2, 3), n)(0) for n in
+                           ("sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_arguments(case: str) -> None:
+    matches_numpy(lambda xp: CASES[case](xp), rtol=1e-6)()
+
+
+def test_results_are_scalars_where_numpy_gives_scalars() -> None:
+    x = nl.arange(6.0).reshape(2, 3)
+    for name in ("sum", "mean", "argmax", "any", "var"):
+        assert getattr(x, name)().is_scalar
+        assert not getattr(x, name)(0).is_scalar
+    total = x.sum()
+    same = total
+    total += 1
+    assert (float(same), float(total)) == (15.0, 16.0)
+
+
+def test_long_sums_are_accurate() -> None:
+    x = nl.full((1000, 100), 0.1, "f4")
+    assert_allclose(x.sum(), np.float32(10000), rtol=1e-6)
+    assert_allclose(x.sum(0), np.full(100, 100, "f4"), rtol=1e-6)
+    assert float(nl.ones((5000, 2), "f2").sum(0)[0]) == 5000
