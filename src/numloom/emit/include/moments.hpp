@@ -2,21 +2,12 @@
 namespace nl {
 struct moments { f64 n, mean, m2; };
 NL_DEV moments make_moments(f64 n, f64 mean, f64 m2) { moments r; r.n = n; r.mean = mean; r.m2 = m2; return r; }
-// The sum of x[i] - mean, or of its square, in four interleaved parts, which need not wait for each other.
-template <class T> NL_DEV T run_sum(const T* x, int count, T mean, bool square) {
-    T a = 0, b = 0, c = 0, d = 0;
-    for (int i = 0; i < count; i += 4) {
-        T u = x[i] - mean;
-        a += square ? u * u : u;
-        if (i + 1 < count) { u = x[i + 1] - mean; b += square ? u * u : u; }
-        if (i + 2 < count) { u = x[i + 2] - mean; c += square ? u * u : u; }
-        if (i + 3 < count) { u = x[i + 3] - mean; d += square ? u * u : u; }
-    }
-    return (a + b) + (c + d);
-}
+// In the order of ops/tree.py, which must give the same bits.
 template <class T> NL_DEV moments moments_run(const T* x, int count) {
-    T mean = count ? run_sum(x, count, (T)0, false) / (T)count : (T)0;
-    T rest = run_sum(x, count, mean, false), square = run_sum(x, count, mean, true);
+    T sum = 0, square = 0, rest = 0;
+    for (int i = 0; i < count; ++i) sum += x[i];
+    T mean = count ? sum / (T)count : (T)0;
+    for (int i = 0; i < count; ++i) { T d = x[i] - mean; square += d * d; rest += d; }
     f64 n = count, shift = count ? (f64)rest / n : 0.0;
     return make_moments(n, (f64)mean + shift, (f64)square - (f64)rest * shift);
 }
