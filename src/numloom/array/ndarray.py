@@ -577,11 +577,22 @@ class ndarray:
         self[...] = value
 
     def ravel(self, order: str = "C") -> Any:
-        """The elements as one dimension: a view where the memory allows."""
+        """The elements as one dimension: a view of contiguous memory, else a copy."""
+        turned = self
+        itemsize = ITEMSIZES[self.code]
         if order == "K":
-            axes = sorted(range(self.ndim), key=lambda axis: -abs(self.strides[axis]))
-            return self.transpose(axes).reshape(-1) if self.ndim > 1 else self.reshape(-1)
-        return self.reshape(-1, order=order)
+            turned = self.transpose(sorted(range(self.ndim), key=lambda axis: -abs(self.strides[axis])))
+        elif order == "F" or (
+            order == "A"
+            and is_f_contiguous(self.shape, self.strides, itemsize)
+            and not is_c_contiguous(self.shape, self.strides, itemsize)
+        ):
+            turned = self.T
+        elif order not in ("C", "A"):
+            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        if not is_c_contiguous(turned.shape, turned.strides, itemsize):
+            turned = turned.copy()
+        return turned.reshape(-1)
 
     def flatten(self, order: str = "C") -> Any:
         """The elements as one dimension, copied."""

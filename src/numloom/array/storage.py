@@ -69,8 +69,10 @@ def read(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tu
     """The cell's current value seen through a layout."""
     current = cell.value
     if cell.pins:
-        # Others may write this memory unseen: what reads it must run as soon as it is recorded.
+        # Others may write this memory unseen: what reads it must run as soon as it is recorded, and nobody may
+        # take the value itself for a copy.
         register.recorded = register.limit + 1
+        return read_part(current, code, offset, shape, strides)
     if (
         current.code == code
         and offset == 0
@@ -99,9 +101,7 @@ def broadcast_value(node: Node, shape: tuple[int, ...]) -> Node:
     if node.shape == shape:
         return node
     lead = len(shape) - len(node.shape)
-    if lead < 0 or any(
-        extent not in (1, goal) for extent, goal in zip(node.shape, shape[lead:], strict=True)
-    ):
+    if lead < 0 or any(extent not in (1, goal) for extent, goal in zip(node.shape, shape[lead:], strict=True)):
         # Assignment also drops leading axes of extent 1.
         if lead < 0 and all(extent == 1 for extent in node.shape[:-lead]):
             return broadcast_value(reshaped_front(node, -lead), shape)
@@ -137,9 +137,7 @@ def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code:
     return build.copied(node, strides, code)
 
 
-def write(
-    cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node
-) -> None:
+def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node) -> None:
     """Store `value` (any dtype, broadcastable) through a layout; recorded, or at once if pinned."""
     if 0 in shape:
         broadcast_value(value, shape)
@@ -195,9 +193,7 @@ def _last_written(
     host = download_value(value)
     old = cell.value
     memory = np.array(download_value(old))
-    flat = np.lib.stride_tricks.as_strided(
-        memory, (memory.size,), (memory.itemsize,)
-    ).view(np.uint8)
+    flat = np.lib.stride_tricks.as_strided(memory, (memory.size,), (memory.itemsize,)).view(np.uint8)
     target = np.ndarray(shape, DTYPES[code], flat.data, offset, strides)
     target[...] = host
     new = leaf_from_host(memory, old.strides)

@@ -102,9 +102,7 @@ def subscript(
             used += count
     ndim = len(shape)
     if used > ndim:
-        raise IndexError(
-            f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {ndim}-dimensional, but {used} were indexed")
     if ellipsis_at < 0:
         ellipsis_at = len(parsed)
         parsed.append(("ellipsis", None))
@@ -155,7 +153,7 @@ def subscript(
                 new_strides.append(strides[axis])
                 axis += 1
     if not any_array:
-        scalar = not new_shape and bool(items) and all(what == "int" or what == "ellipsis" for what, _ in parsed)
+        scalar = not new_shape and all(what == "int" or what == "ellipsis" for what, _ in parsed)
         return Basic(offset, tuple(new_shape), tuple(new_strides), scalar and Ellipsis not in items)
     adjacent = places[-1] - places[0] <= len(set(places)) - 1
     position = axes[0] if adjacent and axes else 0
