@@ -393,7 +393,7 @@ from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
-from numloom.engine.evaluate import evaluate, synchronize
+from numloom.api.running import evaluate, synchronize
 
 bool = bool_
 """NumPy's name of the dtype."""
