@@ -131,20 +131,18 @@ def _tree(row: Reduction, rows: Host, lanes: int) -> Host:
 def _moments_of_run(values: Host, used: int) -> tuple[Host, ...]:
     """Count, mean and squared deviations of up to 16 values along axis 1 (of which `used` count)."""
     t = values.dtype.type
-
-    def total_of(shift: Host, square: bool) -> Host:
-        # Four interleaved parts, as `run_sum` of moments.hpp adds them.
-        parts = [np.zeros_like(values[:, 0]) for _ in range(4)]
-        for element in range(used):
-            u = values[:, element] - shift
-            parts[element % 4] = parts[element % 4] + (u * u if square else u)
-        return (parts[0] + parts[1]) + (parts[2] + parts[3])
-
-    zero = np.zeros_like(values[:, 0])
-    mean = total_of(zero, False) / t(used) if used else zero
-    rest, square = total_of(mean, False), total_of(mean, True)
-    n = np.full(zero.shape, float(used))
-    shift = rest.astype(np.float64) / float(used) if used else np.zeros(zero.shape)
+    total = np.zeros_like(values[:, 0])
+    for element in range(used):
+        total = total + values[:, element]
+    mean = total / t(used) if used else total
+    square = np.zeros_like(total)
+    rest = np.zeros_like(total)
+    for element in range(used):
+        d = values[:, element] - mean
+        square = square + d * d
+        rest = rest + d
+    n = np.full(total.shape, float(used))
+    shift = rest.astype(np.float64) / float(used) if used else np.zeros(total.shape)
     return n, mean.astype(np.float64) + shift, square.astype(np.float64) - rest.astype(np.float64) * shift
 
 
