@@ -203,9 +203,10 @@ def unhold(node: Node) -> None:
 def become_leaf(node: Node, buffer: Any) -> None:
     """The node has been computed into `buffer`."""
     node.buffer = buffer
+    if node.kind != FILL:  # A later step of the same plan may have the number as its parameter.
+        node.attr = 0
     node.kind = LEAF
     node.row = None
-    node.attr = 0
     if node.cells:
         r = register
         r.live.pop(node, None)
