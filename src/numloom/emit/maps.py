@@ -60,10 +60,14 @@ def index_type(program: Program) -> str:
     return "i32"
 
 
-def magic(divisor: int) -> tuple[int, int]:
-    """Multiplier and shift for division of numbers below 2^31 (see `divide` in kernel.hpp)."""
-    shift = 31 + (divisor - 1).bit_length()
-    return -(-(1 << shift) // divisor), shift
+def magic(divisor: int, kind: str) -> tuple[int, int]:
+    """Multiplier and shift for division of numbers of an index type (see `divide` in kernel.hpp)."""
+    divisor = max(divisor, 1)
+    width = (divisor - 1).bit_length()
+    if kind == "i32":
+        return -(-(1 << (31 + width)) // divisor), 31 + width
+    multiplier = -(-(1 << (63 + width)) // divisor)
+    return multiplier - (1 << 64 if multiplier >> 63 else 0), width
 
 
 class _Map:
@@ -178,11 +182,11 @@ class _Map:
         extents = [*self.program.shape[:-1], inner]
         lines = [f"{kind} rest = {linear};"]
         for d in range(len(names) - 1, 0, -1):
-            m, s = magic(extents[d]) if kind == "i32" else (0, 0)
+            m, s = magic(extents[d], kind)
             number = self.block.number
             tag = f"{d}" if d < len(names) - 1 or inner == self.program.shape[-1] else f"{d}v"
             e = number(f"e{tag}", extents[d])
-            lines.append(f"const {kind} q{d} = nl::divide(rest, {number(f'm{tag}', m)}, {number(f'h{tag}', s)}, {e});")
+            lines.append(f"const {kind} q{d} = nl::divide(rest, {number(f'm{tag}', m)}, {number(f'h{tag}', s)});")
             lines.append(f"{kind} {names[d]} = rest - q{d} * ({kind}){e};")
             lines.append(f"rest = q{d};")
         lines.append(f"{kind} {names[0]} = rest;")
@@ -244,12 +248,7 @@ class _Map:
         loop = f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{"
         lines += [loop, *where, *split]
         if box is not None:
-            tests = [
-                f"({kind})({name} - ({kind}){self.block.number(f'bs{d}', box.starts[d])}) >= 0 && "
-                f"{name} < ({kind}){self.block.number(f'be{d}', box.starts[d] + box.counts[d])}"
-                for d, name in enumerate(names)
-                if not (box.starts[d] == 0 and box.counts[d] == program.shape[d])
-            ]
+            tests = [self._box_test(d, name, kind) for d, name in enumerate(names) if not self._box_full(d)]
             lines.append(f"inside[v] = {' && '.join(tests) or 'true'};")
             store = program.stores[0].operand
             base = program.operands[box.base]
@@ -332,6 +331,9 @@ class _Map:
         outs = {s.operand: f"r{s.operand}" for s in program.stores}
         for s in program.stores:
             lines.append(f"{CTYPES[program.operands[s.operand].code]} r{s.operand};")
+        grid = self._box_grid(self.rank - 1, "i", "i64") if box is not None else ""
+        if grid:
+            lines.append(f"if (!({grid})) {{ {self._cpu_copy()} continue; }}")
         lines.append(self.call(values, [*outer, "i"], "i64", outs))
         for s in program.stores:
             lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand])}] = r{s.operand};")
@@ -361,32 +363,63 @@ class _Map:
         b = program.box
         assert b is not None
         last = self.rank - 1
-        store = program.stores[0].operand
-        base = program.operands[b.base]
-        tests = [
-            f"{name} >= {number(f'bs{d}', b.starts[d])} && {name} < {number(f'be{d}', b.starts[d] + b.counts[d])}"
-            for d, name in enumerate(outer)
-        ]
-        full = b.starts[last] == 0 and b.counts[last] == program.shape[last]
+        tests = [self._box_test(d, name, "i64") for d, name in enumerate(outer) if not self._box_full(d)]
         lines = [f"const bool row_inside = {' && '.join(tests) or 'true'};"]
-        if full:
+        if self._box_full(last):
             lines += ["i64 low = from, high = row_inside ? to : from;"]
         else:
             start = number(f"bs{last}", b.starts[last])
-            end = number(f"be{last}", b.starts[last] + b.counts[last])
+            end = number(f"be{last}", self._box_end(last))
             lines += [
                 f"i64 low = {start} > from ? {start} : from, high = {end} < to ? {end} : to;",
                 "low = low < to ? low : to;",
                 "if (!row_inside || high < low) high = low;",
             ]
-        copy = (
-            f"y{store}[{self._inner(store, program.operands[store])}] = y{b.base}[{self._inner(b.base, base)}];"
-        )
+        copy = self._cpu_copy()
         lines += [
             f"NL_IVDEP\nfor (i64 i = from; i < low; ++i) {copy}",
             f"NL_IVDEP\nfor (i64 i = high; i < to; ++i) {copy}",
         ]
         return lines
+
+    def _cpu_copy(self) -> str:
+        """The statement that copies the base's element at `i`."""
+        program, box = self.program, self.program.box
+        assert box is not None
+        store = program.stores[0].operand
+        target, source = self._inner(store, program.operands[store]), self._inner(box.base, program.operands[box.base])
+        return f"y{store}[{target}] = y{box.base}[{source}];"
+
+    # ------------------------------------------------------------ boxes
+
+    def _box_full(self, d: int) -> bool:
+        """Whether the box holds every index along a dimension."""
+        box = self.program.box
+        assert box is not None
+        return box.starts[d] == 0 and box.steps[d] == 1 and box.counts[d] == self.program.shape[d]
+
+    def _box_end(self, d: int) -> int:
+        """One past the last index of the box."""
+        box = self.program.box
+        assert box is not None
+        return box.starts[d] + box.steps[d] * (box.counts[d] - 1) + 1
+
+    def _box_grid(self, d: int, name: str, kind: str) -> str:
+        """Whether an index lies on the box's steps; empty where they are 1."""
+        box = self.program.box
+        assert box is not None
+        if box.steps[d] == 1:
+            return ""
+        start, step = self.block.number(f"bs{d}", box.starts[d]), self.block.number(f"bt{d}", box.steps[d])
+        return f"({name} - ({kind}){start}) % ({kind}){step} == 0"
+
+    def _box_test(self, d: int, name: str, kind: str) -> str:
+        """Whether an index lies in the box along a dimension."""
+        box = self.program.box
+        assert box is not None
+        start, end = self.block.number(f"bs{d}", box.starts[d]), self.block.number(f"be{d}", self._box_end(d))
+        grid = self._box_grid(d, name, kind)
+        return f"{name} >= ({kind}){start} && {name} < ({kind}){end}" + (f" && {grid}" if grid else "")
 
     # ------------------------------------------------------------ launch
 

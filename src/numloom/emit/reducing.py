@@ -172,7 +172,7 @@ class _Reduction:
         lines.append(f"const {kind} r{self.kept} = r;" if len(reduced) == 1 else f"{kind} rest = r;")
         if len(reduced) > 1:
             for d in range(self.rank - 1, self.kept, -1):
-                m, s = magic(max(program.shape[d], 1)) if kind == "i32" else (0, 0)
+                m, s = magic(program.shape[d], kind)
                 e = self.number(f"e{d}", program.shape[d])
                 lines.append(
                     f"const {kind} u{d} = NL_DIVIDE(rest, {self.number(f'm{d}', m)}, {self.number(f'h{d}', s)}, {e});"
@@ -201,7 +201,7 @@ class _Reduction:
             outs.append(f"{VALUE_TYPES[program.body[reduction.value].code]}& o{k}")
             lines.append(f"o{k} = v{reduction.value};")
         head = f"NL_DEV void element(const P& p, const Row& row, {kind} r, {', '.join(outs)}) {{\n  "
-        return "#ifdef __CUDACC__\n#define NL_DIVIDE nl::divide\n#else\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n" \
+        return "#ifdef __CUDACC__\n#define NL_DIVIDE(n, m, s, d) nl::divide(n, m, s)\n#else\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n" \
                "#endif\n" + head + "\n  ".join(lines) + "\n}\n"
 
     def _lift(self, k: int, value: str, index: str) -> str:

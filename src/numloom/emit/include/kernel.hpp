@@ -12,9 +12,9 @@ NL_DEV i64 checked(i64 index, i64 extent, i64* error) {
     return at;
 }
 #ifdef __CUDACC__
-// n / d for 0 <= n < 2^31 by a rounded-up reciprocal (Granlund and Montgomery, 1994).
-NL_DEV i32 divide(i32 n, i64 magic, i64 shift, i64) { return (i32)(((u64)(u32)n * (u32)magic) >> (int)shift); }
-NL_DEV i64 divide(i64 n, i64, i64, i64 d) { return n / d; }
+// n / d for 0 <= n < 2^31 (or 2^62) by a rounded-up reciprocal (Granlund and Montgomery, 1994).
+NL_DEV i32 divide(i32 n, i64 magic, i64 shift) { return (i32)(((u64)(u32)n * (u32)magic) >> (int)shift); }
+NL_DEV i64 divide(i64 n, i64 magic, i64 shift) { return (i64)(__umul64hi((u64)n * 2, (u64)magic) >> (int)shift); }
 template <int BYTES> struct word { };
 template <> struct word<16> { typedef uint4 type; };
 template <> struct word<8> { typedef uint2 type; };

@@ -1,0 +1,93 @@
+// CUDA's threads as fibres of one host thread: enough of the language to run the kernels of the tests without a GPU.
+// A barrier that not every thread of a block reaches, or a shuffle that not every lane reaches, is reported.
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <ucontext.h>
+#define __CUDACC__
+#define __device__
+#define __global__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+#define __grid_constant__
+#define __shared__ static
+struct uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct dim3 { unsigned x, y, z; };
+dim3 threadIdx, blockIdx, blockDim, gridDim;
+namespace fibres {
+enum State { READY, AT_BARRIER, IN_SHUFFLE, DONE };
+constexpr int MOST = 1024;
+constexpr size_t STACK = 128 << 10;
+ucontext_t scheduler, thread[MOST];
+State state[MOST];
+unsigned slot[MOST];
+char* stacks;
+int now;
+void (*entry)();
+void wait(State why) {
+    state[now] = why;
+    swapcontext(&thread[now], &scheduler);
+}
+void start() {
+    entry();
+    state[now] = DONE;
+}
+// 0, or what went wrong: 1 a shuffle without all lanes, 2 a barrier that some thread waits at in a shuffle.
+int run_block(int count, bool backwards) {
+    if (!stacks) stacks = (char*)malloc(MOST * STACK);
+    for (int t = 0; t < count; ++t) {
+        getcontext(&thread[t]);
+        thread[t].uc_stack.ss_sp = stacks + t * STACK;
+        thread[t].uc_stack.ss_size = STACK;
+        thread[t].uc_link = &scheduler;
+        makecontext(&thread[t], start, 0);
+        state[t] = READY;
+    }
+    for (;;) {
+        for (int k = 0; k < count; ++k) {
+            now = backwards ? count - 1 - k : k;
+            if (state[now] != READY) continue;
+            threadIdx.x = (unsigned)now;
+            swapcontext(&scheduler, &thread[now]);
+        }
+        bool shuffled = false, barrier = false;
+        for (int first = 0; first < count; first += 32) {
+            int lanes = 0;
+            for (int t = first; t < first + 32 && t < count; ++t) lanes += state[t] == IN_SHUFFLE;
+            if (!lanes) continue;
+            if (lanes != 32) return 1;
+            for (int t = first; t < first + 32; ++t) state[t] = READY;
+            shuffled = true;
+        }
+        if (shuffled) continue;
+        for (int t = 0; t < count; ++t) barrier |= state[t] == AT_BARRIER;
+        if (!barrier) return 0;
+        for (int t = 0; t < count; ++t) {
+            if (state[t] == IN_SHUFFLE) return 2;
+            if (state[t] == AT_BARRIER) state[t] = READY;
+        }
+    }
+}
+}
+inline void __syncthreads() { fibres::wait(fibres::AT_BARRIER); }
+inline void __syncwarp() {}
+inline void __threadfence() {}
+inline unsigned exchange(unsigned value, int from) {
+    fibres::slot[fibres::now] = value;
+    fibres::wait(fibres::IN_SHUFFLE);
+    const unsigned r = fibres::slot[from];
+    fibres::wait(fibres::IN_SHUFFLE);
+    return r;
+}
+inline unsigned __shfl_xor_sync(unsigned, unsigned value, int mask) { return exchange(value, fibres::now ^ mask); }
+template <class T> inline T atomicAdd(T* at, T value) { const T old = *at; *at += value; return old; }
+inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
+inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
+inline double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }
+inline long long __double_as_longlong(double x) { return __builtin_bit_cast(long long, x); }
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)(((unsigned __int128)a * b) >> 64);
+}
+inline float half_to_float(unsigned short bits) { return (float)__builtin_bit_cast(_Float16, bits); }
+template <class T> inline unsigned short to_half(T x) { return __builtin_bit_cast(unsigned short, (_Float16)x); }
