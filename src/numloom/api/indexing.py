@@ -211,7 +211,7 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
             )
     else:
         host = np.asarray(indices)
-        if not host.size and isinstance(indices, (list, tuple)):
+        if isinstance(indices, (list, tuple, float)):
             host = host.astype(np.int64)
         if host.dtype.kind not in "iub":
             raise TypeError(
@@ -603,7 +603,7 @@ class flatiter:  # noqa: N801 (NumPy's name)
                 raise IndexError(f"index {position} is out of bounds for size {base.size}")
             base[tuple(int(k) for k in np.unravel_index(position % base.size, base.shape))] = value
             return
-        positions = np.arange(base.size)[_hosted(key)]
+        positions = np.arange(base.size)[key.get() if type(key) is ndarray else key]
         put(base, positions, value)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

@@ -174,10 +174,8 @@ def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
         level = level[0] if level else None
     shape = (*lead, *arrays[0].shape)
     if any(array.shape != arrays[0].shape for array in arrays) or prod(lead) != len(arrays):
-        raise ValueError(
-            "setting an array element with a sequence. The requested array has an inhomogeneous shape: the arrays "
-            f"in the list have shapes {', '.join(str(array.shape) for array in arrays[:4])}"
-        )
+        # Arrays beside lists of numbers, or shapes that do not fit: NumPy knows.
+        return from_host(np.asarray(items))
     code = code_of(np.result_type(*{array.dtype for array in arrays}))
     strides = c_strides(shape, ITEMSIZES[code])
     node = empty_leaf(code, shape, strides)

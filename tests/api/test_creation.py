@@ -1,0 +1,244 @@
+"""New arrays: the bits, dtypes, shapes, orders and errors of NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import numloom as nl
+from numloom.testing import assert_bits_equal, assert_kernels, for_all_dtypes, matches_numpy
+
+
+def bits(call: Any) -> None:
+    """The same call gives the same bits, or the same kind of error."""
+    try:
+        with np.errstate(all="ignore"):
+            theirs = call(np)
+    except Exception as error:
+        kinds = tuple(k for k in type(error).__mro__ if k.__module__ == "builtins")[:1]
+        with pytest.raises(kinds):
+            call(nl)
+        return
+    ours = call(nl)
+    if isinstance(theirs, (tuple, list)):
+        assert len(ours) == len(theirs)
+    else:
+        ours, theirs = (ours,), (theirs,)
+    for x, y in zip(ours, theirs, strict=True):
+        assert_bits_equal(x, y)
+        if isinstance(x, nl.ndarray):
+            assert not x.is_scalar
+            assert x.flags.c_contiguous == y.flags.c_contiguous
+            assert x.flags.f_contiguous == y.flags.f_contiguous
+
+
+CASES = {
+    "zeros": lambda xp: xp.zeros((2, 3)),
+    "zeros order": lambda xp: xp.zeros((2, 3), "i2", "F"),
+    "zeros number": lambda xp: xp.zeros(4, bool),
+    "zeros 0-d": lambda xp: xp.zeros(()),
+    "zeros negative": lambda xp: xp.zeros(-1),
+    "zeros float shape": lambda xp: xp.zeros(2.5),
+    "zeros order bad": lambda xp: xp.zeros((2, 3), order="X"),
+    "zeros dtype bad": lambda xp: xp.zeros(3, "nothing"),
+    "ones": lambda xp: xp.ones((3, 2), "F"),
+    "ones bool": lambda xp: xp.ones(3, "?"),
+    "full": lambda xp: xp.full((2, 2), 7),
+    "full nan": lambda xp: xp.full((2, 2), np.nan, "f4"),
+    "full complex": lambda xp: xp.full(3, 1 + 2j),
+    "full bool": lambda xp: xp.full(3, True),
+    "full array": lambda xp: xp.full((2, 3), [1, 2, 3]),
+    "full cut": lambda xp: xp.full(2, 2.7, "i4"),
+    "full too large": lambda xp: xp.full(2, 300, "u1"),
+    "full scalar": lambda xp: xp.full(2, np.float32(0.1)),
+    "zeros_like": lambda xp: xp.zeros_like(xp.ones((2, 3), "i4").T),
+    "zeros_like order": lambda xp: xp.zeros_like(xp.ones((2, 3), "i4").T, order="C"),
+    "ones_like shape": lambda xp: xp.ones_like(xp.ones((2, 3), "i4"), shape=(4,)),
+    "ones_like same ndim": lambda xp: xp.ones_like(xp.ones((2, 3)).T, "f4", shape=(4, 5)),
+    "full_like": lambda xp: xp.full_like(xp.ones((2, 3), "f4"), 3),
+    "full_like array": lambda xp: xp.full_like(xp.ones((2, 3), "f4"), [1, 2, 3]),
+    "full_like list": lambda xp: xp.full_like([1, 2], 2.7),
+    "like 3-d": lambda xp: xp.zeros_like(xp.ones((2, 3, 4)).transpose(1, 2, 0)),
+    "eye": lambda xp: xp.eye(3),
+    "eye shifted": lambda xp: xp.eye(3, 5, k=1, dtype="i4"),
+    "eye below": lambda xp: xp.eye(4, 2, k=-2),
+    "eye far": lambda xp: xp.eye(2, k=9),
+    "eye F": lambda xp: xp.eye(3, 2, order="F"),
+    "eye empty": lambda xp: xp.eye(0, 3),
+    "identity": lambda xp: xp.identity(3, "c8"),
+    "tri": lambda xp: xp.tri(3, 4, 1, "i2"),
+    "tril": lambda xp: xp.tril(xp.arange(12).reshape(3, 4), -1),
+    "triu": lambda xp: xp.triu(xp.arange(24).reshape(2, 3, 4), 1),
+    "tril vector": lambda xp: xp.tril(xp.arange(3)),
+    "diag": lambda xp: xp.diag([1, 2, 3]),
+    "diag above": lambda xp: xp.diag(xp.asarray([1.5, 2]), 2),
+    "diag below": lambda xp: xp.diag([1, 2], -1),
+    "diag of matrix": lambda xp: xp.diag(xp.arange(12).reshape(3, 4), 1),
+    "diag 3-d": lambda xp: xp.diag(xp.zeros((1, 1, 1))),
+    "diagflat": lambda xp: xp.diagflat([[1, 2], [3, 4]], 1),
+    "vander": lambda xp: xp.vander([1, 2, 3], 4),
+    "vander increasing": lambda xp: xp.vander(xp.asarray([1.5, 2]), increasing=True),
+    "arange": lambda xp: xp.arange(5),
+    "arange float": lambda xp: xp.arange(5.0),
+    "arange two": lambda xp: xp.arange(2, 7),
+    "arange step": lambda xp: xp.arange(2, 17, 3),
+    "arange down": lambda xp: xp.arange(5, -3, -2),
+    "arange tenth": lambda xp: xp.arange(0, 1, 0.1),
+    "arange third": lambda xp: xp.arange(-1, 2, 1 / 3),
+    "arange f4": lambda xp: xp.arange(0.1, 5, 0.3, dtype="f4"),
+    "arange f2": lambda xp: xp.arange(0.1, 5, 0.3, dtype="f2"),
+    "arange long f2": lambda xp: xp.arange(3000, dtype="f2"),
+    "arange i1": lambda xp: xp.arange(-5, 5, dtype="i1"),
+    "arange u8": lambda xp: xp.arange(3, dtype="u8"),
+    "arange float to int": lambda xp: xp.arange(0.5, 5, 1, dtype="i4"),
+    "arange complex": lambda xp: xp.arange(3, dtype="c8"),
+    "arange bool": lambda xp: xp.arange(2, dtype="?"),
+    "arange bool long": lambda xp: xp.arange(5, dtype="?"),
+    "arange empty": lambda xp: xp.arange(5, 2),
+    "arange zero step": lambda xp: xp.arange(1, 5, 0),
+    "arange nan": lambda xp: xp.arange(0, np.nan),
+    "arange inf": lambda xp: xp.arange(0, np.inf),
+    "arange nothing": lambda xp: xp.arange(),
+    "arange scalar": lambda xp: xp.arange(np.float32(3)),
+    "arange i1 scalar": lambda xp: xp.arange(np.int8(3)),
+    "arange one": lambda xp: xp.arange(0.25, 0.5),
+    "arange down float": lambda xp: xp.arange(0.0, -3.0, -1.0),
+    "arange keyword": lambda xp: xp.arange(start=1, stop=9, step=2),
+    "linspace": lambda xp: xp.linspace(0, 1, 7),
+    "linspace default": lambda xp: xp.linspace(2, 3),
+    "linspace open": lambda xp: xp.linspace(0, 1, 7, endpoint=False),
+    "linspace f4": lambda xp: xp.linspace(0, 1, 9, dtype="f4"),
+    "linspace scalars": lambda xp: xp.linspace(np.float32(0.1), np.float32(3), 11),
+    "linspace int": lambda xp: xp.linspace(-5, 5, 7, dtype=int),
+    "linspace one": lambda xp: xp.linspace(2, 3, 1),
+    "linspace none": lambda xp: xp.linspace(2, 3, 0),
+    "linspace equal": lambda xp: xp.linspace(2, 2, 4),
+    "linspace tiny": lambda xp: xp.linspace(0, 5e-324, 4),
+    "linspace negative": lambda xp: xp.linspace(2, 3, -1),
+    "linspace step": lambda xp: xp.linspace(2, 3, 5, retstep=True),
+    "linspace complex": lambda xp: xp.linspace(0, 1 + 2j, 5),
+    "linspace arrays": lambda xp: xp.linspace(xp.asarray([0, 1]), xp.asarray([2.5, 5]), 5),
+    "linspace arrays axis": lambda xp: xp.linspace(xp.asarray([0, 1]), 3, 5, axis=-1),
+    "linspace arrays open": lambda xp: xp.linspace([0, 1], [3, 4], 4, endpoint=False, retstep=True),
+    "linspace arrays int": lambda xp: xp.linspace(xp.asarray([0, 1]), 3, 4, dtype="i4"),
+    "logspace": lambda xp: xp.logspace(0, 3, 7),
+    "logspace base": lambda xp: xp.logspace(0, 3, 7, base=2, dtype="f4"),
+    "geomspace": lambda xp: xp.geomspace(1, 1000, 4),
+    "indices": lambda xp: xp.indices((2, 3)),
+    "indices dtype": lambda xp: xp.indices((2, 3), "f4"),
+    "indices sparse": lambda xp: xp.indices((2, 3), sparse=True),
+    "meshgrid": lambda xp: xp.meshgrid(xp.arange(3), xp.arange(2.0)),
+    "meshgrid ij": lambda xp: xp.meshgrid([1, 2], [3, 4, 5], [6], indexing="ij"),
+    "meshgrid sparse": lambda xp: xp.meshgrid([1, 2], [3, 4, 5], sparse=True),
+    "meshgrid one": lambda xp: xp.meshgrid([1, 2]),
+    "meshgrid bad": lambda xp: xp.meshgrid([1], indexing="no"),
+    "fromfunction": lambda xp: xp.fromfunction(lambda i, j: i * 10 + j, (2, 3)),
+    "frombuffer": lambda xp: xp.frombuffer(b"\x01\x02\x03\x04", "u2"),
+    "fromiter": lambda xp: xp.fromiter((x * x for x in range(5)), "i8"),
+    "fromstring": lambda xp: xp.fromstring("1 2 3", sep=" "),
+    "mgrid": lambda xp: xp.mgrid[0:3, 1:2:3j],
+    "mgrid one": lambda xp: xp.mgrid[0:5:2],
+    "ogrid": lambda xp: xp.ogrid[0:3, 1:7:2],
+    "array list": lambda xp: xp.array([[1, 2], [3, 4.5]]),
+    "array number": lambda xp: xp.array(3),
+    "array dtype": lambda xp: xp.array([1, 2, 3], "f4"),
+    "array ndmin": lambda xp: xp.array([1, 2], ndmin=3),
+    "array order": lambda xp: xp.array([[1, 2], [3, 4]], order="F"),
+    "array empty": lambda xp: xp.array([]),
+    "array nested": lambda xp: xp.array([xp.arange(3), xp.arange(3.0), [1, 2, 3]]),
+    "array scalars": lambda xp: xp.array([xp.arange(3).sum(), 2.5]),
+    "array ragged": lambda xp: xp.array([[1, 2], [3]]),
+    "array big": lambda xp: xp.array([2**63]),
+    "array mixed": lambda xp: xp.array([True, 2, 3.5, 1j]),
+    "array negative unsigned": lambda xp: xp.array(-1, "u1"),
+    "array view": lambda xp: xp.array(xp.arange(12).reshape(3, 4)[::2, ::-1]),
+    "array K": lambda xp: xp.array(xp.ones((2, 3)).T),
+    "array C": lambda xp: xp.array(xp.ones((2, 3)).T, order="C"),
+    "ascontiguous": lambda xp: xp.ascontiguousarray(xp.ones((2, 3)).T),
+    "ascontiguous 0-d": lambda xp: xp.ascontiguousarray(3),
+    "asfortran": lambda xp: xp.asfortranarray(xp.ones((2, 3))),
+    "copy": lambda xp: xp.copy(xp.ones((2, 3)).T),
+    "require": lambda xp: xp.require(xp.ones((2, 3)).T, "f4", ["C"]),
+    "chkfinite": lambda xp: xp.asarray_chkfinite([1.0, np.nan]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_bits(case: str) -> None:
+    bits(CASES[case])
+
+
+numbers = st.one_of(
+    st.integers(-1000, 1000), st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-3)
+)
+
+
+@given(numbers, numbers, numbers.filter(bool), st.sampled_from([None, "f4", "f8", "i4", "f2"]))
+def test_arange_has_the_bits_of_numpy(start: Any, span: Any, step: Any, dtype: Any) -> None:
+    if abs(span / step) > 500:
+        step = span / 100
+    bits(lambda xp: xp.arange(start, start + span, step, dtype))
+
+
+@given(numbers, numbers, st.integers(0, 60), st.booleans(), st.sampled_from([None, "f4", "i4", "f2"]))
+def test_linspace_has_the_bits_of_numpy(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -> None:
+    bits(lambda xp: xp.linspace(start, stop, num, endpoint, dtype=dtype))
+
+
+@for_all_dtypes()
+def test_empty(dtype: np.dtype[Any]) -> None:
+    x = nl.empty((2, 3), dtype, order="F")
+    assert (x.shape, x.dtype, x.strides) == ((2, 3), dtype, (dtype.itemsize, 2 * dtype.itemsize))
+    y = nl.empty_like(x)
+    assert (y.strides, y.dtype) == (x.strides, dtype)
+    y[...] = 1
+    assert nl.asnumpy(y).all()
+    assert nl.empty(3, None).dtype == np.float64
+
+
+def test_generated_values_need_one_kernel() -> None:
+    with assert_kernels(1):
+        x = nl.arange(1000).reshape(10, -1).T * 2
+        nl.evaluate(x)
+    del x
+    with assert_kernels(1):
+        y = nl.eye(20, k=2) * 3 + nl.ones((20, 20))
+        nl.evaluate(y)
+    del y
+    with assert_kernels(1):
+        z = nl.linspace(0, 1, 100) ** 2
+        nl.evaluate(z)
+
+
+def test_array_copies_and_asarray_does_not() -> None:
+    x = nl.arange(4)
+    assert nl.asarray(x) is x and nl.asanyarray(x) is x
+    assert nl.asarray(x, "i8") is x
+    y = nl.array(x)
+    y[0] = 9
+    assert x.tolist() == [0, 1, 2, 3]
+    assert nl.array(x, copy=False) is x
+    assert nl.array(x, copy=None) is x
+    with pytest.raises(ValueError):
+        nl.array([1, 2], copy=False)
+    with pytest.raises(ValueError):
+        nl.asarray(x, "f4", copy=False)
+    with pytest.raises(ValueError):
+        nl.zeros(3, device="elsewhere")
+    assert nl.zeros(3, device=x.device).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("bad", [object(), "text", ["a"], np.array(["x"]), np.array([object()]), 2**70], ids=repr)
+def test_what_is_no_number_is_refused(bad: Any) -> None:
+    with pytest.raises(TypeError, match="not supported on the device"):
+        nl.asarray(bad)
+
+
+@matches_numpy
+def test_big_endian_and_unaligned_arrays(xp: Any) -> Any:
+    raw = np.frombuffer(b"\0" + np.arange(4.0).tobytes(), "u1")[1:].view("f8")
+    return xp.asarray(np.arange(3, dtype=">i4")) + 1, xp.asarray(raw) * 2
