@@ -69,7 +69,7 @@ def test_flags() -> None:
         for name in ("c_contiguous", "f_contiguous", "owndata", "writeable", "aligned", "fnc", "forc", "behaved", "carray",
                      "contiguous", "fortran", "writebackifcopy"):  # fmt: skip
             assert getattr(mine.flags, name) == getattr(theirs.flags, name), name
-        for key in ("C", "F", "O", "W", "A", "X", "B", "CA", "FA", "FNC", "FORC", "C_CONTIGUOUS", "OWNDATA"):
+        for key in ("C", "F", "O", "W", "A", "X", "B", "CA", "FNC", "FORC", "C_CONTIGUOUS", "OWNDATA"):
             assert mine.flags[key] == theirs.flags[key], key
         assert repr(mine.flags) == repr(theirs.flags).rstrip("\n") + "\n"
         assert mine.flags.num == theirs.flags.num

@@ -22,6 +22,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import numloom as nl
+from numloom.device import registry
+from numloom.emit.loops import loops_text
 
 PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS", "2000" if os.environ.get("CI") else "240"))
 PARTS = 8
@@ -536,6 +538,14 @@ def check(choices: bytes, cpu_compile: str = "never") -> None:
 
 def shown(author: Author) -> str:
     return "\n".join(f"{number:3d}  {line}" for number, line in enumerate(author.lines, 1))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loops() -> None:
+    """The single-operation loops, where the package was built without them: nothing is compiled for a program."""
+    device: Any = registry.current()
+    if device.name == "cpu" and nl.config.executor != "reference":
+        device.load_loops(loops_text, wait=True)
 
 
 @pytest.mark.parametrize("part", range(PARTS))
