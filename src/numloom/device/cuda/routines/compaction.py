@@ -1,0 +1,231 @@
+"""Selection in order: flags are counted a chunk at a time, the counts scanned, and what is selected written.
+
+The same three small kernels give `nonzero` (indices along each axis) and `compress` (elements). Their results'
+sizes are known only afterwards, so both wait once for the device.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.device.cuda.routines.kernels import (
+    PRELUDE,
+    THREADS,
+    Grid,
+    address,
+    cell_of,
+    collapse,
+    ctype_of,
+    empty,
+    run,
+)
+from numloom.device.interface import Strided
+
+ROUNDS = 16
+CHUNK = THREADS * ROUNDS
+WARPS = THREADS // 32
+
+_SCAN_THREADS = 1024
+
+# Exclusive sums of `n` counts by one block, the total behind them.
+_OFFSETS = f"""
+extern "C" __global__ void __launch_bounds__({_SCAN_THREADS}) offsets(const __grid_constant__ Q p) {{
+    __shared__ i64 warps[32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    i64 carry = 0;
+    for (i64 start = 0; start < p.n; start += {_SCAN_THREADS}) {{
+        const i64 i = start + threadIdx.x;
+        const i64 x = i < p.n ? p.counts[i] : 0;
+        i64 sum = x;
+        for (int d = 1; d < 32; d *= 2) {{
+            const i64 other = __shfl_up_sync(0xffffffffu, sum, d);
+            if (lane >= d) sum += other;
+        }}
+        if (lane == 31) warps[warp] = sum;
+        __syncthreads();
+        i64 before = carry, all = carry;
+        for (int w = 0; w < 32; ++w) {{
+            if (w < warp) before += warps[w];
+            all += warps[w];
+        }}
+        if (i < p.n) p.counts[i] = before + sum - x;
+        carry = all;
+        __syncthreads();
+    }}
+    if (threadIdx.x == 0) p.counts[p.n] = carry;
+}}
+"""
+
+
+@cache
+def count_text(ctype: str, rank: int) -> str:
+    """Text of the first two kernels."""
+    return f"""{PRELUDE}
+struct P {{ const {ctype}* a; i64* counts; i64 n; i64 extent[{rank}], stride[{rank}]; }};
+struct Q {{ i64* counts; i64 n; }};
+extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_constant__ P p) {{
+    __shared__ int warps[{WARPS}];
+    const i64 first = (i64)blockIdx.x * {CHUNK} + threadIdx.x;
+    int found = 0;
+    for (int k = 0; k < {ROUNDS}; ++k) {{
+        const i64 i = first + k * {THREADS};
+        const bool flag = i < p.n && truth(p.a[place<{rank}>(i, p.extent, p.stride)]);
+        found += __popc(__ballot_sync(0xffffffffu, flag));
+    }}
+    if ((threadIdx.x & 31) == 0) warps[threadIdx.x >> 5] = found;
+    __syncthreads();
+    if (threadIdx.x == 0) {{
+        int sum = 0;
+        for (int w = 0; w < {WARPS}; ++w) sum += warps[w];
+        p.counts[blockIdx.x] = sum;
+    }}
+}}
+{_OFFSETS}"""
+
+
+def _write_text(ctype: str, rank: int, fields: str, store: str) -> str:
+    """Text of the third kernel: `store` writes what belongs to element `i`, the `at`-th that is selected."""
+    return f"""{PRELUDE}
+struct P {{ const {ctype}* a; const i64* offsets; i64 n; i64 extent[{rank}], stride[{rank}]; {fields} }};
+extern "C" __global__ void __launch_bounds__({THREADS}) write(const __grid_constant__ P p) {{
+    __shared__ int found[{ROUNDS * WARPS}];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const i64 first = (i64)blockIdx.x * {CHUNK} + threadIdx.x;
+    u32 flags[{ROUNDS}];
+#pragma unroll
+    for (int k = 0; k < {ROUNDS}; ++k) {{
+        const i64 i = first + k * {THREADS};
+        flags[k] = __ballot_sync(0xffffffffu, i < p.n && truth(p.a[place<{rank}>(i, p.extent, p.stride)]));
+        if (lane == 0) found[k * {WARPS} + warp] = __popc(flags[k]);
+    }}
+    __syncthreads();
+    if (warp == 0) {{
+        // Each lane sums a run of counts, lanes are scanned, and each run again from what is before it.
+        int sum = 0;
+        for (int k = 0; k < {ROUNDS * WARPS // 32}; ++k) sum += found[lane * {ROUNDS * WARPS // 32} + k];
+        int before = sum;
+        for (int d = 1; d < 32; d *= 2) {{
+            const int other = __shfl_up_sync(0xffffffffu, before, d);
+            if (lane >= d) before += other;
+        }}
+        before -= sum;
+        for (int k = 0; k < {ROUNDS * WARPS // 32}; ++k) {{
+            const int here = found[lane * {ROUNDS * WARPS // 32} + k];
+            found[lane * {ROUNDS * WARPS // 32} + k] = before;
+            before += here;
+        }}
+    }}
+    __syncthreads();
+    const i64 base = p.offsets[blockIdx.x];
+#pragma unroll
+    for (int k = 0; k < {ROUNDS}; ++k) {{
+        if (!(flags[k] >> lane & 1u)) continue;
+        const i64 i = first + k * {THREADS};
+        const i64 at = base + found[k * {WARPS} + warp] + __popc(flags[k] & ((1u << lane) - 1u));
+        {store}
+    }}
+}}
+"""
+
+
+@cache
+def indices_text(ctype: str, rank: int, axes: int) -> str:
+    """Text that writes the index of each selected element along each of `axes` axes."""
+    fields = f"i64* out[{axes}]; i64 shape[{axes}];"
+    store = f"""i64 rest = i;
+        for (int d = {axes} - 1; d > 0; --d) {{
+            const i64 e = p.shape[d], q = ((u64)rest | (u64)e) >> 32 ? rest / e : (i64)((u32)rest / (u32)e);
+            p.out[d][at] = rest - q * e;
+            rest = q;
+        }}
+        p.out[0][at] = rest;"""
+    return _write_text(ctype, rank, fields, store)
+
+
+@cache
+def elements_text(rank: int, cell: str, value_rank: int) -> str:
+    """Text that writes the elements which a mask of the same shape selects."""
+    fields = f"const {cell}* from; {cell}* out; i64 e[{value_rank}], s[{value_rank}];"
+    return _write_text("bool", rank, fields, f"p.out[at] = p.from[place<{value_rank}>(i, p.e, p.s)];")
+
+
+@cache
+def parts_text(cell: str, lead: int, rest: int) -> str:
+    """Text that gathers whole parts (everything behind the leading axes) at flat positions."""
+    return f"""{PRELUDE}
+struct P {{ const {cell}* a; const i64* at; {cell}* out; i64 n, width; i64 e[{lead}], s[{lead}], re[{rest}], rs[{rest}]; }};
+extern "C" __global__ void __launch_bounds__({THREADS}) parts(const __grid_constant__ P p) {{
+    const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (i >= p.n) return;
+    const i64 k = i / p.width;
+    p.out[i] = p.a[place<{lead}>(p.at[k], p.e, p.s) + place<{rest}>(i - k * p.width, p.re, p.rs)];
+}}
+"""
+
+
+class _Selection:
+    """Where the true elements of an operand go: offsets a chunk, and how many there are."""
+
+    def __init__(self, device: Any, flags: Strided) -> None:
+        self.n = prod(flags.shape)
+        self.blocks = -(-self.n // CHUNK)
+        self.extents, (self.strides,) = collapse(flags.shape, flags.strides)
+        self.flags = flags
+        self.offsets = empty(device, (self.blocks + 1,), np.int64)
+        if not self.n:
+            self.total = 0
+            return
+        text = count_text(ctype_of(flags.dtype), len(self.extents))
+        where = address(self.offsets)
+        run(device, text, "count", Grid(self.blocks), [address(flags), where, self.n, *self.extents, *self.strides])
+        run(device, text, "offsets", Grid(1, _SCAN_THREADS), [where, self.blocks])
+        self.total = int(device.download(self.offsets.buffer, 8 * self.blocks, 8).view(np.int64)[0])
+
+    def write(self, device: Any, text: str, words: list[int]) -> None:
+        """Run a kernel of `_write_text` with the words of its own fields."""
+        if self.total:
+            head = [address(self.flags), address(self.offsets), self.n, *self.extents, *self.strides]
+            run(device, text, "write", Grid(self.blocks), [*head, *words])
+
+    def indices(self, device: Any) -> tuple[Strided, ...]:
+        """Index arrays of the selected elements, one an axis."""
+        shape = self.flags.shape
+        found = tuple(empty(device, (self.total,), np.int64) for _ in shape)
+        text = indices_text(ctype_of(self.flags.dtype), len(self.extents), len(shape))
+        self.write(device, text, [*(address(item) for item in found), *shape])
+        return found
+
+
+def nonzero(device: Any, a: Strided) -> tuple[Strided, ...]:
+    """Indices (int64) of elements that are not zero, an array an axis, in C order."""
+    return _Selection(device, a).indices(device)
+
+
+def compress(device: Any, a: Strided, mask: Strided) -> Strided:
+    """The elements (in C order) of `a` where `mask`, of the leading axes of `a`, is true."""
+    lead = len(mask.shape)
+    rest = a.shape[lead:]
+    cell = cell_of(a.dtype)
+    selection = _Selection(device, mask)
+    result = empty(device, (selection.total, *rest), a.dtype)
+    if not prod(result.shape):
+        return result
+    if not rest:
+        extents, (strides,) = collapse(a.shape, a.strides)
+        text = elements_text(len(selection.extents), cell, len(extents))
+        selection.write(device, text, [address(a), address(result), *extents, *strides])
+        return result
+    # Flat positions first, then everything behind them.
+    positions = empty(device, (selection.total,), np.int64)
+    text = indices_text(ctype_of(mask.dtype), len(selection.extents), 1)
+    selection.write(device, text, [address(positions), selection.n])
+    extents, (strides,) = collapse(a.shape[:lead], a.strides[:lead])
+    inner, (steps,) = collapse(rest, a.strides[lead:])
+    count = prod(result.shape)
+    words = [address(a), address(positions), address(result), count, prod(rest), *extents, *strides, *inner, *steps]
+    run(device, parts_text(cell, len(extents), len(inner)), "parts", Grid(-(-count // THREADS)), words)
+    return result

@@ -1,0 +1,160 @@
+"""What the texts of the routines share: types, strided offsets, and how a text is launched."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from numloom.base.dtypes import CTYPES, code_of
+from numloom.device.interface import Strided
+
+PRELUDE = """\
+#define DEV __device__ __forceinline__
+typedef signed char i8; typedef unsigned char u8; typedef short i16; typedef unsigned short u16;
+typedef int i32; typedef unsigned int u32; typedef long long i64; typedef unsigned long long u64;
+typedef float f32; typedef double f64;
+struct f16 { u16 bits; };
+template <class T> struct complex { T re, im; };
+typedef complex<f32> c64;
+typedef complex<f64> c128;
+// Values travel as V: float for float16, else as they are.
+template <class T> struct value_of { typedef T type; };
+template <> struct value_of<f16> { typedef f32 type; };
+template <class T> DEV T widen(T x) { return x; }
+DEV f32 widen(f16 x) { f32 r; asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits)); return r; }
+template <class T> DEV void put(T* to, T x) { *to = x; }
+DEV void put(f16* to, f32 x) { f16 r; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x)); *to = r; }
+template <class T> DEV bool truth(T x) { return x != T(0); }
+template <class T> DEV bool truth(complex<T> x) { return x.re != T(0) || x.im != T(0); }
+DEV bool truth(f16 x) { return (x.bits & 0x7fff) != 0; }
+// Where element i (in C order) of extents lies.
+template <int R> DEV i64 place(i64 i, const i64* extent, const i64* stride) {
+    i64 at = 0;
+#pragma unroll
+    for (int d = R - 1; d > 0; --d) {
+        const i64 e = extent[d];
+        const i64 q = ((u64)i | (u64)e) >> 32 ? i / e : (i64)((u32)i / (u32)e);
+        at += (i - q * e) * stride[d];
+        i = q;
+    }
+    return at + i * stride[0];
+}
+"""
+
+THREADS = 256
+
+
+class Grid(NamedTuple):
+    """How a text is launched: `numloom.plan.program.Geometry` without what only planned kernels need."""
+
+    blocks: int
+    threads: int = THREADS
+    shared: int = 0
+    blocks_y: int = 1
+
+
+def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int]) -> None:
+    """Launch `entry` of a text; `words` fill its struct of parameters, 8 bytes each."""
+    device.launch(device.kernel(text, entry, wait=True), array("q", words), grid)
+
+
+def ctype_of(dtype: np.dtype[Any]) -> str:
+    """C++ type of an element in memory."""
+    return CTYPES[code_of(dtype)]
+
+
+def cell_of(dtype: np.dtype[Any]) -> str:
+    """C++ type that moves an element's bits: one for each size."""
+    return {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "c128"}[dtype.itemsize]
+
+
+def address(operand: Strided) -> int:
+    """Address of the operand's first element."""
+    return int(operand.buffer.ptr) + operand.offset * operand.dtype.itemsize
+
+
+def collapse(shape: Sequence[int], *strides: Sequence[int]) -> tuple[list[int], list[list[int]]]:
+    """The same elements in the same C order with the fewest axes (at least one).
+
+    >>> collapse((2, 3, 4), (12, 4, 1), (4, 0, 1))
+    ([2, 3, 4], [[12, 4, 1], [4, 0, 1]])
+    >>> collapse((2, 1, 4), (4, 9, 1))
+    ([8], [[1]])
+    """
+    extents: list[int] = []
+    steps: list[list[int]] = [[] for _ in strides]
+    for axis, extent in enumerate(shape):
+        if extent == 1:
+            continue
+        if extents and all(step[-1] == stride[axis] * extent for step, stride in zip(steps, strides, strict=True)):
+            extents[-1] *= extent
+            for step, stride in zip(steps, strides, strict=True):
+                step[-1] = stride[axis]
+        else:
+            extents.append(extent)
+            for step, stride in zip(steps, strides, strict=True):
+                step.append(stride[axis])
+    if not extents:
+        return [1], [[0] for _ in strides]
+    return extents, steps
+
+
+def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides (in elements) of C order."""
+    strides = [1] * len(shape)
+    for axis in range(len(shape) - 2, -1, -1):
+        strides[axis] = strides[axis + 1] * shape[axis + 1]
+    return tuple(strides)
+
+
+def empty(device: Any, shape: Sequence[int], dtype: Any) -> Strided:
+    """A fresh dense operand that nothing has been written to."""
+    dtype = np.dtype(dtype)
+    buffer = device.allocate(max(prod(shape), 1) * dtype.itemsize)
+    return Strided(buffer, 0, tuple(shape), dense_strides(shape), dtype)
+
+
+def is_dense(operand: Strided) -> bool:
+    """Whether the elements lie in C order without gaps."""
+    extents, (strides,) = collapse(operand.shape, operand.strides)
+    return (len(extents) == 1 and strides[0] == 1) or prod(operand.shape) <= 1
+
+
+def move_text(cell: str, rank: int) -> str:
+    """Text that copies elements from one layout to another."""
+    return f"""{PRELUDE}
+struct P {{ const {cell}* a; {cell}* out; i64 n; i64 extent[{rank}], from[{rank}], to[{rank}]; }};
+extern "C" __global__ void __launch_bounds__({THREADS}) move(const __grid_constant__ P p) {{
+    const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (i < p.n) p.out[place<{rank}>(i, p.extent, p.to)] = p.a[place<{rank}>(i, p.extent, p.from)];
+}}
+"""
+
+
+def assign(device: Any, out: Strided, source: Strided) -> None:
+    """Copy the elements of `source` to `out`, of the same shape and dtype."""
+    count = prod(out.shape)
+    if not count:
+        return
+    extents, (from_, to) = collapse(out.shape, source.strides, out.strides)
+    rank = len(extents)
+    if rank == 1 and from_[0] == to[0] == 1:
+        itemsize = out.dtype.itemsize
+        device.copy(out.buffer, out.offset * itemsize, source.buffer, source.offset * itemsize, count * itemsize)
+        return
+    text = move_text(cell_of(out.dtype), rank)
+    words = [address(source), address(out), count, *extents, *from_, *to]
+    run(device, text, "move", Grid(-(-count // THREADS)), words)
+
+
+def dense(device: Any, operand: Strided) -> Strided:
+    """The operand itself where it is dense in C order, else a dense copy."""
+    if is_dense(operand):
+        return operand
+    copied = empty(device, operand.shape, operand.dtype)
+    assign(device, copied, operand)
+    return copied

@@ -1,0 +1,217 @@
+"""CUDA texts on the host: threads of a block are fibers that meet at barriers and warp operations.
+
+Slow and exact: what the routines' kernels compute is tested without a GPU, and a barrier that not all threads
+reach is found. `EmulatedDevice` stands in for `CudaDevice` where only memory and launches matter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from numloom.device.memory import Buffer
+
+SHIM = r"""
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <cmath>
+#include <functional>
+#include <immintrin.h>
+#include <ucontext.h>
+#include <vector>
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __shared__ static
+#define __launch_bounds__(...)
+#define __grid_constant__
+struct dim { unsigned x, y, z; };
+static dim threadIdx, blockIdx, blockDim, gridDim;
+namespace emulation {
+enum State { RUNS, WARP, BLOCK, DONE };
+struct Fiber { ucontext_t context; State state; std::vector<char> stack; };
+static std::vector<Fiber> fibers;
+static ucontext_t scheduler;
+static unsigned current, count;
+static unsigned long long slots[64][32];
+static std::function<void()> body;
+static void wait(State state) {
+    fibers[current].state = state;
+    swapcontext(&fibers[current].context, &scheduler);
+}
+static void enter() { body(); fibers[current].state = DONE; swapcontext(&fibers[current].context, &scheduler); }
+static void run_block(unsigned threads) {
+    count = threads;
+    if (fibers.size() < threads) fibers.resize(threads);
+    for (unsigned t = 0; t < threads; ++t) {
+        Fiber& f = fibers[t];
+        f.stack.resize(1 << 16);
+        f.state = RUNS;
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack.data();
+        f.context.uc_stack.ss_size = f.stack.size();
+        f.context.uc_link = &scheduler;
+        makecontext(&f.context, enter, 0);
+    }
+    for (;;) {
+        bool ran = false, all_done = true, all_block = true;
+        for (unsigned t = 0; t < threads; ++t)
+            if (fibers[t].state == RUNS) {
+                current = t;
+                threadIdx.x = t;
+                swapcontext(&scheduler, &fibers[t].context);
+                ran = true;
+            }
+        for (unsigned w = 0; w < threads; w += 32) {
+            bool whole = true, any = false;
+            for (unsigned t = w; t < w + 32 && t < threads; ++t) {
+                if (fibers[t].state == WARP) any = true; else if (fibers[t].state != DONE) whole = false;
+            }
+            if (whole && any) {
+                for (unsigned t = w; t < w + 32 && t < threads; ++t)
+                    if (fibers[t].state == WARP) fibers[t].state = RUNS;
+                ran = true;
+            }
+        }
+        for (unsigned t = 0; t < threads; ++t) {
+            all_done &= fibers[t].state == DONE;
+            all_block &= fibers[t].state == BLOCK || fibers[t].state == DONE;
+        }
+        if (all_done) return;
+        if (all_block) {
+            for (unsigned t = 0; t < threads; ++t) if (fibers[t].state == BLOCK) fibers[t].state = RUNS;
+            ran = true;
+        }
+        if (!ran) { fprintf(stderr, "threads wait for each other\n"); abort(); }
+    }
+}
+template <class T> static T exchange(T value, int from) {
+    const unsigned warp = current / 32, lane = current % 32;
+    memcpy(&slots[warp][lane], &value, sizeof(T));
+    wait(WARP);
+    T result;
+    memcpy(&result, &slots[warp][from], sizeof(T));
+    wait(WARP);
+    return result;
+}
+}
+static void __syncthreads() { emulation::wait(emulation::BLOCK); }
+static void __syncwarp() { emulation::wait(emulation::WARP); }
+template <class T> T __shfl_sync(unsigned, T x, int from) { return emulation::exchange(x, from & 31); }
+template <class T> T __shfl_up_sync(unsigned, T x, int d) {
+    const int lane = emulation::current % 32;
+    return emulation::exchange(x, lane >= d ? lane - d : lane);
+}
+template <class T> T __shfl_xor_sync(unsigned, T x, int mask) {
+    const int lane = emulation::current % 32;
+    return emulation::exchange(x, lane ^ mask);
+}
+static unsigned __ballot_sync(unsigned, bool flag) {
+    const unsigned warp = emulation::current / 32, lane = emulation::current % 32;
+    emulation::slots[warp][lane] = flag;
+    emulation::wait(emulation::WARP);
+    unsigned mask = 0;
+    for (int l = 0; l < 32; ++l) mask |= (unsigned)(emulation::slots[warp][l] & 1) << l;
+    emulation::wait(emulation::WARP);
+    return mask;
+}
+static int __popc(unsigned x) { return __builtin_popcount(x); }
+template <class T, class U> T atomicAdd(T* to, U x) { T old = *to; *to += x; return old; }
+template <class T, class U> T atomicMax(T* to, U x) { T old = *to; if ((T)x > old) *to = x; return old; }
+static double __longlong_as_double(long long x) { double r; memcpy(&r, &x, 8); return r; }
+"""
+
+HALF = (
+    ('asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));', "r = _cvtsh_ss(x.bits);"),
+    ('asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));', "r.bits = _cvtss_sh(x, 0);"),
+)
+
+RUNNER = """
+extern "C" void emulate_{entry}(const void* words, unsigned blocks, unsigned blocks_y, unsigned threads) {{
+    gridDim = {{blocks, blocks_y, 1}};
+    blockDim = {{threads, 1, 1}};
+    emulation::body = [words] {{ {entry}(*(const {struct}*)words); }};
+    for (unsigned y = 0; y < blocks_y; ++y) for (unsigned x = 0; x < blocks; ++x) {{
+        blockIdx = {{x, y, 0}};
+        emulation::run_block(threads);
+    }}
+}}
+"""
+
+ENTRY = re.compile(r"__global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(const __grid_constant__ (\w+) p\)")
+
+
+class EmulatedKernel:
+    ready = True
+
+    def __init__(self, function):
+        self.function = function
+
+
+class EmulatedDevice:
+    """Host memory, texts run by fibers; `texts` are those that ran."""
+
+    name = "cuda"
+    stream = 0
+
+    def __init__(self, folder=None):
+        self.folder = Path(folder or tempfile.mkdtemp(prefix="numloom-emulation-"))
+        self.texts = {}
+        self._libraries = {}
+
+    def allocate(self, nbytes):
+        block = np.full(nbytes + 256, 0xA5, np.uint8)
+        address = block.__array_interface__["data"][0]
+        return Buffer(address + -address % 256, nbytes, None, block)
+
+    def upload(self, host):
+        buffer = self.allocate(host.nbytes)
+        ctypes.memmove(buffer.ptr, host.__array_interface__["data"][0], host.nbytes)
+        return buffer
+
+    def download(self, buffer, offset, nbytes):
+        return np.frombuffer(ctypes.string_at(buffer.ptr + offset, nbytes), np.uint8)
+
+    def copy(self, target, target_offset, source, source_offset, nbytes):
+        ctypes.memmove(target.ptr + target_offset, source.ptr + source_offset, nbytes)
+
+    def clear(self, buffer, nbytes):
+        ctypes.memset(buffer.ptr, 0, nbytes)
+
+    def view(self, buffer):
+        return None
+
+    def synchronize(self):
+        pass
+
+    def kernel(self, text, entry, *, wait):
+        self.texts[text] = True
+        return EmulatedKernel(getattr(self._library(text), f"emulate_{entry}"))
+
+    def launch(self, kernel, params, geometry):
+        kernel.function(
+            ctypes.c_void_p(params.buffer_info()[0]), geometry.blocks, geometry.blocks_y, geometry.threads
+        )
+
+    def _library(self, text):
+        library = self._libraries.get(text)
+        if library is None:
+            name = self.folder / hashlib.sha256(text.encode()).hexdigest()[:24]
+            source = text
+            for device, host in HALF:
+                source = source.replace(device, host)
+            source = SHIM + source + "".join(
+                RUNNER.format(entry=entry, struct=struct) for entry, struct in ENTRY.findall(text)
+            )
+            name.with_suffix(".cpp").write_text(source)
+            command = ["g++", "-O1", "-std=c++17", "-mf16c", "-fwrapv", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+            subprocess.run([*command, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")], check=True)
+            library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))
+        return library
