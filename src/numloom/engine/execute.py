@@ -159,7 +159,8 @@ def run_interpreted(step: Step, prepared: Prepared, nodes: list[Any], device: An
         if word.kind == "pointer":
             pointers[word.index] = prepared.words[index]
     with np.errstate(all="ignore"):
-        params = [np.array(nodes[number].attr or 0).astype(DTYPES[code])[()] for number, code in step.params]
+        numbers = [(nodes[number].attr, code) for number, code in step.params]
+        params = [np.array(0 if number is None else number).astype(DTYPES[code])[()] for number, code in numbers]
     interpret(step.program, pointers, params, step.iota_offsets, device)
 
 
