@@ -30,9 +30,10 @@ def sample(dtype: Any, size: int = 61, seed: int = 0, plain: bool = False) -> Ho
             return np.abs(values) + np.asarray(0.25, dtype)
         limits = np.finfo(dtype)
         corners = np.array(
-            [0.0, -0.0, 1, -1, 0.5, 2, -2.5, np.inf, -np.inf, np.nan, limits.max, limits.tiny, limits.smallest_subnormal],
+            [0.0, -0.0, 1, -1, 0.5, 2, -2.5, np.inf, -np.inf, np.nan, limits.max, limits.tiny,
+             limits.smallest_subnormal],
             dtype,
-        )
+        )  # fmt: skip
     else:
         part = np.dtype("f4" if dtype.char == "F" else "f8")
         values = np.empty(size, dtype)

@@ -132,8 +132,8 @@ def test_parts_of_complex_numbers(xp: Any) -> Any:
     w.real = 5
     w.imag[1:] = 8
     return [
-        z.real, z.imag, xp.real(z), xp.imag(x), xp.real(x), xp.angle(z), xp.angle(z, deg=True), xp.angle(x), z.conj(), w,
-        x.conj(), xp.conj(x), xp.real_if_close(z), xp.real_if_close(x + 0j),
+        z.real, z.imag, xp.real(z), xp.imag(x), xp.real(x), xp.angle(z), xp.angle(z, deg=True), xp.angle(x), z.conj(),
+        w, x.conj(), xp.conj(x), xp.real_if_close(z), xp.real_if_close(x + 0j),
     ]  # fmt: skip
 
 
@@ -168,9 +168,8 @@ def test_astype(dtype: np.dtype[Any], sample: Any) -> None:
     mine = nl.asarray(host)
     with np.errstate(all="ignore"):
         for target in DTYPES:
-            if dtype.kind == "c" and target.kind != "c":
-                assert_bits_equal(mine.astype(target), host.real.astype(target) if target.kind != "b" else host.astype(target))
-            else:
-                assert_bits_equal(mine.astype(target), host.astype(target), message=f"{target}")
+            # The real part of complex numbers is taken without a warning.
+            theirs = host.real if dtype.kind == "c" and target.kind not in "bc" else host
+            assert_bits_equal(mine.astype(target), theirs.astype(target), message=f"{target}")
     assert nl.astype(mine, dtype, copy=False) is mine
     assert mine.astype(dtype) is not mine

@@ -62,12 +62,16 @@ def test_functions_of_numpy_give_our_arrays() -> None:
 
 def test_flags() -> None:
     x = nl.ones((2, 3))
+    host = np.ones((2, 3))
+    names = (
+        "c_contiguous", "f_contiguous", "owndata", "writeable", "aligned", "fnc", "forc", "behaved", "carray",
+        "contiguous", "fortran", "writebackifcopy",
+    )  # fmt: skip
     for mine, theirs in (
-        (x, np.ones((2, 3))), (x.T, np.ones((2, 3)).T), (x[:, ::2], np.ones((2, 3))[:, ::2]),
-        (nl.ones(3), np.ones(3)), (nl.ones(()), np.ones(())), (nl.broadcast_to(x, (2, 2, 3)), np.broadcast_to(np.ones((2, 3)), (2, 2, 3))),
+        (x, host), (x.T, host.T), (x[:, ::2], host[:, ::2]), (nl.ones(3), np.ones(3)), (nl.ones(()), np.ones(())),
+        (nl.broadcast_to(x, (2, 2, 3)), np.broadcast_to(host, (2, 2, 3))),
     ):  # fmt: skip
-        for name in ("c_contiguous", "f_contiguous", "owndata", "writeable", "aligned", "fnc", "forc", "behaved", "carray",
-                     "contiguous", "fortran", "writebackifcopy"):  # fmt: skip
+        for name in names:
             assert getattr(mine.flags, name) == getattr(theirs.flags, name), name
         for key in ("C", "F", "O", "W", "A", "X", "B", "CA", "FNC", "FORC", "C_CONTIGUOUS", "OWNDATA"):
             assert mine.flags[key] == theirs.flags[key], key

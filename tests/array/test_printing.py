@@ -10,7 +10,10 @@ import pytest
 import numloom as nl
 from numloom.array.convert import asarray
 
-SHAPES = [(), (0,), (3,), (2, 3), (2, 0, 3), (1000,), (1001,), (5000,), (40, 50), (3, 2000), (2000, 2), (20, 30, 4), (7, 7, 7, 7)]
+SHAPES = [
+    (), (0,), (3,), (2, 3), (2, 0, 3), (1000,), (1001,), (5000,), (40, 50), (3, 2000), (2000, 2), (20, 30, 4),
+    (7, 7, 7, 7),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

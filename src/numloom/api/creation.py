@@ -322,11 +322,11 @@ def arange(
     elif stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
-    start, stop, step = (x.item() if type(x) is ndarray or isinstance(x, np.ndarray) else x for x in (start, stop, step))
+    start, stop, step = (x.item() if isinstance(x, (ndarray, np.ndarray)) else x for x in (start, stop, step))
     found = np.result_type(np.int64, *(np.asarray(x).dtype for x in (start, stop, step))) if dtype is None else dtype
     code = code_of(found)
     if KINDS[code] in "bc" or _not_real(start, stop, step):
-        return from_host(np.arange(start, stop, step, DTYPES[code]))
+        return from_host(np.arange(start, stop, step, DTYPES[code]))  # type: ignore[call-overload]
     if step == 0:
         raise ZeroDivisionError("division by zero")
     length = (stop - start) / step
@@ -438,7 +438,7 @@ def _linspace_arrays(
 ) -> Any:
     """`linspace` between arrays: on the host where they lie there."""
     if not ours:
-        values, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)
+        values, step = np.linspace(start, stop, num, endpoint, True, dtype, axis)  # type: ignore[call-overload]
         result = from_host(values)
         return (result, from_host(np.asarray(step))) if retstep else result
     low, high = multiply(start, 1.0), multiply(stop, 1.0)
@@ -478,8 +478,8 @@ def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
-    bounds = [x.get() if type(x) is ndarray else x for x in (start, stop)]
-    return from_host(np.geomspace(*bounds, num, endpoint, dtype, axis))
+    bounds: Any = [x.get() if type(x) is ndarray else x for x in (start, stop)]
+    return from_host(np.geomspace(bounds[0], bounds[1], num, endpoint, dtype, axis))
 
 
 # ---------------------------------------------------------------- coordinates and matrices
@@ -554,7 +554,7 @@ def _diagonal_mask(rows: int, columns: int, k: int) -> Node:
 
 
 def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None,  # noqa: N803
+    N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None,
     like: Any = None,
 ) -> Array:
     """Ones on a diagonal, zeros elsewhere; generated."""
@@ -574,7 +574,7 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
     return eye(n, dtype=float if dtype is None else dtype)
 
 
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:  # noqa: N803
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """Ones on and below a diagonal, zeros above; generated."""
     rows, columns = shape_of((N, N if M is None else M))
     mask = _lower(rows, columns, k.__index__())
@@ -605,7 +605,7 @@ def _part(m: Any, k: int, lower: bool) -> Array:
         raise IndexError("tuple index out of range")
     node = node_of(matrix)
     zero = build.scalar(0, node.code)
-    mask = _lower(*matrix.shape[-2:], k)
+    mask = _lower(matrix.shape[-2], matrix.shape[-1], k)
     return _new(build.elementwise(WHERE, (mask, node, zero) if lower else (mask, zero, node)))
 
 
@@ -632,7 +632,7 @@ def diagflat(v: Any, k: int = 0) -> Array:
     return diag(asarray(v).ravel(), k)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:  # noqa: N803
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Powers of a vector as the columns of a matrix."""
     vector = asarray(x)
     if vector.ndim != 1:
@@ -654,7 +654,7 @@ class _Grid:
         self.sparse = sparse
 
     def __getitem__(self, key: Any) -> Any:
-        found = np.ogrid[key]
+        found: Any = np.ogrid[key]
         if not isinstance(key, tuple):
             return from_host(found)
         if self.sparse:

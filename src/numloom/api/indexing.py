@@ -106,8 +106,9 @@ def _only_mask(found: Advanced) -> Node | None:
     first = found.indices[0]
     if type(first) is not Mask or len(found.indices) != len(first.node.shape):
         return None
-    same = all(type(item) is Mask and item.node is first.node and item.axis == k for k, item in enumerate(found.indices))
-    return first.node if same and found.axes == tuple(range(found.axes[0], found.axes[0] + len(found.axes))) else None
+    same = all(type(m) is Mask and m.node is first.node and m.axis == k for k, m in enumerate(found.indices))
+    adjacent = found.axes == tuple(range(found.axes[0], found.axes[0] + len(found.axes)))
+    return first.node if same and adjacent else None
 
 
 def _index_nodes(found: Advanced) -> list[Node]:
@@ -500,13 +501,14 @@ def _hosted(x: Any) -> Any:
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
     """Coordinates of positions in a flattened array (looks at them: they must be within bounds)."""
-    found = np.unravel_index(_hosted(indices), shape, order)  # type: ignore[arg-type]
+    found = np.unravel_index(_hosted(indices), shape, order)  # type: ignore[call-overload]
     return tuple(asarray(np.asarray(item)) for item in found)
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     """Positions in a flattened array of coordinates (looks at them: they must be within bounds)."""
-    return asarray(np.asarray(np.ravel_multi_index(_hosted(multi_index), dims, mode, order)))  # type: ignore[arg-type]
+    found = np.ravel_multi_index(_hosted(multi_index), dims, mode, order)  # type: ignore[call-overload]
+    return asarray(np.asarray(found))
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
@@ -551,7 +553,7 @@ def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
 # ---------------------------------------------------------------- flat
 
 
-class flatiter:  # noqa: N801 (NumPy's name)
+class flatiter:
     """The elements of an array in C order: iterated, read and written by one index.
 
     Attributes
@@ -597,7 +599,7 @@ class flatiter:  # noqa: N801 (NumPy's name)
         base = self.base
         if not base.writeable:
             raise ValueError("underlying array is read-only")
-        if isinstance(key, int) or hasattr(key, "__index__") and not getattr(key, "ndim", 0):
+        if isinstance(key, int) or (hasattr(key, "__index__") and not getattr(key, "ndim", 0)):
             position = as_index(key)
             if not -base.size <= position < base.size:
                 raise IndexError(f"index {position} is out of bounds for size {base.size}")
@@ -638,6 +640,7 @@ bind(
     method_put=put,
     method_take=take,
     put_advanced=put_advanced,
+    set_flat=set_flat,
     take_advanced=take_advanced,
 )
 

@@ -56,7 +56,7 @@ def array_function(function: Any, types: Any, args: tuple[Any, ...], options: di
 # ---------------------------------------------------------------- flags
 
 
-class flagsobj:  # noqa: N801 (NumPy's name)
+class flagsobj:
     """Flags of an array, as attributes and by NumPy's names and letters in brackets."""
 
     __slots__ = ("_array",)

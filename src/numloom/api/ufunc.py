@@ -134,9 +134,11 @@ def node_at(x: Any) -> Node:
 def loop_of(
     numpy: np.ufunc, operands: tuple[Any, ...], signature: Any, casting: str, reduction: bool = False
 ) -> tuple[int, ...]:
-    """dtype codes of the loop that NumPy chooses; its own errors."""
-    options = {} if signature is None else {"signature": signature}
-    found = numpy.resolve_dtypes(operands, casting=casting, reduction=reduction, **options)
+    """Codes of the dtypes of the loop that NumPy chooses; its own errors."""
+    options: dict[str, Any] = {"casting": casting, "reduction": reduction}
+    if signature is not None:
+        options["signature"] = signature
+    found = numpy.resolve_dtypes(operands, **options)
     return tuple(map(code_of, found))
 
 
@@ -153,7 +155,7 @@ FUNCTIONS: dict[np.ufunc, ufunc] = {}
 """Our function for each of NumPy's."""
 
 
-class ufunc:  # noqa: N801 (NumPy's name)
+class ufunc:
     """A function that works element by element, with broadcasting, type rules and methods as NumPy's.
 
     Attributes
@@ -206,7 +208,7 @@ class ufunc:  # noqa: N801 (NumPy's name)
         return self.__name__
 
     def resolve_dtypes(self, dtypes: Any, **options: Any) -> Any:
-        """dtypes of the loop for operands of these dtypes, as `numpy.ufunc.resolve_dtypes`."""
+        """The dtypes of the loop for operands of these dtypes, as `numpy.ufunc.resolve_dtypes`."""
         return self._numpy.resolve_dtypes(dtypes, **options)
 
     # ------------------------------------------------------------ call
@@ -252,7 +254,7 @@ class ufunc:  # noqa: N801 (NumPy's name)
         return self._finish(results, args, outs, where, order)
 
     def _given(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """dtypes of operands as NumPy's rules take them: Python numbers by their type."""
+        """The dtypes of operands as NumPy's rules take them: Python numbers by their type."""
         return tuple(
             DTYPES[v.code] if type(v) is Node else DTYPES[BOOL] if type(v) is bool else type(v) for v in values
         )
@@ -387,11 +389,11 @@ class ufunc:  # noqa: N801 (NumPy's name)
         self, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
     ) -> Array:
         """Reduce strictly from left to right, on the host: no tree of partial results gives the same."""
-        options = {} if initial is NO_VALUE else {"initial": _host(initial)}
+        options: dict[str, Any] = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": _host(where)}
+        if initial is not NO_VALUE:
+            options["initial"] = _host(initial)
         with np.errstate(all="ignore"):
-            host = self._numpy.reduce(
-                asarray(array).get(), axis, dtype, None, keepdims, where=_host(where), **options
-            )
+            host = self._numpy.reduce(asarray(array).get(), **options)
         return finish(node_at(host), out, (array,), self.__name__, "unsafe")
 
     def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:
@@ -438,8 +440,8 @@ class ufunc:  # noqa: N801 (NumPy's name)
             host = self._numpy.reduceat(asarray(array).get(), np.asarray(indices), axis, dtype)
         return finish(node_at(host), out, (array,), self.__name__)
 
-    def outer(self, A: Any, B: Any, /, **options: Any) -> Any:  # noqa: N803 (NumPy's names)
-        """This function of all pairs of elements, as `numpy.ufunc.outer`."""
+    def outer(self, A: Any, B: Any, /, **options: Any) -> Any:
+        """The function of all pairs of elements, as `numpy.ufunc.outer`."""
         if self.nin != 2:
             raise ValueError("outer product only supported for binary functions")
         a, b = asarray(A), asarray(B)

@@ -95,7 +95,7 @@ def check_device(device: Any) -> None:
     if device is not None:
         name = registry.current().name
         if str(device).partition(":")[0] != name:
-            raise ValueError(f"device {device!r} is not the current one, {name!r}; choose it with numloom.config.device")
+            raise ValueError(f"device {device!r} is not the current one, {name!r}: choose it by numloom.config.device")
 
 
 def from_number(value: Any, code: int = -1) -> Array:

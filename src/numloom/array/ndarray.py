@@ -461,6 +461,10 @@ class ndarray:
     def flat(self) -> Any:
         return _bound["flat"](self)
 
+    @flat.setter
+    def flat(self, value: Any) -> None:
+        _bound["set_flat"](self, value)
+
     @property
     def device(self) -> Any:
         return _bound["device_of"](self)
