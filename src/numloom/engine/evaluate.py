@@ -17,10 +17,10 @@ from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.device import registry
 from numloom.device.interface import Device
-from numloom.engine.execute import run_plan
+from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.state import counters, settle_errors
-from numloom.engine.walk import walk
+from numloom.engine.walk import pending_roots, walk
 from numloom.graph.build import copied, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
@@ -37,10 +37,7 @@ _PLANS_KEPT = 4096
 def evaluate(nodes: Iterable[Node]) -> None:
     """Run these values and everything else that is pending in live arrays; do not wait."""
     with _lock:
-        roots = [node for node in register.live if node.buffer is None]
-        roots.extend([node for node in nodes if node.buffer is None and not node.cells])
-        register.recorded = 0
-        register.orphan_bytes = 0
+        roots = pending_roots(nodes)
         if roots:
             counters.flushes += 1
             run_roots(roots)
@@ -48,19 +45,20 @@ def evaluate(nodes: Iterable[Node]) -> None:
 
 def run_roots(roots: list[Node]) -> None:
     """Compute `roots` on the current device."""
-    device = registry.current()
     if config.executor == "reference":
-        run_reference(roots, device)
+        run_reference(roots, registry.current())
         return
     found = walk(roots)
-    plan = _plans.get(found.key)
+    device = registry.current()
+    key = (found.first, found.second, device)
+    plan = _plans.get(key)
     if plan is None:
-        plan = make_plan(found.nodes, [root.number for root in roots])
+        plan = ReadyPlan(make_plan(found.nodes, [root.number for root in roots]), device)
         if len(_plans) >= _PLANS_KEPT:
             _plans.clear()
-        _plans[found.key] = plan
+        _plans[key] = plan
         counters.plans += 1
-    run_plan(plan, found.nodes, device)
+    run_plan(plan, found.nodes)
 
 
 def run_reference(roots: list[Node], device: Device) -> None:

@@ -19,47 +19,71 @@ from numloom.emit.emit import emit
 from numloom.emit.loops import loops_text
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.state import counters
-from numloom.graph.node import Node, become_leaf
+from numloom.graph.node import become_leaf
 from numloom.plan.step import Plan, Step
 
 _float_word = Struct("<f4x")
 _double_word = Struct("<d")
 _long_word = Struct("<q")
+_NOTHING = object()
 
 
-class Prepared:
-    """A step made ready for one device.
+class Ready:
+    """A step made ready for one device: what is left to do is to patch words and launch.
 
     Attributes
     ----------
-    kernel : object
+    step : Step
+        The step.
+    allocate, adopt, copy, computed, release
+        The step's, at hand.
+    kernel : object or None
         The device's kernel; while it is not ready the interpreter does the work.
     words : array of int64
         The parameter block.
     pointers : list of (word, number, offset, view)
         Words that are addresses.
     params : list of (word, number, code)
-        Words that are host values.
+        Words that are host values, and `last`, the values they hold now.
     workspace : int
         Word that is the address of scratch memory, or -1.
     """
 
-    __slots__ = ("error", "geometry", "kernel", "params", "pointers", "runs", "source", "words", "workspace")
+    __slots__ = (
+        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "pointers", "release",
+        "source", "step", "words", "workspace",
+    )  # fmt: skip
 
     def __init__(self, step: Step, device: Any) -> None:
-        source = emit(step.program)  # type: ignore[arg-type]
+        self.step = step
+        self.allocate = step.allocate
+        self.adopt = step.adopt
+        self.copy = step.copy
+        self.computed = step.computed
+        self.release = step.release
+        self.kernel = None
+        self.words = None
+        self.pointers = []
+        self.params = []
+        self.last = []
+        self.workspace = -1
+        self.geometry = None
+        self.source = None
+        if step.program is not None:
+            self.prepare(device)
+
+    def prepare(self, device: Any) -> None:
+        """Emit and fetch the kernel, and fill in every word that does not change."""
+        step = self.step
+        source = emit(step.program)
         self.source = source
         self.geometry = source.geometry
         wait = device.name != "cpu"
         if not wait and config.cpu_compile != "wait":
             device.load_loops(loops_text, wait=False)
-            wait = not can_interpret(step.program, device.loops)  # type: ignore[arg-type]
-        self.kernel = device.kernel(source.text, source.entry, wait=wait)
-        self.runs = 0
-        self.workspace = -1
-        self.pointers = []
-        self.params = []
-        self.words = array("q", bytes(8 * len(source.words)))
+            wait = not can_interpret(step.program, device.loops)
+        self.kernel = device.kernel(source.text, source.entry, wait=wait or config.cpu_compile == "wait")
+        words = array("q", bytes(8 * len(source.words)))
         for index, word in enumerate(source.words):
             kind = word.kind
             if kind == "pointer":
@@ -68,67 +92,98 @@ class Prepared:
             elif kind == "param":
                 number, code = step.params[word.index]
                 self.params.append((index, number, code))
+                self.last.append(_NOTHING)
             elif kind == "iota_offset":
-                self.words[index] = step.iota_offsets[word.index]
+                words[index] = step.iota_offsets[word.index]
             elif kind == "error":
-                self.words[index] = device.error_address()
+                words[index] = device.error_address()
             elif kind == "workspace":
                 self.workspace = index
             elif kind != "unused":
-                self.words[index] = word.value
+                words[index] = word.value
+        self.words = words
 
 
-def run_plan(plan: Plan, nodes: list[Node], device: Any) -> None:
+class ReadyPlan:
+    """A plan made ready for one device."""
+
+    __slots__ = ("device", "drop", "steps")
+
+    def __init__(self, plan: Plan, device: Any) -> None:
+        self.device = device
+        self.drop = plan.drop
+        self.steps = [Ready(step, device) for step in plan.steps]
+
+
+def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     """Run every step of a plan over the nodes of a walk with the plan's key."""
-    held: list[Any] = nodes
     for number in plan.drop:
-        held[number] = None
-    for step in plan.steps:
-        run_step(step, held, device)
-        for number in step.release:
-            held[number] = None
+        nodes[number] = None
+    device = plan.device
+    for ready in plan.steps:
+        run_step(ready, nodes, device)
+        for number in ready.release:
+            nodes[number] = None
 
 
-def run_step(step: Step, nodes: list[Any], device: Any) -> None:
+def run_step(ready: Ready, nodes: list[Any], device: Any) -> None:
     """Run one step."""
-    buffers: dict[int, Any] = {}
-    for number, nbytes in step.allocate:
-        buffers[number] = device.allocate(nbytes)
-    for number, base in step.adopt:
-        buffers[number] = nodes[base].buffer
-    if step.copy is not None:
-        target, source, nbytes = step.copy
-        device.copy(buffers[target], 0, nodes[source].buffer, 0, nbytes)
+    buffers: list[Any] = []
+    for number, nbytes in ready.allocate:
+        buffers.append(device.allocate(nbytes))
+    for number, base in ready.adopt:
+        node = nodes[base]
+        buffers.append(node.buffer)
+    if ready.copy is not None:
+        target, source, size = ready.copy
+        # A copied base is the step's only allocation.
+        node = nodes[source]
+        device.copy(buffers[0], 0, node.buffer, 0, size)
         counters.copies += 1
-    if step.program is not None:
-        launch(step, nodes, buffers, device)
-    for number in step.computed:
-        become_leaf(nodes[number], buffers[number])
+    if ready.kernel is not None:
+        launch(ready, nodes, buffers, device)
+    # Computed values are the allocated and adopted ones, in that order.
+    position = 0
+    for number in ready.computed:
+        become_leaf(nodes[number], buffers[position])
+        position += 1
 
 
-def launch(step: Step, nodes: list[Any], buffers: dict[int, Any], device: Any) -> None:
+def launch(ready: Ready, nodes: list[Any], buffers: list[Any], device: Any) -> None:
     """Bind a step's kernel to addresses and numbers, and launch it (or interpret it meanwhile)."""
-    prepared = step.prepared.get(device.name)
-    if prepared is None:
-        prepared = step.prepared[device.name] = Prepared(step, device)
-    counters.kernels += 1
-    words = prepared.words
-    for word, number, offset, view in prepared.pointers:
-        buffer = buffers.get(number)
+    words = ready.words
+    computed = ready.computed
+    count_kernel()
+    for word, number, offset, view in ready.pointers:
+        node = nodes[number]
+        buffer = node.buffer
         if buffer is None:
-            buffer = nodes[number].buffer
+            buffer = buffers[computed.index(number)]
+        address = buffer.ptr + offset
         if view >= 0:
-            offset += nodes[view].attr
-        words[word] = buffer.ptr + offset
-    for word, number, code in prepared.params:
-        pack(words, word, nodes[number].attr, code)
-    if prepared.workspace >= 0:
-        geometry = prepared.geometry
-        words[prepared.workspace] = device.workspace(geometry.workspace, geometry.counters)
-    if prepared.kernel.ready:
-        device.launch(prepared.kernel, words, prepared.geometry)
+            node = nodes[view]
+            address += node.attr
+        words[word] = address
+    position = 0
+    for word, number, code in ready.params:
+        node = nodes[number]
+        value = node.attr
+        if value is not ready.last[position]:
+            pack(words, word, value, code)
+            ready.last[position] = value
+        position += 1
+    if ready.workspace >= 0:
+        geometry = ready.geometry
+        words[ready.workspace] = device.workspace(geometry.workspace, geometry.counters)
+    if ready.kernel.ready:
+        device.launch(ready.kernel, words, ready.geometry)
     else:
-        run_interpreted(step, prepared, nodes, device)
+        run_interpreted(ready, nodes, device)
+
+
+def count_kernel() -> None:
+    """One fused kernel more ran."""
+    counters.kernels += 1
 
 
 def pack(words: Any, word: int, value: Any, code: int) -> None:
@@ -152,16 +207,16 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
             words[word + index // 8] = _long_word.unpack_from(raw, index)[0]
 
 
-def run_interpreted(step: Step, prepared: Prepared, nodes: list[Any], device: Any) -> None:
+def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
     """Tier 0 of the CPU executor: the same program by NumPy and precompiled single-operation loops."""
+    step = ready.step
     pointers = [0] * len(step.bindings)
-    for index, word in enumerate(prepared.source.words):
+    for index, word in enumerate(ready.source.words):
         if word.kind == "pointer":
-            pointers[word.index] = prepared.words[index]
+            pointers[word.index] = ready.words[index]
     with np.errstate(all="ignore"):
-        numbers = [(nodes[number].attr, code) for number, code in step.params]
-        params = [np.array(0 if number is None else number).astype(DTYPES[code])[()] for number, code in numbers]
+        params = [np.array(nodes[number].attr or 0).astype(DTYPES[code])[()] for number, code in step.params]
     interpret(step.program, pointers, params, step.iota_offsets, device)
 
 
-__all__ = ["config", "run_plan"]
+__all__ = ["ReadyPlan", "run_plan"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -24,6 +24,7 @@ from numloom.ops.tree import has_tree, reduce_axes
 from numloom.plan.program import Instr, Operand, Program
 
 Host = np.ndarray[Any, Any]
+Index = tuple[int, ...]
 
 _BLOCK = 65536
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
@@ -73,73 +74,90 @@ class _Run:
     def map(self) -> None:
         program = self.program
         box = program.box
-        if box is not None:
-            store = program.operands[program.stores[0].operand]
-            base = program.operands[box.base]
-            target = self.memory(program.stores[0].operand, store, (0,) * len(program.shape), program.shape)
-            target[...] = self.memory(box.base, base, (0,) * len(program.shape), program.shape)
-            self.block(tuple(box.starts), tuple(box.counts))
+        if box is None:
+            for starts, counts in _blocks(program.shape):
+                self.block(starts, counts)
             return
-        shape = program.shape
-        inner = prod(shape[1:])
-        step = max(1, _BLOCK // max(inner, 1))
-        rest = (0,) * (len(shape) - 1)
-        for start in range(0, shape[0], step):
-            self.block((start, *rest), (min(step, shape[0] - start), *shape[1:]))
+        store = program.stores[0].operand
+        whole = (0,) * len(program.shape)
+        target = self.memory(store, program.operands[store], whole, program.shape)
+        target[...] = self.memory(box.base, program.operands[box.base], whole, program.shape)
+        for starts, counts in _blocks(box.counts):
+            at = tuple([s + t * k for s, t, k in zip(box.starts, box.steps, starts, strict=True)])
+            self.block(at, counts, box.steps)
 
-    def block(self, starts: tuple[int, ...], counts: tuple[int, ...]) -> None:
-        """Evaluate the body over a box of the space and store its results."""
-        values = self.values(self.program.body, starts, counts, ())
+    def block(self, starts: Index, counts: Index, steps: Index | None = None) -> list[Any]:
+        """Evaluate the body over a box of the space, store what it stores, and give its values."""
+        values = self.values(self.program.body, starts, counts, (), steps)
         for store in self.program.stores:
-            target = self.memory(store.operand, self.program.operands[store.operand], starts, counts)
+            target = self.memory(store.operand, self.program.operands[store.operand], starts, counts, steps)
             target[...] = values[store.value]
+        return values
 
     def reduce(self) -> None:
         program = self.program
-        kept = program.kept
-        shape = program.shape
-        starts = (0,) * len(shape)
-        values = self.values(program.body, starts, shape, ())
-        for store in program.stores:
-            target = self.memory(store.operand, program.operands[store.operand], starts, shape)
-            target[...] = values[store.value]
+        kept, shape = program.kept, program.shape
+        whole = (0,) * len(shape)
+        # What is reduced is there in memory, or computed block by block.
+        full: dict[int, Host] = {}
+        computed = []
+        for value in dict.fromkeys(reduction.value for reduction in program.reductions):
+            instr = program.body[value]
+            if instr.kind == "load" and not program.operands[instr.operand].in_place:
+                full[value] = self.memory(instr.operand, program.operands[instr.operand], whole, shape)
+            else:
+                full[value] = np.empty(shape, DTYPES[instr.code])
+                computed.append(value)
+        if computed or program.stores:
+            for starts, counts in _blocks(shape):
+                values = self.block(starts, counts)
+                at = tuple([slice(start, start + count) for start, count in zip(starts, counts, strict=True)])
+                for value in computed:
+                    full[value][at] = values[value]
         axes = tuple(range(kept, len(shape)))
         results = []
         for reduction in program.reductions:
-            dtype = DTYPES[program.body[reduction.value].code]
-            full = np.broadcast_to(np.asarray(values[reduction.value], dtype), shape)
-            result = reduce_axes(reduction.row, full, axes, axes, program.fast, False)
+            result = reduce_axes(reduction.row, full[reduction.value], axes, axes, program.fast, False)
             results.append(result.astype(DTYPES[reduction.code]))
-        post = self.values(program.post, starts[:kept], shape[:kept], results)
+        post = self.values(program.post, whole[:kept], shape[:kept], results)
         for store in program.post_stores:
-            target = self.memory(store.operand, program.operands[store.operand], starts[:kept], shape[:kept])
+            target = self.memory(store.operand, program.operands[store.operand], whole[:kept], shape[:kept])
             target[...] = post[store.value]
 
-    def memory(self, k: int, operand: Operand, starts: tuple[int, ...], counts: tuple[int, ...]) -> Host:
+    def memory(self, k: int, operand: Operand, starts: Index, counts: Index, steps: Index | None = None) -> Host:
         """An operand over a box of the space."""
         dtype = DTYPES[operand.code]
         strides = tuple([stride * dtype.itemsize for stride in operand.strides])
         address = self.pointers[k]
         for start, stride in zip(starts, strides, strict=True):
             address += start * stride
+        if steps is not None:
+            strides = tuple([stride * step for stride, step in zip(strides, steps, strict=True)])
         return array_at(address, counts, strides, dtype)
 
     def values(
-        self, instrs: Sequence[Instr], starts: tuple[int, ...], counts: tuple[int, ...], reduced: Sequence[Host]
-    ) -> list[Any]:
+        self, instrs: Sequence[Instr], starts: Index, counts: Index, reduced: Sequence[Host],
+        steps: Index | None = None,
+    ) -> list[Any]:  # fmt: skip
         """Values of instructions over a box of their space."""
+        program = self.program
+        # A store must not change what a later one writes.
+        several = len(program.stores) + len(program.post_stores) > 1
         values: list[Any] = []
         for instr in instrs:
             kind = instr.kind
             args = [values[arg] for arg in instr.args]
             if kind == "load":
-                value: Any = self.memory(instr.operand, self.program.operands[instr.operand], starts, counts)
+                operand = program.operands[instr.operand]
+                value: Any = self.memory(instr.operand, operand, starts, counts, steps)
+                if several and operand.in_place:
+                    value = value.copy()
             elif kind == "param":
                 value = self.params[instr.index]
             elif kind == "iota":
-                value = self.iota(instr, starts, counts)
+                value = self.iota(instr, starts, counts, steps)
             elif kind == "op":
-                value = self.apply(instr.row, [instrs[arg].code for arg in instr.args], instr.code, args, counts)
+                value = self.apply(instr.row, [instrs[arg].code for arg in instr.args], instr.code, args)
             elif kind == "cast":
                 value = np.asarray(args[0]).astype(DTYPES[instr.code])
             elif kind == "bitcast":
@@ -147,26 +165,19 @@ class _Run:
                 value = np.ascontiguousarray(source).reshape(source.shape or (1,)).view(DTYPES[instr.code])
                 value = value.reshape(source.shape)
             elif kind == "gather":
-                value = self.gather(instr, args, starts, counts)
+                value = self.gather(instr, args, starts, counts, steps)
             else:
                 value = reduced[instr.index]
             values.append(value)
         return values
 
-    def iota(self, instr: Instr, starts: tuple[int, ...], counts: tuple[int, ...]) -> Host:
-        total: Any = np.int64(self.iota_offsets[instr.index])
-        for d, (start, count, stride) in enumerate(zip(starts, counts, instr.strides, strict=True)):
-            if stride:
-                line = np.arange(start, start + count, dtype=np.int64) * stride
-                total = total + line.reshape((-1,) + (1,) * (len(counts) - 1 - d))
-            elif start * stride:
-                total = total + start * stride
-        return np.asarray(total)
+    def iota(self, instr: Instr, starts: Index, counts: Index, steps: Index | None) -> Host:
+        return _affine(self.iota_offsets[instr.index], instr.strides, starts, counts, steps)
 
-    def gather(self, instr: Instr, args: list[Any], starts: tuple[int, ...], counts: tuple[int, ...]) -> Host:
+    def gather(self, instr: Instr, args: list[Any], starts: Index, counts: Index, steps: Index | None) -> Host:
         operand = self.program.operands[instr.operand]
         dtype = DTYPES[operand.code]
-        offset: Any = np.zeros((1,) * len(counts), np.int64)
+        offset: Any = _affine(0, operand.strides, starts, counts, steps)
         for index, (extent, stride) in zip(args, instr.strides, strict=True):
             at = np.where(index < 0, index + extent, index)
             bad = (at < 0) | (at >= extent)
@@ -174,20 +185,15 @@ class _Run:
                 ctypes.c_int64.from_address(self.device.error_address()).value = 1
                 at = np.where(bad, 0, at)
             offset = offset + at * stride
-        for d, (start, count, stride) in enumerate(zip(starts, counts, operand.strides, strict=True)):
-            if stride:
-                line = np.arange(start, start + count, dtype=np.int64) * stride
-                offset = offset + line.reshape((-1,) + (1,) * (len(counts) - 1 - d))
         offset = np.broadcast_to(offset, counts)
         if not offset.size:
             return np.empty(counts, dtype)
         low = int(offset.min())
-        memory = array_at(
-            self.pointers[instr.operand] + low * dtype.itemsize, (int(offset.max()) - low + 1,), (dtype.itemsize,), dtype
-        )
+        length = int(offset.max()) - low + 1
+        memory = array_at(self.pointers[instr.operand] + low * dtype.itemsize, (length,), (dtype.itemsize,), dtype)
         return memory[offset - low]
 
-    def apply(self, row: Op, codes: list[int], out_code: int, args: list[Any], counts: tuple[int, ...]) -> Any:
+    def apply(self, row: Op, codes: list[int], out_code: int, args: list[Any]) -> Any:
         """One operation, by NumPy where its bits are ours, else by a loop of the package."""
         chars = "".join(CHARS[code] for code in codes)
         dtype = DTYPES[out_code]
@@ -202,6 +208,31 @@ class _Run:
         out = np.empty(shape, dtype)
         run_loop(row, tuple(codes), out_code, arrays, out, self.device.loops)
         return out
+
+
+def _blocks(shape: Index) -> Iterator[tuple[Index, Index]]:
+    """Cut a space into boxes of about `_BLOCK` points that the processor's cache holds: starts and extents."""
+    if prod(shape) <= _BLOCK:
+        if all(shape):
+            yield (0,) * len(shape), shape
+        return
+    d = next(d for d in range(len(shape)) if prod(shape[d + 1 :]) <= _BLOCK)
+    inner = shape[d + 1 :]
+    step = _BLOCK // prod(inner)
+    zeros = (0,) * len(inner)
+    for outer in np.ndindex(*shape[:d]):
+        for start in range(0, shape[d], step):
+            yield (*outer, start, *zeros), (*(1,) * d, min(step, shape[d] - start), *inner)
+
+
+def _affine(offset: int, strides: Index, starts: Index, counts: Index, steps: Index | None) -> Host:
+    """``offset + sum(strides[d] * i[d])`` over a box of the space, as far as it varies."""
+    total: Any = np.full((1,) * len(counts), offset, np.int64)
+    for d, stride in enumerate(strides):
+        if stride:
+            line = np.arange(counts[d], dtype=np.int64) * ((steps[d] if steps else 1) * stride) + starts[d] * stride
+            total = total + line.reshape((-1,) + (1,) * (len(counts) - 1 - d))
+    return np.asarray(total)
 
 
 @cache

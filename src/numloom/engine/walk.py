@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from numloom.graph.node import FILL, LEAF, OP, UPDATE, VIEW, Node
+from numloom.graph.node import FILL, LEAF, OP, UPDATE, VIEW, Node, register
 
 
 class Walk:
-    """Nodes in the order of the walk (arguments first), and the plan key."""
+    """Nodes in the order of the walk (arguments first), and the plan key: two 64-bit hashes."""
 
-    __slots__ = ("key", "nodes")
+    __slots__ = ("first", "nodes", "second")
 
     nodes: list[Node]
-    key: tuple[int, int]
-
-    def __init__(self) -> None:
-        self.nodes = []
-        self.key = (0, 0)
+    first: int
+    second: int
 
 
 class Epoch:
@@ -45,10 +42,31 @@ _P3 = 0x100000001B3
 _P4 = 0x9FB21C651E98DF25
 
 
+def pending_roots(wanted: Any) -> list[Node]:
+    """What an observation of `wanted` runs: every pending value of a live array, in record order.
+
+    Generated values (filled arrays, counters) that nobody asked for wait: they keep nothing alive.
+    """
+    r = register
+    r.recorded = 0
+    r.orphan_bytes = 0
+    roots: list[Node] = []
+    generated = False
+    for node in r.live:
+        if node.kind >= VIEW:
+            roots.append(node)
+    for node in wanted:
+        if node.buffer is None and (node.cells == 0 or node.kind < VIEW):
+            generated = True
+            roots.append(node)
+    return roots if not generated else list(dict.fromkeys(roots))
+
+
 def walk(roots: list[Node]) -> Walk:
     """Visit everything that the roots need and is not computed yet, and the leaves they read."""
-    result = Walk()
-    nodes = result.nodes
+    result = Walk.__new__(Walk)
+    nodes: list[Node] = []
+    result.nodes = nodes
     _epoch.number += 1
     epoch = _epoch.number
     stack: list[Node] = []
@@ -81,12 +99,12 @@ def walk(roots: list[Node]) -> Walk:
     for node in nodes:
         for arg in node.args:
             arg.seen += 1
-    result.key = make_key(result, len(roots))
+    make_key(result, len(roots))
     return result
 
 
-def make_key(result: Walk, root_count: int) -> tuple[int, int]:
-    """The structural key of a walk: two independent 64-bit hashes of everything a plan may depend on."""
+def make_key(result: Walk, root_count: int) -> None:
+    """Set the structural key of a walk: two independent 64-bit hashes of everything a plan may depend on."""
     nodes = result.nodes
     first = (_P1 + root_count) & _MASK
     second = (_P2 + root_count) & _MASK
@@ -135,7 +153,8 @@ def make_key(result: Walk, root_count: int) -> tuple[int, int]:
         first = first ^ (first >> 29)
         second = ((second + word) * _P4) & _MASK
         second = second ^ (second >> 32)
-    return first, second
+    result.first = first
+    result.second = second
 
 
 def number_of(thing: Any) -> int:

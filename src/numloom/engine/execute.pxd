@@ -1,0 +1,38 @@
+cimport cython
+from numloom.graph.node cimport Node, become_leaf
+
+
+@cython.final
+cdef class Ready:
+    cdef public object step
+    cdef public tuple allocate
+    cdef public tuple adopt
+    cdef public tuple copy
+    cdef public tuple computed
+    cdef public tuple release
+    cdef public object kernel
+    cdef public object words
+    cdef public list pointers
+    cdef public list params
+    cdef public list last
+    cdef public Py_ssize_t workspace
+    cdef public object geometry
+    cdef public object source
+
+
+@cython.final
+cdef class ReadyPlan:
+    cdef public object device
+    cdef public tuple drop
+    cdef public list steps
+
+
+@cython.locals(number=cython.Py_ssize_t, ready=Ready)
+cpdef object run_plan(ReadyPlan plan, list nodes)
+
+@cython.locals(buffers=list, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t)
+cpdef object run_step(Ready ready, list nodes, object device)
+
+@cython.locals(number=cython.Py_ssize_t, word=cython.Py_ssize_t, offset=cython.longlong, view=cython.Py_ssize_t, node=Node,
+               computed=tuple, address=cython.longlong, position=cython.Py_ssize_t)
+cpdef object launch(Ready ready, list nodes, list buffers, object device)
