@@ -104,6 +104,7 @@ SETTINGS: dict[str, Setting] = {
         256 << 20, _size, "bytes of inputs that only recorded work keeps alive, after which it is run"
     ),
     "memory_limit": Setting(0, _size, "bytes that a device's arrays may take; 0 is what the device has"),
+    "tf32": Setting(False, _flag, "let float32 matrix products on the GPU round their inputs to TF32, which is faster"),
 }
 
 
@@ -137,6 +138,7 @@ class Config:
     max_pending: int
     orphan_bytes: int
     memory_limit: int
+    tf32: bool
 
     def __init__(self, environment: Any = os.environ) -> None:
         self.__dict__["_listeners"] = {}

@@ -1,8 +1,16 @@
-"""Device-wide routines on CUDA, by the names of `numloom.ops.routines`."""
+"""Device-wide routines on CUDA, by the names of `numloom.ops.routines`.
+
+A routine is called as ``routine(device, *operands, out=..., **options)``, operands and `out` being `Strided`. A
+row that is not here runs by its NumPy twin on the host.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-ROUTINES: dict[str, Callable[..., Any]] = {}
+from numloom.device.cuda.routines.compaction import compress, nonzero
+from numloom.device.cuda.routines.products import matmul
+from numloom.device.cuda.routines.scans import scan
+
+ROUTINES: dict[str, Callable[..., Any]] = {"matmul": matmul, "nonzero": nonzero, "compress": compress, "scan": scan}
