@@ -178,6 +178,8 @@ class ufunc:
         self._numpy = numpy
         self._rows = rows
         self._row = rows[0]
+        # Row and dtype codes of plain reductions, by the code of what is reduced.
+        self._plain: dict[int, tuple[Reduction, int, int]] = {}
         arguments = ", ".join(["x", "y"][: self.nin]) if self.nin > 1 else "x"
         self.__doc__ = (
             f"{self.__name__}({arguments}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None)\n\n"
@@ -352,6 +354,11 @@ class ufunc:
             check_out(out)
         node = node_at(array)
         axes = normal_axes(axis, len(node.shape))
+        if out is None and dtype is None and initial is NO_VALUE and where is True and node.size and axes:
+            plain = self._plain.get(node.code)
+            if plain is not None and (len(axes) == 1 or self.__name__ in _REORDERABLE):
+                row, loop, code = plain
+                return deliver(build.reduce(row, build.cast(node, loop), axes, keepdims, code), (array,))
         codes = self._reduction_codes(node.code, dtype, out)
         if len(axes) > 1 and self.__name__ not in _REORDERABLE:
             raise ValueError(
@@ -360,6 +367,8 @@ class ufunc:
         row = reduction_of(self._row, CHARS[codes[0]])
         if not row.commutative:
             return self._reduced_in_turn(array, axis, dtype, out, keepdims, initial, where)
+        if dtype is None and out is None:
+            self._plain[node.code] = row, codes[1], codes[2]
         node = build.cast(node, codes[1])
         node = self._reduced(row, node, axes, keepdims, codes[2], initial, where)
         return finish(node, out, (array,), self.__name__, "unsafe")

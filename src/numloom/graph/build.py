@@ -43,6 +43,8 @@ _rules: dict[Any, list[Any]] = {}
 
 _sizes = ITEMSIZES
 _order: dict[Any, tuple[int, ...]] = {}
+_orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+_loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
 _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
 
 
@@ -174,7 +176,10 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
         If NumPy has no loop for these dtypes.
     """
     if codes is None:
-        codes = loop_codes(row, tuple(x.code if isinstance(x, Node) else weak_code(x) for x in operands))
+        given = tuple([x.code if isinstance(x, Node) else weak_code(x) for x in operands])
+        codes = _loops.get((row, given))
+        if codes is None:
+            codes = _loops[row, given] = loop_codes(row, given)
     nodes = [
         cast(x, code) if isinstance(x, Node) else scalar_as(x, code)
         for x, code in zip(operands, codes, strict=False)
@@ -186,12 +191,23 @@ def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
     """An elementwise operation on values that already have the loop dtypes."""
     if len(nodes) == 2:
         return _binary_loop(row, nodes[0], nodes[1], out)
-    shape = broadcast_shapes(*(node.shape for node in nodes))
-    strides = k_strides(
-        shape, [broadcast_strides(n.shape, n.strides, shape) for n in nodes if n.shape], ITEMSIZES[out]
-    )
+    shape, strides = _order_of(nodes, ITEMSIZES[out])
     count_recorded()
     return new_node(OP, row, tuple(nodes), out, shape, strides, prod(shape), None)
+
+
+def _order_of(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Broadcast shape of several operands, and strides of a result in their K order."""
+    key = (itemsize, *[(node.shape, node.strides) for node in nodes])
+    found = _orders.get(key)
+    if found is None:
+        shape = broadcast_shapes(*(node.shape for node in nodes))
+        operands = [broadcast_strides(n.shape, n.strides, shape) for n in nodes if n.shape]
+        found = shape, k_strides(shape, operands, itemsize)
+        if len(_orders) > 4096:
+            _orders.clear()
+        _orders[key] = found
+    return found
 
 
 def copied(node: Node, strides: tuple[int, ...], code: int) -> Node:
