@@ -373,7 +373,7 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     )
     if boxed:
         mode = "box"
-    elif exclusive:
+    elif exclusive and not (shifted and value.kind == LEAF):
         mode = "place"
         if shifted and choice.kernel[value.number] < 0:
             # It reads what it overwrites: compute it into memory of its own first.
