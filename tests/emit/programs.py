@@ -337,11 +337,11 @@ def numbers(random: Random, code: int, count: int) -> np.ndarray[Any, Any]:
 class Maker:
     """Makes one random case, its choices drawn from `random`."""
 
-    def __init__(self, random: Random, shape: tuple[int, ...], kept: int, codes: tuple[int, ...] = CODES) -> None:
+    def __init__(self, random: Random, shape: tuple[int, ...], kept: int, codes: tuple[int, ...] | None = None) -> None:
         self.random = random
         self.shape = shape
         self.kept = kept
-        self.codes = codes
+        self.codes = CODES if codes is None else codes
         self.operands: list[Operand] = []
         self.memory: Memory = []
         self.starts: list[int] = []

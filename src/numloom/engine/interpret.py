@@ -159,7 +159,10 @@ class _Run:
             elif kind == "op":
                 value = self.apply(instr.row, [instrs[arg].code for arg in instr.args], instr.code, args)
             elif kind == "cast":
-                value = np.asarray(args[0]).astype(DTYPES[instr.code])
+                source = np.asarray(args[0])
+                if source.dtype.kind == "c" and DTYPES[instr.code].kind in "iuf":
+                    source = source.real  # whoever recorded the cast was warned then
+                value = source.astype(DTYPES[instr.code])
             elif kind == "bitcast":
                 source = np.asarray(args[0], DTYPES[instrs[instr.args[0]].code])
                 value = np.ascontiguousarray(source).reshape(source.shape or (1,)).view(DTYPES[instr.code])

@@ -248,7 +248,8 @@ def _fill() -> None:
     _row("fmod", 2, _by_kind(i="nl::truncated_remainder({0}, {1})", f="nl::fmod({0}, {1})"), cost=40,
          headers=floor_headers)  # fmt: skip
     power = _by_kind(i="nl::integer_power({0}, {1})", f="nl::pow({0}, {1})", c="nl::pow({0}, {1})")
-    _row("power", 2, power, cost=97, kinds="?biu", headers=("integer", "power"), complex_headers=("complex_power",))
+    # NumPy refuses negative exponents of integers, so its own loop cannot stand in for ours.
+    _row("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",))
     _row("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
          complex_headers=("complex_power",))  # fmt: skip
     _row("negative", 1, _negative)

@@ -1,12 +1,12 @@
 """The reduction tree in NumPy: the same bits as the kernels' reductions.
 
-docs/architecture.md says what the tree is. Padding with identities changes no bits, so here rows
-are padded and whole levels are combined at once.
+docs/architecture.md says what the tree is. Here whole levels of it are combined at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,11 @@ from numloom.ops.rows import Reduction
 
 Host = np.ndarray[Any, Any]
 Combine = Callable[[Host, Host], Host]
+Carriers = tuple[Host, ...]
+"""What is combined, an array for each field of the kernels' carrier."""
+OfRun = Callable[[Host], Carriers]
+Merge = Callable[[Carriers, Carriers], Carriers]
+Shape = Callable[[Host, OfRun, Merge, Any], Carriers]
 
 LANES = 128
 RUN = 16
@@ -83,70 +88,66 @@ def reduce_axes(
         count = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
         flat = array.transpose([*kept, *axes]).reshape([*(array.shape[axis] for axis in kept), count])
         return np.asarray(row.numpy(flat, axis=-1, keepdims=False)).reshape(shape).astype(dtype)
-    rows = array.transpose([*kept, *physical])
-    count = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
-    rows = rows.reshape(-1, count) if array.size else np.zeros((int(np.prod(shape, dtype=np.int64)), count), array.dtype)
+    count = prod(array.shape[axis] for axis in axes)
+    outputs = prod(shape)
     with np.errstate(all="ignore"):
-        result = _tree(row, rows, LANES if fast else 1)
+        if fast:
+            result = _finished(row, array.transpose([*kept, *physical]).reshape(outputs, count), count, _rows)
+        else:
+            result = _finished(row, array.transpose([*physical, *kept]).reshape(count, outputs), count, _runs)
     return np.asarray(result.astype(dtype).reshape(shape))
 
 
-def _tree(row: Reduction, rows: Host, lanes: int) -> Host:
-    """Reduce each row of a matrix."""
-    out_dtype = rows.dtype
-    work = rows.astype(np.float32) if rows.dtype == np.float16 else rows
-    count = rows.shape[1]
+def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape) -> Host:
+    """Reduce rows (or columns) of a matrix, and finish."""
+    work = values.astype(np.float32) if values.dtype == np.float16 else values
     if row.name in _MOMENTS:
-        n, _, m2 = _reduce(work, lanes, _moments_of_run, _merge, lambda d: 0)
-        if row.name == "m2":
-            return m2
-        return m2 / np.float64(count)
+        _, _, m2 = shape_of_tree(work, _moments_of_run, _merge_moments, 0)
+        return m2 if row.name == "m2" else (m2 / np.float64(count)).astype(work.dtype)
     combine, identity = _COMBINE[row.name]
-    fill = identity(work.dtype)
 
-    def of_run(values: Host, used: int) -> tuple[Host, ...]:
-        acc = values[:, 0]
-        for element in range(1, values.shape[1]):
-            acc = combine(acc, values[:, element])
+    def of_run(run: Host) -> Carriers:
+        acc = run[..., 0, :]
+        for element in range(1, run.shape[-2]):
+            acc = combine(acc, run[..., element, :])
         return (acc,)
 
-    def merge(a: tuple[Host, ...], b: tuple[Host, ...]) -> tuple[Host, ...]:
+    def merge(a: Carriers, b: Carriers) -> Carriers:
         return (combine(a[0], b[0]),)
 
-    (total,) = _reduce(work, lanes, of_run, merge, lambda d: fill)
-    if not count:
-        total = np.full(rows.shape[0], fill, work.dtype)
+    (total,) = shape_of_tree(work, of_run, merge, identity(work.dtype))
     if row.name == "mean":
         if total.dtype.kind == "c":
-            part = total.real.dtype
-            re = (total.real.astype(np.float64) / count).astype(part)
-            im = (total.imag.astype(np.float64) / count).astype(part)
-            return re + 1j * im if part == np.float64 else (re + np.complex64(1j) * im).astype(np.complex64)
-        total = (total.astype(np.float64) / np.float64(count)).astype(work.dtype)
+            mean = np.empty_like(total)
+            mean.real = total.real.astype(np.float64) / count
+            mean.imag = total.imag.astype(np.float64) / count
+            total = mean
+        else:
+            total = (total.astype(np.float64) / np.float64(count)).astype(work.dtype)
     if row.name == "sum" and not count:
-        total = np.zeros(rows.shape[0], work.dtype)
-    return total.astype(out_dtype)
+        total = np.zeros_like(total)
+    return total.astype(values.dtype)
 
 
-def _moments_of_run(values: Host, used: int) -> tuple[Host, ...]:
-    """Count, mean and squared deviations of up to 16 values along axis 1 (of which `used` count)."""
-    t = values.dtype.type
-    total = np.zeros_like(values[:, 0])
+def _moments_of_run(run: Host) -> Carriers:
+    """Count, mean and squared deviations of the up to 16 values along the last axis but one."""
+    used = run.shape[-2]
+    total = np.zeros_like(run[..., 0, :])
     for element in range(used):
-        total = total + values[:, element]
-    mean = total / t(used) if used else total
+        total = total + run[..., element, :]
+    mean = total / run.dtype.type(used)
     square = np.zeros_like(total)
     rest = np.zeros_like(total)
     for element in range(used):
-        d = values[:, element] - mean
+        d = run[..., element, :] - mean
         square = square + d * d
         rest = rest + d
     n = np.full(total.shape, float(used))
-    shift = rest.astype(np.float64) / float(used) if used else np.zeros(total.shape)
+    shift = rest.astype(np.float64) / float(used)
     return n, mean.astype(np.float64) + shift, square.astype(np.float64) - rest.astype(np.float64) * shift
 
 
-def _merge(a: tuple[Host, ...], b: tuple[Host, ...]) -> tuple[Host, ...]:
+def _merge_moments(a: Carriers, b: Carriers) -> Carriers:
     n = a[0] + b[0]
     d = b[1] - a[1]
     w = b[0] / n
@@ -158,58 +159,66 @@ def _merge(a: tuple[Host, ...], b: tuple[Host, ...]) -> tuple[Host, ...]:
     )
 
 
-def _reduce(rows: Host, lanes: int, of_run: Any, merge: Any, identity: Any) -> tuple[Host, ...]:
-    """Reduce the rows of a matrix: chunks, lanes, runs."""
+def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
+    """Reduce the rows of a matrix with 128 lanes: whole chunks at once, then the rest."""
     count = rows.shape[1]
-    if lanes == 1:
-        return tuple(part[:, 0] for part in _runs(rows[:, :, None], of_run, merge, identity))
-    parts = [
-        _chunk(rows[:, first : first + CHUNK], of_run, merge, identity) for first in range(0, max(count, 1), CHUNK)
-    ]
-    return _pairs(parts, merge)
+    whole = count // CHUNK
+    parts = []
+    if whole:
+        full = rows[:, : whole * CHUNK].reshape(len(rows), whole, CHUNK // LANES, LANES)
+        parts.append(_halves(_runs(full, of_run, merge, identity), merge))
+    if whole * CHUNK != count or not count:
+        parts.append(tuple(a[:, None] for a in _chunk(rows[:, whole * CHUNK :], of_run, merge, identity)))
+    chunks = tuple(np.concatenate(part, axis=1)[..., None] for part in zip(*parts, strict=True))
+    return tuple(a[..., 0] for a in _pairs(chunks, merge))
 
 
-def _chunk(values: Host, of_run: Any, merge: Any, identity: Any) -> tuple[Host, ...]:
+def _chunk(values: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
+    """Reduce the rows of a matrix of at most one chunk."""
     count = values.shape[1]
     width = LANES if count >= LANES else 1 << max(count - 1, 0).bit_length()
-    each = -(-count // width)
-    if each * width != count:
-        padded = np.full((values.shape[0], each * width), identity(values.dtype), values.dtype)
-        padded[:, :count] = values
-    else:
-        padded = values
-    split = padded.reshape(values.shape[0], each, width)
-    # Lanes past the end of the last line hold one element less: moments must not count the padding.
-    full = count - (each - 1) * width
-    if of_run is _moments_of_run and full != width:
-        whole = _runs(split[:, :, :full], of_run, merge, identity)
-        short = _runs(split[:, : each - 1, full:], of_run, merge, identity)
-        acc = tuple(np.concatenate(pair, axis=-1) for pair in zip(whole, short, strict=True))
-    else:
-        acc = _runs(split, of_run, merge, identity)
+    lines = count // width
+    # Lanes past the end of the last line hold one element less: moments must not count what is not there.
+    more = count - lines * width
+    split = values[:, : lines * width].reshape(len(values), lines, width)
+    acc = _runs(split, of_run, merge, identity)
+    if more:
+        longer = np.concatenate([split[..., :more], values[:, None, lines * width :]], axis=1)
+        longer_acc = _runs(longer, of_run, merge, identity)
+        acc = tuple(np.concatenate([a, b[..., more:]], axis=-1) for a, b in zip(longer_acc, acc, strict=True))
+    return _halves(acc, merge)
+
+
+def _halves(lanes: Carriers, merge: Merge) -> Carriers:
+    """Lanes (the last axis) combined by halving."""
+    width = lanes[0].shape[-1]
     while width > 1:
         width //= 2
-        acc = merge(tuple(a[..., :width] for a in acc), tuple(a[..., width:] for a in acc))
-    return tuple(a[..., 0] for a in acc)
+        lanes = merge(tuple(a[..., :width] for a in lanes), tuple(a[..., width:] for a in lanes))
+    return tuple(a[..., 0] for a in lanes)
 
 
-def _runs(values: Host, of_run: Any, merge: Any, identity: Any) -> tuple[Host, ...]:
-    """Runs of 16 along axis 1 of (rows, elements, lanes), combined pairwise."""
-    count = values.shape[1]
-    if not count:
-        zero = np.zeros((values.shape[0], values.shape[2]))
-        return (zero, zero, zero) if of_run is _moments_of_run else (
-            np.full((values.shape[0], values.shape[2]), identity(values.dtype), values.dtype),
-        )
-    runs = [of_run(values[:, at : at + RUN], min(RUN, count - at)) for at in range(0, count, RUN)]
-    return _pairs(runs, merge)
+def _runs(values: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
+    """Reduce (..., elements, lanes) to (..., lanes): runs of 16 along the elements, then pairs."""
+    count = values.shape[-2]
+    whole = count // RUN
+    parts = []
+    if whole:
+        parts.append(of_run(values[..., : whole * RUN, :].reshape(*values.shape[:-2], whole, RUN, values.shape[-1])))
+    if whole * RUN != count:
+        parts.append(tuple(a[..., None, :] for a in of_run(values[..., whole * RUN :, :])))
+    if not parts:
+        empty = np.full((*values.shape[:-2], values.shape[-1]), identity, values.dtype)
+        return (empty.astype(np.float64),) * 3 if of_run is _moments_of_run else (empty,)
+    return _pairs(tuple(np.concatenate(part, axis=-2) for part in zip(*parts, strict=True)), merge)
 
 
-def _pairs(parts: list[tuple[Host, ...]], merge: Any) -> tuple[Host, ...]:
-    """Neighbours combined level by level, as a binary counter does."""
-    while len(parts) > 1:
-        paired = [merge(parts[k], parts[k + 1]) for k in range(0, len(parts) - 1, 2)]
-        if len(parts) % 2:
-            paired.append(parts[-1])
-        parts = paired
-    return parts[0]
+def _pairs(parts: Carriers, merge: Merge) -> Carriers:
+    """Neighbours along the last axis but one combined level by level, as a binary counter does."""
+    while (count := parts[0].shape[-2]) > 1:
+        even = tuple(a[..., 0 : count - 1 : 2, :] for a in parts)
+        merged = merge(even, tuple(a[..., 1::2, :] for a in parts))
+        if count % 2:
+            merged = tuple(np.concatenate([m, a[..., -1:, :]], axis=-2) for m, a in zip(merged, parts, strict=True))
+        parts = merged
+    return tuple(a[..., 0, :] for a in parts)
