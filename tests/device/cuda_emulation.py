@@ -196,9 +196,7 @@ class EmulatedDevice:
         return EmulatedKernel(getattr(self._library(text), f"emulate_{entry}"))
 
     def launch(self, kernel, params, geometry):
-        kernel.function(
-            ctypes.c_void_p(params.buffer_info()[0]), geometry.blocks, geometry.blocks_y, geometry.threads
-        )
+        kernel.function(ctypes.c_void_p(params.buffer_info()[0]), geometry.blocks, geometry.blocks_y, geometry.threads)
 
     def _library(self, text):
         library = self._libraries.get(text)
@@ -207,11 +205,14 @@ class EmulatedDevice:
             source = text
             for device, host in HALF:
                 source = source.replace(device, host)
-            source = SHIM + source + "".join(
-                RUNNER.format(entry=entry, struct=struct) for entry, struct in ENTRY.findall(text)
+            source = (
+                SHIM
+                + source
+                + "".join(RUNNER.format(entry=entry, struct=struct) for entry, struct in ENTRY.findall(text))
             )
             name.with_suffix(".cpp").write_text(source)
-            command = ["g++", "-O1", "-std=c++17", "-mf16c", "-fwrapv", "-ffp-contract=off", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
-            subprocess.run([*command, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")], check=True)
+            flags = "-O1 -std=c++17 -mf16c -fwrapv -ffp-contract=off -w -shared -fPIC -Wl,-Bsymbolic".split()
+            command = ["g++", *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")]
+            subprocess.run(command, check=True)
             library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))
         return library

@@ -7,13 +7,43 @@ ctypedef int (*launch_type)(
 ) noexcept nogil
 
 
-def launch(
-    size_t address, size_t function, unsigned blocks, unsigned blocks_y, unsigned threads, unsigned shared,
-    size_t stream, array.array words,
-):
-    """Launch a kernel whose one parameter is the block `words`; the driver's result code."""
-    cdef void* parameters[1]
-    parameters[0] = words.data.as_voidptr
-    return (<launch_type><void*>address)(
-        <void*>function, blocks, blocks_y, 1, threads, 1, 1, shared, <void*>stream, parameters, NULL
-    )
+cdef class Launch:
+    """``launch(kernel, params, geometry)`` of a device; what is not plain success goes to ``failed``.
+
+    Attributes
+    ----------
+    address, stream : int
+        Of cuLaunchKernel, and the stream's handle.
+    prepare : callable
+        ``prepare(kernel, shared)`` before the first launch with more than 48 KiB of shared memory.
+    failed : callable
+        ``failed(kernel, params, geometry, code)`` where the driver refuses.
+    """
+
+    cdef size_t address
+    cdef size_t stream
+    cdef object prepare
+    cdef object failed
+
+    def __init__(self, size_t address, size_t stream, object prepare, object failed):
+        self.address = address
+        self.stream = stream
+        self.prepare = prepare
+        self.failed = failed
+
+    def __call__(self, kernel, array.array params, geometry):
+        cdef void* parameters[1]
+        cdef size_t function = kernel.function
+        cdef unsigned blocks = geometry.blocks
+        cdef unsigned blocks_y = geometry.blocks_y
+        cdef unsigned threads = geometry.threads
+        cdef unsigned shared = geometry.shared
+        cdef int code
+        if shared > 49152:
+            self.prepare(kernel, shared)
+        parameters[0] = params.data.as_voidptr
+        code = (<launch_type><void*>self.address)(
+            <void*>function, blocks, blocks_y, 1, threads, 1, 1, shared, <void*>self.stream, parameters, NULL
+        )
+        if code:
+            self.failed(kernel, params, geometry, code)

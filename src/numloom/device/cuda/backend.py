@@ -1,13 +1,16 @@
 """A CUDA GPU as a device.
 
 All work goes to the legacy default stream, so it is ordered with that of CuPy, PyTorch and any
-other library that uses it, and `download` needs no more than the driver's own order.
+other library that uses it. Large downloads go to pinned memory, which the resulting array keeps and
+then gives back to a pool, so that they run at the speed of the bus. A process uses one GPU.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import sys
+import threading
 import time
 from array import array
 from collections.abc import Callable
@@ -16,25 +19,28 @@ from typing import Any
 import numpy as np
 
 from numloom.base.config import config
-from numloom.base.errors import DeviceError
+from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.device.cpu.hostview import as_bytes
+from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.routines import ROUTINES
 from numloom.device.memory import Buffer, Pool
 
 try:
-    from numloom.device.cuda._launch import launch as _launch  # type: ignore[import-not-found]
+    from numloom.device.cuda._launch import Launch  # type: ignore[import-not-found]
 except ImportError:
-    _launch = None
+    Launch = None
 
 STREAM = 0
-_STAGE = 4 << 20
+PLAIN_SHARED = 48 << 10  # bytes of dynamic shared memory that need no asking
+PINNED = 256 << 10  # bytes from which a download goes to pinned memory
 
 
 class CudaKernel:
     """A loaded kernel; always ready."""
 
-    __slots__ = ("entry", "function", "module", "text")
+    __slots__ = ("entry", "function", "module", "shared", "text")
 
     ready = True
 
@@ -43,6 +49,7 @@ class CudaKernel:
         self.entry = entry
         self.module = module
         self.function = function
+        self.shared = PLAIN_SHARED
 
     def attribute(self, name: str) -> int:
         """A function attribute by the end of its name, such as NUM_REGS or LOCAL_SIZE_BYTES."""
@@ -73,51 +80,72 @@ class CudaDevice:
     def __init__(self, index: int | None = None) -> None:
         if index is None:
             index = int(os.environ.get("NUMLOOM_CUDA_DEVICE", "0"))
+        state = driver.state
+        if state.index not in (-1, index):
+            raise DeviceError(
+                f"this process uses GPU {state.index} already: choose GPU {index} by NUMLOOM_CUDA_DEVICE={index} "
+                "before it starts"
+            )
         driver.call("cuInit", 0, doing="starting CUDA")
         self.index = index
         self.device = driver.call("cuDeviceGet", index, doing=f"choosing GPU {index}")
-        self.context = driver.call("cuDevicePrimaryCtxRetain", self.device, doing="making a CUDA context")
-        driver.call("cuCtxSetCurrent", self.context)
         major = driver.attribute(self.device, "COMPUTE_CAPABILITY_MAJOR")
         minor = driver.attribute(self.device, "COMPUTE_CAPABILITY_MINOR")
         self.architecture = f"sm_{major}{minor}"
+        # A first compile loads the compiler, which takes as long as making a context: both at once.
+        threading.Thread(target=_warm, args=(self.architecture,), name="numloom-nvrtc").start()
+        self.context = driver.call("cuDevicePrimaryCtxRetain", self.device, doing="making a CUDA context")
+        driver.call("cuCtxSetCurrent", self.context)
+        state.context, state.index, state.process = self.context, index, os.getpid()
         self.multiprocessors = driver.attribute(self.device, "MULTIPROCESSOR_COUNT")
+        self.l2_bytes = driver.attribute(self.device, "L2_CACHE_SIZE")
         self.total_memory = int(driver.call("cuDeviceTotalMem", self.device))
         name = driver.call("cuDeviceGetName", 256, self.device)
         self.description = name.decode(errors="replace").rstrip("\0 ")
         self.pool = Pool("cuda", self._raw_allocate, self._raw_free, config.memory_limit)
         self.allocate = self.pool.allocate
+        memory = total()
+        self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
         self._kernels: dict[tuple[str, str], CudaKernel] = {}
-        self._process = os.getpid()
-        host = driver.call("cuMemHostAlloc", 8, driver.bindings().CU_MEMHOSTALLOC_DEVICEMAP)
+        self._modules: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        host = driver.call("cuMemHostAlloc", 64, driver.bindings().CU_MEMHOSTALLOC_DEVICEMAP)
         self._error = ctypes.c_int64.from_address(int(host))
         self._error.value = 0
         self._error_address = int(driver.call("cuMemHostGetDevicePointer", host, 0))
-        self._stage: tuple[int, Any] | None = None
         self._work: Buffer | None = None
         self._clean = 0
-        self._launch_address = ctypes.cast(ctypes.CDLL("libcuda.so.1").cuLaunchKernel, ctypes.c_void_p).value or 0
+        if Launch is not None:
+            address = driver.address_of("cuLaunchKernel")
+            self.launch = Launch(address, self.stream, self._prepare, self._launch_failed)  # type: ignore[method-assign]
 
     @classmethod
     def missing(cls) -> str | None:
         """What keeps a GPU from being used here."""
-        return driver.missing()
+        why = driver.missing()
+        if why is None:
+            try:
+                nvrtc.bindings()
+            except MissingDependencyError as error:
+                why = str(error)
+        return why
 
     # ------------------------------------------------------------ memory
 
     def _raw_allocate(self, nbytes: int) -> int:
-        self._check_process()
-        return int(driver.call("cuMemAlloc", nbytes, doing=f"allocating {nbytes} bytes"))
+        return int(driver.call("cuMemAlloc", nbytes, doing=f"allocating {nbytes} bytes on the GPU"))
 
     def _raw_free(self, address: int, nbytes: int) -> None:
-        if os.getpid() == self._process:
-            driver.call("cuMemFree", address)
+        # Memory of a lost GPU, or of the parent process, is not ours to free.
+        if not driver.state.lost and os.getpid() == driver.state.process:
+            driver.call("cuMemFree", address, doing="freeing memory of the GPU")
 
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise DeviceError(
-                "CUDA cannot be used in a forked process: start workers with multiprocessing's 'spawn' method"
-            )
+    def _pin(self, nbytes: int) -> int:
+        return int(driver.call("cuMemHostAlloc", nbytes, 0, doing=f"pinning {nbytes} bytes of the host"))
+
+    def _unpin(self, address: int, nbytes: int) -> None:
+        if not driver.state.lost and os.getpid() == driver.state.process:
+            driver.call("cuMemFreeHost", address, doing="freeing memory of the host")
 
     def memory_info(self) -> tuple[int, int]:
         """Free and total bytes of the GPU."""
@@ -133,8 +161,22 @@ class CudaDevice:
         return buffer
 
     def download(self, buffer: Any, offset: int, nbytes: int) -> np.ndarray[Any, Any]:
+        host: np.ndarray[Any, Any] | None = None
+        if nbytes >= PINNED:
+            try:
+                host = as_bytes(self.pinned.allocate(nbytes))
+            except OutOfMemoryError:
+                host = None
+        if host is not None:
+            address = host.__array_interface__["data"][0]
+            driver.call(
+                "cuMemcpyDtoHAsync", address, buffer.ptr + offset, nbytes, self.stream, doing="copying from the GPU"
+            )
+            self.synchronize()
+            return host
         host = np.empty(nbytes, np.uint8)
         if nbytes:
+            self.synchronize()  # the copy itself waits too, but deaf to Ctrl-C
             address = host.__array_interface__["data"][0]
             driver.call("cuMemcpyDtoH", address, buffer.ptr + offset, nbytes, doing="copying from the GPU")
         return host
@@ -166,26 +208,26 @@ class CudaDevice:
     def kernel(self, text: str, entry: str, *, wait: bool = True) -> CudaKernel:
         kernel = self._kernels.get((text, entry))
         if kernel is None:
-            self._check_process()
-            cubin = nvrtc.cached_cubin(text, self.architecture)
-            module = driver.call("cuModuleLoadData", cubin, doing="loading a kernel")
-            function = driver.call("cuModuleGetFunction", module, entry.encode(), doing=f"finding kernel {entry}")
-            kernel = self._kernels[text, entry] = CudaKernel(text, entry, module, int(function))
+            with self._lock:
+                kernel = self._kernels.get((text, entry))
+                if kernel is None:
+                    kernel = self._kernels[text, entry] = self._load(text, entry)
         return kernel
 
+    def _load(self, text: str, entry: str) -> CudaKernel:
+        module = self._modules.get(text)
+        if module is None:
+            cubin = nvrtc.cached_cubin(text, self.architecture)
+            module = self._modules[text] = driver.call("cuModuleLoadData", cubin, doing=f"loading kernel {entry}")
+        function = driver.call("cuModuleGetFunction", module, entry.encode(), doing=f"finding kernel {entry}")
+        return CudaKernel(text, entry, module, int(function))
+
     def launch(self, kernel: Any, params: array[int], geometry: Any) -> None:
-        if geometry.shared > 49152:
-            which = driver.bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            driver.call("cuFuncSetAttribute", kernel.function, which, geometry.shared)
-        if _launch is not None:
-            code = _launch(
-                self._launch_address, kernel.function, geometry.blocks, geometry.blocks_y, geometry.threads,
-                geometry.shared, self.stream, params,
-            )  # fmt: skip
-        else:
-            code = self._launch_uncompiled(kernel, params, geometry)
+        if geometry.shared > PLAIN_SHARED:
+            self._prepare(kernel, geometry.shared)
+        code = self._launch_uncompiled(kernel, params, geometry)
         if code:
-            raise DeviceError(f"launching {kernel.entry} failed: {driver.bindings().CUresult(code).name}")
+            self._launch_failed(kernel, params, geometry, code)
 
     def _launch_uncompiled(self, kernel: Any, params: array[int], geometry: Any) -> int:
         pointers = (ctypes.c_void_p * 1)(params.buffer_info()[0])
@@ -194,6 +236,24 @@ class CudaDevice:
             self.stream, ctypes.addressof(pointers), 0,
         )  # fmt: skip
         return int(code)
+
+    def _prepare(self, kernel: Any, shared: int) -> None:
+        """Ask for more dynamic shared memory than a kernel has by default."""
+        if shared > kernel.shared:
+            which = driver.bindings().CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            driver.call(
+                "cuFuncSetAttribute", kernel.function, which, shared,
+                doing=f"giving kernel {kernel.entry} {shared} bytes of shared memory",
+            )  # fmt: skip
+            kernel.shared = shared
+
+    def _launch_failed(self, kernel: Any, params: array[int], geometry: Any, code: int) -> None:
+        """Launch again where this thread had no context, else raise."""
+        if driver.enter_context(code):
+            code = self._launch_uncompiled(kernel, params, geometry)
+        if code:
+            size = f"{geometry.blocks} x {geometry.blocks_y} blocks of {geometry.threads} threads"
+            driver.fail(code, f"launching kernel {kernel.entry} ({size}, {geometry.shared} bytes of shared memory)")
 
     # ------------------------------------------------------------ order and errors
 
@@ -210,31 +270,59 @@ class CudaDevice:
     def synchronize(self) -> None:
         """Wait for all work, awake for Ctrl-C."""
         query = driver.bindings().cuStreamQuery
+        (code,) = query(self.stream)
+        if code == 0:
+            return
         busy = driver.bindings().CUresult.CUDA_ERROR_NOT_READY
-        end = time.monotonic() + 0.002
-        while True:
+        if driver.enter_context(code):
             (code,) = query(self.stream)
-            if code != busy:
-                break
+        end = time.monotonic() + 0.002
+        while code == busy:
             if time.monotonic() > end:
                 time.sleep(0.0002)
+            (code,) = query(self.stream)
         if code:
-            raise DeviceError(
-                f"the GPU failed while running earlier work: {code.name}; its memory is lost, restart the process"
-            )
+            driver.fail(code, "running earlier work")
+
+    def clear(self, buffer: Any, nbytes: int) -> None:
+        """Set the first bytes of a buffer to zero, in stream order."""
+        if nbytes:
+            driver.call("cuMemsetD8Async", buffer.ptr, 0, nbytes, self.stream, doing="clearing memory")
 
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
 
     # ------------------------------------------------------------ time
 
-    def event(self) -> Any:
+    def event(self) -> Event:
         """A timing event, recorded now."""
-        event = driver.call("cuEventCreate", 0)
-        driver.call("cuEventRecord", event, self.stream)
-        return event
+        return Event(self.stream)
 
-    def elapsed(self, start: Any, end: Any) -> float:
+    def elapsed(self, start: Event, end: Event) -> float:
         """Milliseconds between two events; waits for the second."""
-        driver.call("cuEventSynchronize", end)
-        return float(driver.call("cuEventElapsedTime", start, end))
+        driver.call("cuEventSynchronize", end.handle, doing="running earlier work")
+        return float(driver.call("cuEventElapsedTime", start.handle, end.handle, doing="timing"))
+
+
+class Event:
+    """A point in the stream's work that has a time."""
+
+    __slots__ = ("handle",)
+
+    def __init__(self, stream: int) -> None:
+        self.handle: Any = None
+        self.handle = driver.call("cuEventCreate", 0, doing="making an event")
+        driver.call("cuEventRecord", self.handle, stream, doing="recording an event")
+
+    def __del__(self) -> None:
+        # At exit the driver may be gone before us, and then the event with it.
+        if self.handle is not None and not sys.is_finalizing() and os.getpid() == driver.state.process:
+            driver.bindings().cuEventDestroy(self.handle)
+
+
+def _warm(architecture: str) -> None:
+    """Load the compiler and its library of built-in functions by a small compile."""
+    try:
+        nvrtc.compile_cubin(f'extern "C" __global__ void warm() {{ }}  // {architecture}', architecture)
+    except Exception:  # The first kernel says what is wrong.
+        return

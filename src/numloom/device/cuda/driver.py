@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import functools
+import os
 from typing import Any
 
 from numloom.base.errors import DeviceError, MissingDependencyError
@@ -26,17 +28,100 @@ def bindings() -> Any:
     return driver
 
 
+# Errors after which a context is of no use any more.
+_FATAL = frozenset(
+    f"CUDA_ERROR_{name}"
+    for name in (
+        "ILLEGAL_ADDRESS", "LAUNCH_TIMEOUT", "ASSERT", "HARDWARE_STACK_ERROR", "ILLEGAL_INSTRUCTION",
+        "MISALIGNED_ADDRESS", "INVALID_ADDRESS_SPACE", "INVALID_PC", "LAUNCH_FAILED", "CONTEXT_IS_DESTROYED",
+        "ECC_UNCORRECTABLE", "UNKNOWN",
+    )
+)  # fmt: skip
+FORKED = "CUDA cannot be used in a forked process: start workers with multiprocessing's 'spawn' method"
+LEAST_VERSION = 13000
+
+
+class State:
+    """What the process knows of its GPU.
+
+    Attributes
+    ----------
+    context : object
+        Made current in threads that have none.
+    index : int
+        Number of the GPU in use, -1 before the first.
+    process : int
+        Where CUDA was started; a forked child has another number.
+    lost : str
+        Why the GPU cannot be used any more; empty while it can.
+    """
+
+    context: Any = None
+    index = -1
+    process = -1
+    lost = ""
+
+
+state = State()
+
+
 def call(name: str, *args: Any, doing: str = "") -> Any:
-    """Call a driver function by name; its results, or DeviceError with CUDA's own words."""
-    driver = bindings()
-    code, *results = getattr(driver, name)(*args)
-    if code != driver.CUresult.CUDA_SUCCESS:
-        if code == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-            raise MemoryError
-        _, text = driver.cuGetErrorString(code)
-        words = text.decode() if text else "unknown error"
-        raise DeviceError(f"{doing or name} failed: {code.name} ({words})")
+    """Call a driver function by name; its results, or an error with CUDA's own words.
+
+    Raises
+    ------
+    MemoryError
+        If there is no memory.
+    DeviceError
+        If anything else is wrong; `doing` says what was under way.
+    """
+    function = getattr(bindings(), name)
+    code, *results = function(*args)
+    if code:
+        if enter_context(code):
+            code, *results = function(*args)
+        if code:
+            fail(code, doing or name)
     return results[0] if len(results) == 1 else tuple(results) if results else None
+
+
+def enter_context(code: int) -> bool:
+    """Make our context current where `code` says that this thread has none."""
+    driver = bindings()
+    return (
+        code == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT
+        and state.context is not None
+        and not state.lost
+        and os.getpid() == state.process
+        and not driver.cuCtxSetCurrent(state.context)[0]
+    )
+
+
+def fail(code: int, doing: str) -> None:
+    """Raise what a result code means."""
+    driver = bindings()
+    result: Any = driver.CUresult(code)
+    if state.process >= 0 and os.getpid() != state.process:
+        raise DeviceError(FORKED)
+    if state.lost:
+        raise DeviceError(state.lost)
+    if result == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise MemoryError(f"{doing}: no memory")
+    _, words = driver.cuGetErrorString(result)
+    what = f"{doing} failed: {result.name} ({words.decode() if words else 'unknown error'})"
+    if result.name in _FATAL:
+        state.lost = f"the GPU was lost ({what}): its memory cannot be read any more, restart the process"
+        raise DeviceError(state.lost)
+    raise DeviceError(what)
+
+
+def address_of(name: str) -> int:
+    """Address of a driver function, for calls without Python between."""
+    found = bindings().cuGetProcAddress(name.encode(), LEAST_VERSION, 0)
+    if not found[0] and found[1]:
+        return int(found[1])
+    library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
 
 
 @functools.cache
@@ -52,6 +137,12 @@ def missing() -> str | None:
         return f"the NVIDIA driver is not there ({error}): install a driver of version 580 or newer"
     if code != driver.CUresult.CUDA_SUCCESS:
         return f"the NVIDIA driver does not start ({code.name}): check that `nvidia-smi` works on this machine"
+    _, version = driver.cuDriverGetVersion()
+    if version < LEAST_VERSION:
+        return (
+            f"the NVIDIA driver is too old (for CUDA {version // 1000}.{version % 1000 // 10}): "
+            "install a driver of version 580 or newer"
+        )
     code, count = driver.cuDeviceGetCount()
     if code != driver.CUresult.CUDA_SUCCESS or not count:
         return "the NVIDIA driver sees no GPU: check that `nvidia-smi` lists one and CUDA_VISIBLE_DEVICES shows it"

@@ -157,7 +157,10 @@ def elements_text(rank: int, cell: str, value_rank: int) -> str:
 def parts_text(cell: str, lead: int, rest: int) -> str:
     """Text that gathers whole parts (everything behind the leading axes) at flat positions."""
     return f"""{PRELUDE}
-struct P {{ const {cell}* a; const i64* at; {cell}* out; i64 n, width; i64 e[{lead}], s[{lead}], re[{rest}], rs[{rest}]; }};
+struct P {{
+    const {cell}* a; const i64* at; {cell}* out;
+    i64 n, width, e[{lead}], s[{lead}], re[{rest}], rs[{rest}];
+}};
 extern "C" __global__ void __launch_bounds__({THREADS}) parts(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;

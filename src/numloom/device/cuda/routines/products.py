@@ -20,7 +20,7 @@ TILE = 64
 _DEPTH = 16
 
 # The type in which products are summed: unsigned, since they wrap, and at least a word.
-_SUMS = {"bool": "u32", "f16": "f32", "i64": "u64", "u64": "u64", "f32": "f32", "f64": "f64", "c64": "c64", "c128": "c128"}
+_SUMS = {name: name for name in ("u64", "f32", "f64", "c64", "c128")} | {"i64": "u64", "f16": "f32"}
 
 
 @cache
@@ -117,7 +117,7 @@ class _Blas:
         cublas.set_stream(self.handle, device.stream)
         # CUDA's names of the element types, and cuBLAS's of the arithmetic.
         compute = cublas.ComputeType
-        self.kinds = {
+        self.kinds: dict[str, tuple[int, Any, np.dtype[Any]]] = {
             "e": (2, compute.COMPUTE_32F, np.dtype("f")),
             "f": (0, compute.COMPUTE_32F, np.dtype("f")),
             "d": (1, compute.COMPUTE_64F, np.dtype("d")),
@@ -125,7 +125,7 @@ class _Blas:
             "D": (5, compute.COMPUTE_64F, np.dtype("D")),
         }
         self.fast = compute.COMPUTE_32F_FAST_TF32
-        self.scalars = {dtype: np.array([1, 0], dtype) for _, _, dtype in self.kinds.values()}
+        self.scalars: dict[Any, Any] = {dtype: np.array([1, 0], dtype) for _, _, dtype in self.kinds.values()}
 
     def multiply(self, a: Strided, b: Strided, out: Strided) -> None:
         """Products of matrices that cuBLAS can read, into a result whose rows are dense."""

@@ -93,7 +93,10 @@ DEV void scan_tile(V (&x)[{ITEMS}], V& carry, bool& carried, V* warps) {{
     for (int w = 0; w < warp; ++w) {{ head = some ? combine(head, warps[w]) : warps[w]; some = true; }}
     if (lane > 0) {{ head = some ? combine(head, before) : before; some = true; }}
     if (some) for (int k = 0; k < {ITEMS}; ++k) x[k] = combine(head, x[k]);
-    for (int w = 0; w < {THREADS // 32}; ++w) {{ carry = carried ? combine(carry, warps[w]) : warps[w]; carried = true; }}
+    for (int w = 0; w < {THREADS // 32}; ++w) {{
+        carry = carried ? combine(carry, warps[w]) : warps[w];
+        carried = true;
+    }}
     __syncthreads();
 }}
 // Chunk by chunk: without `out` only the totals of all but the last chunk of each line.
@@ -165,9 +168,7 @@ def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
     length = a.shape[axis]
     keep = [k for k in range(len(a.shape)) if k != axis]
     shape = [a.shape[k] for k in keep]
-    extents, (strides, out_strides) = collapse(
-        shape, [a.strides[k] for k in keep], [out.strides[k] for k in keep]
-    )
+    extents, (strides, out_strides) = collapse(shape, [a.strides[k] for k in keep], [out.strides[k] for k in keep])
     lines, step, out_step = prod(shape), a.strides[axis], out.strides[axis]
     text = scan_text(ctype_of(a.dtype), combine, len(extents))
     chunks = -(-length // CHUNK)
