@@ -13,14 +13,28 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import numpy as np
-
-from numloom.base.dtypes import CHARS, DTYPES, code_of
+from numloom.base.dtypes import CHARS, DTYPES, KINDS
 from numloom.emit.maps import emit_map
 from numloom.emit.values import header, prelude
-from numloom.ops.elementwise import ELEMENTWISE, HEADERS, resolve
+from numloom.ops.elementwise import ELEMENTWISE, HEADERS, cast_text, resolve
 from numloom.ops.rows import Op
 from numloom.plan.program import Instr, Operand, Program, Source, Store
+
+CASTS = {
+    code: Op(
+        name=f"cast_{char}",
+        nin=1,
+        numpy=lambda x, dtype=dtype: x.astype(dtype),
+        text=cast_text,
+        exact_kinds="biu",
+        headers=("cast",),
+        loops=lambda dtypes, dtype=dtype: (*dtypes, dtype),  # type: ignore[misc]
+    )
+    for code, (char, dtype) in enumerate(zip(CHARS, DTYPES, strict=True))
+    if KINDS[code] in "iu"
+}
+"""Casts to integers by target code, as operations: where a float is out of range, NumPy's own answer depends on
+its place in the array."""
 
 
 def loop_name(op: Op, in_chars: str) -> str:
@@ -46,7 +60,7 @@ def loop_source(op: Op, in_codes: tuple[int, ...], out_code: int) -> Source:
 
 def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
     """Every operation and loop that NumPy's bits do not serve."""
-    for op in ELEMENTWISE.values():
+    for op in (*ELEMENTWISE.values(), *CASTS.values()):
         if op.exact and op.exact_kinds == "?biufc":
             continue
         seen = set()
@@ -74,6 +88,3 @@ def loops_text() -> str:
 
 if __name__ == "__main__":
     Path(sys.argv[1]).write_text(loops_text())
-
-
-__all__ = ["all_loops", "code_of", "loop_name", "loop_source", "loops_text", "np"]

@@ -309,7 +309,7 @@ class _Map:
         for k in self.reads:
             operand = program.operands[k]
             if operand.strides[-1] == 0:
-                guard = "from < to ? *y{0} : {1}()".format(k, CTYPES[operand.code])
+                guard = f"from < to ? *y{k} : {CTYPES[operand.code]}()"
                 if box is None:
                     lines.append(f"const {CTYPES[operand.code]} a{k} = {guard};")
         low, high = "from", "to"

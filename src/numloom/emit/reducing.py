@@ -166,13 +166,14 @@ class _Reduction:
     def _element(self) -> str:
         """element(p, row, r, values...): the reduced values at position r of a row; side stores on the way."""
         program = self.program
-        kind = self.index
+        # Plain 64-bit indices on the host: wrapping 32-bit ones keep its compiler from seeing neighbours.
+        kind = "nl_index"
         lines = []
         reduced = list(range(self.kept, self.rank))
         lines.append(f"const {kind} r{self.kept} = r;" if len(reduced) == 1 else f"{kind} rest = r;")
         if len(reduced) > 1:
             for d in range(self.rank - 1, self.kept, -1):
-                m, s = magic(program.shape[d], kind)
+                m, s = magic(program.shape[d], self.index)
                 e = self.number(f"e{d}", program.shape[d])
                 lines.append(
                     f"const {kind} u{d} = NL_DIVIDE(rest, {self.number(f'm{d}', m)}, {self.number(f'h{d}', s)}, {e});"
@@ -201,7 +202,7 @@ class _Reduction:
             outs.append(f"{VALUE_TYPES[program.body[reduction.value].code]}& o{k}")
             lines.append(f"o{k} = v{reduction.value};")
         head = f"NL_DEV void element(const P& p, const Row& row, {kind} r, {', '.join(outs)}) {{\n  "
-        return "#ifdef __CUDACC__\n#define NL_DIVIDE(n, m, s, d) nl::divide(n, m, s)\n#else\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n" \
+        return f"#ifdef __CUDACC__\ntypedef {self.index} nl_index;\n" "#define NL_DIVIDE(n, m, s, d) nl::divide(n, m, s)\n#else\ntypedef i64 nl_index;\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n" \
                "#endif\n" + head + "\n  ".join(lines) + "\n}\n"
 
     def _lift(self, k: int, value: str, index: str) -> str:
@@ -298,14 +299,21 @@ class _Reduction:
 
     def _cuda_thread(self, kind: str, n: str, outputs: str) -> str:
         """A thread a row: one element a lane, lanes merged by halving."""
-        width = 1 << max(self.count - 1, 0).bit_length()
         return (
             f"const i64 output = (i64)blockIdx.x * 256 + threadIdx.x;\nif (output >= {outputs}) return;\n"
-            f"const Row row = row_of(p, output);\nA lane[{width}];\n#pragma unroll\n"
-            f"for (int l = 0; l < {width}; ++l) {{ const bool full = false; const {kind} start = l; "
+            + self._short_row(n, kind)
+        )
+
+    def _short_row(self, n: str, kind: str) -> str:
+        """A row of at most SHORT elements, a lane each, merged by halving; then its post stage."""
+        width = 1 << max(self.count - 1, 0).bit_length()
+        unroll = "NL_UNROLL\n"
+        return (
+            f"const Row row = row_of(p, output);\nA lane[{width}];\n{unroll}"
+            f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
             + self._single("start", n, kind)
-            + " lane[l] = acc; }\n#pragma unroll\n"
-            f"for (int half = {width // 2}; half > 0; half /= 2) {{\n#pragma unroll\n"
+            + f" lane[l] = acc; }}\n{unroll}"
+            f"for (int half = {width // 2}; half > 0; half /= 2) {{\n{unroll}"
             f"for (int l = 0; l < {max(width // 2, 1)}; ++l) if (l < half) lane[l] = a_merge(lane[l], lane[l + half]);"
             f" }}\npost(p, output, lane[0]);\n"
         )
@@ -452,7 +460,19 @@ class _Reduction:
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
+        if self.strategy == "thread":
+            return self._cpu_short(entry)
         return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
+
+    def _cpu_short(self, entry: str) -> str:
+        """Rows of a few elements: one after another, each unrolled."""
+        n = f"(nl_index){self.number('count', self.count)}"
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            "for (i64 output = from; output < to; ++output) {\n"
+            + self._short_row(n, "nl_index")
+            + "}\n}\n"
+        )
 
     def _cpu_run(self, width: str, at: str, guard: str) -> str:
         """One line of a run: element `at` (by l) of every lane into arrays of carriers."""
@@ -473,7 +493,7 @@ class _Reduction:
                             f"acc{k}[l] = {cast}({combined});")
         return (
             f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {guard} {declared} "
-            f"element(p, row, ({self.index})({at}), {outs}); {' '.join(uses)} }}"
+            f"element(p, row, (nl_index)({at}), {outs}); {' '.join(uses)} }}"
         )
 
     def _cpu_arrays(self, size: int) -> tuple[str, str, str]:
@@ -502,7 +522,7 @@ class _Reduction:
         chunks = self.number("chunks", self.chunks)
         n = self.number("count", self.count)
         levels = (CHUNK // WARP).bit_length() + 1
-        line = self._cpu_run("line", f"begin + (first + e) * width + l", "")
+        line = self._cpu_run("line", "begin + (first + e) * width + l", "")
         finish = ""
         done = "post(p, output, lane[0]);"
         if self.chunks > 1:
@@ -623,7 +643,7 @@ class _Reduction:
         carrier = self._carrier_bytes()
         if self.program.fast:
             items = self.outputs * self.chunks
-            work = max(1, 32768 // max(1, min(self.count, CHUNK) * max(1, len(self.program.body) // 2)))
+            work = 1024 if self.strategy == "thread" else max(1, 32768 // max(1, min(self.count, CHUNK) * max(1, len(self.program.body) // 2)))
             finish = self.outputs if self.chunks > 1 else 0
             cpu_space = items * carrier if self.chunks > 1 else 0
         else:

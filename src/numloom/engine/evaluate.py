@@ -30,33 +30,48 @@ from numloom.plan.plan import make_plan
 Host = np.ndarray[Any, Any]
 
 _lock = threading.RLock()
-_plans: dict[tuple[Any, ...], Any] = {}
+_plans: dict[Any, dict[tuple[int, int], ReadyPlan]] = {}
 _PLANS_KEPT = 4096
+_reference = config.executor == "reference"
+
+
+def _set_executor(name: str) -> None:
+    global _reference
+    _reference = name == "reference"
+
+
+config.listen("executor", _set_executor)
 
 
 def evaluate(nodes: Iterable[Node]) -> None:
     """Run these values and everything else that is pending in live arrays; do not wait."""
-    with _lock:
+    _lock.acquire()
+    try:
         roots = pending_roots(nodes)
         if roots:
             counters.flushes += 1
             run_roots(roots)
+    finally:
+        _lock.release()
 
 
 def run_roots(roots: list[Node]) -> None:
     """Compute `roots` on the current device."""
-    if config.executor == "reference":
-        run_reference(roots, registry.current())
+    device = registry.current()
+    if _reference:
+        run_reference(roots, device)
         return
     found = walk(roots)
-    device = registry.current()
-    key = (found.first, found.second, device)
-    plan = _plans.get(key)
+    plans = _plans.get(device)
+    if plans is None:
+        plans = _plans[device] = {}
+    key = (found.first, found.second)
+    plan = plans.get(key)
     if plan is None:
         plan = ReadyPlan(make_plan(found.nodes, [root.number for root in roots]), device)
-        if len(_plans) >= _PLANS_KEPT:
-            _plans.clear()
-        _plans[key] = plan
+        if len(plans) >= _PLANS_KEPT:
+            plans.clear()
+        plans[key] = plan
         counters.plans += 1
     run_plan(plan, found.nodes)
 

@@ -1,8 +1,10 @@
 // What every kernel needs beside its values: bit casts, checked indices, division, vector accesses.
 #ifdef __CUDACC__
 #define NL_COPY memcpy
+#define NL_UNROLL _Pragma("unroll")
 #else
 #define NL_COPY __builtin_memcpy
+#define NL_UNROLL _Pragma("GCC unroll 16")
 #endif
 namespace nl {
 template <class B, class A> NL_DEV B bit_cast(A a) { B b; NL_COPY(&b, &a, sizeof(B)); return b; }
