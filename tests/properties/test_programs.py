@@ -25,7 +25,7 @@ import numloom as nl
 from numloom.device import registry
 from numloom.emit.loops import loops_text
 
-PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS", "2000" if os.environ.get("CI") else "240"))
+PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS", "2000"))
 PARTS = 8
 
 SHAPES = [(), (0,), (1,), (5,), (8,), (3, 4), (4, 3), (4, 4), (5, 5), (1, 4), (2, 3, 4), (3, 1, 2), (0, 3), (40,)]
@@ -439,7 +439,7 @@ class Author:
                    f"{name}[{name} > 1] = {self.number(3)}", f"{name}[{picks}] = {self.number(3)}",
                    f"{self.target()} = np.take({name}, {picks}, 0)"]  # fmt: skip
         if x.ndim > 1:
-            options.append(f"{self.target()} = {name}[:, [0, -1]]" if x.shape[1] else "pass")
+            options.append(f"{self.target()} = {name}[:, [0, -1]].copy()" if x.shape[1] else "pass")
         self.add(self.pick(options))
 
     def join(self) -> None:

@@ -222,7 +222,7 @@ def _cheapest(values: list[tuple[Labels, Node]], output: Labels) -> tuple[int, i
         return choice
     for j in range(1, len(values)):
         for i in range(j):
-            sizes = {}
+            sizes: dict[Any, int] = {}
             for labels, node in (values[i], values[j]):
                 sizes.update(zip(labels, node.shape, strict=True))
             others = set(output).union(*(v[0] for k, v in enumerate(values) if k not in (i, j)))

@@ -352,7 +352,9 @@ def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int
         if extent > 1 and stride and (smallest is None or abs(stride) <= smallest):
             smallest = abs(stride)
             fast = axis in axes
-    strides = k_strides(shape, order_strides, ITEMSIZES[out])
+    # NumPy lays positions out in C order, whatever the order of what they were looked for in.
+    positions = row.name in ("argmax", "argmin")
+    strides = c_strides(shape, ITEMSIZES[out]) if positions else k_strides(shape, order_strides, ITEMSIZES[out])
     count_recorded()
     return new_node(REDUCE, row, (node,), out, shape, strides, prod(shape), (axes, fast, keepdims))
 

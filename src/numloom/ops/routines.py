@@ -172,4 +172,4 @@ def weighted_bincount(a: Host, weights: Host, *, minlength: int) -> Host:
 @routine()
 def correlate(a: Host, v: Host, *, mode: str) -> Host:
     """Sliding products of two vectors of one dtype, `a` the longer one; `v` is conjugated."""
-    return np.correlate(a, v, mode)  # type: ignore[arg-type]
+    return np.correlate(a, v, mode)  # type: ignore[call-overload, no-any-return]
