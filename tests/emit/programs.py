@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import itertools
 import re
 import subprocess
 import tempfile
@@ -23,7 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from numloom.base.dtypes import BOOL, CTYPES, DTYPES, F16, F32, F64, I8, I32, I64, ITEMSIZES, KINDS, U8, U32, code_of
+from numloom.base.dtypes import (
+    BOOL, C64, C128, CHARS, CTYPES, DTYPES, F16, F32, F64, I8, I16, I32, I64, ITEMSIZES, KINDS, U8, U16, U32, U64,
+    code_of,
+)  # fmt: skip
 from numloom.device.cpu.compiler import find
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE, resolve
@@ -127,7 +131,8 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
     text = re.sub(r'asm\("cvt\.rn\.f16.*?\)\);', "r.bits = to_half(x);", text)
     launch = (
         f'static P params;\nextern "C" void run_thread() {{ {entry}(params); }}\n'
-        'extern "C" int run_grid(const void* p, unsigned blocks, unsigned blocks_y, unsigned threads, int backwards) {\n'
+        'extern "C" int run_grid(const void* p, unsigned blocks, unsigned blocks_y, unsigned threads, int backwards)\n'
+        "{\n"
         "memcpy(&params, p, sizeof(P)); fibres::entry = run_thread;\n"
         "gridDim = {blocks, blocks_y, 1}; blockDim = {threads, 1, 1};\n"
         "for (unsigned b = 0; b < blocks * blocks_y; ++b) {\n"
@@ -174,7 +179,7 @@ def run_host(case: Case, pieces: int = 2) -> Result:
 
     def run(entry: str, items: int) -> None:
         edges = [items * k // pieces for k in range(pieces + 1)]
-        for begin, end in reversed(list(zip(edges, edges[1:], strict=False))):
+        for begin, end in reversed(list(itertools.pairwise(edges))):
             getattr(library, entry)(address, ctypes.c_longlong(begin), ctypes.c_longlong(end))
 
     run(source.entry, geometry.items)
@@ -276,6 +281,8 @@ def _values(
             value = np.ascontiguousarray(np.broadcast_to(args[0], shape)).reshape(shape).view(dtype)
         elif instr.kind == "gather":
             value = np.zeros(shape, dtype)
+            box = case.program.box
+            reached = np.ones(shape, bool) if box is None else inside(box, shape)
             operand = case.program.operands[instr.operand]
             for at in np.ndindex(*shape):
                 offset = case.starts[instr.operand] + sum(s * i for s, i in zip(operand.strides, at, strict=True))
@@ -283,7 +290,7 @@ def _values(
                     index = int(np.broadcast_to(arg, shape)[at])
                     index += extent if index < 0 else 0
                     if not 0 <= index < extent:
-                        error[0], index = 1, 0
+                        error[0], index = error[0] | int(reached[at]), 0
                     offset += index * stride
                 value[at] = memory[instr.operand][offset]
         else:
@@ -308,7 +315,14 @@ def same_bits(x: Any, y: Any) -> bool:
 
 # ------------------------------------------------------------------ random programs
 
-UNARY = ("negative", "absolute", "sqrt", "square", "floor", "rint", "sign", "isnan", "logical_not", "invert", "reciprocal")
+def codes(everything: bool) -> tuple[int, ...]:
+    """Dtypes of random programs: those whose every operation NumPy does bit by bit, or all."""
+    return (*CODES, C64, C128, I16, U16, U64) if everything else CODES
+
+
+UNARY = (
+    "negative", "absolute", "sqrt", "square", "floor", "rint", "sign", "isnan", "logical_not", "invert", "reciprocal",
+)  # fmt: skip
 BINARY = (
     "add", "subtract", "multiply", "divide", "maximum", "minimum", "less", "equal", "logical_and", "floor_divide",
     "remainder", "bitwise_and", "left_shift", "fmax", "copysign",
@@ -337,11 +351,11 @@ def numbers(random: Random, code: int, count: int) -> np.ndarray[Any, Any]:
 class Maker:
     """Makes one random case, its choices drawn from `random`."""
 
-    def __init__(self, random: Random, shape: tuple[int, ...], kept: int, codes: tuple[int, ...] | None = None) -> None:
+    def __init__(self, random: Random, shape: tuple[int, ...], kept: int, any_casts: bool = False) -> None:
         self.random = random
         self.shape = shape
         self.kept = kept
-        self.codes = CODES if codes is None else codes
+        self.codes = codes(any_casts)
         self.operands: list[Operand] = []
         self.memory: Memory = []
         self.starts: list[int] = []
@@ -349,6 +363,7 @@ class Maker:
         self.iotas: list[int] = []
         self.gathers = 0
         self.share: dict[int, int] = {}
+        self.any_casts = any_casts
 
     def operand(self, code: int, written: bool = False, post: bool = False, extra: int = 0) -> int:
         """A new operand with strides of some class, and its memory."""
@@ -425,8 +440,8 @@ class Maker:
         source = instrs[value].code
         if source == code:
             return value
-        if KINDS[source] == "f" and KINDS[code] in "iu":
-            # Compared with zero, since other casts of large numbers differ between processors.
+        if KINDS[source] in "fc" and KINDS[code] in "iu" and not self.any_casts:
+            # Of truth values only, since NumPy's own casts of large numbers depend on their place.
             instrs.append(Instr("cast", BOOL, (value,)))
             value = len(instrs) - 1
         instrs.append(Instr("cast", code, (value,)))
@@ -478,10 +493,10 @@ def shapes(random: Random, rank: int, budget: int) -> tuple[int, ...]:
     return tuple(extents)
 
 
-def random_map(random: Random, budget: int = 3000) -> Case:
-    """A program without reductions."""
+def random_map(random: Random, budget: int = 3000, any_casts: bool = False) -> Case:
+    """A program without reductions; `any_casts`: all dtypes and casts, whose bits NumPy does not always give."""
     shape = shapes(random, random.randint(1, 4), random.randint(1, budget))
-    maker = Maker(random, shape, len(shape))
+    maker = Maker(random, shape, len(shape), any_casts)
     body = maker.body()
     if random.random() < 0.25:
         value = len(body) - 1
@@ -520,17 +535,17 @@ def make_in_place(maker: Maker, body: list[Instr], stores: list[Store]) -> None:
                 return
 
 
-def random_reduction(random: Random, budget: int = 6000, names: tuple[str, ...] = REDUCE) -> Case:
+def random_reduction(random: Random, budget: int = 6000, any_casts: bool = False) -> Case:
     """A program with one to three reductions."""
     rank = random.randint(1, 4)
     shape = shapes(random, rank, random.choice((1, 10, 40, 200, budget)))
     kept = random.randint(0, rank - 1)
     fast = kept == 0 or random.random() < 0.6
-    maker = Maker(random, shape, kept)
+    maker = Maker(random, shape, kept, any_casts)
     body = maker.body()
     reductions = []
     for _ in range(random.randint(1, 3)):
-        row = REDUCTIONS[random.choice(names)]
+        row = REDUCTIONS[random.choice(REDUCE)]
         value = random.randrange(len(body))
         code = body[value].code
         if row.name in ("mean", "var", "m2") and KINDS[code] != "f":
@@ -540,7 +555,7 @@ def random_reduction(random: Random, budget: int = 6000, names: tuple[str, ...] 
         elif row.name.startswith("bitwise") and KINDS[code] not in "iub":
             continue
         code = body[value].code
-        out = code_of(row.out_char(DTYPES[code].char.replace("l", "q").replace("L", "Q")))
+        out = code_of(row.out_char(CHARS[code]))
         reductions.append(Reduce(row, value, out))
     if not reductions:
         reductions = [Reduce(REDUCTIONS["max"], 0, body[0].code)]
@@ -554,6 +569,36 @@ def random_reduction(random: Random, budget: int = 6000, names: tuple[str, ...] 
                 tuple(code_of(p.dtype) for p in maker.params), tuple(reductions), tuple(post), tuple(post_stores),
                 fast=fast)
     )  # fmt: skip
+
+
+def reduction_of_memory(
+    shape: tuple[int, ...], kept: int, fast: bool, names: tuple[str, ...], code: int, seed: int = 1
+) -> Case:
+    """Reductions of one dense array: the reduced axes innermost in memory, or (not `fast`) outermost."""
+    rng = np.random.default_rng(seed)
+    strides, step = [0] * len(shape), 1
+    order = list(range(len(shape))) if fast else [*range(kept, len(shape)), *range(kept)]
+    for d in reversed(order):
+        strides[d], step = step, step * shape[d]
+    operands = [Operand(code, tuple(strides), aligned=False)]
+    memory = [(rng.standard_normal(max(step, 1)) * 3).astype(DTYPES[code])]
+    kept_strides, step = [0] * kept, 1
+    for d in reversed(range(kept)):
+        kept_strides[d], step = step, step * shape[d]
+    reductions, post, stores = [], [], []
+    for number, name in enumerate(names):
+        row = REDUCTIONS[name]
+        out = code_of(row.out_char(CHARS[code]))
+        reductions.append(Reduce(row, 0, out))
+        post.append(Instr("reduced", out, index=number))
+        stores.append(Store(number, len(operands)))
+        operands.append(Operand(out, tuple(kept_strides), written=True, post=True))
+        memory.append(np.zeros(max(step, 1), DTYPES[out]))
+    program = Program(
+        shape, kept, (Instr("load", code, operand=0),), (), tuple(operands), (), tuple(reductions), tuple(post),
+        tuple(stores), fast=fast,
+    )  # fmt: skip
+    return Case(program, memory, [0] * len(operands))
 
 
 def describe(case: Case) -> str:

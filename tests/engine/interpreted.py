@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from programs import Case, Result, host_library
 
-from numloom.base.dtypes import CHARS, DTYPES
-from numloom.emit.loops import loop_name, loop_source
+from numloom.base.dtypes import CHARS
+from numloom.emit.loops import CASTS, loop_name, loop_source
 from numloom.engine.interpret import can_interpret, interpret
-from numloom.ops.elementwise import ELEMENTWISE, resolve
 
 
 class Loops:
@@ -24,10 +23,11 @@ class Loops:
         """Make the loops of a case's operations available."""
         for instrs in (case.program.body, case.program.post):
             for instr in instrs:
-                if instr.kind == "op":
+                row = CASTS.get(instr.code) if instr.kind == "cast" else instr.row
+                if row is not None:
                     codes = tuple(instrs[arg].code for arg in instr.args)
-                    name = loop_name(instr.row, "".join(CHARS[code] for code in codes))
-                    self.sources[name] = (instr.row, codes, instr.code)
+                    name = loop_name(row, "".join(CHARS[code] for code in codes))
+                    self.sources[name] = (row, codes, instr.code)
 
     def address(self, name: str) -> int:
         """Address of a loop, 0 where it was not offered."""
@@ -57,6 +57,3 @@ def run_interpreted(case: Case) -> Result | None:
     memory = case.fresh()
     interpret(case.program, case.pointers(memory), case.params, case.iota_offsets, device)
     return Result(memory, int(device.error[0]))
-
-
-__all__ = ["DTYPES", "ELEMENTWISE", "resolve", "run_interpreted"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from numloom.base.dtypes import CHARS, DTYPES
 from numloom.device.cpu.hostview import array_at
-from numloom.emit.loops import loop_name, loop_source
+from numloom.emit.loops import CASTS, loop_name, loop_source
 from numloom.ops.rows import Op
 from numloom.ops.tree import has_tree, reduce_axes
 from numloom.plan.program import Instr, Operand, Program
@@ -38,11 +38,12 @@ def can_interpret(program: Program, loops: Any) -> bool:
             return False
     for instrs in (program.body, program.post):
         for instr in instrs:
-            if instr.kind == "op":
+            row = CASTS.get(instr.code) if instr.kind == "cast" else instr.row
+            if row is not None:
                 chars = "".join(CHARS[instrs[arg].code] for arg in instr.args)
-                if instr.row.is_exact(chars):
+                if row.is_exact(chars):
                     continue
-                if loops is None or not loops.address(loop_name(instr.row, chars)):
+                if loops is None or not loops.address(loop_name(row, chars)):
                     return False
     return True
 
@@ -159,10 +160,7 @@ class _Run:
             elif kind == "op":
                 value = self.apply(instr.row, [instrs[arg].code for arg in instr.args], instr.code, args)
             elif kind == "cast":
-                source = np.asarray(args[0])
-                if source.dtype.kind == "c" and DTYPES[instr.code].kind in "iuf":
-                    source = source.real  # whoever recorded the cast was warned then
-                value = source.astype(DTYPES[instr.code])
+                value = self.cast(instrs[instr.args[0]].code, instr.code, args[0])
             elif kind == "bitcast":
                 source = np.asarray(args[0], DTYPES[instrs[instr.args[0]].code])
                 value = np.ascontiguousarray(source).reshape(source.shape or (1,)).view(DTYPES[instr.code])
@@ -173,6 +171,16 @@ class _Run:
                 value = reduced[instr.index]
             values.append(value)
         return values
+
+    def cast(self, code: int, out_code: int, value: Any) -> Any:
+        """A value as another dtype; what is out of an integer's range as kernels have it."""
+        row = CASTS.get(out_code)
+        if row is not None:
+            return self.apply(row, [code], out_code, [value])
+        value = np.asarray(value)
+        if value.dtype.kind == "c" and DTYPES[out_code].kind == "f":
+            value = value.real  # whoever recorded the cast was warned then
+        return value.astype(DTYPES[out_code])
 
     def iota(self, instr: Instr, starts: Index, counts: Index, steps: Index | None) -> Host:
         return _affine(self.iota_offsets[instr.index], instr.strides, starts, counts, steps)

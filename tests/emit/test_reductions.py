@@ -1,0 +1,75 @@
+"""Kernels that reduce: host text and emulated CUDA threads give the same bits, NumPy the same numbers."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from programs import (
+    Case,
+    describe,
+    expected,
+    random_reduction,
+    reduction_of_memory,
+    run_emulated,
+    run_host,
+    same,
+)
+
+from numloom.base.dtypes import F16, F32, F64, I32
+from numloom.emit import reducing
+
+TOLERANCE = {2: 3e-2, 4: 1e-3, 8: 1e-9}
+
+
+def check(case: Case, backwards: bool) -> None:
+    host, emulated, want = run_host(case), run_emulated(case, backwards), expected(case)
+    assert same(host.memory, emulated.memory), describe(case)
+    assert host.error == emulated.error == want.error
+    for number, (got, exact) in enumerate(zip(host.memory, want.memory, strict=True)):
+        if got.dtype.kind == "f":
+            rtol = TOLERANCE[got.itemsize]
+            wide = got.astype("f8"), exact.astype("f8")
+            np.testing.assert_allclose(*wide, rtol=rtol, atol=1e-2, err_msg=f"operand {number}\n{describe(case)}")
+        else:
+            assert same([got], [exact]), f"operand {number}\n{describe(case)}"
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32))
+def test_random_reductions(seed: int) -> None:
+    check(random_reduction(Random(seed)), backwards=bool(seed & 1))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reducing, "index_type", lambda program: "i64")
+    check(random_reduction(Random(1000 + seed)), backwards=False)
+
+
+FAST = [(16,), (17,), (2048,), (2049,), (16384,), (16385,), (100001,), (700000,), (3, 40000), (5, 2049), (4, 16, 33),
+        (2, 100, 333), (0, 5)]  # fmt: skip
+SLOW = [(7, 5000), (300, 700), (2, 33, 4100), (1, 9999), (3, 100000), (65, 40, 50), (5, 130), (17, 3000)]
+
+
+@pytest.mark.parametrize("shape", [*((s, True) for s in FAST), *((s, False) for s in SLOW)], ids=str)
+def test_every_strategy(shape: tuple[tuple[int, ...], bool]) -> None:
+    extents, fast = shape
+    kept = max(len(extents) - 1, 0 if fast else 1) if extents != (2, 100, 333) else 1
+    for code, names in ((F32, ("sum", "argmax")), (F64, ("var", "min")), (F16, ("mean", "argmin")), (I32, ("max",))):
+        check(reduction_of_memory(extents, kept, fast, names, code), backwards=bool(kept))
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_nothing_to_reduce(fast: bool) -> None:
+    check(reduction_of_memory((5, 0), 1, fast, ("sum", "prod", "any"), F32), backwards=False)
+
+
+def test_split_rows_have_enough_blocks() -> None:
+    kernel = reducing.emit_reduction(reduction_of_memory((700000,), 0, True, ("sum",), F32).program, "k")
+    assert kernel.geometry.blocks == -(-700000 // 16384)
+    columns = reducing.emit_reduction(reduction_of_memory((3, 100000), 1, False, ("sum",), F32).program, "k")
+    assert columns.geometry.blocks * columns.geometry.blocks_y >= 132
