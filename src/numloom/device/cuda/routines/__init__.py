@@ -10,7 +10,20 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.device.cuda.routines.compaction import compress, nonzero
+from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
 from numloom.device.cuda.routines.products import matmul
 from numloom.device.cuda.routines.scans import scan
 
-ROUTINES: dict[str, Callable[..., Any]] = {"matmul": matmul, "nonzero": nonzero, "compress": compress, "scan": scan}
+ROUTINES: dict[str, Callable[..., Any]] = {
+    "argpartition": argpartition,
+    "argsort": argsort,
+    "compress": compress,
+    "lexsort": lexsort,
+    "matmul": matmul,
+    "nonzero": nonzero,
+    "partition": partition,
+    "scan": scan,
+    "searchsorted": searchsorted,
+    "sort": sort,
+    "unique": unique,
+}
