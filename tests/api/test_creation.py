@@ -232,7 +232,7 @@ def test_array_copies_and_asarray_does_not() -> None:
     assert nl.zeros(3, device=x.device).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("bad", [object(), "text", ["a"], np.array(["x"]), np.array([object()]), 2**70], ids=repr)
+@pytest.mark.parametrize("bad", [object(), "text", ["a"], np.array(["x"]), np.array([object()]), 2**70], ids=["object", "text", "list", "strings", "objects", "huge"])
 def test_what_is_no_number_is_refused(bad: Any) -> None:
     with pytest.raises(TypeError, match="not supported on the device"):
         nl.asarray(bad)

@@ -4,7 +4,8 @@ All of them build the tree of docs/architecture.md, whatever threads share it, s
 neither on the strategy nor on the executor. Strategies on CUDA, by the length R of a reduced row
 and the number O of outputs:
 
-- fast axis reduced (128 lanes): R <= 16 a thread a row; R <= 2048 a warp a row; up to one chunk a
+- fast axis reduced (128 lanes): R <= 16 a thread a row; R <= 128 a warp a row, an
+  element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
   block of 128 threads a row; beyond, a block a chunk, and the block that finishes a row last merges
   its chunks in order (one launch);
 - fast axis kept (one lane): 32 columns by 8 parts a block; parts of long columns over blocks too,
@@ -75,6 +76,8 @@ class _Reduction:
             self.chunks = max(1, -(-self.count // CHUNK))
             if self.count <= SHORT:
                 self.strategy = "thread"
+            elif self.count <= LANES:
+                self.strategy = "line"
             elif self.count <= WARP:
                 self.strategy = "warp"
             else:
@@ -291,6 +294,8 @@ class _Reduction:
         head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}(const __grid_constant__ P p) {{\n'
         if self.strategy == "thread":
             return head + self._cuda_thread(kind, n, outputs) + "}\n"
+        if self.strategy == "line":
+            return head + self._cuda_line(kind, n, outputs) + "}\n"
         if self.strategy == "warp":
             return head + self._cuda_warp(kind, n, outputs) + "}\n"
         if self.strategy in ("block", "split"):
@@ -336,6 +341,22 @@ class _Reduction:
             uses.append(f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64){at}')}; "
                         f"acc.a{k} = {cast}({combined});")
         return f"A acc = a_none(); if ({at} < {n}) {{ {declared} element(p, row, {at}, {outs}); {' '.join(uses)} }}"
+
+    def _cuda_line(self, kind: str, n: str, outputs: str) -> str:
+        """A warp a row of at most 128 elements: at most four lanes a thread, one element each."""
+        width = 1 << (self.count - 1).bit_length()
+        each = width // 32
+        merged = {1: "lane[0]", 2: "a_merge(lane[0], lane[1])",
+                  4: "a_merge(a_merge(lane[0], lane[2]), a_merge(lane[1], lane[3]))"}[each]
+        return (
+            f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
+            f"const Row row = row_of(p, output);\nA lane[{each}];\n#pragma unroll\n"
+            f"for (int j = 0; j < {each}; ++j) {{ const {kind} at = (threadIdx.x & 31) + 32 * j;\n"
+            + self._single("at", n, kind)
+            + f" lane[j] = acc; }}\nA a = {merged};\n"
+            "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+            "if ((threadIdx.x & 31) == 0) post(p, output, a);\n"
+        )
 
     def _cuda_warp(self, kind: str, n: str, outputs: str) -> str:
         """A warp a row, four lanes a thread, one run each."""
@@ -654,7 +675,7 @@ class _Reduction:
         counters = space = 0
         if self.strategy == "thread":
             blocks, threads = -(-self.outputs // 256), 256
-        elif self.strategy == "warp":
+        elif self.strategy in ("line", "warp"):
             blocks, threads = -(-self.outputs // 8), 256
         elif self.strategy in ("block", "split"):
             blocks, threads = self.outputs * self.chunks, LANES
