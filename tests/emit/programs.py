@@ -25,7 +25,25 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from numloom.base.dtypes import (
-    BOOL, C64, C128, CHARS, CTYPES, DTYPES, F16, F32, F64, I8, I16, I32, I64, ITEMSIZES, KINDS, U8, U16, U32, U64,
+    BOOL,
+    C64,
+    C128,
+    CHARS,
+    CTYPES,
+    DTYPES,
+    F16,
+    F32,
+    F64,
+    I8,
+    I16,
+    I32,
+    I64,
+    ITEMSIZES,
+    KINDS,
+    U8,
+    U16,
+    U32,
+    U64,
     code_of,
 )  # fmt: skip
 from numloom.device.cpu.compiler import find

@@ -1,0 +1,92 @@
+"""The interpreter gives the bits of the compiled kernel, for any program that it takes."""
+
+from __future__ import annotations
+
+import warnings
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interpreted import run_interpreted
+from programs import (
+    Case,
+    describe,
+    expected,
+    random_map,
+    random_reduction,
+    reduction_of_memory,
+    run_host,
+    same,
+)
+
+from numloom.base.dtypes import F16, F32, F64, I16
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.plan.program import Instr, Operand, Program, Store
+
+
+def check(case: Case) -> None:
+    host = run_host(case)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        interpreted = run_interpreted(case)
+    if interpreted is not None:
+        assert same(host.memory, interpreted.memory), describe(case)
+        assert host.error == interpreted.error
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32))
+def test_random_maps(seed: int) -> None:
+    # Now and then a space of several blocks.
+    check(random_map(Random(seed), budget=3000 if seed % 10 else 200_000, any_casts=True))
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 2**32))
+def test_random_reductions(seed: int) -> None:
+    check(random_reduction(Random(seed), budget=6000 if seed % 10 else 200_000, any_casts=True))
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("shape", [(1,), (3, 129), (2, 100, 333), (3, 16385), (300, 700), (5, 0), (0, 5), (100001,)])
+def test_tree(shape: tuple[int, ...], fast: bool) -> None:
+    kept = min(1, len(shape) - 1)
+    if not kept and not fast:
+        pytest.skip("one row lies along the fast axis")
+    for code, names in ((F32, ("sum", "var", "prod")), (F64, ("m2", "mean")), (F16, ("mean", "sum", "var"))):
+        if 0 in shape:
+            names = ("sum", "prod")
+        check(reduction_of_memory(shape, kept, fast, names, code))
+
+
+def test_a_later_store_sees_what_was_read() -> None:
+    # x += 1 in place, and the old x elsewhere.
+    add = Instr("op", F32, (0, 1), row=ELEMENTWISE["add"])
+    body = (Instr("load", F32, operand=0), Instr("param", F32, index=0), add)
+    operands = (
+        Operand(F32, (1,), in_place=True),
+        Operand(F32, (1,), written=True, in_place=True),
+        Operand(F32, (1,), written=True),
+    )
+    x = np.arange(100, dtype="f4")
+    program = Program((100,), 1, body, (Store(2, 1), Store(0, 2)), operands, (F32,))
+    case = Case(program, [x, x, np.zeros(100, "f4")], [0, 0, 0], [np.float32(1)], share={1: 0})
+    check(case)
+    got = run_interpreted(case)
+    assert got is not None
+    assert (got.memory[0] == x + 1).all()
+    assert (got.memory[2] == x).all()
+    assert same(expected(case).memory, got.memory)
+
+
+def test_casts_do_not_depend_on_the_place() -> None:
+    # NumPy's answer for numbers out of range depends on whether a vector or the rest of one holds them.
+    values = np.full(37, 1e10)
+    operands = (Operand(F64, (1,)), Operand(I16, (1,), written=True))
+    body = (Instr("load", F64, operand=0), Instr("cast", I16, (0,)))
+    program = Program((37,), 1, body, (Store(1, 1),), operands)
+    got = run_interpreted(Case(program, [values, np.zeros(37, "i2")], [0, 0]))
+    assert got is not None
+    assert len(set(got.memory[1].tolist())) == 1
