@@ -172,9 +172,7 @@ def test_bits(case: str) -> None:
     bits(CASES[case])
 
 
-numbers = st.one_of(
-    st.integers(-1000, 1000), st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-3)
-)
+numbers = st.one_of(st.integers(-1000, 1000), st.floats(-1e3, 1e3).filter(lambda x: x == 0 or abs(x) > 1e-3))
 
 
 @given(numbers, numbers, numbers.filter(bool), st.sampled_from([None, "f4", "f8", "i4", "f2"]))
@@ -232,7 +230,11 @@ def test_array_copies_and_asarray_does_not() -> None:
     assert nl.zeros(3, device=x.device).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize("bad", [object(), "text", ["a"], np.array(["x"]), np.array([object()]), 2**70], ids=["object", "text", "list", "strings", "objects", "huge"])
+@pytest.mark.parametrize(
+    "bad",
+    [object(), "text", ["a"], np.array(["x"]), np.array([object()]), 2**70],
+    ids=["object", "text", "list", "strings", "objects", "huge"],
+)
 def test_what_is_no_number_is_refused(bad: Any) -> None:
     with pytest.raises(TypeError, match="not supported on the device"):
         nl.asarray(bad)

@@ -41,7 +41,7 @@ def rows_of(name: str) -> list[Any]:
 
 def compare(ours: Any, theirs: Any, row: Any, dtypes: tuple[Any, ...], message: str) -> None:
     with np.errstate(all="ignore"):
-        loop = (row.ufunc or getattr(np, {"floor_divide": "floor_divide"}.get(row.name, ""), None))
+        loop = row.ufunc or getattr(np, {"floor_divide": "floor_divide"}.get(row.name, ""), None)
         chars = "".join(CHARS[DTYPES.index(d)] for d in dtypes)
         if loop is not None:
             found = loop.resolve_dtypes((*dtypes, *[None] * loop.nout))
@@ -259,7 +259,8 @@ METHODS = {
     "reduce out shape": lambda xp: xp.add.reduce(xp.arange(6).reshape(2, 3), out=xp.zeros(4, "i8")),
     "reduce where": lambda xp: xp.add.reduce(xp.arange(6).reshape(2, 3), where=xp.asarray([True, False, True])),
     "reduce where initial": lambda xp: xp.maximum.reduce(
-        xp.arange(6).reshape(2, 3), where=xp.asarray([True, False, True]), initial=-7),
+        xp.arange(6).reshape(2, 3), where=xp.asarray([True, False, True]), initial=-7
+    ),
     "reduce where none": lambda xp: xp.maximum.reduce(xp.arange(3), where=xp.asarray([True, False, True])),
     "reduce initial none": lambda xp: xp.add.reduce(xp.zeros((2, 0)), axis=1, initial=None),
     "reduce empty": lambda xp: xp.multiply.reduce(xp.zeros((2, 0)), axis=1),

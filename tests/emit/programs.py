@@ -333,6 +333,7 @@ def same_bits(x: Any, y: Any) -> bool:
 
 # ------------------------------------------------------------------ random programs
 
+
 def codes(everything: bool) -> tuple[int, ...]:
     """Dtypes of random programs: those whose every operation NumPy does bit by bit, or all."""
     return (*CODES, C64, C128, I16, U16, U64) if everything else CODES

@@ -143,7 +143,13 @@ def ones_like(
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *,
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
     device: Any = None,
 ) -> Array:
     """An array of one value with the shape, dtype and memory order of another one (or with those given)."""
@@ -180,7 +186,13 @@ def _like(
 
 
 def array(
-    object: Any, dtype: Any = None, *, copy: bool | None = True, order: str = "K", subok: bool = False, ndmin: int = 0,
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
     like: Any = None,
 ) -> Array:
     """A new array of anything array-like.
@@ -218,7 +230,12 @@ def array(
 
 
 def asanyarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
     like: Any = None,
 ) -> Array:
     """As `asarray`: there are no subclasses."""
@@ -293,7 +310,12 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
 
 
 def arange(
-    start: Any = NotImplemented, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None,
+    start: Any = NotImplemented,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
     like: Any = None,
 ) -> Array:
     """Evenly spaced values from `start` (0 if it is the only number) up to `stop`, without it.
@@ -374,8 +396,15 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
 
 
 def linspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None,
-    axis: int = 0, *, device: Any = None,
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
 ) -> Any:
     """`num` evenly spaced values from `start` to `stop`.
 
@@ -474,9 +503,7 @@ def logspace(
     return result if dtype is None else result.astype(dtype)
 
 
-def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Array:
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
     bounds: Any = [x.get() if type(x) is ndarray else x for x in (start, stop)]
     return from_host(np.geomspace(bounds[0], bounds[1], num, endpoint, dtype, axis))
@@ -554,7 +581,13 @@ def _diagonal_mask(rows: int, columns: int, k: int) -> Node:
 
 
 def eye(
-    N: int, M: int | None = None, k: int = 0, dtype: Any = float, order: str = "C", *, device: Any = None,
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    order: str = "C",
+    *,
+    device: Any = None,
     like: Any = None,
 ) -> Array:
     """Ones on a diagonal, zeros elsewhere; generated."""

@@ -175,8 +175,14 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
 
 
 def clip(
-    a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, out: Array | None = None, *, min: Any = NO_VALUE,
-    max: Any = NO_VALUE, **options: Any,
+    a: Any,
+    a_min: Any = NO_VALUE,
+    a_max: Any = NO_VALUE,
+    out: Array | None = None,
+    *,
+    min: Any = NO_VALUE,
+    max: Any = NO_VALUE,
+    **options: Any,
 ) -> Array:
     """Values below `a_min` become `a_min`, values above `a_max` become `a_max`.
 

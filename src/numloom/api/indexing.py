@@ -72,7 +72,8 @@ def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any
             raise IndexError(
                 "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
                 "are valid indices"
-                if isinstance(item, (str, float)) else "arrays used as indices must be of integer (or boolean) type"
+                if isinstance(item, (str, float))
+                else "arrays used as indices must be of integer (or boolean) type"
             )
         if host.dtype.kind in "iu" and host.size and axis < len(shape):
             low, high = int(host.min()), int(host.max())
@@ -133,8 +134,9 @@ def take_advanced(array: Array, found: Advanced) -> Array:
 
 
 def _no_broadcast(found: Advanced) -> str:
-    shapes = [() if type(item) is int else item.found().shape if type(item) is Mask else item.shape
-              for item in found.indices]
+    shapes = [
+        () if type(item) is int else item.found().shape if type(item) is Mask else item.shape for item in found.indices
+    ]
     shown = " ".join(str(shape).replace(" ", "") for shape in shapes)
     return f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown}"
 
@@ -383,8 +385,9 @@ def _flattened(node: Node) -> Node:
 
 def _write_flat(target: Array, node: Node) -> None:
     """Write a vector's elements to an array of any shape, in C order."""
-    write(target.cell, target.code, target.offset, target.shape, target.strides,
-          node_of(wrap(node).reshape(target.shape)))
+    write(
+        target.cell, target.code, target.offset, target.shape, target.strides, node_of(wrap(node).reshape(target.shape))
+    )
 
 
 def _repeated(v: Any, count: int, code: int) -> Node | None:

@@ -133,9 +133,7 @@ class flagsobj:
 
     @property
     def num(self) -> int:
-        return (
-            self.c_contiguous | self.f_contiguous << 1 | self.owndata << 2 | self.aligned << 8 | self.writeable << 10
-        )
+        return self.c_contiguous | self.f_contiguous << 1 | self.owndata << 2 | self.aligned << 8 | self.writeable << 10
 
     def __getitem__(self, key: str) -> bool:
         name = self._LETTERS.get(key)

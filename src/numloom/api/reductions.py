@@ -44,8 +44,13 @@ _REAL_CODE = {code_of("F"): F32, code_of("D"): F64}
 
 
 def sum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = False,
-    initial: Any = NO_VALUE, where: Any = True,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
 ) -> Array:
     """The sum of the elements over axes.
 
@@ -75,15 +80,24 @@ def sum(
 
 
 def prod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = False,
-    initial: Any = NO_VALUE, where: Any = True,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
+    where: Any = True,
 ) -> Array:
     """The product of the elements over axes; arguments as for `sum`."""
     return multiply.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
 
 
 def max(
-    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, initial: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    out: Array | None = None,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
     where: Any = True,
 ) -> Array:
     """The largest element over axes, NaN if there is one; arguments as for `sum`."""
@@ -91,7 +105,11 @@ def max(
 
 
 def min(
-    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, initial: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    out: Array | None = None,
+    keepdims: Any = False,
+    initial: Any = NO_VALUE,
     where: Any = True,
 ) -> Array:
     """The smallest element over axes, NaN if there is one; arguments as for `sum`."""
@@ -102,16 +120,12 @@ amax = max
 amin = min
 
 
-def any(
-    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True
-) -> Array:
+def any(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether an element over axes is not zero."""
     return logical_or.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
-def all(
-    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True
-) -> Array:
+def all(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether no element over axes is zero."""
     return logical_and.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
@@ -152,7 +166,10 @@ def _position(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
     node = node_at(a)
     ndim = len(node.shape)
     axes = (
-        tuple(range(ndim)) if axis is None else () if not ndim and axis in (0, -1)
+        tuple(range(ndim))
+        if axis is None
+        else ()
+        if not ndim and axis in (0, -1)
         else build.normalize_axes(as_index(axis), ndim)
     )
     shape = tuple(1 if k in axes else extent for k, extent in enumerate(node.shape) if keepdims or k not in axes)
@@ -218,8 +235,16 @@ def mean(
 
 
 def var(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = False, *,
-    where: Any = True, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
 ) -> Array:
     """The variance over axes, in one pass.
 
@@ -252,17 +277,23 @@ def var(
 
 
 def std(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = False, *,
-    where: Any = True, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
 ) -> Array:
     """The standard deviation over axes; arguments as for `var`."""
     variance = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
     return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std", "unsafe")
 
 
-def _variance(
-    a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known: Any, correction: Any
-) -> Node:
+def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known: Any, correction: Any) -> Node:
     if correction is not NO_VALUE:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -285,9 +316,7 @@ def _variance(
     return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), real_code)
 
 
-def _masked_variance(
-    array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int
-) -> Node:
+def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int) -> Node:
     centre = mean(array, axis, keepdims=True, where=where) if known is NO_VALUE else asarray(known)
     distance = array - centre
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
@@ -332,9 +361,7 @@ def _reduced(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, code: 
     return build.cast(build.unary(ELEMENTWISE["real"], zero), code)
 
 
-def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE
-) -> Any:
+def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE) -> Any:
     """The weighted mean over axes.
 
     Parameters
@@ -401,8 +428,13 @@ def _filled(array: Array, value: Any) -> Array:
 
 
 def nansum(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE, where: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
 ) -> Array:
     """`sum` with NaN as 0."""
     array = asarray(a)
@@ -410,8 +442,13 @@ def nansum(
 
 
 def nanprod(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE,
-    initial: Any = NO_VALUE, where: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
+    where: Any = NO_VALUE,
 ) -> Array:
     """`prod` with NaN as 1."""
     array = asarray(a)
@@ -419,7 +456,11 @@ def nanprod(
 
 
 def nanmax(
-    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    out: Array | None = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Array:
     """`max` without NaN; NaN where there is nothing else."""
@@ -427,7 +468,11 @@ def nanmax(
 
 
 def nanmin(
-    a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE, initial: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    out: Array | None = None,
+    keepdims: Any = NO_VALUE,
+    initial: Any = NO_VALUE,
     where: Any = NO_VALUE,
 ) -> Array:
     """`min` without NaN; NaN where there is nothing else."""
@@ -454,7 +499,12 @@ def _numbers(a: Any, axis: Any, value: float) -> Array:
 
 
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, keepdims: Any = NO_VALUE, *,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    keepdims: Any = NO_VALUE,
+    *,
     where: Any = NO_VALUE,
 ) -> Array:
     """`mean` without NaN."""
@@ -465,16 +515,32 @@ def nanmean(
 
 
 def nanvar(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = NO_VALUE,
-    *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
 ) -> Array:
     """`var` without NaN; NaN where nothing is left to divide by."""
     return finish(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
 
 
 def nanstd(
-    a: Any, axis: Any = None, dtype: Any = None, out: Array | None = None, ddof: float = 0, keepdims: Any = NO_VALUE,
-    *, where: Any = NO_VALUE, mean: Any = NO_VALUE, correction: Any = NO_VALUE,
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Array | None = None,
+    ddof: float = 0,
+    keepdims: Any = NO_VALUE,
+    *,
+    where: Any = NO_VALUE,
+    mean: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
 ) -> Array:
     """`std` without NaN; NaN where nothing is left to divide by."""
     variance = wrap(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction))

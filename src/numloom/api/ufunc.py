@@ -108,9 +108,7 @@ def mask_of(where: Any) -> Node:
     """The value of a ``where=`` argument; TypeError unless it is boolean."""
     mask = asarray(where)
     if mask.code != BOOL:
-        raise TypeError(
-            f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'"
-        )
+        raise TypeError(f"Cannot cast array data from {mask.dtype!r} to dtype('bool') according to the rule 'safe'")
     return node_of(mask)
 
 
@@ -226,8 +224,16 @@ class ufunc:
         return self._general(args, **options)
 
     def _general(
-        self, args: tuple[Any, ...], out: Any = None, where: Any = True, casting: str = "same_kind", order: str = "K",
-        dtype: Any = None, subok: bool = True, signature: Any = None, sig: Any = None,
+        self,
+        args: tuple[Any, ...],
+        out: Any = None,
+        where: Any = True,
+        casting: str = "same_kind",
+        order: str = "K",
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+        sig: Any = None,
     ) -> Any:
         """A call with any arguments."""
         outs = self._outs(args, out)
@@ -303,19 +309,14 @@ class ufunc:
         if len(signature) == 1:
             signature = (None,) * self.nin + tuple(signature) * self.nout
         if len(signature) != self.nargs:
-            raise ValueError(
-                f"a type-tuple must be specified of length 1 or {self.nargs} for ufunc '{self.__name__}'"
-            )
+            raise ValueError(f"a type-tuple must be specified of length 1 or {self.nargs} for ufunc '{self.__name__}'")
         return tuple(None if one is None else DTYPES[code_of(one)] for one in signature)
 
-    def _finish(
-        self, results: list[Node], args: tuple[Any, ...], outs: list[Any], where: Any, order: str
-    ) -> Any:
+    def _finish(self, results: list[Node], args: tuple[Any, ...], outs: list[Any], where: Any, order: str) -> Any:
         """Results as arrays, or written to outputs, where a mask says so."""
         mask = None if where is True else mask_of(where)
         finished = [
-            self._finish_one(node, args, out, mask, order)
-            for node, out in zip(results[::-1], outs[::-1], strict=True)
+            self._finish_one(node, args, out, mask, order) for node, out in zip(results[::-1], outs[::-1], strict=True)
         ][::-1]  # Backwards: of outputs that share memory the first one's values stay.
         return finished[0] if self.nout == 1 else tuple(finished)
 
@@ -343,8 +344,14 @@ class ufunc:
             raise ValueError(f"{method} only supported for functions returning a single value")
 
     def reduce(
-        self, array: Any, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False,
-        initial: Any = NO_VALUE, where: Any = True,
+        self,
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = NO_VALUE,
+        where: Any = True,
     ) -> Array:
         """Combine the elements along axes with this function, as `numpy.ufunc.reduce`."""
         self._check_binary("reduce")
@@ -463,8 +470,9 @@ class ufunc:
         if self.nout != 1:
             raise ValueError("Only single output ufuncs supported at this time")
         if (b is None) != (self.nin == 1):
-            raise ValueError("second operand needed for ufunc" if b is None else "second operand provided when ufunc "
-                             "is unary")
+            raise ValueError(
+                "second operand needed for ufunc" if b is None else "second operand provided when ufunc is unary"
+            )
         check_out(a)
         host = a.get()
         place = tuple(map(_host, indices)) if isinstance(indices, tuple) else _host(indices)

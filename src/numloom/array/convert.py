@@ -40,7 +40,12 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None,
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
     like: Any = None,
 ) -> Array:
     """An array of anything array-like; `a` itself if it is one of ours with the dtype and order asked for.
@@ -332,8 +337,12 @@ def dlpack_device(array: Array) -> tuple[int, int]:
 
 
 def to_dlpack(
-    array: Array, *, stream: Any = None, max_version: tuple[int, int] | None = None,
-    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+    array: Array,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
 ) -> Any:
     """A DLPack capsule of the array's memory, which stays pinned until the consumer lets go of it."""
     where = dlpack_device(array)

@@ -323,8 +323,10 @@ class ndarray:
                 raise ValueError(
                     "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
                 )
-            raise ValueError("The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
-                             "an array is not empty.")
+            raise ValueError(
+                "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
+                "an array is not empty."
+            )
         return bool(self.get().reshape(())[()])
 
     def __float__(self) -> float:
@@ -503,8 +505,12 @@ class ndarray:
             shape = tuple(shape[0])
         new_shape = resolve_shape(self.size, [extent.__index__() for extent in shape])
         if order == "A":
-            order = "F" if self.strides != c_strides(self.shape, self.itemsize) and is_f_contiguous(
-                self.shape, self.strides, self.itemsize) else "C"
+            order = (
+                "F"
+                if self.strides != c_strides(self.shape, self.itemsize)
+                and is_f_contiguous(self.shape, self.strides, self.itemsize)
+                else "C"
+            )
         if order == "F":
             return self.T.reshape(*new_shape[::-1], copy=copy).T
         if order != "C":
@@ -532,9 +538,7 @@ class ndarray:
             order.append(axis % len(axes))
         if len(set(order)) != len(order):
             raise ValueError("repeated axis in transpose")
-        return view_of(
-            self, self.offset, tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order)
-        )
+        return view_of(self, self.offset, tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order))
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """A view with two axes exchanged."""
@@ -667,8 +671,12 @@ def strides_in_order(array: Any, order: str) -> tuple[int, ...]:
     """Dense strides for a copy of `array` in order "C", "F", "A" or "K"."""
     itemsize = ITEMSIZES[array.code]
     if order == "A":
-        order = "F" if is_f_contiguous(array.shape, array.strides, itemsize) and not is_c_contiguous(
-            array.shape, array.strides, itemsize) else "C"
+        order = (
+            "F"
+            if is_f_contiguous(array.shape, array.strides, itemsize)
+            and not is_c_contiguous(array.shape, array.strides, itemsize)
+            else "C"
+        )
     if order == "C":
         return c_strides(array.shape, itemsize)
     if order == "F":
@@ -759,8 +767,11 @@ def _compare_out_of_range(row: Any, a: Any, b: Any) -> Any:
     """Compare with a Python integer that the dtype cannot hold: the answer is known."""
     array, number, swapped = (a, b, False) if type(a) is Node else (b, a, True)
     large = number > 0
-    truth = bool(row.numpy(1 if large else 0, 0 if large else 1)) if swapped else bool(
-        row.numpy(0 if large else 1, 1 if large else 0))
+    truth = (
+        bool(row.numpy(1 if large else 0, 0 if large else 1))
+        if swapped
+        else bool(row.numpy(0 if large else 1, 1 if large else 0))
+    )
     return _bound["full"](array.shape, truth, DTYPES[BOOL])
 
 

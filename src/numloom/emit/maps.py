@@ -268,9 +268,7 @@ class _Map:
         outs = {s.operand: f"b{s.operand}[v]" for s in program.stores}
         condition = "if (inside[v]) " if box is not None else ""
         lines += [condition + self.call(values, names, kind, outs), "} }", loop, *where]
-        dense = all(
-            program.operands[s.operand].strides == _c_strides(program.shape) for s in program.stores
-        )
+        dense = all(program.operands[s.operand].strides == _c_strides(program.shape) for s in program.stores)
         if not dense:
             lines += split
         for s in program.stores:

@@ -56,8 +56,13 @@ def stored(expression: str, code: int) -> str:
 
 
 def statements(
-    instrs: Sequence[Instr], block: Block, prefix: str, reads: dict[int, str], iotas: dict[int, str],
-    gathers: dict[int, str], reduced: Sequence[str] = (),
+    instrs: Sequence[Instr],
+    block: Block,
+    prefix: str,
+    reads: dict[int, str],
+    iotas: dict[int, str],
+    gathers: dict[int, str],
+    reduced: Sequence[str] = (),
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 

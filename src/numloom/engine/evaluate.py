@@ -146,9 +146,7 @@ def download_value(node: Node) -> Host:
     return download_layout(node, node.code, 0, node.shape, node.strides)
 
 
-def download_layout(
-    value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
-) -> Host:
+def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Host:
     """The memory of `value` seen through a layout, as a host array in K order; runs and waits."""
     if value.buffer is None:
         evaluate([value])

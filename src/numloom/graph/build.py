@@ -181,8 +181,7 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
         if codes is None:
             codes = _loops[row, given] = loop_codes(row, given)
     nodes = [
-        cast(x, code) if isinstance(x, Node) else scalar_as(x, code)
-        for x, code in zip(operands, codes, strict=False)
+        cast(x, code) if isinstance(x, Node) else scalar_as(x, code) for x, code in zip(operands, codes, strict=False)
     ]
     return loop(row, nodes, codes[-1])
 

@@ -230,12 +230,7 @@ def may_overlap(a: Layout, a_itemsize: int, b: Layout, b_itemsize: int) -> bool:
     if a_itemsize != b_itemsize:
         return True
     steps = sorted(
-        {
-            abs(s)
-            for layout in (a, b)
-            for s, e in zip(layout.strides, layout.shape, strict=True)
-            if e > 1 and s
-        },
+        {abs(s) for layout in (a, b) for s, e in zip(layout.strides, layout.shape, strict=True) if e > 1 and s},
         reverse=True,
     )
     # Split both into digits over the strides seen; an element is the sum of its digits, and if digits
@@ -245,9 +240,7 @@ def may_overlap(a: Layout, a_itemsize: int, b: Layout, b_itemsize: int) -> bool:
         rest, digits = low, []
         for step in steps:
             start, rest = divmod(rest, step)
-            reach = sum(
-                e - 1 for s, e in zip(layout.strides, layout.shape, strict=True) if e > 1 and abs(s) == step
-            )
+            reach = sum(e - 1 for s, e in zip(layout.strides, layout.shape, strict=True) if e > 1 and abs(s) == step)
             digits.append((start, start + reach))
         ranges.append((digits, rest))
     limit = None

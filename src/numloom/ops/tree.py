@@ -79,12 +79,17 @@ def reduce_axes(
     says that they hold the fast axis (128 lanes, else one).
     """
     kept = [axis for axis in range(array.ndim) if axis not in axes]
-    shape = [1 if axis in axes else extent for axis, extent in enumerate(array.shape)] if keepdims else [
-        array.shape[axis] for axis in kept
-    ]
+    shape = (
+        [1 if axis in axes else extent for axis, extent in enumerate(array.shape)]
+        if keepdims
+        else [array.shape[axis] for axis in kept]
+    )
     dtype = np.dtype(row.out_char(array.dtype.char if array.dtype.char not in "lL" else "q"))
-    if not has_tree(row, array.dtype) or (row.name not in _MOMENTS and array.dtype.kind in "biu"
-                                          and row.name not in ("sum", "prod")) or row.name in _ANY_ORDER:
+    if (
+        not has_tree(row, array.dtype)
+        or (row.name not in _MOMENTS and array.dtype.kind in "biu" and row.name not in ("sum", "prod"))
+        or row.name in _ANY_ORDER
+    ):
         count = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
         flat = array.transpose([*kept, *axes]).reshape([*(array.shape[axis] for axis in kept), count])
         return np.asarray(row.numpy(flat, axis=-1, keepdims=False)).reshape(shape).astype(dtype)

@@ -55,9 +55,7 @@ class Space:
                     spread[axis] = stride
                 wide.append(tuple(spread))
         if leader is None and self.axes is not None:
-            leader = next(
-                (w for w, (_, post) in zip(reversed(wide), reversed(columns), strict=True) if post), None
-            )
+            leader = next((w for w, (_, post) in zip(reversed(wide), reversed(columns), strict=True) if post), None)
         kept = list(self.kept_axes)
         if leader is not None:
             guide = leader
@@ -94,7 +92,9 @@ class Space:
                     if box is not None:
                         starts.append(box.starts[axis])
                         counts.append(box.counts[axis])
-            if (which == 0 and self.axes is None and not shape) or (which == 1 and len(shape) == first and self.axes is not None):
+            if (which == 0 and self.axes is None and not shape) or (
+                which == 1 and len(shape) == first and self.axes is not None
+            ):
                 # Every map has a dimension, and every reduction a reduced one.
                 shape.append(1)
                 for r in result:
@@ -104,9 +104,7 @@ class Space:
                     counts.append(1)
             if which == 0:
                 kept_count = len(shape)
-        final = [
-            tuple(r[:kept_count]) if post else tuple(r) for r, (_, post) in zip(result, columns, strict=True)
-        ]
+        final = [tuple(r[:kept_count]) if post else tuple(r) for r, (_, post) in zip(result, columns, strict=True)]
         new_box = None
         if box is not None:
             new_box = Box(box.base, tuple(starts), (1,) * len(starts), tuple(counts))

@@ -365,12 +365,7 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     size = 1
     for extent in shape:
         size *= extent
-    boxed = (
-        code == base.code
-        and (shifted or not exclusive)
-        and 2 * size > base.size
-        and box_of(node) is not None
-    )
+    boxed = code == base.code and (shifted or not exclusive) and 2 * size > base.size and box_of(node) is not None
     if boxed:
         mode = "box"
     elif exclusive and not (shifted and value.kind == LEAF):

@@ -366,9 +366,7 @@ def _arguments(
     return [(arg, _fit(here, arg.shape, node.shape)) for arg in node.args]
 
 
-def _load(
-    lowered: Lowered, base: Node, seen: Node, at: Map, offset: int, view: int, post: bool, rank: int
-) -> int:
+def _load(lowered: Lowered, base: Node, seen: Node, at: Map, offset: int, view: int, post: bool, rank: int) -> int:
     """Read the memory of `base` at an index map of `seen` (the base itself, or a view of it)."""
     itemsize = ITEMSIZES[seen.code]
     start, strides = _address(at, seen.strides, rank)
@@ -395,6 +393,4 @@ def _gather(lowered: Lowered, node: Node, here: Map, indices: tuple[int, ...], p
     operand = lowered.operand(source.code, tuple(s // itemsize for s in strides), binding, post)
     lowered.gathers.append(node.number)
     pairs = tuple((source.shape[axis], source.strides[axis] // itemsize) for axis in axes)
-    return Instr(
-        "gather", node.code, indices, operand=operand, index=len(lowered.gathers) - 1, strides=pairs
-    )
+    return Instr("gather", node.code, indices, operand=operand, index=len(lowered.gathers) - 1, strides=pairs)
