@@ -134,7 +134,8 @@ def missing() -> str | None:
     try:
         (code,) = driver.cuInit(0)
     except Exception as error:  # The bindings raise their own kinds where libcuda cannot be loaded.
-        return f"the NVIDIA driver's library is not there ({type(error).__name__}): install a driver of version 580 or newer"
+        why = type(error).__name__
+        return f"the NVIDIA driver's library is not there ({why}): install a driver of version 580 or newer"
     if code != driver.CUresult.CUDA_SUCCESS:
         return f"the NVIDIA driver does not start ({code.name}): check that `nvidia-smi` works on this machine"
     _, version = driver.cuDriverGetVersion()

@@ -1,0 +1,448 @@
+"""The CUDA backend: what needs no GPU everywhere, the rest on one (``--device cuda``)."""
+
+import contextlib
+import gc
+import os
+import subprocess
+import sys
+import threading
+import time
+from array import array
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from numloom.base.config import config
+from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.device.cuda import compile as nvrtc
+from numloom.device.cuda import driver
+from numloom.device.cuda.backend import CudaDevice
+from numloom.device.cuda.routines.kernels import Grid
+from numloom.device.interface import Device
+
+# The CUDA side of the contract: one struct of 8-byte words.
+AXPY = """
+struct P { const double* x; double* y; double a; long long n; };
+extern "C" __global__ void axpy(const __grid_constant__ P p) {
+    const long long i = (long long)blockIdx.x * 256 + threadIdx.x;
+    if (i < p.n) p.y[i] = p.a * p.x[i] + p.y[i];
+}
+"""
+
+
+def python(program, **environment):
+    """Run a program in a process of its own; its output."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+# ---------------------------------------------------------------- without a GPU
+
+
+def test_the_contract_is_kept():
+    for name in vars(Device):
+        if not name.startswith("_") and name != "allocate":
+            assert callable(getattr(CudaDevice, name)) or name == "name", name
+
+
+def test_compile_needs_no_gpu():
+    pytest.importorskip("cuda.bindings.nvrtc")
+    assert nvrtc.compile_cubin(AXPY, "sm_90")[:4] == b"\x7fELF"
+
+
+def test_no_contraction_and_no_flush():
+    for option in ("-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true"):
+        assert option in nvrtc.OPTIONS
+
+
+def test_a_compile_error_shows_the_line():
+    pytest.importorskip("cuda.bindings.nvrtc")
+    with pytest.raises(CompileError, match=r"(?s)NVRTC refused.*line 2.*nonsense") as caught:
+        nvrtc.compile_cubin('extern "C" __global__ void f() {\n  nonsense;\n}\n', "sm_90")
+    assert ">     2 |   nonsense;" in str(caught.value)
+
+
+def test_cubins_are_kept_on_disk(tmp_path):
+    pytest.importorskip("cuda.bindings.nvrtc")
+    with config(cache_dir=str(tmp_path / "cache")):
+        first = nvrtc.cached_cubin(AXPY, "sm_90")
+        start = time.perf_counter()
+        assert nvrtc.cached_cubin(AXPY, "sm_90") == first
+        assert time.perf_counter() - start < 0.01
+        assert nvrtc.cached_cubin(AXPY, "sm_80") != first
+        assert len(os.listdir(tmp_path / "cache")) == 2
+
+
+def test_a_missing_package_has_a_cure():
+    program = """
+import sys
+sys.modules["cuda.bindings"] = None
+from numloom.device import registry
+from numloom.device.cuda import compile as nvrtc
+print(registry.missing("cuda"))
+try:
+    nvrtc.compile_cubin("", "sm_90")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+    first, second = python(program).splitlines()
+    assert "pip install" in first and "cuda-bindings" in first
+    assert second.startswith("MissingDependencyError") and "pip install" in second
+
+
+def test_a_missing_driver_has_a_cure():
+    why = CudaDevice.missing()
+    if why is None:
+        pytest.skip("there is a GPU")
+    assert "install" in why or "check" in why
+    assert "\n" not in why
+
+
+class Bindings:
+    """A driver that answers as it is told."""
+
+    def __init__(self, results):
+        from cuda.bindings import driver as real
+
+        self.CUresult = real.CUresult
+        self.results = results
+        self.current = []
+
+    def cuThing(self, *args):
+        return (self.CUresult(self.results.pop(0)), *args)
+
+    def cuCtxSetCurrent(self, context):
+        self.current.append(context)
+        return (self.CUresult(0),)
+
+    def cuGetErrorString(self, code):
+        return self.CUresult(0), b"words of the driver"
+
+
+@pytest.fixture
+def bindings(monkeypatch):
+    pytest.importorskip("cuda.bindings.driver")
+
+    def install(*results):
+        bindings = Bindings(list(results))
+        monkeypatch.setattr(driver, "bindings", lambda: bindings)
+        return bindings
+
+    state = driver.State()
+    state.process = os.getpid()
+    monkeypatch.setattr(driver, "state", state)
+    return install
+
+
+def test_results_and_errors_of_calls(bindings):
+    bindings(0, 0, 0, 1, 2)
+    assert driver.call("cuThing") is None
+    assert driver.call("cuThing", 5) == 5
+    assert driver.call("cuThing", 5, 6) == (5, 6)
+    with pytest.raises(DeviceError, match=r"doing it failed: CUDA_ERROR_INVALID_VALUE \(words of the driver\)"):
+        driver.call("cuThing", doing="doing it")
+    with pytest.raises(MemoryError):
+        driver.call("cuThing")
+
+
+def test_a_thread_without_a_context_gets_ours(bindings):
+    fake = bindings(201, 0)
+    driver.state.context = "ours"
+    assert driver.call("cuThing", 7) == 7
+    assert fake.current == ["ours"]
+    bindings(201)
+    driver.state.context = None
+    with pytest.raises(DeviceError, match="CUDA_ERROR_INVALID_CONTEXT"):
+        driver.call("cuThing")
+
+
+def test_a_lost_gpu_stays_lost(bindings):
+    bindings(700, 1, 201)
+    driver.state.context = "ours"
+    for _ in range(3):
+        with pytest.raises(DeviceError, match=r"running failed: CUDA_ERROR_ILLEGAL_ADDRESS.*restart the process"):
+            driver.call("cuThing", doing="running")
+
+
+def test_a_forked_child_is_told(bindings):
+    bindings(3)
+    driver.state.process = os.getpid() + 1
+    with pytest.raises(DeviceError, match="spawn"):
+        driver.call("cuThing")
+
+
+# ---------------------------------------------------------------- on a GPU
+
+
+def down(gpu, buffer, dtype, count):
+    dtype = np.dtype(dtype)
+    return gpu.download(buffer, 0, count * dtype.itemsize).view(dtype)
+
+
+def words(*values):
+    packed = b"".join(np.float64(v).tobytes() if isinstance(v, float) else np.int64(v).tobytes() for v in values)
+    return array("q", packed)
+
+
+def axpy(gpu, n):
+    x, y = np.random.default_rng(n).normal(size=(2, n))
+    bx, by = gpu.upload(x), gpu.upload(y)
+    kernel = gpu.kernel(AXPY, "axpy", wait=True)
+    gpu.launch(kernel, words(bx.ptr, by.ptr, 3.0, n), Grid(-(-n // 256)))
+    np.testing.assert_array_equal(down(gpu, by, "d", n), 3.0 * x + y)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("nbytes", [0, 1, 7, 255, 4097, 65_537, 262_143, 262_144, 262_145, 33_000_001])
+def test_upload_and_download(gpu, nbytes):
+    host = np.random.default_rng(nbytes).integers(0, 256, nbytes, dtype=np.uint8)
+    buffer = gpu.upload(host)
+    assert buffer.nbytes == nbytes and buffer.ptr % 256 == 0
+    np.testing.assert_array_equal(gpu.download(buffer, 0, nbytes), host)
+    for offset in {min(3, nbytes), nbytes // 2, nbytes}:
+        np.testing.assert_array_equal(gpu.download(buffer, offset, nbytes - offset), host[offset:])
+    got = gpu.download(buffer, 0, nbytes)
+    got[...] = 0  # the host's own
+    np.testing.assert_array_equal(gpu.download(buffer, 0, nbytes), host)
+
+
+@pytest.mark.cuda
+def test_downloads_do_not_share_memory(gpu):
+    hosts = [np.full(1 << 20, value, np.uint8) for value in range(5)]
+    got = [gpu.download(buffer, 0, buffer.nbytes) for buffer in map(gpu.upload, hosts)]
+    for expected, result in zip(hosts, got, strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.cuda
+def test_copy(gpu):
+    host = np.arange(1000, dtype=np.uint8)
+    source, target = gpu.upload(host), gpu.upload(np.zeros(1000, np.uint8))
+    gpu.copy(target, 10, source, 100, 500)
+    expected = np.zeros(1000, np.uint8)
+    expected[10:510] = host[100:600]
+    np.testing.assert_array_equal(gpu.download(target, 0, 1000), expected)
+    assert gpu.view(target) is None
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 1_000_003])
+def test_launch(gpu, n):
+    axpy(gpu, n)
+
+
+@pytest.mark.cuda
+def test_kernels_are_kept(gpu):
+    kernel = gpu.kernel(AXPY, "axpy", wait=False)
+    assert kernel.ready and gpu.kernel(AXPY, "axpy", wait=True) is kernel
+    assert kernel.attribute("NUM_REGS") > 0
+
+
+@pytest.mark.cuda
+def test_launch_from_another_thread(gpu):
+    errors = []
+
+    def work():
+        try:
+            axpy(gpu, 5000)
+            gpu.synchronize()
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+
+
+@pytest.mark.cuda
+def test_launches_that_the_driver_refuses(gpu):
+    kernel = gpu.kernel(AXPY, "axpy", wait=True)
+    with pytest.raises(DeviceError, match=r"launching kernel axpy \(1 x 1 blocks of 4096 threads.*failed: CUDA_ERROR"):
+        gpu.launch(kernel, words(0, 0, 0.0, 0), Grid(1, 4096))
+    with pytest.raises(DeviceError, match="finding kernel nothing"):
+        gpu.kernel(AXPY, "nothing", wait=True)
+    axpy(gpu, 100)
+
+
+@pytest.mark.cuda
+def test_much_shared_memory(gpu):
+    text = """
+struct P { int* out; };
+extern "C" __global__ void far(const __grid_constant__ P p) {
+    extern __shared__ int s[];
+    s[threadIdx.x * 100] = threadIdx.x;
+    __syncthreads();
+    p.out[threadIdx.x] = s[(255 - threadIdx.x) * 100];
+}
+"""
+    out = gpu.allocate(1024)
+    gpu.launch(gpu.kernel(text, "far", wait=True), words(out.ptr), Grid(1, 256, 102_400))
+    np.testing.assert_array_equal(down(gpu, out, "i", 256), np.arange(256)[::-1])
+
+
+@pytest.mark.cuda
+def test_the_error_word(gpu):
+    text = """
+struct P { long long* error; };
+extern "C" __global__ void wrong(const __grid_constant__ P p) { *p.error = 42; }
+"""
+    assert gpu.take_error() == 0
+    gpu.launch(gpu.kernel(text, "wrong", wait=True), words(gpu.error_address()), Grid(1, 1))
+    assert gpu.take_error() == 42
+    assert gpu.take_error() == 0
+
+
+@pytest.mark.cuda
+def test_workspace(gpu):
+    def counters(nbytes, count):
+        address = gpu.workspace(nbytes, count)
+        return gpu.download(SimpleNamespace(ptr=address), 0, count)
+
+    assert not counters(1 << 16, 400).any()
+    gpu.clear(SimpleNamespace(ptr=gpu.workspace(1 << 16, 0) + 8), 1 << 10)
+    assert not counters(1 << 16, 4000).any()
+    assert not counters(8 << 20, 100_000).any()
+    assert gpu.workspace(100, 8) == gpu.workspace(1 << 20, 8)
+
+
+@pytest.mark.cuda
+def test_out_of_memory(gpu):
+    free, whole = gpu.memory_info()
+    gc.collect()
+    used = gpu.pool.used
+    with pytest.raises(OutOfMemoryError, match="asked for") as caught:
+        gpu.allocate(whole * 2)
+    assert caught.value.asked == whole * 2 and caught.value.used == used
+    # Cached blocks are given back before giving up.
+    gpu.pool.trim()
+    free, _ = gpu.memory_info()
+    block = gpu.allocate(free // 2)
+    del block
+    assert gpu.pool.cached >= free // 2
+    larger = gpu.allocate(free // 4 * 3)
+    assert larger.nbytes == free // 4 * 3 and gpu.pool.peak >= larger.nbytes
+    del larger
+    gpu.pool.trim()
+    axpy(gpu, 1000)
+
+
+@pytest.mark.cuda
+def test_a_limit_of_our_own(gpu):
+    before, gpu.pool.limit = gpu.pool.limit, gpu.pool.used + gpu.pool.cached + (1 << 20)
+    try:
+        with pytest.raises(OutOfMemoryError, match="limit"):
+            gpu.allocate(gpu.pool.cached + (64 << 20))
+    finally:
+        gpu.pool.limit = before
+
+
+@pytest.mark.cuda
+def test_events(gpu):
+    start = gpu.event()
+    axpy(gpu, 1_000_000)
+    assert 0 < gpu.elapsed(start, gpu.event()) < 10_000
+
+
+@pytest.mark.cuda
+def test_synchronize_hears_ctrl_c():
+    program = """
+import os, signal, threading, time
+from array import array
+from numloom.device import registry
+from numloom.device.cuda.routines.kernels import Grid
+gpu = registry.get("cuda")
+text = '''
+struct P { long long ns; };
+extern "C" __global__ void wait(const __grid_constant__ P p) {
+    unsigned long long now, end;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(end));
+    end += p.ns;
+    do { asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now)); } while (now < end);
+}
+'''
+kernel = gpu.kernel(text, "wait", wait=True)
+gpu.synchronize()
+gpu.launch(kernel, array("q", [2_000_000_000]), Grid(1, 1))
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+start = time.monotonic()
+try:
+    gpu.synchronize()
+except KeyboardInterrupt:
+    assert time.monotonic() - start < 1.5
+    gpu.synchronize()
+    print("heard")
+"""
+    assert python(program) == "heard"
+
+
+@pytest.mark.cuda
+def test_a_fault_is_reported_and_stays():
+    program = """
+from array import array
+from numloom.base.errors import DeviceError
+from numloom.device import registry
+from numloom.device.cuda.routines.kernels import Grid
+gpu = registry.get("cuda")
+held = gpu.allocate(1000)
+text = 'struct P { int* p; }; extern "C" __global__ void bad(const __grid_constant__ P p) { *p.p = 1; }'
+gpu.launch(gpu.kernel(text, "bad", wait=True), array("q", [8]), Grid(1, 1))
+for work in (gpu.synchronize, lambda: gpu.allocate(1 << 30), gpu.synchronize):
+    try:
+        work()
+    except DeviceError as error:
+        print("restart" in str(error) and "ILLEGAL_ADDRESS" in str(error))
+"""
+    assert python(program).split() == ["True"] * 3
+
+
+@pytest.mark.cuda
+def test_a_forked_child_gets_a_clear_error():
+    program = """
+import os
+import numpy as np
+from numloom.base.errors import DeviceError
+from numloom.device import registry
+gpu = registry.get("cuda")
+held = gpu.allocate(1000)
+child = os.fork()
+if child == 0:
+    try:
+        gpu.upload(np.zeros(10))
+    except DeviceError as error:
+        os._exit(7 if "spawn" in str(error) else 8)
+    os._exit(9)
+_, status = os.waitpid(child, 0)
+print(os.waitstatus_to_exitcode(status))
+held = None
+print(gpu.upload(np.zeros(10)).nbytes)
+"""
+    assert python(program).split() == ["7", "80"]
+
+
+@pytest.mark.cuda
+def test_exit_with_live_arrays():
+    program = """
+import numpy as np
+from numloom.device import registry
+gpu = registry.get("cuda")
+held = [gpu.upload(np.zeros(1000)) for _ in range(10)]
+event = gpu.event()
+big = gpu.download(gpu.allocate(1 << 20), 0, 1 << 20)
+class Late:
+    def __del__(self, held=held, big=big): pass
+late = Late()
+print("bye")
+"""
+    assert python(program) == "bye"
+
+
+@pytest.mark.cuda
+def test_another_gpu_in_the_same_process(gpu):
+    with contextlib.suppress(MissingDependencyError), pytest.raises(DeviceError, match="NUMLOOM_CUDA_DEVICE"):
+        CudaDevice(gpu.index + 1)

@@ -1,0 +1,330 @@
+"""CUDA's routines against the NumPy twins of their rows: emulated on the host, and on the GPU where there is one."""
+
+import enum
+
+import numpy as np
+import pytest
+
+from numloom.device.cpu.hostview import array_at
+from numloom.device.cuda import compile as nvrtc
+from numloom.device.cuda.routines import ROUTINES, products
+from numloom.device.interface import Strided
+from numloom.ops.routines import ROUTINES as ROWS
+
+ALL = "?bBhHiIlLefdFD"
+FEW = "?hLefD"
+
+
+def operand(device, host):
+    """A host array on the device with its own strides, inside a larger buffer."""
+    base = host
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    itemsize = host.dtype.itemsize
+    offset = (host.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // itemsize
+    strides = tuple(stride // itemsize for stride in host.strides)
+    return Strided(device.upload(base.ravel(order="K")), offset, host.shape, strides, host.dtype)
+
+
+def back(device, result):
+    itemsize = result.dtype.itemsize
+    data = device.download(result.buffer, 0, result.buffer.nbytes)
+    strides = tuple(stride * itemsize for stride in result.strides)
+    return np.ndarray(result.shape, result.dtype, data, result.offset * itemsize, strides)
+
+
+def run(device, name, *hosts, order="C", expected=None, **options):
+    if expected is None:
+        expected = ROWS[name].numpy(*hosts, **options)
+    out = operand(device, np.empty(expected.shape, expected.dtype, order))
+    ROUTINES[name](device, *(operand(device, host) for host in hosts), out=out, **options)
+    return back(device, out), expected
+
+
+def same(device, name, *hosts, **options):
+    np.testing.assert_array_equal(*run(device, name, *hosts, **options))
+
+
+def random(shape, char, seed=1):
+    rng = np.random.default_rng(seed)
+    if char == "?":
+        return rng.random(shape) < 0.3
+    if char in "efd":
+        return rng.normal(size=shape).astype(char)
+    if char in "FD":
+        return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(char)
+    info = np.iinfo(char)
+    return rng.integers(info.min, info.max, shape, dtype=char)
+
+
+def awkward(shape, char, seed=1):
+    """Many equal values, and the special ones."""
+    if char == "?":
+        return random(shape, char, seed)
+    if char in "FD":
+        result = np.empty(shape, char)
+        result.real, result.imag = awkward(shape, char.lower(), seed), awkward(shape, char.lower(), seed + 1)
+        return result
+    rng = np.random.default_rng(seed)
+    result = rng.integers(0 if char in "BHIL" else -50, 50, shape).astype(char)
+    flat = result.reshape(-1)
+    if char in "efd" and flat.size > 20:
+        flat[::17], flat[5], flat[7], flat[9] = np.nan, -0.0, np.inf, -np.nan
+    return result
+
+
+def chars(runner):
+    return ALL if runner.name == "cuda" and hasattr(runner, "pool") else FEW
+
+
+def large(runner):
+    """Several blocks: enough for the emulation, and really many on the GPU."""
+    return 3_000_001 if hasattr(runner, "pool") else 10_007
+
+
+def views(x):
+    yield x
+    if x.ndim > 1:
+        yield x.T
+    yield x[::-1]
+    yield x[..., ::2]
+
+
+def test_every_routine_has_a_row():
+    assert set(ROUTINES) <= set(ROWS)
+
+
+# ---------------------------------------------------------------- selection
+
+
+@pytest.mark.parametrize("shape", [(300,), (5, 7, 20), (1, 1), (0,), (3, 0)])
+def test_selection(runner, shape):
+    for char in chars(runner):
+        for x in views(random(shape, char) * (random(shape, "?", 2) if char != "?" else True)):
+            found = ROUTINES["nonzero"](runner, operand(runner, x))
+            for got, expected in zip(found, np.nonzero(x), strict=True):
+                np.testing.assert_array_equal(back(runner, got), expected)
+            for lead in range(1, x.ndim + 1):
+                mask = random(x.shape[:lead], "?", 3)
+                got = ROUTINES["compress"](runner, operand(runner, x), operand(runner, mask))
+                np.testing.assert_array_equal(back(runner, got), x[mask])
+
+
+def test_selection_over_many_blocks(runner):
+    n = large(runner)
+    x = random((n,), "?")
+    (found,) = ROUTINES["nonzero"](runner, operand(runner, x))
+    np.testing.assert_array_equal(back(runner, found), np.flatnonzero(x))
+    values = random((n,), "f")
+    got = ROUTINES["compress"](runner, operand(runner, values), operand(runner, values > 0))
+    np.testing.assert_array_equal(back(runner, got), values[values > 0])
+
+
+# ---------------------------------------------------------------- scans
+
+
+def check_scan(runner, x, op, axis, order="C"):
+    working = np.float32 if x.dtype == np.float16 else x.dtype
+    with np.errstate(all="ignore"):
+        expected = getattr(np, op).accumulate(x.astype(working), axis, working).astype(x.dtype)
+    got, _ = run(runner, "scan", x, order=order, expected=expected, op=op, axis=axis)
+    if x.dtype.kind in "fc" and op in ("add", "multiply"):
+        bound = {"e": 1e-2, "f": 1e-4, "F": 1e-4}.get(x.dtype.char, 1e-9)
+        scale = np.abs(expected).max(initial=1)
+        np.testing.assert_allclose(got, expected, rtol=bound, atol=bound * scale)
+    else:
+        np.testing.assert_array_equal(got, expected)
+
+
+@pytest.mark.parametrize("shape", [(100,), (3, 40), (2, 50, 4), (40, 3), (0,), (3, 0), (1, 1)])
+def test_scan(runner, shape):
+    for char in chars(runner):
+        ops = ["logical_xor", "add", "maximum"] if char == "?" else ["add", "maximum", "fmin"]
+        for x in views(random(shape, char)):
+            for axis in range(x.ndim):
+                for op in ops[:1] if char in "FD" else ops:
+                    check_scan(runner, x, op, axis, order="F" if axis else "C")
+
+
+def test_scan_over_many_chunks(runner):
+    n = large(runner)
+    for char in "lfe" if n > 100_000 else "lf":
+        check_scan(runner, random((n,), char) if char == "l" else np.abs(random((n,), char)) / n, "add", 0)
+    check_scan(runner, random((3, n // 3), "d"), "maximum", 1)
+    check_scan(runner, random((n // 3, 3), "d"), "minimum", 0)
+    check_scan(runner, random((n,), "b"), "multiply", 0)
+    check_scan(runner, np.exp(1j * random((n,), "d")), "multiply", 0)
+
+
+def test_scan_of_nan(runner):
+    x = awkward((9000,), "d")
+    for op in ("maximum", "minimum", "fmax", "fmin"):
+        check_scan(runner, x, op, 0)
+        check_scan(runner, x[20:].copy(), op, 0)
+
+
+def test_scan_by_way_of_the_host(runner):
+    x = random((5, 20), "d")
+    check_scan(runner, x, "subtract", 1)
+    check_scan(runner, x, "logaddexp", 0, order="F")
+    check_scan(runner, random((20,), "D"), "maximum", 0)
+
+
+# ---------------------------------------------------------------- order
+
+
+@pytest.mark.parametrize("shape", [(300,), (5, 7, 20), (30, 3), (1,), (0,), (3, 0)])
+def test_order(runner, shape):
+    for char in chars(runner):
+        for x in views(awkward(shape, char)):
+            for axis in range(x.ndim):
+                same(runner, "sort", x, axis=axis, order="F" if axis else "C")
+                same(runner, "argsort", x, axis=axis)
+
+
+def test_order_over_many_tiles(runner):
+    n = large(runner)
+    for char in "fD":
+        same(runner, "argsort", awkward((n,), char), axis=0)
+        same(runner, "sort", awkward((n,), char), axis=0)
+    same(runner, "argsort", awkward((2, n // 2), "h").T, axis=0)
+    same(runner, "argsort", random((n,), "d"), axis=0)
+
+
+def test_partition(runner):
+    x = awkward((200, 3), "f")
+    got, expected = run(runner, "partition", x, kth=(50,), axis=0)
+    np.testing.assert_array_equal(got[50], expected[50])
+    at, _ = run(runner, "argpartition", x, kth=(50, 60), axis=0)
+    np.testing.assert_array_equal(np.take_along_axis(x, at, 0)[[50, 60]], np.sort(x, 0)[[50, 60]])
+
+
+def test_lexsort(runner):
+    for keys in ("fb?", "Db", "l"):
+        for axis in (0, 1):
+            same(runner, "lexsort", *(awkward((40, 60), char) for char in keys), axis=axis)
+    n = large(runner)
+    same(runner, "lexsort", awkward((n,), "f"), awkward((n,), "h"), axis=0)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_searchsorted(runner, side):
+    for char in chars(runner):
+        a = np.sort(awkward((100,), char))
+        for v in views(awkward((7, 9), char, 4)):
+            same(runner, "searchsorted", a, v, side=side)
+        same(runner, "searchsorted", a[:0], awkward((3,), char), side=side)
+
+
+@pytest.mark.parametrize("equal_nan", [True, False])
+def test_unique(runner, equal_nan):
+    for char in chars(runner):
+        for x in (*views(awkward((5, 60), char)), awkward((0,), char), awkward((1,), char)):
+            got = ROUTINES["unique"](runner, operand(runner, x), equal_nan=equal_nan)
+            for result, expected in zip(got, ROWS["unique"].numpy(x, equal_nan=equal_nan), strict=True):
+                np.testing.assert_array_equal(back(runner, result), expected)
+
+
+# ---------------------------------------------------------------- products
+
+
+def check_product(device, a, b, order="C"):
+    expected = ROWS["matmul"].numpy(a, b)
+    got, _ = run(device, "matmul", a, b, expected=expected, order=order)
+    if expected.dtype.kind in "fc":
+        bound = {"e": 1e-2, "f": 1e-4, "F": 1e-4}.get(expected.dtype.char, 1e-10)
+        np.testing.assert_allclose(got, expected, rtol=bound, atol=bound * max(a.shape[-1], 1))
+    else:
+        np.testing.assert_array_equal(got, expected)
+
+
+def check_products(device, char):
+    n = 70 if hasattr(device, "pool") or char in "fi" else 9
+    check_product(device, random((n, 33), char), random((33, n + 1), char))
+    check_product(device, random((33, 9), char).T, random((12, 33), char).T)
+    check_product(device, random((9, 66), char)[:, ::2], random((66, 5), char)[::-2])
+    check_product(device, random((2, 1, 4, 5), char), random((3, 5, 6), char))
+    check_product(device, random((2, 3, 4, 5), char)[:, ::2], random((2, 2, 5, 6), char)[::-1])
+    check_product(device, random((3, 4, 5), char).transpose(0, 2, 1), random((3, 4, 2), char))
+    check_product(device, random((3, 4, 5), char).transpose(1, 0, 2), random((5, 1), char))
+    check_product(device, random((1, 4), char), random((4, 1), char))
+    check_product(device, random((4, 1), char), random((1, 4), char))
+    check_product(device, np.broadcast_to(random((1, 4), char), (3, 4)), random((4, 3), char))
+    check_product(device, random((4, 0), char), random((0, 3), char))
+    check_product(device, random((0, 4), char), random((4, 3), char))
+    check_product(device, random((7, 4), char), random((4, 3), char), order="F")
+
+
+class Blas:
+    """cuBLAS's one function over host memory, with its own rules of leading dimensions."""
+
+    class ComputeType(enum.IntEnum):
+        COMPUTE_32F = 68
+        COMPUTE_64F = 70
+        COMPUTE_32F_FAST_TF32 = 77
+
+    calls = 0
+
+    def create(self):
+        return 1
+
+    def set_stream(self, handle, stream):
+        pass
+
+    def gemm_strided_batched_ex_64(
+        self, handle, ta, tb, m, n, k, alpha, a, kind, lda, step_a, b, kind_b, ldb, step_b, beta, c, kind_c, ldc,
+        step_c, batch, compute, algorithm,
+    ):  # fmt: skip
+        Blas.calls += 1
+        dtype = np.dtype({2: "e", 0: "f", 1: "d", 4: "F", 5: "D"}[kind])
+        size = dtype.itemsize
+        assert lda >= max(1, k if ta else m) and ldb >= max(1, n if tb else k) and ldc >= max(1, m)
+        assert kind == kind_b == kind_c and batch >= 1
+        for i in range(batch):
+            x = array_at(a + i * step_a * size, (k, m) if ta else (m, k), (size, lda * size), dtype)
+            y = array_at(b + i * step_b * size, (n, k) if tb else (k, n), (size, ldb * size), dtype)
+            z = array_at(c + i * step_c * size, (m, n), (size, ldc * size), dtype)
+            z[...] = (x.T if ta else x) @ (y.T if tb else y)
+
+
+@pytest.mark.parametrize("char", "efdFD")
+def test_products_are_described_to_cublas(emulated, char):
+    emulated.blas = products._Blas(emulated, Blas())
+    Blas.calls = 0
+    check_products(emulated, char)
+    assert Blas.calls >= 12
+
+
+@pytest.mark.parametrize("char", FEW + "if")
+def test_tiled_products(emulated, char):
+    emulated.blas = None
+    check_products(emulated, char)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("char", ALL)
+@pytest.mark.parametrize("library", [True, False])
+def test_products_on_the_gpu(gpu, char, library):
+    before = products._blas(gpu)
+    if library and char in "efdFD" and before is None:
+        pytest.skip("cuBLAS or its bindings are not installed")
+    gpu.blas = before if library else None
+    try:
+        check_products(gpu, char)
+        if library:
+            check_product(gpu, random((300, 517), char), random((517, 200), char))
+    finally:
+        gpu.blas = before
+
+
+# ---------------------------------------------------------------- texts
+
+
+def test_texts_compile_for_the_gpu(emulated):
+    """What the tests above ran in emulation is accepted by NVRTC; one text of each form where they did not run."""
+    pytest.importorskip("cuda.bindings.nvrtc")
+    kept = {}
+    for text in emulated.texts:
+        kept.setdefault(text.rpartition("struct P")[2][:400], text)
+    for text in list(kept.values())[:40]:
+        assert nvrtc.compile_cubin(text, "sm_90")[:4] == b"\x7fELF"
