@@ -178,10 +178,11 @@ def load(content: bytes) -> ctypes.CDLL:
 
 @dataclass
 class Result:
-    """Memory after a run, and the error word."""
+    """Memory after a run, and the error word; of plain NumPy also the values of each reduction, before it."""
 
     memory: Memory
     error: int
+    reduced: Memory = field(default_factory=list)
 
 
 def run_host(case: Case, pieces: int = 2) -> Result:
@@ -235,6 +236,7 @@ def expected(case: Case) -> Result:
     """The program in plain NumPy: every value over the whole space; sums in NumPy's own order."""
     program, memory = case.program, case.fresh()
     error = [0]
+    rows: Memory = []
     with np.errstate(all="ignore"):
         before = [case.view(memory, k).copy() for k in range(len(program.operands))]
         values = _values(case, program.body, program.shape, before, memory, [], error)
@@ -245,12 +247,13 @@ def expected(case: Case) -> Result:
             case.view(memory, store.operand)[...] = full
         if program.reductions:
             axes = tuple(range(program.kept, len(program.shape)))
+            rows = [np.broadcast_to(np.asarray(values[r.value]), program.shape) for r in program.reductions]
             results = [_reduced(case, r, values[r.value], axes) for r in program.reductions]
             kept = program.shape[: program.kept]
             post = _values(case, program.post, kept, before, memory, results, error)
             for store in program.post_stores:
                 case.view(memory, store.operand)[...] = np.broadcast_to(post[store.value], kept)
-    return Result(memory, error[0])
+    return Result(memory, error[0], rows)
 
 
 def inside(box: Box, shape: tuple[int, ...]) -> Any:

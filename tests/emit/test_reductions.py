@@ -22,20 +22,43 @@ from programs import (
 from numloom.base.dtypes import F16, F32, F64, I32
 from numloom.emit import reducing
 
-TOLERANCE = {2: 3e-2, 4: 1e-3, 8: 1e-9}
+ROUNDED = ("sum", "prod", "mean", "m2", "var")
+"""Reductions of floating point numbers that NumPy rounds in another order."""
 
 
 def check(case: Case, backwards: bool) -> None:
     host, emulated, want = run_host(case), run_emulated(case, backwards), expected(case)
     assert same(host.memory, emulated.memory), describe(case)
     assert host.error == emulated.error == want.error
-    for number, (got, exact) in enumerate(zip(host.memory, want.memory, strict=True)):
-        if got.dtype.kind == "f":
-            rtol = TOLERANCE[got.itemsize]
-            wide = got.astype("f8"), exact.astype("f8")
-            np.testing.assert_allclose(*wide, rtol=rtol, atol=1e-2, err_msg=f"operand {number}\n{describe(case)}")
-        else:
-            assert same([got], [exact]), f"operand {number}\n{describe(case)}"
+    program = case.program
+    rounded = {
+        store.operand: k
+        for k, (store, r) in enumerate(zip(program.post_stores, program.reductions, strict=False))
+        if r.row.name in ROUNDED and want.reduced[k].dtype.kind == "f"
+    }
+    for number, exact in enumerate(want.memory):
+        if number in rounded:
+            values = want.reduced[rounded[number]]
+            name = program.reductions[rounded[number]].row.name
+            close_to(case.view(host.memory, number), case.view(want.memory, number), values, name, program.kept)
+        elif not rounded or not program.operands[number].post:
+            assert same([host.memory[number]], [exact]), f"operand {number}\n{describe(case)}"
+
+
+def close_to(got: np.ndarray, want: np.ndarray, values: np.ndarray, name: str, kept: int) -> None:
+    """Compare rounded results with an error that grows with what was added."""
+    axes = tuple(range(kept, values.ndim))
+    wide = values.astype("f8")
+    with np.errstate(all="ignore"):
+        size = wide**2 if name in ("m2", "var") else np.abs(wide)
+        scale = (np.prod if name == "prod" else np.sum if name in ("sum", "m2") else np.mean)(size, axis=axes)
+        # Overflow on the way depends on the order.
+        ordinary = np.isfinite(wide).all(axis=axes) & (np.sum(size, axis=axes) < 1e30) & (scale < 6e4)
+        epsilon = float(np.finfo(values.dtype).eps) + float(np.finfo(got.dtype).eps)
+        error = np.abs(got.astype("f8") - want.astype("f8"))
+        few = 40 + (values.size if name == "prod" else 0)
+        tiny = float(np.finfo(got.dtype).tiny) + (1e-30 if name == "prod" else 0)
+        assert (~ordinary | (error <= few * epsilon * scale + tiny)).all(), (name, error, scale)
 
 
 @settings(max_examples=60)
@@ -52,7 +75,8 @@ def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 FAST = [(16,), (17,), (2048,), (2049,), (16384,), (16385,), (100001,), (700000,), (3, 40000), (5, 2049), (4, 16, 33),
         (2, 100, 333), (0, 5)]  # fmt: skip
-SLOW = [(7, 5000), (300, 700), (2, 33, 4100), (1, 9999), (3, 100000), (65, 40, 50), (5, 130), (17, 3000)]
+SLOW = [(7, 5000), (300, 700), (2, 33, 4100), (1, 9999), (3, 100000), (65, 40, 50), (5, 130), (17, 3000),
+        (1, 40), (2, 9000), (12, 5000), (4, 3, 20_000), (33, 20)]  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", [*((s, True) for s in FAST), *((s, False) for s in SLOW)], ids=str)
@@ -71,5 +95,5 @@ def test_nothing_to_reduce(fast: bool) -> None:
 def test_split_rows_have_enough_blocks() -> None:
     kernel = reducing.emit_reduction(reduction_of_memory((700000,), 0, True, ("sum",), F32).program, "k")
     assert kernel.geometry.blocks == -(-700000 // 16384)
-    columns = reducing.emit_reduction(reduction_of_memory((3, 100000), 1, False, ("sum",), F32).program, "k")
+    columns = reducing.emit_reduction(reduction_of_memory((3, 500_000), 1, False, ("sum",), F32).program, "k")
     assert columns.geometry.blocks * columns.geometry.blocks_y >= 132
