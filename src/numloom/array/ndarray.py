@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.storage import Cell, arranged, new_cell, read, read_part, write
+from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, slice_axis, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
 from numloom.engine.evaluate import after_record, download_layout
@@ -228,7 +228,7 @@ class ndarray:
     def __imod__(self, other: Any) -> Any:
         return apply_inplace(REMAINDER, self, other)
 
-    def __ipow__(self, other: Any) -> Any:
+    def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]  # pow() may take three arguments
         return store_result(self, _bound["operator_power"](self, other), "power")
 
     def __iand__(self, other: Any) -> Any:
@@ -703,7 +703,8 @@ def operand(value: Any) -> Any:
     if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         return node_of(_bound["asarray"](value))
     if isinstance(value, (int, float, complex)):
-        return kind.__mro__[-2](value) if kind.__mro__[-2] in (int, float, complex) else value
+        plain: Any = kind.__mro__[-2]
+        return plain(value) if plain in (int, float, complex) else value
     return NotImplemented
 
 

@@ -6,7 +6,7 @@ caller says; they come back in `Advanced` untouched.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ class Basic(NamedTuple):
     scalar: bool
 
 
+@final
 class Advanced(NamedTuple):
     """Index arrays over a view.
 

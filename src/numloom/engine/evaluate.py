@@ -104,8 +104,9 @@ def _set_limits(**changed: Any) -> None:
     register.orphan_limit = changed.get("orphan_bytes", config.orphan_bytes)
 
 
-for _name in ("eager", "max_pending", "orphan_bytes"):
-    config.listen(_name, lambda value, name=_name: _set_limits(**{name: value}))
+config.listen("eager", lambda value: _set_limits(eager=value))
+config.listen("max_pending", lambda value: _set_limits(max_pending=value))
+config.listen("orphan_bytes", lambda value: _set_limits(orphan_bytes=value))
 _set_limits()
 
 

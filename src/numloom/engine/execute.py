@@ -20,6 +20,7 @@ from numloom.emit.loops import loops_text
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.state import counters
 from numloom.graph.node import become_leaf
+from numloom.plan.program import Program
 from numloom.plan.step import Plan, Step
 
 _float_word = Struct("<f4x")
@@ -54,6 +55,14 @@ class Ready:
         "source", "step", "words", "workspace",
     )  # fmt: skip
 
+    kernel: Any
+    words: Any
+    pointers: list[tuple[int, int, int, int]]
+    params: list[tuple[int, int, int]]
+    last: list[Any]
+    geometry: Any
+    source: Any
+
     def __init__(self, step: Step, device: Any) -> None:
         self.step = step
         self.allocate = step.allocate
@@ -70,18 +79,18 @@ class Ready:
         self.geometry = None
         self.source = None
         if step.program is not None:
-            self.prepare(device)
+            self.prepare(step.program, device)
 
-    def prepare(self, device: Any) -> None:
+    def prepare(self, program: Program, device: Any) -> None:
         """Emit and fetch the kernel, and fill in every word that does not change."""
         step = self.step
-        source = emit(step.program)
+        source = emit(program)
         self.source = source
         self.geometry = source.geometry
         wait = device.name != "cpu"
         if not wait and config.cpu_compile != "wait":
             device.load_loops(loops_text, wait=False)
-            wait = not can_interpret(step.program, device.loops)
+            wait = not can_interpret(program, device.loops)
         self.kernel = device.kernel(source.text, source.entry, wait=wait or config.cpu_compile == "wait")
         words = array("q", bytes(8 * len(source.words)))
         for index, word in enumerate(source.words):
@@ -129,13 +138,13 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
 def run_step(ready: Ready, nodes: list[Any], device: Any) -> None:
     """Run one step."""
     buffers: list[Any] = []
-    for number, nbytes in ready.allocate:
+    for _, nbytes in ready.allocate:
         buffers.append(device.allocate(nbytes))
-    for number, base in ready.adopt:
+    for _, base in ready.adopt:
         node = nodes[base]
         buffers.append(node.buffer)
     if ready.copy is not None:
-        target, source, size = ready.copy
+        _, source, size = ready.copy
         # A copied base is the step's only allocation.
         node = nodes[source]
         device.copy(buffers[0], 0, node.buffer, 0, size)
@@ -143,10 +152,8 @@ def run_step(ready: Ready, nodes: list[Any], device: Any) -> None:
     if ready.kernel is not None:
         launch(ready, nodes, buffers, device)
     # Computed values are the allocated and adopted ones, in that order.
-    position = 0
-    for number in ready.computed:
+    for position, number in enumerate(ready.computed):
         become_leaf(nodes[number], buffers[position])
-        position += 1
 
 
 def launch(ready: Ready, nodes: list[Any], buffers: list[Any], device: Any) -> None:
@@ -164,14 +171,12 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], device: Any) -> N
             node = nodes[view]
             address += node.attr
         words[word] = address
-    position = 0
-    for word, number, code in ready.params:
+    for position, (word, number, code) in enumerate(ready.params):
         node = nodes[number]
         value = node.attr
         if value is not ready.last[position]:
             pack(words, word, value, code)
             ready.last[position] = value
-        position += 1
     if ready.workspace >= 0:
         geometry = ready.geometry
         words[ready.workspace] = device.workspace(geometry.workspace, geometry.counters)
@@ -210,6 +215,7 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
 def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
     """Tier 0 of the CPU executor: the same program by NumPy and precompiled single-operation loops."""
     step = ready.step
+    assert step.program is not None
     pointers = [0] * len(step.bindings)
     for index, word in enumerate(ready.source.words):
         if word.kind == "pointer":

@@ -92,7 +92,7 @@ def weak_code(value: Any) -> int:
 
 
 def loop_codes(row: Any, codes: tuple[int, ...]) -> tuple[int, ...]:
-    """dtype codes of the loop NumPy runs for operands of these codes: inputs, then the output."""
+    """Codes of the dtypes of the loop NumPy runs for operands of these codes: inputs, then the output."""
     operands = tuple(WEAK_TYPES[code] if code >= WEAK_INT else DTYPES[code] for code in codes)
     inputs, output = resolve(row, operands)
     return (*inputs, output)
@@ -218,14 +218,14 @@ def copied(node: Node, strides: tuple[int, ...], code: int) -> Node:
 def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
     shape = a.shape
     size = a.size
-    if (
-        (shape is b.shape or shape == b.shape)
-        and (a.strides is b.strides or a.strides == b.strides)
-        and a.kind != VIEW
-        and b.kind != VIEW
+    if a.kind != VIEW and (
+        not b.shape
+        or (
+            (shape is b.shape or shape == b.shape)
+            and (a.strides is b.strides or a.strides == b.strides)
+            and b.kind != VIEW
+        )
     ):
-        strides = a.strides if _sizes[a.code] == _sizes[out] else _scaled(a, out)
-    elif not b.shape and a.kind != VIEW:
         strides = a.strides if _sizes[a.code] == _sizes[out] else _scaled(a, out)
     elif not a.shape and b.kind != VIEW:
         shape = b.shape
@@ -337,13 +337,14 @@ def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int
         If nothing is reduced by an operation that has no identity.
     """
     kept = [axis for axis in range(len(node.shape)) if axis not in axes]
+    shape: tuple[int, ...]
     if keepdims:
         shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(node.shape))
         order_strides = [tuple(0 if axis in axes else s for axis, s in enumerate(node.strides))]
     else:
         shape = tuple(node.shape[axis] for axis in kept)
         order_strides = [tuple(node.strides[axis] for axis in kept)]
-    if not row.has_identity and prod(shape) and not node.size:
+    if not row.has_identity and not node.size and 0 not in shape:
         raise ValueError(f"zero-size array to reduction operation {row.name} which has no identity")
     fast = True
     smallest = None

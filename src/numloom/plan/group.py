@@ -94,7 +94,7 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int]) -> Choice:
         kind = node.kind
         if kind == LEAF:
             continue
-        if (node.cells and kind != VIEW and kind not in GENERATED) or kind == REDUCE or kind == UPDATE:
+        if (node.cells and kind != VIEW and kind not in GENERATED) or kind in (REDUCE, UPDATE):
             stored[node.number] = True
         if kind == UPDATE:
             _to_memory(node.args[0], stored, memory)
@@ -349,7 +349,6 @@ def _may_join(
 
 def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     """Decide how a slice update runs: in place, into a copy, or old and new into fresh memory."""
-    nodes = choice.nodes
     base, value = node.args
     offset, shape, strides, code = node.attr
     itemsize = ITEMSIZES[code]

@@ -90,7 +90,8 @@ class Lowered:
         allocate = tuple((number, nodes[number].size * ITEMSIZES[nodes[number].code]) for number in needed)
         if all(not nodes[n].size or (nodes[n].kind == FILL and nodes[n].attr is None) for n in needed):
             return [Step(allocate=allocate, computed=tuple(needed))]
-        stores, post_stores = [], []
+        stores: list[Store] = []
+        post_stores: list[Store] = []
         for number in needed:
             node = nodes[number]
             full = self.choice.full[number]
@@ -213,10 +214,10 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
         node = nodes[number]
         if node.kind == REDUCE:
             source = node.args[0]
-            value = _lower_value(lowered, source, _identity(source.shape), post=False)
+            reduced = _lower_value(lowered, source, _identity(source.shape), post=False)
             lowered.values[number] = len(lowered.post)
             lowered.post.append(Instr("reduced", node.code, index=len(lowered.reductions)))
-            lowered.reductions.append(Reduce(node.row, value, node.code))
+            lowered.reductions.append(Reduce(node.row, reduced, node.code))
         elif node.size:
             post = not choice.full[number]
             space = draft.kept_shape if post else draft.space
@@ -358,7 +359,7 @@ def _arguments(
         assert found is not None
         return [(base, _compose(here, found[0], found[1], rank))]
     if kind == GATHER:
-        axes, position, count = node.attr
+        _, position, count = node.attr
         index_map = here[position : position + count]
         index_shape = node.shape[position : position + count]
         return [(arg, _fit(index_map, arg.shape, index_shape) if arg.shape else ()) for arg in node.args[1:]]

@@ -136,9 +136,9 @@ class Geometry:
     """How a kernel is launched, computed from the sizes; never part of the text.
 
     CPU: ``entry(params, begin, end)`` over `items`, at least `grain` a task; if `finish_items`,
-    then ``entry_finish(params, 0, finish_items)`` afterwards. CUDA: a grid of `blocks` by `blocks_y` blocks of `threads` with
-    `shared` bytes of dynamic shared memory. `workspace`: bytes of scratch memory, whose first
-    `counters` bytes are zero at the start and zero again at the end.
+    then ``entry_finish(params, 0, finish_items)`` afterwards. CUDA: a grid of `blocks` by
+    `blocks_y` blocks of `threads` with `shared` bytes of dynamic shared memory. `workspace`: bytes
+    of scratch memory, whose first `counters` bytes are zero at the start and zero again at the end.
     """
 
     items: int

@@ -11,8 +11,10 @@ from numloom.plan.program import Program
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """Where a program's operand lies: `offset` bytes into the buffer of node `number`, plus the
-    byte offset that VIEW node `view` carries (-1: none)."""
+    """Where a program's operand lies: `offset` bytes into the buffer of node `number`.
+
+    The byte offset that VIEW node `view` carries is added (-1: none).
+    """
 
     number: int
     offset: int
