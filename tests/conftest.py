@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+# For tests/nvrtc.py, which needs the package and is imported once the device is known.
+sys.path.insert(0, str(Path(__file__).parent))
+
+CLAIMS = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 DEVICES = ("auto", "cpu", "cuda", "reference")
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -22,6 +30,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=DEVICES,
         default=os.environ.get("NUMLOOM_TEST_DEVICE", "auto"),
         help="what runs the tests: cpu, cuda, reference (values one by one through NumPy), or auto",
+    )
+    parser.addoption(
+        "--nvrtc",
+        nargs="?",
+        choices=("sample", "all"),
+        const="sample",
+        help="at the end compile a sample of the kernel texts that the tests made with NVRTC, or all of them",
     )
 
 
@@ -39,6 +54,19 @@ def pytest_configure(config: pytest.Config) -> None:
         missing = registry.missing("cuda")
         if missing is not None:
             raise pytest.UsageError(f"--device cuda: {missing}")
+    if config.getoption("--nvrtc"):
+        from nvrtc import SessionTexts
+
+        # Workers share a folder, in which a name stands for a text that one of them has taken.
+        given = getattr(config, "workerinput", {}).get("nvrtc_claims")
+        claims = Path(given or config.stash.setdefault(CLAIMS, tempfile.TemporaryDirectory()).name)
+        config.pluginmanager.register(SessionTexts(config.getoption("--nvrtc"), claims))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    if CLAIMS in node.config.stash:
+        node.workerinput["nvrtc_claims"] = node.config.stash[CLAIMS].name
 
 
 def pytest_report_header(config: pytest.Config) -> str:

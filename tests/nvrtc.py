@@ -1,17 +1,109 @@
-"""Compiling kernel texts with NVRTC, which needs no GPU; a test is skipped where the library is missing."""
+"""Compiling kernel texts with NVRTC, which needs no GPU: one text in a test, or all that a session of tests made.
+
+With ``--nvrtc`` every text that the emitter makes while tests run is noted, and compiled for sm_90 when they are done:
+``--nvrtc`` compiles all texts of tests/emit and one in `SAMPLE` of the others (which ones follows from the texts
+alone), ``--nvrtc all`` compiles all. A text that does not compile fails the session. With pytest-xdist each text is
+compiled by the first worker that made it.
+"""
 
 from __future__ import annotations
 
+import os
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from numloom.base.errors import MissingDependencyError
+import numloom.emit.emit as emitter
+from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device.cuda.compile import bindings, compile_cubin
 
+ARCHITECTURE = "sm_90"
+SAMPLE = 8
 
-def compile_for_gpu(text: str, architecture: str = "sm_90") -> bytes:
+
+def compile_for_gpu(text: str, architecture: str = ARCHITECTURE) -> bytes:
     """Machine code of a text, compiled as the CUDA backend does it; its log is the failure."""
     try:
         bindings()
     except MissingDependencyError as error:
         pytest.skip(str(error))
     return compile_cubin(text, architecture)
+
+
+class SessionTexts:
+    """A plugin that notes the emitter's texts and compiles them when the session ends."""
+
+    def __init__(self, how: str, claims: Path) -> None:
+        try:
+            bindings()
+        except MissingDependencyError as error:
+            raise pytest.UsageError(f"--nvrtc: {error}") from error
+        self.everything = how == "all"
+        self.claims = claims
+        self.texts: dict[str, tuple[str, str]] = {}
+        self.made = self.compiled = 0
+        self.seconds = 0.0
+        self.failures: list[str] = []
+        source = emitter.Source
+
+        def noted(text: str, entry: str, *rest: Any) -> Any:
+            test = os.environ.get("PYTEST_CURRENT_TEST", "collection")
+            if entry not in self.texts or (test.startswith("tests/emit/") and not self.chosen(entry)):
+                self.texts[entry] = text, test
+            return source(text, entry, *rest)
+
+        emitter.Source = noted  # type: ignore[misc, assignment]
+
+    def chosen(self, entry: str) -> bool:
+        """Whether a text is compiled."""
+        made_by = self.texts[entry][1]
+        return self.everything or made_by.startswith("tests/emit/") or int(entry.removeprefix("k_"), 16) % SAMPLE == 0
+
+    def claim(self, name: str) -> bool:
+        """Whether no other worker has taken this name."""
+        try:
+            (self.claims / name).touch(exist_ok=False)
+        except FileExistsError:
+            return False
+        return True
+
+    def compile(self) -> None:
+        """Compile what is chosen and no other worker has compiled."""
+        begin = time.monotonic()
+        for entry, (text, test) in sorted(self.texts.items()):
+            self.made += self.claim(f"{entry}.made")
+            if self.chosen(entry) and self.claim(entry):
+                self.compiled += 1
+                try:
+                    compile_cubin(text, ARCHITECTURE)
+                except CompileError as error:
+                    self.failures.append(f"{entry}, made by {test}:\n{error}")
+        self.seconds = time.monotonic() - begin
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self.compile()
+        if hasattr(session.config, "workeroutput"):
+            session.config.workeroutput["nvrtc"] = (self.made, self.compiled, self.seconds, self.failures)
+        elif self.failures and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        made, compiled, seconds, failures = getattr(node, "workeroutput", {}).get("nvrtc", (0, 0, 0.0, []))
+        self.made += made
+        self.compiled += compiled
+        self.seconds = max(self.seconds, seconds)
+        self.failures += failures
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for failure in self.failures:
+            terminalreporter.section("a kernel text does not compile for the GPU", red=True)
+            terminalreporter.write_line(failure)
+        terminalreporter.write_line(
+            f"nvrtc: {self.made} texts made, {self.compiled} compiled for {ARCHITECTURE} in {self.seconds:.0f} s, "
+            f"{len(self.failures)} failed",
+            red=bool(self.failures),
+        )
