@@ -8,8 +8,8 @@ and the number O of outputs:
   element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
   block of 128 threads a row; beyond, a block a chunk, and the block that finishes a row last merges
   its chunks in order (one launch);
-- fast axis kept (one lane): 32 columns by 8 parts a block; parts of long columns over blocks too,
-  merged by the last block of a tile.
+- fast axis kept (one lane): 32 columns by 8 parts a block, or fewer columns by more parts where there are
+  fewer; parts of long columns over blocks too, merged by the last block of a tile.
 
 On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, which vectorises.
 """
@@ -32,13 +32,13 @@ from numloom.emit.values import (
     statements,
     stored,
 )
-from numloom.ops.tree import CHUNK, LANES, RUN
+from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Geometry, Program, Source
 
 SHORT = 16
 WARP = LANES * RUN
+BLOCK = 256
 COLUMNS = 32
-PARTS = 8
 
 
 def emit_reduction(program: Program, entry: str) -> Source:
@@ -64,6 +64,7 @@ class _Reduction:
         self.count = prod(program.shape[self.kept :])
         self.index = index_type(program)
         self.lanes = LANES if program.fast else 1
+        self.chunk = chunk_of(self.count)
         self.reads = read_operands(program.body)
         self.iotas = iota_instrs(program.body)
         self.gathers = gather_instrs(program.body)
@@ -73,7 +74,7 @@ class _Reduction:
             )
         )
         if program.fast:
-            self.chunks = max(1, -(-self.count // CHUNK))
+            self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT:
                 self.strategy = "thread"
             elif self.count <= LANES:
@@ -84,17 +85,20 @@ class _Reduction:
                 self.strategy = "block" if self.chunks == 1 else "split"
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
+            inner = program.shape[self.kept - 1] if self.kept else 1
+            self.columns = min(COLUMNS, 1 << max(inner - 1, 0).bit_length())
+            self.parts = BLOCK // self.columns
             tiles = max(1, self._tiles())
-            blocks = max(1, min(1056 // tiles, -(-self.count // (RUN * PARTS))))
-            part = -(-self.count // (blocks * PARTS))
+            blocks = max(1, min(1056 // tiles, -(-self.count // (RUN * self.parts))))
+            part = -(-self.count // (blocks * self.parts))
             runs = max(1, -(-part // RUN))
             self.part = RUN * (1 << (runs - 1).bit_length())
-            self.chunks = max(1, -(-self.count // (self.part * PARTS)))
+            self.chunks = max(1, -(-self.count // (self.part * self.parts)))
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
 
     def _tiles(self) -> int:
         inner = self.program.shape[self.kept - 1] if self.kept else 1
-        return -(-inner // COLUMNS) * (self.outputs // max(inner, 1))
+        return -(-inner // self.columns) * (self.outputs // max(inner, 1))
 
     # ------------------------------------------------------------ shared text
 
@@ -270,7 +274,7 @@ class _Reduction:
             if row.run:
                 buffers.append(f"{VALUE_TYPES[program.body[reduction.value].code]} buf{k}[{RUN}];")
                 uses.append(f"buf{k}[e] = x{k};")
-                closes.append(f"acc.a{k} = {row.run}(buf{k}, full ? {RUN} : used);")
+                closes.append(f"acc.a{k} = {row.run}(buf{k}, @USED@);")
             else:
                 combined = row.combine.replace("{a}", f"acc.a{k}").replace("{b}", f"l{k}")
                 cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
@@ -279,11 +283,14 @@ class _Reduction:
                     f"acc.a{k} = {cast}({combined});"
                 )
         call = f"{declared} element(p, row, ({kind})({index}), {', '.join(outs)}); {' '.join(uses)}"
+        close = " ".join(closes)
+        # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
         return (
-            f"A acc = a_none(); {' '.join(buffers)} int used = 0;\n"
-            f"if (full) {{\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {call} }}\n}} else {{\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({lines_each}) {{ {call} ++used; }}\n}}\n"
-            + " ".join(closes)
+            f"A acc = a_none();\nif (full) {{ {' '.join(buffers)}\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {call} }}\n{close.replace('@USED@', str(RUN))}\n}} else {{ "
+            f"{' '.join(buffers)} int used = 0;\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({lines_each}) {{ {call} ++used; }}\n"
+            f"{close.replace('@USED@', 'used')}\n}}\n"
         )
 
     def cuda(self, entry: str) -> str:
@@ -373,15 +380,16 @@ class _Reduction:
 
     def _cuda_block(self, kind: str, n: str, outputs: str) -> str:
         """A block of 128 threads a chunk; the last block of a row merges its chunks."""
-        levels = (CHUNK // WARP).bit_length()
+        levels = (CHUNKS[-1] // WARP).bit_length()
         run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind)
         split = self.strategy == "split"
+        size = self.number("size", self.chunk)
         chunks = self.number("chunks", self.chunks) if split else "1"
         text = (
             f"const i64 output = (i64)blockIdx.x / {chunks};\nconst {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const Row row = row_of(p, output);\ncounter<{levels}> c; c.runs = 0;\n"
-            f"const {kind} begin = chunk * {CHUNK};\n"
-            f"const {kind} end = begin + {CHUNK} < {n} ? begin + {CHUNK} : {n};\n"
+            f"const {kind} begin = chunk * ({kind}){size};\n"
+            f"const {kind} end = begin + ({kind}){size} < {n} ? begin + ({kind}){size} : {n};\n"
             f"for ({kind} at = begin + threadIdx.x; at < end; at += {WARP}) {{\n"
             f"const bool full = at + {LANES * (RUN - 1)} < end;\n{run}\ncounter_add(c, acc); }}\n"
             f"__shared__ A lane[{LANES}];\nlane[threadIdx.x] = counter_total(c);\n__syncthreads();\n"
@@ -431,51 +439,52 @@ class _Reduction:
         return -(-units * 4 // 256) * 256
 
     def _cuda_columns(self, kind: str, n: str, outputs: str) -> str:
-        """32 columns by 8 parts a block; kept elements along the last kept dimension."""
+        """Columns by parts a block; kept elements along the last kept dimension."""
         program = self.program
+        columns, parts = self.columns, self.parts
+        # Parts are neighbours in the tree: pairs of them, then pairs of pairs.
+        pairs = (
+            "__syncthreads();\n#pragma unroll\n"
+            f"for (int step = 1; step < {parts}; step *= 2) {{ if (ty % (2 * step) == 0) "
+            "part[ty][tx] = a_merge(part[ty][tx], part[ty + step][tx]); __syncthreads(); }\n"
+        )
         levels = max(1, (self.part // RUN).bit_length())
         inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
-        tiles = self.number("tiles", -(-(program.shape[self.kept - 1] if self.kept else 1) // COLUMNS))
+        tiles = self.number("tiles", -(-(program.shape[self.kept - 1] if self.kept else 1) // self.columns))
         part = self.number("part", self.part)
         run = self._run_text("at + e < end", "at + e", kind)
         split = self.strategy == "columns_split"
         levels_text = 12 if levels <= 12 else 28
         text = (
-            f"const int tx = threadIdx.x & 31, ty = threadIdx.x >> 5;\n"
-            f"const i64 tile = blockIdx.x;\nconst i64 column = (tile % {tiles}) * {COLUMNS} + tx;\n"
+            f"const int tx = threadIdx.x & {columns - 1}, ty = threadIdx.x / {columns};\n"
+            f"const i64 tile = blockIdx.x;\nconst i64 column = (tile % {tiles}) * {columns} + tx;\n"
             f"const bool live = column < {inner};\n"
             f"const i64 output = tile / {tiles} * {inner} + (live ? column : 0);\n"
             f"const Row row = row_of(p, output);\ncounter<{levels_text}> c; c.runs = 0;\n"
-            f"const i64 begin64 = ((i64)blockIdx.y * {PARTS} + ty) * {part};\n"
+            f"const i64 begin64 = ((i64)blockIdx.y * {parts} + ty) * {part};\n"
             f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
             f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
             f"if (live) for ({kind} at = begin; at < end; at += {RUN}) {{\n"
             f"const bool full = at + {RUN - 1} < end;\n{run}\ncounter_add(c, acc); }}\n"
-            f"__shared__ A parts[{PARTS}][{COLUMNS}];\nparts[ty][tx] = counter_total(c);\n__syncthreads();\n"
-            "A a = a_none();\n"
-            "if (ty == 0) a = a_merge("
-            "a_merge(a_merge(parts[0][tx], parts[1][tx]), a_merge(parts[2][tx], parts[3][tx])), "
-            "a_merge(a_merge(parts[4][tx], parts[5][tx]), a_merge(parts[6][tx], parts[7][tx])));\n"
-        )
+            f"__shared__ A part[{parts}][{columns}];\npart[ty][tx] = counter_total(c);\n"
+        ) + pairs  # fmt: skip
         if not split:
-            return text + "if (ty == 0 && live) post(p, output, a);\n"
+            return text + "if (ty == 0 && live) post(p, output, part[0][tx]);\n"
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
         chunks = self.number("chunks", self.chunks)
-        per = self.number("per", max(1, 1 << (-(-self.chunks // PARTS) - 1).bit_length()))
+        per = self.number("per", max(1, 1 << (-(-self.chunks // parts) - 1).bit_length()))
         return text + (
-            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * {COLUMNS};\n"
+            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * {columns};\n"
             f"u32* done = (u32*){work} + tile;\n__shared__ bool last;\n"
-            f"if (ty == 0) {{ partial[(i64)blockIdx.y * {COLUMNS} + tx] = a; __threadfence(); }}\n__syncthreads();\n"
+            f"if (ty == 0) {{ partial[(i64)blockIdx.y * {columns} + tx] = part[0][tx]; __threadfence(); }}\n"
+            "__syncthreads();\n"
             f"if (threadIdx.x == 0) last = atomicAdd(done, 1u) == (u32){chunks} - 1;\n__syncthreads();\n"
             "if (!last) return;\n__threadfence();\ncounter<12> d; d.runs = 0;\n"
             f"for (i64 k = ty * {per}; k < (ty + 1) * {per} && k < {chunks}; ++k) "
-            f"counter_add(d, nl::fetch(partial + k * {COLUMNS} + tx));\n"
-            "parts[ty][tx] = counter_total(d);\n__syncthreads();\n"
-            "if (ty == 0) {\na = a_merge("
-            "a_merge(a_merge(parts[0][tx], parts[1][tx]), a_merge(parts[2][tx], parts[3][tx])), "
-            "a_merge(a_merge(parts[4][tx], parts[5][tx]), a_merge(parts[6][tx], parts[7][tx])));\n"
-            "if (live) post(p, output, a);\nif (tx == 0) *done = 0;\n}\n"
+            f"counter_add(d, nl::fetch(partial + k * {columns} + tx));\n"
+            f"part[ty][tx] = counter_total(d);\n{pairs}"
+            "if (ty == 0) {\nif (live) post(p, output, part[0][tx]);\nif (tx == 0) *done = 0;\n}\n"
         )
 
     # ------------------------------------------------------------ CPU
@@ -541,8 +550,9 @@ class _Reduction:
     def _cpu_fast(self, entry: str) -> str:
         declare, reset, close = self._cpu_arrays(LANES)
         chunks = self.number("chunks", self.chunks)
+        size = self.number("size", self.chunk)
         n = self.number("count", self.count)
-        levels = (CHUNK // WARP).bit_length() + 1
+        levels = (CHUNKS[-1] // WARP).bit_length() + 1
         line = self._cpu_run("line", "begin + (first + e) * width + l", "")
         finish = ""
         done = "post(p, output, lane[0]);"
@@ -560,8 +570,8 @@ class _Reduction:
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
             f"A done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n"
             "for (i64 item = from; item < to; ++item) {\n"
-            f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {CHUNK};\n"
-            f"const i64 count = {n} - begin < {CHUNK} ? {n} - begin : {CHUNK};\n"
+            f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
+            f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
             "const Row row = row_of(p, output);\n"
             f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
             "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\n"
@@ -664,7 +674,7 @@ class _Reduction:
         carrier = self._carrier_bytes()
         if self.program.fast:
             items = self.outputs * self.chunks
-            work = 1024 if self.strategy == "thread" else max(1, 32768 // max(1, min(self.count, CHUNK) * max(1, len(self.program.body) // 2)))
+            work = 1024 if self.strategy == "thread" else max(1, 32768 // max(1, min(self.count, self.chunk) * max(1, len(self.program.body) // 2)))
             finish = self.outputs if self.chunks > 1 else 0
             cpu_space = items * carrier if self.chunks > 1 else 0
         else:
@@ -686,7 +696,7 @@ class _Reduction:
             blocks, threads = self._tiles(), 256
             if self.strategy == "columns_split":
                 counters = self._counter_bytes()
-                space = counters + self._tiles() * self.chunks * COLUMNS * carrier
+                space = counters + self._tiles() * self.chunks * self.columns * carrier
         return Geometry(
             items=items, grain=work, blocks=blocks, threads=threads, finish_items=finish,
             workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,

@@ -23,8 +23,15 @@ Shape = Callable[[Host, OfRun, Merge, Any], Carriers]
 
 LANES = 128
 RUN = 16
-CHUNK = 16384
-"""Elements of one chunk of a reduction along the fast axis; a row of at most this many is one chunk."""
+CHUNKS = (16384, 65536)
+"""Elements of one chunk of a reduction along the fast axis, in rows of up to 2^22 elements and in longer ones."""
+
+
+def chunk_of(count: int) -> int:
+    """Elements of a chunk in a row of `count`; a shorter row is one chunk."""
+    return CHUNKS[0] if count <= 1 << 22 else CHUNKS[1]
+
+
 
 _ANY_ORDER = {
     "any", "all", "argmin", "argmax", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd",
@@ -167,13 +174,14 @@ def _merge_moments(a: Carriers, b: Carriers) -> Carriers:
 def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
     """Reduce the rows of a matrix with 128 lanes: whole chunks at once, then the rest."""
     count = rows.shape[1]
-    whole = count // CHUNK
+    chunk = chunk_of(count)
+    whole = count // chunk
     parts = []
     if whole:
-        full = rows[:, : whole * CHUNK].reshape(len(rows), whole, CHUNK // LANES, LANES)
+        full = rows[:, : whole * chunk].reshape(len(rows), whole, chunk // LANES, LANES)
         parts.append(_halves(_runs(full, of_run, merge, identity), merge))
-    if whole * CHUNK != count or not count:
-        parts.append(tuple(a[:, None] for a in _chunk(rows[:, whole * CHUNK :], of_run, merge, identity)))
+    if whole * chunk != count or not count:
+        parts.append(tuple(a[:, None] for a in _chunk(rows[:, whole * chunk :], of_run, merge, identity)))
     chunks = tuple(np.concatenate(part, axis=1)[..., None] for part in zip(*parts, strict=True))
     return tuple(a[..., 0] for a in _pairs(chunks, merge))
 
