@@ -1,13 +1,14 @@
 """A CUDA GPU as a device.
 
 All work goes to the legacy default stream, so it is ordered with that of CuPy, PyTorch and any
-other library that uses it. Large downloads go to pinned memory, which the resulting array keeps and
-then gives back to a pool, so that they run at the speed of the bus. A process uses one GPU.
+other library that uses it. Downloaded arrays of middling size lie in pinned memory, which goes back to a
+pool when they die; larger copies pass through a few pinned blocks. A process uses one GPU.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import sys
 import threading
@@ -25,6 +26,7 @@ from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.routines import ROUTINES
+from numloom.device.cuda.transfer import Staging
 from numloom.device.memory import Buffer, Pool
 
 try:
@@ -34,7 +36,9 @@ except ImportError:
 
 STREAM = 0
 PLAIN_SHARED = 48 << 10  # bytes of dynamic shared memory that need no asking
-PINNED = 256 << 10  # bytes from which a download goes to pinned memory
+PINNED = 256 << 10  # bytes from which a downloaded array lies in pinned memory itself
+STAGED_DOWNLOAD = 64 << 20  # pinning more takes longer than copying it once more
+STAGED_UPLOAD = 4 << 20
 
 
 class CudaKernel:
@@ -154,32 +158,40 @@ class CudaDevice:
 
     def upload(self, host: np.ndarray[Any, Any]) -> Buffer:
         buffer = self.pool.allocate(host.nbytes)
-        if host.nbytes:
-            driver.call(
-                "cuMemcpyHtoD", buffer.ptr, host.__array_interface__["data"][0], host.nbytes, doing="copying to the GPU"
-            )
+        address = host.__array_interface__["data"][0]
+        if host.nbytes >= STAGED_UPLOAD:
+            self.staging.upload(buffer.ptr, address, host.nbytes)
+        elif host.nbytes:
+            driver.call("cuMemcpyHtoD", buffer.ptr, address, host.nbytes, doing="copying to the GPU")
         return buffer
 
     def download(self, buffer: Any, offset: int, nbytes: int) -> np.ndarray[Any, Any]:
-        host: np.ndarray[Any, Any] | None = None
-        if nbytes >= PINNED:
+        source = buffer.ptr + offset
+        if nbytes <= STAGED_DOWNLOAD:
             try:
-                host = as_bytes(self.pinned.allocate(nbytes))
+                pinned = self.pinned.allocate(nbytes)
             except OutOfMemoryError:
-                host = None
-        if host is not None:
-            address = host.__array_interface__["data"][0]
-            driver.call(
-                "cuMemcpyDtoHAsync", address, buffer.ptr + offset, nbytes, self.stream, doing="copying from the GPU"
-            )
-            self.synchronize()
-            return host
+                pinned = None
+            if pinned is not None:
+                if nbytes:
+                    driver.call(
+                        "cuMemcpyDtoHAsync", pinned.ptr, source, nbytes, self.stream, doing="copying from the GPU"
+                    )
+                self.synchronize()
+                if nbytes >= PINNED:
+                    return as_bytes(pinned)
+                host = np.empty(nbytes, np.uint8)
+                ctypes.memmove(host.__array_interface__["data"][0], pinned.ptr, nbytes)
+                return host
         host = np.empty(nbytes, np.uint8)
-        if nbytes:
-            self.synchronize()  # the copy itself waits too, but deaf to Ctrl-C
-            address = host.__array_interface__["data"][0]
-            driver.call("cuMemcpyDtoH", address, buffer.ptr + offset, nbytes, doing="copying from the GPU")
+        self.synchronize()  # copies wait too, but deaf to Ctrl-C
+        self.staging.download(host.__array_interface__["data"][0], source, nbytes)
         return host
+
+    @functools.cached_property
+    def staging(self) -> Staging:
+        """For large copies from and to ordinary host memory."""
+        return Staging(self.pinned, self.stream)
 
     def view(self, buffer: Any) -> np.ndarray[Any, Any] | None:
         """None: the host cannot see the memory."""

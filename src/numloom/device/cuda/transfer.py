@@ -1,0 +1,88 @@
+"""Large copies between ordinary host memory and the GPU, through a few pinned blocks.
+
+The driver copies from pages that are not pinned with one thread; here several fill one block while the bus
+empties another.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+
+from numloom.device.cuda import driver
+from numloom.device.memory import Pool
+
+BLOCK = 16 << 20
+BLOCKS = 3
+THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+class Staging:
+    """Pinned blocks and the threads that fill and empty them."""
+
+    def __init__(self, pinned: Pool, stream: int) -> None:
+        self.stream = stream
+        self._blocks = [pinned.allocate(BLOCK) for _ in range(BLOCKS)]
+        self._events = [driver.call("cuEventCreate", 2, doing="making an event") for _ in range(BLOCKS)]
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(THREADS, "numloom-copy")
+
+    def upload(self, target: int, source: int, nbytes: int) -> None:
+        """Copy to the GPU; `source` has been read on return, the copy itself may be under way."""
+        with self._lock:
+            for number, start, size in _parts(nbytes):
+                slot = number % BLOCKS
+                block = self._blocks[slot].ptr
+                self._wait(slot)
+                self._move(block, source + start, size)
+                driver.call("cuMemcpyHtoDAsync", target + start, block, size, self.stream, doing="copying to the GPU")
+                self._record(slot)
+
+    def download(self, target: int, source: int, nbytes: int) -> None:
+        """Copy from the GPU; waits."""
+        with self._lock:
+            under_way: list[tuple[int, int, int]] = []
+            for number, start, size in _parts(nbytes):
+                if len(under_way) == BLOCKS:
+                    self._empty(target, *under_way.pop(0))
+                slot = number % BLOCKS
+                driver.call(
+                    "cuMemcpyDtoHAsync", self._blocks[slot].ptr, source + start, size, self.stream,
+                    doing="copying from the GPU",
+                )  # fmt: skip
+                self._record(slot)
+                under_way.append((slot, start, size))
+            for part in under_way:
+                self._empty(target, *part)
+
+    def _empty(self, target: int, slot: int, start: int, size: int) -> None:
+        self._wait(slot)
+        self._move(target + start, self._blocks[slot].ptr, size)
+
+    def _record(self, slot: int) -> None:
+        driver.call("cuEventRecord", self._events[slot], self.stream, doing="recording an event")
+
+    def _wait(self, slot: int) -> None:
+        driver.call("cuEventSynchronize", self._events[slot], doing="copying between host and GPU")
+
+    def _move(self, target: int, source: int, size: int) -> None:
+        """Copy host memory by several threads."""
+        step = (size // THREADS + 4096) & ~4095
+        tasks = [
+            self._threads.submit(ctypes.memmove, target + start, source + start, min(step, size - start))
+            for start in range(0, size, step)
+        ]
+        try:
+            for task in tasks:
+                task.result()
+        finally:
+            wait(tasks)  # also where Ctrl-C came between: nobody may write to the block later
+
+
+def _parts(nbytes: int) -> Iterator[tuple[int, int, int]]:
+    """Number, start and size of each block's share."""
+    for number, start in enumerate(range(0, nbytes, BLOCK)):
+        yield number, start, min(BLOCK, nbytes - start)
