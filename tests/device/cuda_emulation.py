@@ -22,10 +22,7 @@ SHIM = r"""
 #include <cstdlib>
 #include <cstring>
 #include <cmath>
-#include <functional>
-#include <immintrin.h>
 #include <ucontext.h>
-#include <vector>
 #define __global__
 #define __device__
 #define __forceinline__ inline
@@ -36,12 +33,13 @@ struct dim { unsigned x, y, z; };
 static dim threadIdx, blockIdx, blockDim, gridDim;
 namespace emulation {
 enum State { RUNS, WARP, BLOCK, DONE };
-struct Fiber { ucontext_t context; State state; std::vector<char> stack; };
-static std::vector<Fiber> fibers;
+struct Fiber { ucontext_t context; State state; char* stack; };
+static Fiber fibers[1024];
 static ucontext_t scheduler;
 static unsigned current, count;
 static unsigned long long slots[64][32];
-static std::function<void()> body;
+static void (*body)();
+static const void* parameters;
 static void wait(State state) {
     fibers[current].state = state;
     swapcontext(&fibers[current].context, &scheduler);
@@ -49,14 +47,13 @@ static void wait(State state) {
 static void enter() { body(); fibers[current].state = DONE; swapcontext(&fibers[current].context, &scheduler); }
 static void run_block(unsigned threads) {
     count = threads;
-    if (fibers.size() < threads) fibers.resize(threads);
     for (unsigned t = 0; t < threads; ++t) {
         Fiber& f = fibers[t];
-        f.stack.resize(1 << 16);
+        if (!f.stack) f.stack = (char*)malloc(1 << 15);
         f.state = RUNS;
         getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack.data();
-        f.context.uc_stack.ss_size = f.stack.size();
+        f.context.uc_stack.ss_sp = f.stack;
+        f.context.uc_stack.ss_size = 1 << 15;
         f.context.uc_link = &scheduler;
         makecontext(&f.context, enter, 0);
     }
@@ -129,15 +126,22 @@ static double __longlong_as_double(long long x) { double r; memcpy(&r, &x, 8); r
 """
 
 HALF = (
-    ('asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));', "r = _cvtsh_ss(x.bits);"),
-    ('asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));', "r.bits = _cvtss_sh(x, 0);"),
+    (
+        'asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));',
+        "typedef short v8 __attribute__((vector_size(16))); r = __builtin_ia32_vcvtph2ps((v8){(short)x.bits})[0];",
+    ),
+    (
+        'asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));',
+        "typedef float v4 __attribute__((vector_size(16))); r.bits = __builtin_ia32_vcvtps2ph((v4){x}, 0)[0];",
+    ),
 )
 
 RUNNER = """
 extern "C" void emulate_{entry}(const void* words, unsigned blocks, unsigned blocks_y, unsigned threads) {{
     gridDim = {{blocks, blocks_y, 1}};
     blockDim = {{threads, 1, 1}};
-    emulation::body = [words] {{ {entry}(*(const {struct}*)words); }};
+    emulation::parameters = words;
+    emulation::body = [] {{ {entry}(*(const {struct}*)emulation::parameters); }};
     for (unsigned y = 0; y < blocks_y; ++y) for (unsigned x = 0; x < blocks; ++x) {{
         blockIdx = {{x, y, 0}};
         emulation::run_block(threads);

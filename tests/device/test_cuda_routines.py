@@ -12,7 +12,7 @@ from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
 ALL = "?bBhHiIlLefdFD"
-FEW = "?hLefD"
+FEW = "?eLD"
 
 
 def operand(device, host):
