@@ -50,7 +50,8 @@ def test_random_reductions(seed: int) -> None:
 
 
 @pytest.mark.parametrize("fast", [True, False])
-@pytest.mark.parametrize("shape", [(1,), (3, 129), (2, 100, 333), (3, 16385), (300, 700), (5, 0), (0, 5), (100001,)])
+@pytest.mark.parametrize("shape", [(1,), (3, 129), (2, 100, 333), (3, 16385), (300, 700), (5, 0), (0, 5), (100001,),
+                                   (4_300_000,)])  # fmt: skip
 def test_tree(shape: tuple[int, ...], fast: bool) -> None:
     kept = min(1, len(shape) - 1)
     if not kept and not fast:
