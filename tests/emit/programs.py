@@ -128,6 +128,7 @@ def words_of(case: Case, source: Source, memory: Memory, work: int, error: int) 
                     "constant": lambda w: w.value,
                     "workspace": lambda w: work,
                     "error": lambda w: error,
+                    "place": lambda w: 1,
                 }[word.kind](word)
             )
     assert len(words) == len(source.words)

@@ -44,6 +44,10 @@ class Block:
         """Address of the error word."""
         return self._field("error", "i64*", Word("error"))
 
+    def place(self, index: int) -> str:
+        """What gather `index` writes to the error word."""
+        return self._field(f"place{index}", "i64", Word("place", index))
+
     def workspace(self) -> str:
         """Address of scratch memory."""
         return self._field("work", "char*", Word("workspace"))

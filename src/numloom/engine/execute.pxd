@@ -15,6 +15,7 @@ cdef class Ready:
     cdef public list pointers
     cdef public list params
     cdef public list last
+    cdef public list places
     cdef public Py_ssize_t workspace
     cdef public object geometry
     cdef public object source

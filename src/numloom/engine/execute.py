@@ -46,12 +46,14 @@ class Ready:
         Words that are addresses.
     params : list of (word, number, code)
         Words that are host values, and `last`, the values they hold now.
+    places : list of (word, number)
+        Words that say where a gather was recorded.
     workspace : int
         Word that is the address of scratch memory, or -1.
     """
 
     __slots__ = (
-        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "pointers", "release",
+        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "places", "pointers", "release",
         "source", "step", "words", "workspace",
     )  # fmt: skip
 
@@ -60,6 +62,7 @@ class Ready:
     pointers: list[tuple[int, int, int, int]]
     params: list[tuple[int, int, int]]
     last: list[Any]
+    places: list[tuple[int, int]]
     geometry: Any
     source: Any
 
@@ -75,6 +78,7 @@ class Ready:
         self.pointers = []
         self.params = []
         self.last = []
+        self.places = []
         self.workspace = -1
         self.geometry = None
         self.source = None
@@ -104,6 +108,8 @@ class Ready:
                 self.last.append(_NOTHING)
             elif kind == "iota_offset":
                 words[index] = step.iota_offsets[word.index]
+            elif kind == "place":
+                self.places.append((index, step.gathers[word.index]))
             elif kind == "error":
                 words[index] = device.error_address()
             elif kind == "workspace":
@@ -177,6 +183,9 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], device: Any) -> N
         if value is not ready.last[position]:
             pack(words, word, value, code)
             ready.last[position] = value
+    for word, number in ready.places:
+        node = nodes[number]
+        words[word] = node.row.id
     if ready.workspace >= 0:
         geometry = ready.geometry
         words[ready.workspace] = device.workspace(geometry.workspace, geometry.counters)
@@ -222,7 +231,8 @@ def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
             pointers[word.index] = ready.words[index]
     with np.errstate(all="ignore"):
         params = [np.array(nodes[number].attr or 0).astype(DTYPES[code])[()] for number, code in step.params]
-    interpret(step.program, pointers, params, step.iota_offsets, device)
+    places = [nodes[number].row.id for number in step.gathers]
+    interpret(step.program, pointers, params, step.iota_offsets, device, places)
 
 
 __all__ = ["ReadyPlan", "run_plan"]

@@ -49,14 +49,20 @@ def can_interpret(program: Program, loops: Any) -> bool:
 
 
 def interpret(
-    program: Program, pointers: Sequence[int], params: Sequence[Any], iota_offsets: Sequence[int], device: Any
+    program: Program,
+    pointers: Sequence[int],
+    params: Sequence[Any],
+    iota_offsets: Sequence[int],
+    device: Any,
+    places: Sequence[int] = (),
 ) -> None:
     """Run a program on host memory.
 
     `pointers` are the operands' addresses, `params` NumPy scalars, `iota_offsets` the values of the
-    iotas at index zero; errors go to the device's error word.
+    iotas at index zero; a gather that fails writes its number in `places` (else 1) to the device's error word.
     """
     run = _Run(program, pointers, params, iota_offsets, device)
+    run.places = places
     with np.errstate(all="ignore"):
         if program.reductions:
             run.reduce()
@@ -71,6 +77,7 @@ class _Run:
         self.params = params
         self.iota_offsets = iota_offsets
         self.device = device
+        self.places: Sequence[int] = ()
 
     def map(self) -> None:
         program = self.program
@@ -193,7 +200,7 @@ class _Run:
             at = np.where(index < 0, index + extent, index)
             bad = (at < 0) | (at >= extent)
             if np.any(bad):
-                ctypes.c_int64.from_address(self.device.error_address()).value = 1
+                ctypes.c_int64.from_address(self.device.error_address()).value = self.places[instr.index] if self.places else 1
                 at = np.where(bad, 0, at)
             offset = offset + at * stride
         offset = np.broadcast_to(offset, counts)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numloom.graph.place import of
+
 
 class Counters:
     """What ran since the process started.
@@ -34,21 +36,12 @@ class Counters:
 
 counters = Counters()
 
-_lines: dict[int, str] = {}
-
-
-def remember_line(number: int, line: str) -> None:
-    """Note where the operation was recorded that may set the error word to `number`."""
-    if len(_lines) > 10_000:
-        _lines.clear()
-    _lines[number] = line
-
-
 def settle_errors(device: Any) -> None:
     """Raise what a kernel found since the last look (after waiting for the device)."""
     error = device.take_error()
     if error:
+        place = of(error)
         raise IndexError(
             "an index array holds an index that is out of bounds for the axis it indexes"
-            + (f"; recorded at {_lines[error]}" if error in _lines else "")
+            + (f"; recorded at {place}" if place is not None else "")
         )

@@ -31,6 +31,7 @@ from numloom.graph.node import (
     count_recorded,
     new_node,
 )
+from numloom.graph.place import here
 from numloom.ops.elementwise import resolve
 
 WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
@@ -306,7 +307,7 @@ def gather(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position:
     args = (node, *(cast(index, I64) for index in indices))
     count_recorded()
     strides = c_strides(shape, ITEMSIZES[node.code])
-    return new_node(GATHER, None, args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape)))
+    return new_node(GATHER, here(), args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape)))
 
 
 # ---------------------------------------------------------------- reductions

@@ -69,18 +69,16 @@ def is_c_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether elements lie in C order without gaps (NumPy's flag: axes of extent 1 do not count)."""
     step = itemsize
     for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
-        if extent == 0:
-            return True
         if extent != 1:
             if stride != step:
-                return False
+                return 0 in shape
             step *= extent
     return True
 
 
 def is_f_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether elements lie in Fortran order without gaps."""
-    return is_c_contiguous(shape[::-1], strides[::-1], itemsize) or 0 in shape
+    return is_c_contiguous(shape[::-1], strides[::-1], itemsize)
 
 
 def k_order(ndim: int, operands: Sequence[Shape]) -> list[int]:
@@ -120,6 +118,11 @@ def k_strides(shape: Shape, operands: Sequence[Shape], itemsize: int) -> Shape:
     return ordered_strides(shape, k_order(len(shape), operands), itemsize)
 
 
+def shown(shape: Shape) -> str:
+    """A shape as NumPy's messages have it."""
+    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
+
+
 def broadcast_shapes(*shapes: Shape) -> Shape:
     """Common shape by NumPy's broadcasting rules.
 
@@ -136,8 +139,8 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
                 if result[axis] == 1:
                     result[axis] = extent
                 elif result[axis] != extent:
-                    shown = " ".join("(" + ",".join(map(str, s)) + ("," if len(s) == 1 else "") + ")" for s in shapes)
-                    raise ValueError(f"operands could not be broadcast together with shapes {shown}")
+                    given = " ".join(map(shown, shapes))
+                    raise ValueError(f"operands could not be broadcast together with shapes {given}")
     return tuple(result)
 
 
@@ -306,9 +309,13 @@ def resolve_shape(size: int, new_shape: Sequence[int]) -> Shape:
     known = prod(extent for extent in shape if extent >= 0)
     if unknown:
         if known == 0 or size % known:
-            raise ValueError(f"cannot reshape array of size {size} into shape {shape}".replace(" -1", "-1"))
+            raise ValueError(_misfit(size, shape))
         axis = unknown[0]
         return (*shape[:axis], size // known, *shape[axis + 1 :])
     if known != size:
-        raise ValueError(f"cannot reshape array of size {size} into shape {shape}")
+        raise ValueError(_misfit(size, shape))
     return shape
+
+
+def _misfit(size: int, shape: Shape) -> str:
+    return f"cannot reshape array of size {size} into shape {shown(shape)}"

@@ -71,6 +71,7 @@ class Step:
                 yield binding.view
         for number, _ in self.params:
             yield number
+        yield from self.gathers
         yield from self.computed
 
 

@@ -1,0 +1,58 @@
+"""Where in the user's code something was recorded, for errors that are found only when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_KEPT = 10_000
+
+
+class Place:
+    """A line of user code, as the row of a node that may fail when it runs.
+
+    Attributes
+    ----------
+    id : int
+        What a kernel writes to the error word; never 0.
+    file : str
+        Name of the source file.
+    line : int
+        Number of the line.
+    """
+
+    __slots__ = ("file", "id", "line")
+
+    name = "gather"
+    cost = 4
+
+    def __init__(self, id: int, file: str, line: int) -> None:
+        self.id = id
+        self.file = file
+        self.line = line
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+_places: dict[int, Place] = {}
+_count = 0
+
+
+def here() -> Place:
+    """The innermost line outside of this package that is being executed."""
+    global _count
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    _count += 1
+    place = Place(_count, frame.f_code.co_filename, frame.f_lineno)
+    _places[_count] = place
+    _places.pop(_count - _KEPT, None)
+    return place
+
+
+def of(number: int) -> Place | None:
+    """The place with this id, if it is still known."""
+    return _places.get(number)
