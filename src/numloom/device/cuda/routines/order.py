@@ -54,17 +54,18 @@ def tile_of(ctype: str) -> int:
 
 
 @cache
-def sort_text(ctype: str, rank: int, positions: bool) -> str:
-    """Text of the two kernels; with `positions` each key brings along where it stood."""
+def sort_text(ctype: str, rank: int, positions: str) -> str:
+    """Text of the two kernels; each key brings along where it stood, as the type `positions` (empty: not)."""
     items, tile = _items(ctype), tile_of(ctype)
     return f"""{PRELUDE}{ORDER}
 typedef {ctype} T;
-#define WITH {int(positions)}
+typedef {positions or "i32"} At;
+#define WITH {int(bool(positions))}
 struct P {{
-    const T* a; const i64* order; const T* keys; const i32* at; T* next_keys; i32* next_at; T* out; i64* out_at;
+    const T* a; const i64* order; const T* keys; const At* at; T* next_keys; At* next_at; T* out; i64* out_at;
     i64 length, tiles, width, step, out_step, extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
-struct Tile {{ T keys[{tile}]; i32 at[WITH ? {tile} : 1]; }};
+struct Tile {{ T keys[{tile}]; At at[WITH ? {tile} : 1]; }};
 // How many of the first `d` elements of the merged runs come from the first one.
 template <class K> DEV i64 split(const K* a, i64 na, const K* b, i64 nb, i64 d) {{
     i64 low = d > nb ? d - nb : 0, high = d < na ? d : na;
@@ -77,7 +78,7 @@ template <class K> DEV i64 split(const K* a, i64 na, const K* b, i64 nb, i64 d) 
 // This thread's share of two runs that lie behind one another in shared memory, in their place.
 DEV void merge(Tile& s, int base, int na, int nb, int d) {{
     T keys[{items}];
-    i32 at[{items}];
+    At at[{items}];
     const int count = na + nb - d < {items} ? na + nb - d : {items};
     if (count > 0) {{
         const T* a = s.keys + base;
@@ -122,7 +123,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) sort_tiles(const __grid_
     for (int k = threadIdx.x; k < count; k += {THREADS}) {{
         const i64 from = p.order ? p.order[line * p.length + start + k] : start + k;
         s.keys[k] = a[from * p.step];
-        if (WITH) s.at[k] = (i32)from;
+        if (WITH) s.at[k] = (At)from;
     }}
     __syncthreads();
     const int first = threadIdx.x * {items}, own = count - first < {items} ? count - first : {items};
@@ -134,7 +135,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) sort_tiles(const __grid_
                 s.keys[first + k] = s.keys[first + k + 1];
                 s.keys[first + k + 1] = key;
                 if (WITH) {{
-                    const i32 at = s.at[first + k];
+                    const At at = s.at[first + k];
                     s.at[first + k] = s.at[first + k + 1];
                     s.at[first + k + 1] = at;
                 }}
@@ -187,7 +188,8 @@ def _sorted(
     ctype = ctype_of(a.dtype)
     tile = tile_of(ctype)
     lines, tiles = prod(shape), -(-length // tile)
-    text = sort_text(ctype, len(extents), positions is not None)
+    word = np.dtype(np.int32 if length < 1 << 31 else np.int64)
+    text = sort_text(ctype, len(extents), "" if positions is None else ctype_of(word))
     grid = Grid(lines * tiles)
     shared = [0 if out is None else address(out), 0 if positions is None else address(positions), length, tiles]
     tail = [a.strides[axis], target.strides[axis], *extents, *strides, *out_strides]
@@ -196,7 +198,7 @@ def _sorted(
     if tiles > 1:
         for number in range(2):
             keys = empty(device, (lines * length,), a.dtype)
-            at = empty(device, (lines * length,), np.int32) if positions is not None else None
+            at = empty(device, (lines * length,), word) if positions is not None else None
             held += [keys, at]
             runs[number] = (address(keys), 0 if at is None else address(at))
     first = 0 if order is None else address(order)
