@@ -1,0 +1,275 @@
+"""Plans of simple expressions: how many kernels, what each stores, and that planning changes no value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numloom.base.dtypes import BOOL, F32, F64, I64, ITEMSIZES
+from numloom.engine.walk import walk
+from numloom.graph import build
+from numloom.graph.layout import c_strides
+from numloom.graph.node import Node, hold, register, unhold
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reductions import REDUCTIONS
+from numloom.plan.plan import make_plan
+from numloom.plan.program import Program
+from numloom.plan.step import Plan, Step
+
+
+class Memory:
+    """Stands for device memory."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.ptr = 4096
+        self.nbytes = nbytes
+
+
+@pytest.fixture(autouse=True)
+def counts() -> Iterator[None]:
+    """What a test records must not make others run."""
+    before = register.recorded
+    yield
+    register.recorded = before
+
+
+def leaf(*shape: int, code: int = F64) -> Node:
+    strides = c_strides(shape, ITEMSIZES[code])
+    return build.leaf(Memory(int(np.prod(shape)) * ITEMSIZES[code]), code, shape, strides)
+
+
+def op(name: str, *args: Any) -> Node:
+    return build.elementwise(ELEMENTWISE[name], args)
+
+
+def reduce(name: str, x: Node, *axes: int, keepdims: bool = False, out: int = F64) -> Node:
+    return build.reduce(REDUCTIONS[name], x, axes or tuple(range(len(x.shape))), keepdims, out)
+
+
+def sliced(x: Node, start: int, stop: int) -> Node:
+    """A range of a vector."""
+    itemsize = ITEMSIZES[x.code]
+    return build.view(x, x.code, start * itemsize, (stop - start,), (itemsize,))
+
+
+def written(x: Node, value: Node, start: int, stop: int) -> Node:
+    """A vector with a range written."""
+    itemsize = ITEMSIZES[x.code]
+    return build.update(x, value, start * itemsize, (stop - start,), (itemsize,), x.code)
+
+
+FIELDS = ("kind", "row", "args", "code", "shape", "strides", "size", "attr", "buffer", "readers", "cells")
+
+
+def planned(*roots: Node) -> Plan:
+    """The plan of some values; planning leaves every one of them as it was."""
+    found = walk(list(roots))
+    before = [[getattr(node, name) for name in FIELDS] for node in found.nodes]
+    plan = make_plan(found.nodes, [root.number for root in roots])
+    assert [[getattr(node, name) for name in FIELDS] for node in found.nodes] == before
+    again = make_plan(found.nodes, [root.number for root in roots])
+    assert again == plan, "planning twice gives the same"
+    check(plan, found.nodes, [root.number for root in roots])
+    return plan
+
+
+def check(plan: Plan, nodes: list[Node], roots: list[int]) -> None:
+    """Whether a plan's steps can run in their order."""
+    have = {node.number for node in nodes if node.buffer is not None}
+    gone: set[int] = set(plan.drop)
+    for step in plan.steps:
+        assert tuple(n for n, _ in (*step.allocate, *step.adopt)) == step.computed
+        assert not gone & set(step.numbers())
+        for binding in step.bindings:
+            assert binding.number in have or binding.number in step.computed
+        for number, nbytes in step.allocate:
+            assert nbytes == nodes[number].size * ITEMSIZES[nodes[number].code]
+        for _, base in step.adopt:
+            assert base in have
+        if step.program is not None:
+            assert len(step.program.operands) == len(step.bindings)
+            assert len(step.program.params) == len(step.params)
+        have |= set(step.computed)
+        gone |= set(step.release)
+    assert have >= set(roots)
+
+
+def only(plan: Plan) -> tuple[Step, Program]:
+    """The only step of a plan, and its program."""
+    (step,) = plan.steps
+    assert step.program is not None
+    return step, step.program
+
+
+@pytest.fixture
+def held() -> Iterator[Callable[[Node], Node]]:
+    """Makes a value one that a live array holds."""
+    nodes: list[Node] = []
+
+    def keep(node: Node) -> Node:
+        hold(node)
+        nodes.append(node)
+        return node
+
+    yield keep
+    for node in nodes:
+        unhold(node)
+
+
+def test_a_chain_is_one_kernel() -> None:
+    x = leaf(1000)
+    step, program = only(planned(op("add", op("maximum", 0, x), op("log1p", op("exp", op("negative", x))))))
+    assert program.shape == (1000,)
+    assert [operand.written for operand in program.operands] == [False, True]
+    assert len(program.stores) == 1 and not program.reductions
+    assert len(step.computed) == 1
+
+
+def test_dense_dimensions_are_merged() -> None:
+    _, program = only(planned(op("add", leaf(4, 5, 6), leaf(4, 5, 6))))
+    assert program.shape == (120,)
+    _, program = only(planned(op("add", leaf(4, 5, 6), leaf(6))))
+    assert program.shape == (20, 6)
+
+
+def test_two_results_share_a_kernel(held: Any) -> None:
+    x = leaf(1000)
+    e = op("exp", x)
+    a, b = held(op("add", e, 1.0)), held(op("multiply", e, 2.0))
+    step, program = only(planned(a, b))
+    assert len(program.stores) == 2
+    assert set(step.computed) == {a.number, b.number}
+    assert [instr.row.name for instr in program.body if instr.kind == "op"].count("exp") == 1
+
+
+def test_what_a_live_array_holds_is_stored_too(held: Any) -> None:
+    e = held(op("exp", leaf(1000)))
+    step, _ = only(planned(op("add", e, 1.0)))
+    assert e.number in step.computed
+
+
+def test_values_of_different_sizes_are_kernels_of_their_own() -> None:
+    assert planned(op("exp", leaf(100_000)), op("exp", leaf(70_000))).kernels == 2
+
+
+def test_numbers_are_parameters_and_not_text() -> None:
+    x = leaf(1000)
+    first, one = only(planned(op("multiply", x, 2.0)))
+    second, two = only(planned(op("multiply", x, 3.0)))
+    assert one == two and first.params == second.params
+    assert one.params == (F64,)
+
+
+def test_a_counter_is_no_input() -> None:
+    _, program = only(planned(op("multiply", build.view(build.iota(1000), I64, 0, (10, 100), (800, 8)), 2)))
+    assert [operand.written for operand in program.operands] == [True]
+
+
+@pytest.mark.parametrize("axes", [(), (0,), (1,)], ids=["all", "outer", "inner"])
+def test_work_before_and_after_a_reduction_is_its_kernel(axes: tuple[int, ...]) -> None:
+    x, y = leaf(30, 40), leaf(30, 40)
+    d = op("subtract", x, y)
+    total = op("sqrt", reduce("sum", op("multiply", d, d), *axes))
+    _, program = only(planned(total))
+    assert len(program.reductions) == 1
+    assert [instr.row.name for instr in program.post if instr.kind == "op"] == ["sqrt"]
+    assert program.fast == (axes != (0,))
+
+
+def test_reductions_of_the_same_data_share_a_kernel(held: Any) -> None:
+    x = leaf(30, 40)
+    low, high = held(reduce("min", x, 1)), held(reduce("max", x, 1))
+    _, program = only(planned(low, high))
+    assert len(program.reductions) == 2
+
+
+def test_rows_normalized_by_their_sum_are_two_kernels_at_most() -> None:
+    x = leaf(30, 40)
+    assert planned(op("divide", x, reduce("sum", x, 1, keepdims=True))).kernels <= 2
+
+
+def test_conditions_are_inline() -> None:
+    x = leaf(100)
+    positive = op("greater", x, 0.0)
+    assert positive.code == BOOL
+    _, program = only(planned(op("where", positive, x, 0.0)))
+    assert len(program.stores) == 1
+
+
+def test_a_gather_reads_its_source_from_memory() -> None:
+    x, index = leaf(50, code=F32), leaf(20, code=I64)
+    _, program = only(planned(op("add", build.gather(x, [index], (0,), 0), 1.0)))
+    assert [instr.kind for instr in program.body].count("gather") == 1
+    computed = op("exp", x)
+    plan = planned(build.gather(computed, [index], (0,), 0))
+    assert plan.kernels == 2
+
+
+def test_a_part_written_runs_in_place_if_nobody_needs_the_old() -> None:
+    old = leaf(1000)
+    new = written(old, op("add", sliced(old, 10, 20), 1.0), 10, 20)
+    step, program = only(planned(new))
+    assert step.adopt == ((new.number, old.number),) and not step.allocate and step.copy is None
+    assert program.shape == (10,)
+
+
+def test_a_part_written_is_written_to_a_copy_if_the_old_is_needed(held: Any) -> None:
+    old = held(leaf(1000))
+    new = written(old, op("add", sliced(old, 10, 20), 1.0), 10, 20)
+    step, program = only(planned(new))
+    assert step.copy == (new.number, old.number, 8000)
+    assert program.shape == (10,)
+
+
+def test_most_of_an_array_written_from_its_neighbours_is_one_kernel() -> None:
+    old = leaf(1000)
+    new = written(old, op("add", sliced(old, 0, 998), sliced(old, 2, 1000)), 1, 999)
+    step, program = only(planned(new))
+    assert program.box is not None and program.shape == (1000,)
+    assert [number for number, _ in step.allocate] == [new.number]
+
+
+def test_what_is_read_elsewhere_is_computed_before_it_is_overwritten() -> None:
+    old = leaf(1000)
+    new = written(old, op("negative", sliced(old, 5, 105)), 0, 100)
+    plan = planned(new)
+    last = plan.steps[-1]
+    assert plan.kernels == 2
+    assert last.adopt == ((new.number, old.number),)
+
+
+def test_memory_is_released_after_its_last_use() -> None:
+    x = leaf(300, 200)
+    centred = op("subtract", x, reduce("mean", x, 0))
+    plan = planned(reduce("max", op("exp", centred), 1))
+    released = [number for step in plan.steps for number in step.release]
+    assert len(released) == len(set(released))
+    assert set(released) == {number for step in plan.steps for number in step.numbers()}
+
+
+def test_large_expressions_are_cut() -> None:
+    x = leaf(1000)
+    for _ in range(3000):
+        x = op("add", op("multiply", x, 1.5), 0.25)
+    plan = planned(x)
+    assert 10 < plan.kernels < 100
+    for step in plan.steps:
+        assert step.program is not None and len(step.program.body) < 1500
+
+
+def test_many_inputs_are_several_kernels() -> None:
+    total = leaf(1000)
+    for _ in range(200):
+        total = op("add", total, leaf(1000))
+    plan = planned(total)
+    assert plan.kernels >= 5
+    assert all(step.program is not None and len(step.program.operands) <= 64 for step in plan.steps)
+
+
+def test_nothing_is_computed_for_empty_values() -> None:
+    plan = planned(op("exp", leaf(0, 5)))
+    assert plan.kernels == 0
+    assert [nbytes for step in plan.steps for _, nbytes in step.allocate] == [0]
