@@ -320,5 +320,5 @@ def resolve_shape(size: int, new_shape: Sequence[int]) -> Shape:
 def _misfit(size: int, shape: Shape) -> str:
     # NumPy calls an extent that is to be found "newaxis", and leaves it out in front.
     known = next((axis for axis, extent in enumerate(shape) if extent >= 0), len(shape))
-    words = shown(shape[known:]).replace("-1", "newaxis")
-    return f"cannot reshape array of size {size} into shape {words}"
+    words = ",".join("newaxis" if extent < 0 else str(extent) for extent in shape[known:])
+    return f"cannot reshape array of size {size} into shape ({words}{',' if len(shape) == 1 else ''})"
