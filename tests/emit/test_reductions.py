@@ -19,7 +19,7 @@ from programs import (
     same,
 )
 
-from numloom.base.dtypes import F16, F32, F64, I32
+from numloom.base.dtypes import C64, F16, F32, F64, I32
 from numloom.emit import reducing
 
 ROUNDED = ("sum", "prod", "mean", "m2", "var")
@@ -85,6 +85,21 @@ def test_every_strategy(shape: tuple[tuple[int, ...], bool]) -> None:
     kept = max(len(extents) - 1, 0 if fast else 1) if extents != (2, 100, 333) else 1
     for code, names in ((F32, ("sum", "argmax")), (F64, ("var", "min")), (F16, ("mean", "argmin")), (I32, ("max",))):
         check(reduction_of_memory(extents, kept, fast, names, code), backwards=bool(kept))
+
+
+@pytest.mark.parametrize(("shape", "fast"), [((40, 5), True), ((40, 100), True), ((3, 20000), True), ((40, 50), False)])
+def test_complex_products_of_special_values(shape: tuple[int, int], fast: bool) -> None:
+    # One times infinity is not infinity here, so absent elements must not take part as ones.
+    case = reduction_of_memory(shape, 1, fast, ("prod", "sum", "max"), C64)
+    values = case.memory[0]
+    values.imag = np.random.default_rng(0).standard_normal(values.size)
+    values[::7] = complex(np.inf, 1)
+    values[3::11] = complex(-0.0, 0)
+    host, emulated = run_host(case), run_emulated(case)
+    assert same(host.memory, emulated.memory)
+    one = reduction_of_memory((2, 1), 1, fast, ("prod",), C64)
+    one.memory[0][:] = [complex(np.inf, 1), complex(-0.0, -0.0)]
+    assert same([run_host(one).memory[1]], [np.array([complex(np.inf, 1), complex(-0.0, -0.0)], "F")])
 
 
 @pytest.mark.parametrize("fast", [True, False])

@@ -43,6 +43,15 @@ def _zero(char: str) -> str:
     return _number("-0.0" if KIND[char] in "fc" else "0")(char)
 
 
+def _one(char: str) -> str:
+    one = _number("1", "0")(char)
+    return f"nl::hold({one}, false)" if KIND[char] == "c" else one
+
+
+def _product_carrier(char: str) -> str:
+    return f"nl::held<{carried(char)}>" if KIND[char] == "c" else carried(char)
+
+
 def _limit(lowest: bool) -> Callable[[str], str]:
     def text(char: str) -> str:
         kind = KIND[char]
@@ -130,7 +139,9 @@ def _fill() -> None:
         "carrier": _always("bool"), "lift": "nl::nonzero({x})", "out_char": _always("?"), "headers": ("order",),
     }  # fmt: skip
     _row("sum", combine="({a} + {b})", identity=_zero, numpy=_in_dtype(np.sum))
-    _row("prod", combine="({a} * {b})", identity=_number("1", "0"), numpy=_in_dtype(np.prod))
+    # One times an infinite complex number is not that number: those products have no neutral element.
+    _row("prod", combine="nl::times({a}, {b})", identity=_one, carrier=_product_carrier, lift="nl::factor({x})",
+         finish="nl::product({a})", headers=("held",), numpy=_in_dtype(np.prod))  # fmt: skip
     for name, function, lowest in (("max", "maximum", True), ("min", "minimum", False)):
         _row(name, combine=f"nl::{function}({{a}}, {{b}})", identity=_limit(lowest), headers=("order",),
              has_identity=False, numpy=_reference(getattr(np, name)))  # fmt: skip
