@@ -116,7 +116,8 @@ class _Run:
             else:
                 full[value] = np.empty(shape, DTYPES[instr.code])
                 computed.append(value)
-        if computed or program.stores:
+        # A gather reports indices out of range, even if nothing uses what it read.
+        if computed or program.stores or any(instr.kind == "gather" for instr in program.body):
             for starts, counts in _blocks(shape):
                 values = self.block(starts, counts)
                 at = tuple([slice(start, start + count) for start, count in zip(starts, counts, strict=True)])
