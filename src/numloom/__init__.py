@@ -258,6 +258,7 @@ from numloom.api.indexing import (
     triu_indices_from,
     unravel_index,
 )
+from numloom.api.inspect import Comparison, Explanation, compare, explain
 from numloom.api.logic import allclose, array_equal, array_equiv, isclose, iscomplex, iscomplexobj, isreal, isrealobj
 from numloom.api.manipulation import (
     append,

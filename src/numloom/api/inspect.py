@@ -1,0 +1,257 @@
+"""Looking inside: the tree, the plan and the kernels of what is recorded, and the parity check of a tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.engine.evaluate import reference_value
+from numloom.engine.explain import SHOWN, KernelPlan, Structure, structure
+
+
+class Explanation:
+    """What is recorded for an array and how it would run.
+
+    Attributes
+    ----------
+    tree : str
+        The recorded tree, a line a node, arguments before what uses them.
+    plan : str
+        The steps: kernels with their spaces, what they read, compute and move.
+    kernels : list of str
+        C++ text of each kernel, exactly as it will be compiled.
+    bytes_read, bytes_written : int
+        Memory that the kernels move, each buffer counted once a kernel.
+    operations : int
+        Elementwise operations and combined elements.
+    """
+
+    def __init__(self, found: Structure) -> None:
+        self._found = found
+        self.kernels = [step.text for step in found.steps if step.text]
+        self.bytes_read = sum(step.bytes_read for step in found.steps)
+        self.bytes_written = sum(step.bytes_written for step in found.steps)
+        self.operations = sum(step.operations for step in found.steps)
+        self.instructions = sum(step.instructions for step in found.steps)
+
+    @property
+    def tree(self) -> str:
+        nodes = self._found.nodes
+        lines = []
+        if len(nodes) > SHOWN:
+            lines.append(f"... {len(nodes) - SHOWN} nodes before these")
+        for node in nodes[-SHOWN:]:
+            args = ", ".join(f"%{arg}" for arg in node.args)
+            held = "  (held)" if node.held else ""
+            detail = f"  {node.detail}" if node.detail else ""
+            lines.append(f"%{node.number} = {node.name}({args}) {node.dtype}{list(node.shape)}{detail}{held}")
+        return "\n".join(lines)
+
+    @property
+    def plan(self) -> str:
+        steps = self._found.steps
+        if not steps:
+            return "nothing to run: the value is there"
+        lines = [_step_line(number, step) for number, step in enumerate(steps[:SHOWN])]
+        if len(steps) > SHOWN:
+            lines.append(f"... {len(steps) - SHOWN} more steps")
+        return "\n".join(lines)
+
+    def floor(self, bandwidth: float) -> float:
+        """Seconds to move the kernels' bytes once, at `bandwidth` bytes a second."""
+        return (self.bytes_read + self.bytes_written) / bandwidth
+
+    def __str__(self) -> str:
+        parts = [
+            "tree:", self.tree, "", "plan:", self.plan, "",
+            f"{len(self.kernels)} kernels, {self.bytes_read} bytes read, {self.bytes_written} bytes written, "
+            f"{self.operations} operations",
+        ]  # fmt: skip
+        for number, text in enumerate(self.kernels[:4]):
+            parts += ["", f"kernel {number}:", text]
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The picture of the tree, and the texts folded below it, for a notebook."""
+        texts = "".join(
+            f"<details><summary>kernel {number}</summary><pre>{escape(text)}</pre></details>"
+            for number, text in enumerate(self.kernels[:8])
+        )
+        return f"{self._repr_svg_()}<pre>{escape(self.plan)}</pre>{texts}"
+
+    def _repr_svg_(self) -> str:
+        """The tree as a picture: arguments above what uses them, what one kernel stores in one colour."""
+        return _picture(self._found)
+
+
+def _step_line(number: int, step: KernelPlan) -> str:
+    computes = ", ".join(f"%{n}" for n in step.computes)
+    if not step.text:
+        return f"{number}: {step.mode} {computes}"
+    space = " × ".join(map(str, step.space))
+    if step.kept < len(step.space):
+        space += f", the last {len(step.space) - step.kept} reduced"
+    reads = ", ".join(f"%{n}" for n in step.reads) or "nothing"
+    return (
+        f"{number}: {step.mode} over {space}: computes {computes} from {reads}; "
+        f"{step.bytes_read} bytes in, {step.bytes_written} out, {step.operations} operations"
+    )
+
+
+_COLOURS = ("#cfe8ff", "#d8f5d0", "#ffe6c7", "#f3d9ff", "#ffd6d9", "#e8e8a8", "#c9f2ee", "#e0e0e0")
+
+
+def _picture(found: Structure) -> str:
+    nodes = found.nodes[-60:]
+    first = nodes[0].number if nodes else 0
+    depth: dict[int, int] = {}
+    for node in nodes:
+        depth[node.number] = 1 + max((depth[arg] for arg in node.args if arg in depth), default=-1)
+    stored = {number: k for k, step in enumerate(found.steps) for number in step.computes}
+    colour: dict[int, str] = {}
+    for node in reversed(nodes):
+        if node.number in stored:
+            colour[node.number] = _COLOURS[stored[node.number] % len(_COLOURS)]
+        for arg in node.args:
+            if arg >= first and arg not in stored:
+                colour.setdefault(arg, colour.get(node.number, "#ffffff"))
+    rows: dict[int, list[int]] = {}
+    for node in nodes:
+        rows.setdefault(depth[node.number], []).append(node.number)
+    width, height = 190, 64
+    place = {n: (20 + k * width, 20 + d * height) for d, row in rows.items() for k, n in enumerate(row)}
+    total_w = 40 + width * max((len(row) for row in rows.values()), default=1)
+    total_h = 40 + height * max(len(rows), 1)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_w}" height="{total_h}" font-family="sans-serif" '
+        'font-size="12">'
+    ]
+    for node in nodes:
+        x, y = place[node.number]
+        for arg in node.args:
+            if arg in place:
+                ax, ay = place[arg]
+                parts.append(f'<line x1="{ax + 85}" y1="{ay + 40}" x2="{x + 85}" y2="{y}" stroke="#888"/>')
+    for node in nodes:
+        x, y = place[node.number]
+        fill = "#ffffff" if node.name == "leaf" else colour.get(node.number, "#ffffff")
+        border = "#222" if node.number in stored else "#999"
+        label = escape(f"%{node.number} {node.name}")
+        kind = escape(f"{node.dtype}{list(node.shape)}")
+        parts.append(f'<rect x="{x}" y="{y}" width="170" height="40" rx="6" fill="{fill}" stroke="{border}"/>')
+        parts.append(f'<text x="{x + 8}" y="{y + 17}">{label}</text><text x="{x + 8}" y="{y + 33}">{kind}</text>')
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def explain(array: Any) -> Explanation:
+    """What is recorded for `array` and how it would run; nothing runs.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> x = np.arange(6.0)
+    >>> len((x * 2 + 1).explain().kernels)
+    1
+    """
+    return Explanation(structure(node_of(array)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Difference between the reference executor's value and the device's.
+
+    Attributes
+    ----------
+    equal : bool
+        Whether the two have the same bits (NaNs count as equal).
+    max_abs, max_ulp : float
+        Largest difference, absolute and in units of the last place of the reference.
+    index : tuple of int or None
+        Where it is.
+    reference, device : object
+        The two values there.
+    close : bool
+        Whether all are within the tolerances.
+    """
+
+    equal: bool
+    max_abs: float
+    max_ulp: float
+    index: tuple[int, ...] | None
+    reference: Any
+    device: Any
+    close: bool
+
+    def __bool__(self) -> bool:
+        return self.close
+
+    def __str__(self) -> str:
+        if self.equal:
+            return "the reference and the device give the same bits"
+        return (
+            f"largest difference {self.max_abs:.3g} ({self.max_ulp:.3g} ulp) at {self.index}: "
+            f"reference {self.reference!r}, device {self.device!r}"
+        )
+
+    __repr__ = __str__
+
+
+def compare(*arrays: Any, rtol: float = 1e-5, atol: float = 1e-8) -> Any:
+    """Run what is recorded through the reference executor and through the device, and compare.
+
+    Parameters
+    ----------
+    *arrays : ndarray
+        Arrays whose recorded trees are run both ways.
+    rtol, atol : float
+        Tolerances of `Comparison.close`.
+
+    Returns
+    -------
+    Comparison
+        Or a list of them for several arrays.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.compare(np.arange(5.0) * 2).equal
+    True
+    """
+    for array in arrays:
+        if not isinstance(array, ndarray):
+            raise TypeError(f"compare takes numloom arrays, got {type(array).__name__}")
+    references = [reference_value(node_of(array)) for array in arrays]
+    results = [
+        _difference(reference, array.get(), rtol, atol) for reference, array in zip(references, arrays, strict=True)
+    ]
+    return results[0] if len(results) == 1 else results
+
+
+def _difference(reference: np.ndarray[Any, Any], device: np.ndarray[Any, Any], rtol: float, atol: float) -> Comparison:
+    inexact = reference.dtype.kind in "fc"
+    same = (reference == device) | ((reference != reference) & (device != device))
+    with np.errstate(all="ignore"):
+        close = bool(np.allclose(device, reference, rtol, atol, equal_nan=inexact))
+        signs = np.signbit(reference) == np.signbit(device) if reference.dtype.kind == "f" else np.True_
+        if np.all(same & (signs | (reference != reference))):
+            return Comparison(True, 0.0, 0.0, None, None, None, True)
+        wide = reference.astype(np.complex128 if reference.dtype.kind == "c" else np.float64)
+        distance = np.abs(device.astype(wide.dtype) - wide)
+        distance = np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance))
+        unit = np.abs(np.spacing(np.abs(reference))).astype(np.float64) if inexact else np.ones(reference.shape)
+        where = np.unravel_index(int(np.argmax(distance)), reference.shape) if reference.ndim else ()
+        ulp = float(np.max(np.where(distance > 0, distance / unit, 0.0)))
+    index = tuple(int(i) for i in where)
+    return Comparison(False, float(np.max(distance)), ulp, index, reference[index], device[index], close)
+
+
+bind(explain=explain)
+
+__all__ = ["Comparison", "Explanation", "compare", "explain"]

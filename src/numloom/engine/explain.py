@@ -1,0 +1,127 @@
+"""What is recorded for a value and how it would run, as data; nothing runs and nothing changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES
+from numloom.emit.emit import emit
+from numloom.engine.walk import walk
+from numloom.graph.node import KIND_NAMES, LEAF, SCALAR, UPDATE, VIEW, Node
+from numloom.plan.plan import make_plan
+from numloom.plan.program import Program
+from numloom.plan.step import Step
+
+SHOWN = 200
+"""Most nodes and steps that a text shows; what is left out is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TreeNode:
+    """One node of the tree: its number in the walk, what it is, and the numbers of its arguments."""
+
+    number: int
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    strides: tuple[int, ...]
+    args: tuple[int, ...]
+    held: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPlan:
+    """One step: its space, the values it computes, its text and what it moves and computes.
+
+    `bytes_read` counts the memory of each buffer once, however often it is read.
+    """
+
+    mode: str
+    space: tuple[int, ...]
+    kept: int
+    computes: tuple[int, ...]
+    reads: tuple[int, ...]
+    bytes_read: int
+    bytes_written: int
+    operations: int
+    instructions: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """Tree and plan of a value."""
+
+    root: int
+    nodes: tuple[TreeNode, ...]
+    steps: tuple[KernelPlan, ...]
+
+
+def structure(root: Node) -> Structure:
+    """Tree and plan of what is recorded for `root`."""
+    found = walk([root])
+    nodes = tuple(_describe(node) for node in found.nodes)
+    if root.kind in (LEAF, SCALAR):
+        return Structure(root.number, nodes, ())
+    plan = make_plan(found.nodes, [root.number])
+    return Structure(root.number, nodes, tuple(_step(step) for step in plan.steps))
+
+
+def _describe(node: Node) -> TreeNode:
+    name = node.row.name if node.row is not None else KIND_NAMES[node.kind]
+    detail = ""
+    if node.kind == VIEW:
+        detail = f"at byte {node.attr}"
+    elif node.kind == UPDATE:
+        detail = f"at byte {node.attr[0]}, shape {node.attr[1]}"
+    elif node.kind != LEAF and node.attr is not None and not node.args:
+        detail = f"{node.attr}"
+    elif name in ("reduce",) or (node.attr is not None and node.args and isinstance(node.attr, tuple)):
+        detail = f"axes {node.attr[0]}"
+    return TreeNode(
+        node.number, name, node.shape, DTYPES[node.code].name, node.strides,
+        tuple(arg.number for arg in node.args), bool(node.cells), detail,
+    )  # fmt: skip
+
+
+def _step(step: Step) -> KernelPlan:
+    mode = "in place" if step.adopt else "copy, then kernel" if step.copy else "kernel"
+    program = step.program
+    if program is None:
+        return KernelPlan("allocate", (), 0, step.computed, (), 0, 0, 0, 0, "")
+    if program.box is not None:
+        mode = "kernel, old and new into fresh memory"
+    read: dict[int, int] = {}
+    written = 0
+    for operand, binding in zip(program.operands, step.bindings, strict=True):
+        shape = program.shape[: program.kept] if operand.post else program.shape
+        touched = prod(e for e, s in zip(shape, operand.strides, strict=True) if s)
+        if operand.written:
+            written += touched * ITEMSIZES[operand.code]
+        else:
+            read[binding.number] = max(read.get(binding.number, 0), touched * ITEMSIZES[operand.code])
+    operations, instructions = _work(program)
+    return KernelPlan(
+        mode, program.shape, program.kept, step.computed, tuple(read), sum(read.values()) + (step.copy or (0, 0, 0))[2],
+        written + (step.copy or (0, 0, 0))[2], operations, instructions, emit(program).text,
+    )  # fmt: skip
+
+
+def _work(program: Program) -> tuple[int, int]:
+    """Elementwise operations and combined elements, and the device instructions they are about."""
+    points = prod(program.shape)
+    outputs = prod(program.shape[: program.kept])
+    operations = instructions = 0
+    for instrs, count in ((program.body, points), (program.post, outputs)):
+        rows = [instr.row for instr in instrs if instr.kind == "op"]
+        operations += len(rows) * count
+        instructions += sum(row.cost for row in rows) * count
+        instructions += 2 * count * sum(instr.kind == "cast" for instr in instrs)
+    operations += points * len(program.reductions)
+    return operations, instructions + points * len(program.reductions)
+
+
+__all__ = ["CHARS", "KernelPlan", "Structure", "TreeNode", "structure"]

@@ -1,0 +1,75 @@
+"""explain shows what will run without running it; compare runs a tree both ways."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.engine.state import counters
+
+
+def softplus(x: object) -> object:
+    return nl.maximum(0, x) + nl.log1p(nl.exp(-abs(x)))  # type: ignore[arg-type, operator]
+
+
+def test_explain_runs_nothing() -> None:
+    x = nl.asarray(np.linspace(-3, 3, 1000, dtype="f4"))
+    y = softplus(x)
+    before = counters.kernels
+    found = y.explain()  # type: ignore[attr-defined]
+    assert counters.kernels == before
+    assert len(found.kernels) == 1
+    assert found.bytes_read == found.bytes_written == 4000
+    assert found.operations == 6000
+    assert "log1p" in found.tree and "kernel over 1000" in found.plan
+    assert "extern" in str(found)
+    np.testing.assert_allclose(nl.asnumpy(y), np.log1p(np.exp(nl.asnumpy(x))), rtol=1e-5)
+
+
+def test_a_computed_array_is_a_leaf() -> None:
+    x = nl.asarray(np.arange(4.0))
+    found = x.explain()
+    assert not found.kernels and "nothing to run" in found.plan
+
+
+def test_the_picture_is_well_formed() -> None:
+    from xml.etree import ElementTree
+
+    x = nl.asarray(np.arange(12.0).reshape(3, 4))
+    svg = (x - x.mean(1, keepdims=True)).explain()._repr_svg_()
+    root = ElementTree.fromstring(svg)
+    assert sum(child.tag.endswith("rect") for child in root) >= 3
+
+
+def test_a_long_chain_is_shortened() -> None:
+    if nl.config.executor != "fused" or nl.config.eager:
+        pytest.skip("nothing stays recorded")
+    x = nl.asarray(np.zeros(3))
+    for _ in range(400):
+        x = x + 1
+    assert len(str(x.explain())) < 200_000
+    assert x.explain().plan.count("kernel") >= 1
+
+
+def test_generated_input_reads_nothing() -> None:
+    found = (nl.arange(10_000).reshape(1000, -1).T * 2).explain()
+    if nl.config.eager:
+        return
+    assert len(found.kernels) == 1 and found.bytes_read == 0 and found.bytes_written == 80_000
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "i4", "?"])
+def test_compare_of_arithmetic_is_equal(dtype: str) -> None:
+    x = nl.asarray(np.arange(20).astype(dtype).reshape(4, 5))
+    assert nl.compare(x + x).equal
+    assert nl.compare(x[::-1], x.T.copy())[1].equal
+
+
+def test_compare_measures_the_largest_difference() -> None:
+    x = nl.asarray(np.linspace(0.1, 9, 1000, dtype="f4"))
+    found = nl.compare(nl.exp(x))
+    assert found.close and found.max_ulp <= 4
+    assert found.equal or found.index is not None
+    with pytest.raises(TypeError, match="numloom arrays"):
+        nl.compare(np.zeros(3))
