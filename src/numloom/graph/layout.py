@@ -85,10 +85,10 @@ def k_order(ndim: int, operands: Sequence[Shape]) -> list[int]:
     """Axes, slowest first, in the order in which NumPy's "K" lays out a result of these operands.
 
     `operands` are byte strides broadcast to `ndim` axes (0 along a broadcast axis). Axes are
-    insertion-sorted by decreasing absolute stride; where operands disagree C order wins, and an
-    axis along which nothing is known stays where it is.
+    insertion-sorted by increasing absolute stride, the last axis first; where operands disagree C
+    order wins, and an axis along which nothing is known stays where it is.
     """
-    order = list(range(ndim))
+    order = list(range(ndim - 1, -1, -1))  # fastest first
     for position in range(1, ndim):
         axis = order[position]
         target = position
@@ -98,7 +98,7 @@ def k_order(ndim: int, operands: Sequence[Shape]) -> list[int]:
             for strides in operands:
                 mine, theirs = abs(strides[axis]), abs(strides[other])
                 if mine and theirs:
-                    if mine <= theirs:
+                    if mine >= theirs:
                         before = False
                     elif ambiguous:
                         before = True
@@ -110,11 +110,14 @@ def k_order(ndim: int, operands: Sequence[Shape]) -> list[int]:
                     break
         if target != position:
             order.insert(target, order.pop(position))
+    order.reverse()
     return order
 
 
 def k_strides(shape: Shape, operands: Sequence[Shape], itemsize: int) -> Shape:
     """Dense strides of a result of `shape` in K order of its operands' (broadcast) strides."""
+    if 1 in shape:  # The stride of such an axis says nothing.
+        operands = [tuple(0 if e == 1 else s for e, s in zip(shape, strides, strict=True)) for strides in operands]
     return ordered_strides(shape, k_order(len(shape), operands), itemsize)
 
 
@@ -245,6 +248,8 @@ def may_overlap(a: Layout, a_itemsize: int, b: Layout, b_itemsize: int) -> bool:
             start, rest = divmod(rest, step)
             reach = sum(e - 1 for s, e in zip(layout.strides, layout.shape, strict=True) if e > 1 and abs(s) == step)
             digits.append((start, start + reach))
+        if steps and rest + a_itemsize > steps[-1]:
+            return True
         ranges.append((digits, rest))
     limit = None
     for position, step in enumerate(steps):
