@@ -402,7 +402,9 @@ bool = bool_
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Comparison",
     "DeviceError",
+    "Explanation",
     "MissingDependencyError",
     "OutOfMemoryError",
     "abs",
@@ -480,6 +482,7 @@ __all__ = [
     "clip",
     "column_stack",
     "common_type",
+    "compare",
     "complex64",
     "complex128",
     "complexfloating",
@@ -535,6 +538,7 @@ __all__ = [
     "exp",
     "exp2",
     "expand_dims",
+    "explain",
     "expm1",
     "extract",
     "eye",

@@ -119,8 +119,11 @@ class _Reduction:
             fields.append(f"{row.carrier(char)} a{k};")
             none.append(f"r.a{k} = {row.identity(char)};")
             combined = row.combine.replace("{a}", f"a.a{k}").replace("{b}", f"b.a{k}")
-            merge.append(f"r.a{k} = ({row.carrier(char)})({combined});" if row.carrier(char) in CTYPES
-                         else f"r.a{k} = {combined};")
+            merge.append(
+                f"r.a{k} = ({row.carrier(char)})({combined});"
+                if row.carrier(char) in CTYPES
+                else f"r.a{k} = {combined};"
+            )
         return (
             f"struct A {{ {' '.join(fields)} }};\n"
             f"NL_DEV A a_none() {{ A r; {' '.join(none)} return r; }}\n"
@@ -209,8 +212,11 @@ class _Reduction:
             outs.append(f"{VALUE_TYPES[program.body[reduction.value].code]}& o{k}")
             lines.append(f"o{k} = v{reduction.value};")
         head = f"NL_DEV void element(const P& p, const Row& row, {kind} r, {', '.join(outs)}) {{\n  "
-        return f"#ifdef __CUDACC__\ntypedef {self.index} nl_index;\n" "#define NL_DIVIDE(n, m, s, d) nl::divide(n, m, s)\n#else\ntypedef i64 nl_index;\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n" \
-               "#endif\n" + head + "\n  ".join(lines) + "\n}\n"
+        index = (
+            f"#ifdef __CUDACC__\ntypedef {self.index} nl_index;\n#define NL_DIVIDE(n, m, s, d) nl::divide(n, m, s)\n"
+            "#else\ntypedef i64 nl_index;\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n#endif\n"
+        )
+        return index + head + "\n  ".join(lines) + "\n}\n"
 
     def _lift(self, k: int, value: str, index: str) -> str:
         row = self.program.reductions[k].row
@@ -248,9 +254,7 @@ class _Reduction:
             lines.append(f"{pointer}[{at}] = {stored(f'w{store.value}', operand.code)};")
         names = ", ".join(f"k{d}" for d in range(self.kept))
         declared = f"i64 {names}; split(p, output, {names});\n  " if names else ""
-        return (
-            "NL_DEV void post(const P& p, i64 output, const A& a) {\n  " + declared + "\n  ".join(lines) + "\n}\n"
-        )
+        return "NL_DEV void post(const P& p, i64 output, const A& a) {\n  " + declared + "\n  ".join(lines) + "\n}\n"
 
     def _kept_sum(self, name: str, strides: tuple[int, ...]) -> str:
         terms = [
@@ -287,8 +291,8 @@ class _Reduction:
         # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
         return (
             f"A acc = a_none();\nif (full) {{ {' '.join(buffers)}\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {call} }}\n{close.replace('@USED@', str(RUN))}\n}} else {{ "
-            f"{' '.join(buffers)} int used = 0;\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {call} }}\n{close.replace('@USED@', str(RUN))}\n}} "
+            f"else {{ {' '.join(buffers)} int used = 0;\n"
             f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({lines_each}) {{ {call} ++used; }}\n"
             f"{close.replace('@USED@', 'used')}\n}}\n"
         )
@@ -345,16 +349,21 @@ class _Reduction:
                 continue
             combined = row.combine.replace("{a}", f"acc.a{k}").replace("{b}", f"l{k}")
             cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
-            uses.append(f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64){at}')}; "
-                        f"acc.a{k} = {cast}({combined});")
+            uses.append(
+                f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64){at}')}; "
+                f"acc.a{k} = {cast}({combined});"
+            )
         return f"A acc = a_none(); if ({at} < {n}) {{ {declared} element(p, row, {at}, {outs}); {' '.join(uses)} }}"
 
     def _cuda_line(self, kind: str, n: str, outputs: str) -> str:
         """A warp a row of at most 128 elements: at most four lanes a thread, one element each."""
         width = 1 << (self.count - 1).bit_length()
         each = width // 32
-        merged = {1: "lane[0]", 2: "a_merge(lane[0], lane[1])",
-                  4: "a_merge(a_merge(lane[0], lane[2]), a_merge(lane[1], lane[3]))"}[each]
+        merged = {
+            1: "lane[0]",
+            2: "a_merge(lane[0], lane[1])",
+            4: "a_merge(a_merge(lane[0], lane[2]), a_merge(lane[1], lane[3]))",
+        }[each]
         return (
             f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
             f"const Row row = row_of(p, output);\nA lane[{each}];\n#pragma unroll\n"
@@ -386,7 +395,8 @@ class _Reduction:
         size = self.number("size", self.chunk)
         chunks = self.number("chunks", self.chunks) if split else "1"
         text = (
-            f"const i64 output = (i64)blockIdx.x / {chunks};\nconst {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
+            f"const i64 output = (i64)blockIdx.x / {chunks};\n"
+            f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const Row row = row_of(p, output);\ncounter<{levels}> c; c.runs = 0;\n"
             f"const {kind} begin = chunk * ({kind}){size};\n"
             f"const {kind} end = begin + ({kind}){size} < {n} ? begin + ({kind}){size} : {n};\n"
@@ -409,7 +419,9 @@ class _Reduction:
             f"u32* done = (u32*){work} + output;\n__shared__ bool last;\n"
         )
         return (
-            text.replace("@WORK@", start).replace("__SKIP__", "false").replace(
+            text.replace("@WORK@", start)
+            .replace("__SKIP__", "false")
+            .replace(
                 "__DONE__",
                 f"partial[chunk] = a; __threadfence(); last = atomicAdd(done, 1u) == (u32){chunks} - 1;",
             )
@@ -499,9 +511,7 @@ class _Reduction:
         n = f"(nl_index){self.number('count', self.count)}"
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            "for (i64 output = from; output < to; ++output) {\n"
-            + self._short_row(n, "nl_index")
-            + "}\n}\n"
+            "for (i64 output = from; output < to; ++output) {\n" + self._short_row(n, "nl_index") + "}\n}\n"
         )
 
     def _cpu_run(self, width: str, at: str, guard: str) -> str:
@@ -519,8 +529,10 @@ class _Reduction:
             else:
                 combined = row.combine.replace("{a}", f"acc{k}[l]").replace("{b}", f"l{k}")
                 cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
-                uses.append(f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64)({at})')}; "
-                            f"acc{k}[l] = {cast}({combined});")
+                uses.append(
+                    f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64)({at})')}; "
+                    f"acc{k}[l] = {cast}({combined});"
+                )
         return (
             f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {guard} {declared} "
             f"element(p, row, (nl_index)({at}), {outs}); {' '.join(uses)} }}"
@@ -584,8 +596,8 @@ class _Reduction:
             "done[l] = a_merge(level[k][l], done[l]);\n"
             "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
             "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-            "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\nany = true;\n}\n"
-            "if (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
+            "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\n"
+            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
             "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) "
             "lane[l] = a_merge(lane[l], lane[l + half]);\n"
             f"{done}\n}}\n}}\n{finish}"
@@ -621,9 +633,7 @@ class _Reduction:
         done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
         if self.cpu_parts() > 1:
             work = self.block.workspace()
-            done = (
-                f"for (i64 l = 0; l < width; ++l) ((A*){work})[(output + l) * {chunks} + piece] = total[l];"
-            )
+            done = f"for (i64 l = 0; l < width; ++l) ((A*){work})[(output + l) * {chunks} + piece] = total[l];"
             finish = (
                 f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
                 "for (i64 output = from; output < to; ++output) {\ncounter<31> c; c.runs = 0;\n"
@@ -648,8 +658,8 @@ class _Reduction:
             "done[l] = a_merge(level[k][l], done[l]);\n"
             "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
             "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-            "for (i64 l = 0; l < width; ++l) total[l] = any ? a_merge(level[k][l], total[l]) : level[k][l];\nany = true;\n}\n"
-            "if (!any) for (i64 l = 0; l < width; ++l) total[l] = a_none();\n"
+            "for (i64 l = 0; l < width; ++l) total[l] = any ? a_merge(level[k][l], total[l]) : level[k][l];\n"
+            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) total[l] = a_none();\n"
             f"{done}\n}}\n}}\n{finish}"
         )
 
@@ -674,7 +684,8 @@ class _Reduction:
         carrier = self._carrier_bytes()
         if self.program.fast:
             items = self.outputs * self.chunks
-            work = 1024 if self.strategy == "thread" else max(1, 32768 // max(1, min(self.count, self.chunk) * max(1, len(self.program.body) // 2)))
+            cost = max(1, min(self.count, self.chunk) * max(1, len(self.program.body) // 2))
+            work = 1024 if self.strategy == "thread" else max(1, 32768 // cost)
             finish = self.outputs if self.chunks > 1 else 0
             cpu_space = items * carrier if self.chunks > 1 else 0
         else:

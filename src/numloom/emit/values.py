@@ -91,7 +91,8 @@ def statements(
             text = _bitcast(args[0], instrs[instr.args[0]].code, instr.code)
         elif instr.kind == "gather":
             offset = " + ".join(
-                f"nl::checked({arg}, {block.number(f'ge{instr.index}_{k}', extent)}, {block.error()}, {block.place(instr.index)}) * "
+                f"nl::checked({arg}, {block.number(f'ge{instr.index}_{k}', extent)}, "
+                f"{block.error()}, {block.place(instr.index)}) * "
                 f"{block.number(f'gs{instr.index}_{k}', stride)}"
                 for k, (arg, (extent, stride)) in enumerate(zip(args, instr.strides, strict=True))
             )

@@ -53,8 +53,8 @@ class Ready:
     """
 
     __slots__ = (
-        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "places", "pointers", "release",
-        "source", "step", "words", "workspace",
+        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "places", "pointers",
+        "release", "source", "step", "words", "workspace",
     )  # fmt: skip
 
     kernel: Any

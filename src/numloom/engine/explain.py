@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES
 from numloom.emit.emit import emit

@@ -201,7 +201,8 @@ class _Run:
             at = np.where(index < 0, index + extent, index)
             bad = (at < 0) | (at >= extent)
             if np.any(bad):
-                ctypes.c_int64.from_address(self.device.error_address()).value = self.places[instr.index] if self.places else 1
+                place = self.places[instr.index] if self.places else 1
+                ctypes.c_int64.from_address(self.device.error_address()).value = place
                 at = np.where(bad, 0, at)
             offset = offset + at * stride
         offset = np.broadcast_to(offset, counts)

@@ -36,6 +36,7 @@ class Counters:
 
 counters = Counters()
 
+
 def settle_errors(device: Any) -> None:
     """Raise what a kernel found since the last look (after waiting for the device)."""
     error = device.take_error()

@@ -32,7 +32,6 @@ def chunk_of(count: int) -> int:
     return CHUNKS[0] if count <= 1 << 22 else CHUNKS[1]
 
 
-
 _ANY_ORDER = {
     "any", "all", "argmin", "argmax", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "gcd",
 }  # fmt: skip

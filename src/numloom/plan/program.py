@@ -121,8 +121,9 @@ class Word:
     `dim`), ``stride`` (operand `index`, dimension `dim`), ``iota_offset`` / ``iota_stride``
     (iota `index`, `dim`), ``gather_extent`` / ``gather_stride`` (gather `index`, its `dim`-th
     index), ``box_start`` / ``box_step`` / ``box_count`` (`dim`), ``error`` (address of the error
-    word), ``place`` (what gather `index` writes there), ``workspace`` (address of zeroed-counter scratch memory), or ``constant``: a number
-    (`value`) that the emitter computed from the sizes (magic divisors, chunk counts).
+    word), ``place`` (what gather `index` writes there), ``workspace`` (address of zeroed-counter
+    scratch memory), or ``constant``: a number (`value`) that the emitter computed from the sizes
+    (magic divisors, chunk counts).
     """
 
     kind: str
