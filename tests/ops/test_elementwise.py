@@ -44,6 +44,8 @@ def test_exact_rows_have_numpys_bits(name: str) -> None:
             want = ELEMENTWISE[name].numpy(*args)
             got = compiled()[loop](*args)
             assert got.dtype == want.dtype
+            if name == "nextafter":  # NumPy 2.4 and 2.5 differ between the two zeros of float16
+                got, want = got + want.dtype.type(0), want + want.dtype.type(0)
             assert not differences(loop, args, got, want), loop
 
 
