@@ -1,8 +1,8 @@
 """Compiling kernel texts with NVRTC, which needs no GPU: one text in a test, or all that a session of tests made.
 
 With ``--nvrtc`` every text that the emitter makes while tests run is noted, and compiled for sm_90 when they are done:
-``--nvrtc`` compiles all texts of tests/emit and one in `SAMPLE` of the others (which ones follows from the texts
-alone), ``--nvrtc all`` compiles all. A text that does not compile fails the session. With pytest-xdist each text is
+``--nvrtc=sample`` (what CI gives) compiles all texts of tests/emit and one in `SAMPLE` of the others (which ones
+follows from the texts alone), ``--nvrtc=all`` compiles all. A text that does not compile fails the session. With pytest-xdist each text is
 compiled by the first worker that made it.
 """
 

@@ -1,0 +1,143 @@
+"""Cells: who shares memory sees writes, what was read before stays, and writing a part costs its size."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.array.storage import pin, unpin
+from numloom.base.config import config
+from numloom.engine.state import counters
+from numloom.testing import assert_kernels
+
+
+def test_views_share_their_cell_and_copies_do_not() -> None:
+    x = nl.arange(12.0).reshape(3, 4)
+    assert x[1:].cell is x.cell and x.T.cell is x.cell and x.reshape(-1).cell is x.cell
+    assert x.copy().cell is not x.cell and (x + 0).cell is not x.cell
+
+
+def test_what_was_read_before_stays() -> None:
+    x = nl.arange(5.0)
+    before = x * 1
+    value = x.cell.value
+    x[2] = 99
+    x += 1
+    assert x.cell.value is not value
+    assert before.get().tolist() == [0, 1, 2, 3, 4]
+    assert x.get().tolist() == [1, 2, 100, 4, 5]
+
+
+OVERLAPS = {
+    "forward": lambda x: x.__setitem__(slice(1, None), x[:-1]),
+    "backward": lambda x: x.__setitem__(slice(None, -1), x[1:]),
+    "reversed": lambda x: x.__setitem__(slice(None), x[::-1]),
+    "transposed": lambda x: x.__iadd__(x.T),
+    "stencil": lambda x: x[1:-1].__iadd__(x[2:] + x[:-2]),
+    "column": lambda x: x.__imul__(x[:, 1:2]),
+    "broadcast": lambda x: x.__setitem__(slice(None), x[2]),
+    "sum": lambda x: x.__isub__(x.sum(axis=0)),
+}
+
+
+@pytest.mark.parametrize("name", OVERLAPS)
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_writing_what_overlaps_gives_numpys_answer(name: str, order: Any) -> None:
+    host = np.arange(36.0).reshape(6, 6, order=order) ** 2
+    mine = nl.array(host)
+    kept = mine[2:4].copy()
+    row, expected_row = mine[3], host[3]
+    expected_kept = host[2:4].copy()
+    OVERLAPS[name](mine)
+    OVERLAPS[name](host)
+    assert np.array_equal(mine.get(), host)
+    assert np.array_equal(row.get(), expected_row)
+    assert np.array_equal(kept.get(), expected_kept)
+
+
+@pytest.mark.parametrize("pending", [False, True])
+def test_writes_through_views_are_seen_by_all(pending: bool) -> None:
+    host = np.arange(24).reshape(4, 6)
+    mine = nl.arange(24).reshape(4, 6)
+    if not pending:
+        nl.evaluate(mine)
+    for x in (host, mine):
+        view = x.T[::2]
+        view[...] = -1
+        x[2][3] = 5
+        x.reshape(-1)[7:9] = 8
+        view[0] += 2
+    assert np.array_equal(mine.get(), host)
+    assert np.array_equal(mine.T[::2].get(), host.T[::2])
+
+
+def test_empty_writes_check_shapes_and_do_nothing() -> None:
+    x = nl.arange(4.0)
+    value = x.cell.value
+    x[2:2] = 7
+    assert x.cell.value is value
+    with pytest.raises(ValueError, match="could not broadcast input array"):
+        x[1:1] = nl.arange(3.0)
+
+
+def test_pinned_memory_stays_where_it_is() -> None:
+    x = nl.arange(8.0)
+    pending = x + 1
+    value = pin(x.cell)
+    address = value.buffer.ptr
+    x[2:4] = -1
+    x *= 2
+    x[...] = x[::-1] + 0
+    nl.evaluate(x)
+    assert x.cell.value.buffer.ptr == address
+    assert pending.get().tolist() == list(range(1, 9))
+    assert x.get().tolist() == [14, 12, 10, 8, -2, -2, 2, 0]
+    unpin(x.cell)
+    assert x.cell.pins == 0
+
+
+def test_a_lazy_copy_does_not_follow_pinned_memory() -> None:
+    x = nl.arange(4.0)
+    y = x.copy()
+    pin(x.cell)
+    x[0] = 5
+    assert y.get().tolist() == [0, 1, 2, 3]
+    assert x.get().tolist() == [5, 1, 2, 3]
+    unpin(x.cell)
+
+
+fused = pytest.mark.skipif(config.executor == "reference" or config.eager, reason="nothing runs in place")
+
+
+@fused
+def test_elements_written_one_by_one_stay_in_their_memory() -> None:
+    x = nl.zeros(100_000)
+    nl.evaluate(x)
+    address, copies = x.cell.value.buffer.ptr, counters.copies
+    for i in range(30):
+        x[i] = i
+        nl.evaluate(x)
+    assert (x.cell.value.buffer.ptr, counters.copies) == (address, copies)
+    assert x[:31].get().tolist() == [*range(30), 0]
+
+
+@fused
+def test_a_part_written_in_place_is_one_kernel() -> None:
+    x = nl.zeros(100_000)
+    nl.evaluate(x)
+    with assert_kernels(1):
+        x[10:20] += 1
+    assert float(x.sum()) == 10
+
+
+@fused
+def test_the_old_is_copied_if_it_is_still_needed() -> None:
+    x = nl.arange(1000.0)
+    nl.evaluate(x)
+    y = x.copy()
+    x[3] = -1
+    nl.evaluate(x)
+    assert float(y[3]) == 3 and float(x[3]) == -1
