@@ -526,6 +526,14 @@ class _Reduction:
             row, char = reduction.row, self._chars()[k]
             if row.run:
                 uses.append(f"buf{k}[e][l] = x{k};")
+            elif self._is_position(k):
+                # Positions rise, so only a better value, or the first NaN, takes a lane: plain selects vectorise.
+                sign = ">" if row.name == "argmax" else "<"
+                uses.append(
+                    f"const bool b{k} = (bi{k}[l] < 0) | (x{k} {sign} bv{k}[l]) "
+                    f"| ((x{k} != x{k}) & (bv{k}[l] == bv{k}[l])); "
+                    f"bi{k}[l] = b{k} ? (i64)({at}) : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
+                )
             else:
                 combined = row.combine.replace("{a}", f"acc{k}[l]").replace("{b}", f"l{k}")
                 cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
@@ -537,6 +545,10 @@ class _Reduction:
             f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {guard} {declared} "
             f"element(p, row, (nl_index)({at}), {outs}); {' '.join(uses)} }}"
         )
+
+    def _is_position(self, k: int) -> bool:
+        """Whether reduction `k` finds the position of an extreme of real numbers."""
+        return self.program.reductions[k].row.name in ("argmax", "argmin") and self._chars()[k] not in "FD"
 
     def _cpu_arrays(self, size: int) -> tuple[str, str, str]:
         """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
@@ -552,6 +564,11 @@ class _Reduction:
                     f"const int used = (int)(l < tail ? lines : lines - 1); "
                     f"done[l].a{k} = {row.run}(t, used); }}"
                 )
+            elif self._is_position(k):
+                ctype = VALUE_TYPES[self.program.body[reduction.value].code]
+                declare.append(f"{ctype} bv{k}[{size}]; i64 bi{k}[{size}];")
+                reset.append(f"for (i64 l = 0; l < width; ++l) {{ bv{k}[l] = {ctype}(); bi{k}[l] = -1; }}")
+                close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = nl::make_arg(bv{k}[l], bi{k}[l]);")
             else:
                 carrier = row.carrier(char)
                 declare.append(f"{carrier} acc{k}[{size}];")
