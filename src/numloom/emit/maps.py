@@ -168,7 +168,7 @@ class _Map:
             lines += self._wide_body(names, kind, v)
             lines.append("}")
             if self.rank == 1:
-                lines.append(f"else for ({kind} i = i0; i < ({kind}){n}; ++i) {{")
+                lines.append(f"else\n#pragma unroll 1\nfor ({kind} i = i0; i < ({kind}){n}; ++i) {{")
                 lines += self._scalar_body(["i"], kind)
                 lines.append("}")
         else:
