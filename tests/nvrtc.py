@@ -9,6 +9,7 @@ A text that does not compile fails the session. With pytest-xdist each text is c
 from __future__ import annotations
 
 import os
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import pytest
 
 import numloom.emit.emit as emitter
 from numloom.base.errors import CompileError, MissingDependencyError
-from numloom.device.cuda.compile import bindings, compile_cubin
+from numloom.device.cuda.compile import bindings, compile_text
 
 ARCHITECTURE = "sm_90"
 SAMPLE = 8
@@ -29,7 +30,25 @@ def compile_for_gpu(text: str, architecture: str = ARCHITECTURE) -> bytes:
         bindings()
     except MissingDependencyError as error:
         pytest.skip(str(error))
-    return compile_cubin(text, architecture)
+    return checked_cubin(text, architecture)
+
+
+def checked_cubin(text: str, architecture: str) -> bytes:
+    """Machine code of a text whose PTX holds nothing that is known to be assembled wrongly."""
+    cubin, ptx = compile_text(text, architecture)
+    if found := miscompiled(ptx):
+        raise CompileError("NVRTC", text, f"PTX assemblers miscompile: {found}")
+    return cubin
+
+
+def miscompiled(ptx: str) -> str:
+    """The PTX of `emit.block.Block.narrow`: the low half of one of two 64-bit values chosen by their low halves."""
+    choices = {m[1]: m for m in re.finditer(r"selp\.b64 \s*(%rd\d+), (%rd\d+), (%rd\d+), (%p\d+);", ptx)}
+    for low in re.finditer(r"cvt\.u32\.u64 \s*%r\d+, (%rd\d+);", ptx):
+        choice = choices.get(low[1])
+        if choice and re.search(rf"setp\.(lt|le|gt|ge)\.[su]32 \s*{choice[4]},", ptx):
+            return f"{choice[0]} {low[0]}"
+    return ""
 
 
 class SessionTexts:
@@ -77,7 +96,7 @@ class SessionTexts:
             if self.chosen(entry) and self.claim(entry):
                 self.compiled += 1
                 try:
-                    compile_cubin(text, ARCHITECTURE)
+                    checked_cubin(text, ARCHITECTURE)
                 except CompileError as error:
                     self.failures.append(f"{entry}, made by {test}:\n{error}")
         self.seconds = max(self.seconds, time.monotonic() - begin)  # Workers may have told of theirs before.

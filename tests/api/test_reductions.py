@@ -187,3 +187,37 @@ def test_long_sums_are_accurate() -> None:
     assert_allclose(x.sum(), np.float32(10000), rtol=1e-6)
     assert_allclose(x.sum(0), np.full(100, 100, "f4"), rtol=1e-6)
     assert float(nl.ones((5000, 2), "f2").sum(0)[0]) == 5000
+
+
+def log_sum_exp(np_: Any, v: Any, w: Any) -> Any:
+    return np_.log(np_.exp(v - v.max(1, keepdims=True)).sum(1)) + v.max(1)
+
+
+def several_at_once(np_: Any, v: Any, w: Any) -> Any:
+    return (v * w).sum(1) + (v - w).max(1) * (v + w).min(1) - v.var(1)
+
+
+def rows_and_positions(np_: Any, v: Any, w: Any) -> Any:
+    return v.argmax(1) + (v + w[:, ::-1]).argmin(1) + v[:, 1:].sum(1)
+
+
+@pytest.mark.parametrize("expression", [log_sum_exp, several_at_once, rows_and_positions])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize(
+    "shape", [(70, 16), (70, 100), (40, 1500), (300, 2049), (301, 3000), (7, 16_385), (5, 70_000), (2, 300_001)]
+)
+@pytest.mark.parametrize("layout", ["view", "transposed"])
+def test_long_rows_of_several_streams(expression: Any, dtype: str, shape: tuple[int, int], layout: str) -> None:
+    """Rows of every strategy, read through several views of one leaf and beside other inputs."""
+    outputs, count = shape
+    rng = np.random.default_rng(count)
+    memory = rng.normal(size=outputs * count + 100).astype(dtype)
+    other = rng.normal(size=shape).astype(dtype)
+    stored = shape if layout == "view" else shape[::-1]
+    results = []
+    for np_ in (np, nl):
+        v = np_.asarray(memory)[7 : 7 + outputs * count].reshape(stored)
+        v = v if layout == "view" else v.T
+        results.append(np_.asarray(expression(np_, v, np_.asarray(other))))
+    tolerance = 2e-4 if dtype == "f4" else 1e-10  # Sums of both signs cancel.
+    assert_allclose(results[1].get(), results[0], rtol=tolerance, atol=tolerance)

@@ -14,7 +14,7 @@ from numloom.emit.emit import emit
 from numloom.emit.loops import all_loops, loop_source
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.program import Box, Instr, Operand, Program, Store
-from nvrtc import compile_for_gpu
+from nvrtc import compile_for_gpu, miscompiled
 
 
 def softplus(shape: tuple[int, ...], strides: tuple[int, ...]) -> Program:
@@ -146,3 +146,12 @@ def test_loops_are_named_once() -> None:
     names = [loop_source(*loop).entry for loop in all_loops()]
     assert len(names) == len(set(names)) > 100
     assert "loop_exp_f" in names
+
+
+def test_miscompiled_ptx_is_recognised() -> None:
+    begin, compare = "ld.param.u64 %rd1, [a];\n", "setp.lt.s32 \t%p6, %r11, %r12;\n"
+    choose, low = "selp.b64 \t%rd15, %rd13, %rd14, %p6;\n", "cvt.u32.u64 \t%r1, %rd15;\n"
+    assert miscompiled(begin + compare + choose + low)
+    assert not miscompiled(begin + compare + choose)
+    assert not miscompiled(begin + compare + low)
+    assert not miscompiled(begin + compare.replace("s32", "s64") + choose + low)

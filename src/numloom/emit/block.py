@@ -40,6 +40,16 @@ class Block:
         """A number computed from the sizes (extent, stride, divisor)."""
         return self._field(name, "i64", Word("constant", value=value))
 
+    def narrow(self, name: str, value: int, kind: str) -> str:
+        """The same number where a kernel takes the smaller of two as `kind`; a field of its own if that is 32 bits.
+
+        PTX assemblers 13.0 to 13.5 miscompile ``a < b ? a : b`` of the low halves of two 64-bit parameters
+        (``selp.b64`` and ``cvt.u32.u64``): one use of the result keeps only its low 16 bits.
+        """
+        if kind == "i64":
+            return self.number(name, value)
+        return self._field(f"{name}_{kind}", kind, Word("constant", value=value))
+
     def error(self) -> str:
         """Address of the error word."""
         return self._field("error", "i64*", Word("error"))

@@ -299,7 +299,7 @@ class _Reduction:
 
     def cuda(self, entry: str) -> str:
         kind = self.index
-        n = f"({kind}){self.number('count', self.count)}"
+        n = self.block.narrow("count", self.count, kind)
         outputs = self.number("outputs", self.outputs)
         threads = LANES if self.strategy in ("block", "split") else 256
         head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}(const __grid_constant__ P p) {{\n'
@@ -392,14 +392,14 @@ class _Reduction:
         levels = (CHUNKS[-1] // WARP).bit_length()
         run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind)
         split = self.strategy == "split"
-        size = self.number("size", self.chunk)
+        size = self.block.narrow("size", self.chunk, kind)
         chunks = self.number("chunks", self.chunks) if split else "1"
         text = (
             f"const i64 output = (i64)blockIdx.x / {chunks};\n"
             f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
-            f"const Row row = row_of(p, output);\ncounter<{levels}> c; c.runs = 0;\n"
-            f"const {kind} begin = chunk * ({kind}){size};\n"
-            f"const {kind} end = begin + ({kind}){size} < {n} ? begin + ({kind}){size} : {n};\n"
+            f"const Row row = row_of(p, output);\ncounter<{levels}> c; counter_start(c);\n"
+            f"const {kind} begin = chunk * {size};\n"
+            f"const {kind} end = begin + {size} < {n} ? begin + {size} : {n};\n"
             f"for ({kind} at = begin + threadIdx.x; at < end; at += {WARP}) {{\n"
             f"const bool full = at + {LANES * (RUN - 1)} < end;\n{run}\ncounter_add(c, acc); }}\n"
             f"__shared__ A lane[{LANES}];\nlane[threadIdx.x] = counter_total(c);\n__syncthreads();\n"
@@ -472,7 +472,7 @@ class _Reduction:
             f"const i64 tile = blockIdx.x;\nconst i64 column = (tile % {tiles}) * {columns} + tx;\n"
             f"const bool live = column < {inner};\n"
             f"const i64 output = tile / {tiles} * {inner} + (live ? column : 0);\n"
-            f"const Row row = row_of(p, output);\ncounter<{levels_text}> c; c.runs = 0;\n"
+            f"const Row row = row_of(p, output);\ncounter<{levels_text}> c; counter_start(c);\n"
             f"const i64 begin64 = ((i64)blockIdx.y * {parts} + ty) * {part};\n"
             f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
             f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
@@ -492,7 +492,7 @@ class _Reduction:
             f"if (ty == 0) {{ partial[(i64)blockIdx.y * {columns} + tx] = part[0][tx]; __threadfence(); }}\n"
             "__syncthreads();\n"
             f"if (threadIdx.x == 0) last = atomicAdd(done, 1u) == (u32){chunks} - 1;\n__syncthreads();\n"
-            "if (!last) return;\n__threadfence();\ncounter<12> d; d.runs = 0;\n"
+            "if (!last) return;\n__threadfence();\ncounter<12> d; counter_start(d);\n"
             f"for (i64 k = ty * {per}; k < (ty + 1) * {per} && k < {chunks}; ++k) "
             f"counter_add(d, nl::fetch(partial + k * {columns} + tx));\n"
             f"part[ty][tx] = counter_total(d);\n{pairs}"
@@ -591,7 +591,7 @@ class _Reduction:
             finish = (
                 f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
                 f"for (i64 output = from; output < to; ++output) {{\n"
-                "counter<31> c; c.runs = 0;\n"
+                "counter<31> c; counter_start(c);\n"
                 f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
@@ -653,7 +653,7 @@ class _Reduction:
             done = f"for (i64 l = 0; l < width; ++l) ((A*){work})[(output + l) * {chunks} + piece] = total[l];"
             finish = (
                 f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-                "for (i64 output = from; output < to; ++output) {\ncounter<31> c; c.runs = 0;\n"
+                "for (i64 output = from; output < to; ++output) {\ncounter<31> c; counter_start(c);\n"
                 f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
                 "post(p, output, counter_total(c));\n}\n}\n"
             )

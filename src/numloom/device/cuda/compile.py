@@ -41,6 +41,11 @@ def origin(architecture: str) -> str:
 
 def compile_cubin(text: str, architecture: str = "sm_90") -> bytes:
     """Machine code of a kernel text for `architecture`; CompileError with the offending line."""
+    return compile_text(text, architecture)[0]
+
+
+def compile_text(text: str, architecture: str) -> tuple[bytes, str]:
+    """Machine code of a kernel text, and the PTX it was assembled from."""
     nvrtc = bindings()
     options = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in OPTIONS)]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, None, None)
@@ -54,7 +59,10 @@ def compile_cubin(text: str, architecture: str = "sm_90") -> bytes:
         _, size = nvrtc.nvrtcGetCUBINSize(program)
         cubin = b" " * size
         nvrtc.nvrtcGetCUBIN(program, cubin)
-        return cubin
+        _, size = nvrtc.nvrtcGetPTXSize(program)
+        ptx = b" " * size
+        nvrtc.nvrtcGetPTX(program, ptx)
+        return cubin, ptx.decode().rstrip("\0")
     finally:
         nvrtc.nvrtcDestroyProgram(program)
 

@@ -10,6 +10,14 @@ template <int LEVELS> struct counter {
     A level[LEVELS];
     u32 runs;
 };
+// Every level has a value from the start: left open, NVRTC spends branches on telling which have one.
+template <int LEVELS> NL_DEV void counter_start(counter<LEVELS>& c) {
+    c.runs = 0;
+#ifdef __CUDACC__
+#pragma unroll
+#endif
+    for (int k = 0; k < LEVELS; ++k) c.level[k] = a_none();
+}
 template <int LEVELS> NL_DEV void counter_add(counter<LEVELS>& c, A a) {
     bool open = true;
 #ifdef __CUDACC__
