@@ -7,7 +7,7 @@ nothing of arrays, graphs or programs. All work is ordered on one stream (the cu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -36,6 +36,54 @@ class Kernel(Protocol):
     """A kernel in memory. `ready` is False while a background compile is under way."""
 
     ready: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An array as a user's kernel takes it: the address of its first element, and the bytes that belong to it.
+
+    `ptr` lies in ``[begin, end)``; a backend that checks accesses holds the kernel to that range.
+    """
+
+    ptr: int
+    begin: int
+    end: int
+
+
+class Function(Protocol):
+    """A ``__global__`` function of a user's module.
+
+    `attributes` are CUDA's of a function, by the names CuPy and PyCUDA users know (``num_regs``,
+    ``shared_size_bytes``, ``const_size_bytes``, ``local_size_bytes``, ``max_threads_per_block``, ...).
+    """
+
+    name: str
+    attributes: Mapping[str, int]
+
+    def launch(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        arguments: Sequence[Span | bytes],
+        *,
+        shared: int = 0,
+        stream: int | None = None,
+        cooperative: bool = False,
+    ) -> None:
+        """Run it, in the order of `stream` (None: the current one).
+
+        An argument is memory, or the bytes of a value as the kernel's parameter lays it out.
+        """
+
+
+class Module(Protocol):
+    """A user's compiled CUDA source."""
+
+    def function(self, name: str) -> Function:
+        """A function by its name, or by the name expression that the module was compiled with; KeyError."""
+
+    def variable(self, name: str) -> tuple[int, int]:
+        """Address and bytes of a ``__device__`` or ``__constant__`` variable; KeyError."""
 
 
 class Device(Protocol):
@@ -75,6 +123,19 @@ class Device(Protocol):
 
     def launch(self, kernel: Kernel, params: Any, geometry: Any) -> None:
         """Run a ready kernel with a parameter block (`array.array('q')`) and a `plan.program.Geometry`."""
+
+    def module(
+        self,
+        sources: Mapping[str, str],
+        *,
+        options: tuple[str, ...] = (),
+        names: tuple[str, ...] = (),
+    ) -> Module:
+        """A user's CUDA C++ (text by file name; several are linked), compiled with compiler `options`.
+
+        `names` are name expressions (``"scale<float>"``) to instantiate. CompileError shows the
+        user's own line. The same arguments give the same module, also from the disk cache.
+        """
 
     def workspace(self, nbytes: int, counters: int) -> int:
         """Address of scratch memory for the next launch; its first `counters` bytes are zero."""
