@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,10 @@ from numloom.device.cpu.hostview import as_bytes
 from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
+from numloom.device.cuda.module import load
 from numloom.device.cuda.routines import ROUTINES
 from numloom.device.cuda.transfer import Staging
+from numloom.device.interface import Module
 from numloom.device.memory import Buffer, Pool
 
 try:
@@ -112,6 +114,7 @@ class CudaDevice:
         self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
         self._kernels: dict[tuple[str, str], CudaKernel] = {}
         self._modules: dict[str, Any] = {}
+        self._user_modules: dict[Any, Module] = {}
         self._lock = threading.Lock()
         host = driver.call("cuMemHostAlloc", 64, driver.bindings().CU_MEMHOSTALLOC_DEVICEMAP)
         self._error = ctypes.c_int64.from_address(int(host))
@@ -233,6 +236,16 @@ class CudaDevice:
             module = self._modules[text] = driver.call("cuModuleLoadData", cubin, doing=f"loading kernel {entry}")
         function = driver.call("cuModuleGetFunction", module, entry.encode(), doing=f"finding kernel {entry}")
         return CudaKernel(text, entry, module, int(function))
+
+    def module(
+        self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
+    ) -> Module:
+        key = (tuple(sources.items()), options, names)
+        with self._lock:
+            module = self._user_modules.get(key)
+            if module is None:
+                module = self._user_modules[key] = load(self, sources, options, names)
+        return module
 
     def launch(self, kernel: Any, params: array[int], geometry: Any) -> None:
         if geometry.shared > PLAIN_SHARED:

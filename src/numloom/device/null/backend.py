@@ -6,8 +6,8 @@ What remains is the host's own time, which `benchmarks/host_time.py` measures.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -74,6 +74,12 @@ class NullDevice:
     def launch(self, kernel: Any, params: Any, geometry: Any) -> None:
         """Count the launch."""
         self.launches += 1
+
+    def module(
+        self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
+    ) -> NoReturn:
+        """Refused: functions of a module have attributes that nobody here could tell."""
+        raise NotImplementedError("the null device has no compiler for raw kernels: use the device 'cpu' or 'cuda'")
 
     def workspace(self, nbytes: int, counters: int) -> int:
         """An address."""

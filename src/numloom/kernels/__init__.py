@@ -1,0 +1,1 @@
+"""Kernels that users write: CUDA C++ and Python syntax, called with arrays."""
