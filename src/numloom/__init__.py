@@ -394,7 +394,8 @@ from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_modul
 from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
-from numloom.base.errors import DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.kernels.raw import RawKernel, RawModule
 
 bool = bool_
 """NumPy's name of the dtype."""
@@ -403,10 +404,13 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Comparison",
+    "CompileError",
     "DeviceError",
     "Explanation",
     "MissingDependencyError",
     "OutOfMemoryError",
+    "RawKernel",
+    "RawModule",
     "abs",
     "absolute",
     "acos",

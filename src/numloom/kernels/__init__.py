@@ -1,1 +1,5 @@
 """Kernels that users write: CUDA C++ and Python syntax, called with arrays."""
+
+from numloom.kernels.raw import RawKernel, RawModule
+
+__all__ = ["RawKernel", "RawModule"]

@@ -87,6 +87,7 @@ _LINKAGE = re.compile(r'\bextern\s*"C"')
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+([^\n]+?)[ \t]*$", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.MULTILINE)
 _ALIAS = re.compile(r"\btypedef\s+([^;{}()]+?)\s*\b(\w+)\s*;|\busing\s+(\w+)\s*=\s*([^;{}()]+);")
+_ENUM = re.compile(r"\benum\s+(?:class\s+|struct\s+)?(\w+)\s*(?::\s*([\w: ]+?))?\s*\{")
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 _QUALIFIERS = re.compile(
     r"\b(?:__restrict__|__restrict|restrict|volatile|__grid_constant__|register|struct|enum|typename|class|const"
@@ -198,6 +199,7 @@ class Reader:
         for text in texts:
             for old, new, name, meaning in _ALIAS.findall(_DIRECTIVE.sub("", text)):
                 self.aliases[new or name] = old or meaning.strip()
+            self.aliases.update({name: meaning or "int" for name, meaning in _ENUM.findall(text)})
         self.declared = [declaration for text in texts for declaration in declarations(text)]
 
     def mangled(self, name: str) -> bool:
