@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import operator
 import struct
-import sys
 import time
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -22,7 +21,6 @@ from numloom.device.cpu.hostview import array_at
 from numloom.device.interface import Span
 from numloom.device.memory import Buffer
 from numloom.engine.evaluate import synchronize
-from numloom.kernels import gpuarray
 from numloom.kernels.gpuarray import ElementwiseKernel, GPUArray, ReductionKernel, launchable
 from numloom.kernels.raw import RawKernel, RawModule
 
@@ -580,9 +578,6 @@ class Event:
         return end.time_since(self)
 
 
-driver = compiler = elementwise = reduction = autoinit = sys.modules[__name__]
-"""PyCUDA's submodules: their names are all here."""
-
 LogicError = LaunchError = Error
 """PyCUDA's kinds of error."""
 
@@ -605,13 +600,8 @@ __all__ = [
     "ReductionKernel",
     "SourceModule",
     "Stream",
-    "autoinit",
-    "compiler",
-    "driver",
-    "elementwise",
     "from_device",
     "from_device_like",
-    "gpuarray",
     "init",
     "mem_alloc",
     "mem_alloc_like",
@@ -628,6 +618,5 @@ __all__ = [
     "pagelocked_empty",
     "pagelocked_empty_like",
     "pagelocked_zeros",
-    "reduction",
     "to_device",
 ]
