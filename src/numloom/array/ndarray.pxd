@@ -4,9 +4,7 @@ from numloom.graph.node cimport Node, Register
 from numloom.graph.build cimport binary, binary_scalar, cast, scalar_binary, unary
 
 
-@cython.no_gc
 @cython.final
-@cython.freelist(128)
 cdef class ndarray:
     cdef public Cell cell
     cdef public int code

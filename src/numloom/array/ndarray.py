@@ -11,6 +11,11 @@ from typing import Any
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, slice_axis, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
@@ -60,6 +65,9 @@ def bind(**functions: Callable[..., Any]) -> None:
     _bound.update(functions)
 
 
+@cython.no_gc
+@cython.freelist(128)
+@cython.cclass
 class ndarray:
     """An array on the device, NumPy's `ndarray` in meaning.
 

@@ -2,9 +2,7 @@ cimport cython
 from numloom.graph.node cimport Node, hold, unhold
 
 
-@cython.no_gc
 @cython.final
-@cython.freelist(128)
 cdef class Cell:
     cdef public Node value
     cdef public Py_ssize_t pins
@@ -13,6 +11,6 @@ cdef class Cell:
 @cython.locals(cell=Cell)
 cpdef Cell new_cell(Node value)
 @cython.locals(old=Node)
-cpdef void set_value(Cell cell, Node value)
+cpdef void set_value(Cell cell, Node value) noexcept
 @cython.locals(current=Node)
 cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)

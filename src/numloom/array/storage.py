@@ -12,6 +12,11 @@ from typing import Any
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
 from numloom.graph import build
@@ -27,6 +32,9 @@ _REAL = ELEMENTWISE["real"]
 _IMAG = ELEMENTWISE["imag"]
 
 
+@cython.no_gc
+@cython.freelist(128)
+@cython.cclass
 class Cell:
     """A mutable reference to the value that one block of memory holds now.
 
@@ -44,8 +52,11 @@ class Cell:
     value: Node
     pins: int
 
-    def __del__(self) -> None:
+    def __dealloc__(self) -> None:
         unhold(self.value)
+
+    if not cython.compiled:
+        __del__ = __dealloc__
 
 
 def new_cell(value: Node) -> Cell:

@@ -3,6 +3,7 @@ from numloom.graph.node cimport Node, Register, new_node, count_reader, count_re
 
 cdef dict _rules
 cdef dict _order
+cdef dict _tuples
 cdef tuple _sizes
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
@@ -23,3 +24,5 @@ cdef Node _binary_loop(object row, Node a, Node b, int out)
 cdef tuple _result_strides1(Node a, int out)
 cpdef Node view(Node node, int code, object offset, tuple shape, tuple strides)
 cpdef int weak_code(object value) except -1
+cpdef Node leaf(object buffer, int code, tuple shape, tuple strides)
+cpdef tuple one_tuple(tuple numbers)

@@ -43,6 +43,7 @@ _rules: dict[Any, list[Any]] = {}
 """For each row a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
 
 _sizes = ITEMSIZES
+_tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
 _order: dict[Any, tuple[int, ...]] = {}
 _orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
@@ -54,7 +55,7 @@ _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d
 
 def leaf(buffer: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     """A computed value: a dense buffer whose axes lie in the order of `strides`."""
-    node = new_node(LEAF, None, (), code, shape, strides, prod(shape), 0)
+    node = new_node(LEAF, None, (), code, one_tuple(shape), one_tuple(strides), prod(shape), 0)
     node.buffer = buffer
     return node
 
@@ -67,12 +68,24 @@ def scalar(value: Any, code: int) -> Node:
 def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
     """An array of one repeated host value; costs no memory until it is stored."""
     count_recorded()
-    return new_node(FILL, None, (), code, shape, strides or c_strides(shape, ITEMSIZES[code]), prod(shape), value)
+    strides = one_tuple(strides or c_strides(shape, ITEMSIZES[code]))
+    return new_node(FILL, None, (), code, one_tuple(shape), strides, prod(shape), value)
 
 
 def iota(count: int) -> Node:
     """The int64 values 0, 1, ..., count - 1, generated where they are used."""
-    return new_node(IOTA, None, (), I64, (count,), (8,), count, None)
+    return new_node(IOTA, None, (), I64, one_tuple((count,)), one_tuple((8,)), count, None)
+
+
+def one_tuple(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """The same object for equal tuples: shapes and strides are compared by identity first."""
+    found = _tuples.get(numbers)
+    if found is None:
+        if len(_tuples) > 4096:
+            _tuples.clear()
+        found = tuple([int(number) for number in numbers])
+        _tuples[found] = found
+    return found
 
 
 # ---------------------------------------------------------------- elementwise

@@ -1,0 +1,13 @@
+cimport cython
+
+
+@cython.final
+cdef class Guard:
+    cdef readonly unsigned long owner
+    cdef readonly Py_ssize_t depth
+    cdef readonly Py_ssize_t waiting
+    cdef object turn
+    @cython.locals(me="unsigned long")
+    cpdef object take(self)
+    cdef object _wait(self)
+    cpdef object give(self)
