@@ -14,3 +14,9 @@ cpdef Cell new_cell(Node value)
 cpdef void set_value(Cell cell, Node value) noexcept
 @cython.locals(current=Node)
 cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)
+
+cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
+@cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
+cdef Py_ssize_t _count(tuple shape) except? -1
+@cython.locals(itemsize=cython.Py_ssize_t, current=Node, new=Node)
+cpdef object write(Cell cell, int code, object offset, object shape, tuple strides, Node value)

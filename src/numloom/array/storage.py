@@ -157,12 +157,12 @@ def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: t
     current = cell.value
     if (
         offset == 0
-        and (strides == current.strides or is_dense_order(shape, strides, itemsize))
         and _count(shape) * itemsize == current.size * ITEMSIZES[current.code]
+        and (strides == current.strides or is_dense_order(shape, strides, itemsize))
     ):
         new = arranged(value, shape, strides, code)
     else:
-        if may_self_overlap(shape, strides, itemsize):
+        if shape and may_self_overlap(shape, strides, itemsize):
             value, offset, shape, strides = _last_written(cell, value, code, offset, shape, strides)
             if shape is None:
                 return

@@ -56,6 +56,8 @@ def code_of(dtype: Any) -> int:
             f"dtype {resolved} is not supported on the device: numloom arrays hold bool, integers of 8 to 64 bits, "
             "float16/32/64 and complex64/128; keep other data in NumPy arrays or convert it with astype"
         )
+    if isinstance(dtype, (str, type)):
+        _CODES[dtype] = code
     return code
 
 

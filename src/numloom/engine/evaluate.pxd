@@ -13,7 +13,7 @@ cdef dict _device_plans
 cdef bint _reference
 
 @cython.locals(guard=Guard, roots=list)
-cpdef object evaluate(object nodes)
+cpdef object evaluate(list nodes)
 
 @cython.locals(c=Counters)
 cpdef void count_flush() noexcept

@@ -7,7 +7,6 @@ not depend on which of the values is looked at first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,7 @@ def _set_executor(name: str) -> None:
 config.listen("executor", _set_executor)
 
 
-def evaluate(nodes: Iterable[Node]) -> None:
+def evaluate(nodes: list[Node]) -> None:
     """Run these values and everything else that is pending in live arrays; do not wait."""
     guard = _guard
     guard.take()

@@ -42,7 +42,7 @@ cpdef object run_plan(ReadyPlan plan, list nodes)
 cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
 
 @cython.locals(words=Words, number=cython.Py_ssize_t, word=cython.Py_ssize_t, offset=cython.longlong,
-               view=cython.Py_ssize_t, node=Node, computed=tuple, address=cython.longlong,
+               view=cython.Py_ssize_t, place=cython.Py_ssize_t, node=Node, address=cython.longlong,
                position=cython.Py_ssize_t, code=cython.int, buffer=Buffer)
 cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
 

@@ -41,8 +41,8 @@ class Ready:
         The device's kernel; until it is `ready` the interpreter does the work.
     words : Words
         The parameter block.
-    pointers : list of (word, number, offset, view)
-        Words that are addresses.
+    pointers : list of (word, number, offset, view, place)
+        Words that are addresses: of a node's buffer, or of what this step computes at `place`.
     params : list of (word, number, code)
         Words that are host values, and `last`, the values they hold now.
     places : list of (word, number)
@@ -59,7 +59,7 @@ class Ready:
     kernel: Any
     words: Any
     ready: bool
-    pointers: list[tuple[int, int, int, int]]
+    pointers: list[tuple[int, int, int, int, int]]
     params: list[tuple[int, int, int]]
     last: list[Any]
     places: list[tuple[int, int]]
@@ -101,7 +101,9 @@ class Ready:
             kind = word.kind
             if kind == "pointer":
                 binding = step.bindings[word.index]
-                self.pointers.append((index, binding.number, binding.offset, binding.view))
+                number = binding.number
+                place = self.computed.index(number) if number in self.computed else -1
+                self.pointers.append((index, number, binding.offset, binding.view, place))
             elif kind == "param":
                 number, code = step.params[word.index]
                 self.params.append((index, number, code))
@@ -168,13 +170,13 @@ def run_step(ready: Ready, nodes: list[Any], plan: ReadyPlan) -> None:
 def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) -> None:
     """Bind a step's kernel to addresses and numbers, and launch it (or interpret it meanwhile)."""
     words = ready.words
-    computed = ready.computed
     count_kernel()
-    for word, number, offset, view in ready.pointers:
-        node = nodes[number]
-        buffer = node.buffer
-        if buffer is None:
-            buffer = buffers[computed.index(number)]
+    for word, number, offset, view, place in ready.pointers:
+        if place >= 0:
+            buffer = buffers[place]
+        else:
+            node = nodes[number]
+            buffer = node.buffer
         address = buffer.ptr + offset
         if view >= 0:
             node = nodes[view]

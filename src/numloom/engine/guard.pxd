@@ -1,5 +1,11 @@
 cimport cython
 
+cdef extern from "pythread.h":
+    unsigned long PyThread_get_thread_ident()
+
+cdef inline unsigned long get_ident():
+    return PyThread_get_thread_ident()
+
 
 @cython.final
 cdef class Guard:

@@ -7,7 +7,14 @@ taking a free lock is one comparison: the interpreter's own lock is held all alo
 from __future__ import annotations
 
 import threading
-from threading import get_ident
+
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
+if not cython.compiled:  # The compiled one makes no number object.
+    from threading import get_ident
 
 
 class Guard:

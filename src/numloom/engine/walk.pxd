@@ -12,20 +12,22 @@ cdef class Walk:
 @cython.final
 cdef class Epoch:
     cdef public Py_ssize_t number
+    cdef public Py_ssize_t visited
 
 
 cdef Epoch _epoch
 cdef dict _numbers
 cdef object _shape, _strides
 cdef unsigned long long _shape_number, _strides_number
-cdef unsigned long long _MASK, _P1, _P2, _P3, _P4
+cdef unsigned long long _MASK, _P1, _P2, _P3, _P4, _P5
 cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
 @cython.locals(r=Register, roots=list, node=Node, live=Node, generated=cython.bint)
-cpdef list pending_roots(object wanted)
+cpdef list pending_roots(list wanted)
 
 @cython.locals(result=Walk, nodes=list, epoch=cython.Py_ssize_t, parent=Node, root=Node, node=Node, arg=Node,
-               position=cython.Py_ssize_t, args=tuple, updates=cython.bint)
+               position=cython.Py_ssize_t, args=tuple, updates=cython.bint,
+               count=cython.Py_ssize_t, room=cython.Py_ssize_t)
 cpdef Walk walk(list roots)
 
 @cython.locals(nodes=list, shape=tuple, strides=tuple, node=Node, arg=Node, base=Node, kind=cython.int,

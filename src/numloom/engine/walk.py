@@ -31,14 +31,16 @@ class Walk:
 
 
 class Epoch:
-    """Numbers walks, so that a node knows whether the walk under way has met it."""
+    """Numbers walks, so that a node knows whether the walk under way has met it; and what the last one met."""
 
-    __slots__ = ("number",)
+    __slots__ = ("number", "visited")
 
     number: int
+    visited: int
 
     def __init__(self) -> None:
         self.number = 0
+        self.visited = 0
 
 
 _epoch = Epoch()
@@ -52,6 +54,7 @@ _P1 = 0x9E3779B97F4A7C15
 _P2 = 0xC2B2AE3D27D4EB4F
 _P3 = 0x100000001B3
 _P4 = 0x9FB21C651E98DF25
+_P5 = 0xD6E8FEB86659FD93
 
 
 def pending_roots(wanted: Any) -> list[Node]:
@@ -80,11 +83,13 @@ def walk(roots: list[Node]) -> Walk:
     """Visit everything that the roots need and is not computed yet, and the leaves they read.
 
     While a node is under visit, its `number` is the argument to look at next, and `back` the node from which it was
-    reached; then `number` is its place in the order.
+    reached; then `number` is its place in the order. `word` says which arguments it has.
     """
     result = Walk.__new__(Walk)
-    nodes: list[Node] = []
-    result.nodes = nodes
+    # As long as the last one: growing step by step costs more than the visit.
+    nodes: list[Any] = [None] * _epoch.visited
+    room = _epoch.visited
+    count = 0
     _epoch.number += 1
     epoch = _epoch.number
     updates = False
@@ -94,6 +99,7 @@ def walk(roots: list[Node]) -> Walk:
         root.mark = epoch
         root.number = 0
         root.seen = 0
+        root.word = 0
         node = root
         while True:
             args = node.args
@@ -103,19 +109,30 @@ def walk(roots: list[Node]) -> Walk:
                 arg = args[position]
                 if arg.mark == epoch:
                     arg.seen += 1
+                    node.word = (node.word * _P5 + arg.number + 1) & _MASK
                 else:
                     arg.mark = epoch
                     arg.seen = 1
                     if arg.kind <= SCALAR:
-                        arg.number = len(nodes)
-                        nodes.append(arg)
+                        arg.number = count
+                        if count < room:
+                            nodes[count] = arg
+                        else:
+                            nodes.append(arg)
+                        count += 1
+                        node.word = (node.word * _P5 + count) & _MASK
                     else:
                         arg.number = 0
+                        arg.word = 0
                         arg.back = node
                         node = arg
             else:
-                node.number = len(nodes)
-                nodes.append(node)
+                node.number = count
+                if count < room:
+                    nodes[count] = node
+                else:
+                    nodes.append(node)
+                count += 1
                 if node.kind == UPDATE:
                     updates = True
                 parent = node.back
@@ -123,6 +140,11 @@ def walk(roots: list[Node]) -> Walk:
                     break
                 node.back = None
                 node = parent
+                node.word = (node.word * _P5 + count) & _MASK
+    if count < room:
+        del nodes[count:]
+    _epoch.visited = count
+    result.nodes = nodes
     make_key(result, len(roots), updates)
     return result
 
@@ -141,6 +163,8 @@ def make_key(result: Walk, root_count: int, updates: bool) -> None:
         kind = node.kind
         # Held by a live array, or read by pending work outside of this walk.
         word = node.code * 16 + kind
+        if kind > SCALAR:
+            word = (word + node.word * _P5) & _MASK
         if node.cells:
             word += 1024
         if node.readers > node.seen:
@@ -151,8 +175,6 @@ def make_key(result: Walk, root_count: int, updates: bool) -> None:
             continue
         if kind in (OP, REDUCE):
             word = (word + hash(node.row) * 4096) & _MASK
-        for arg in node.args:
-            word = (word * 65599 + arg.number + 1) & _MASK
         if node.shape is not shape:
             shape = node.shape
             word = (word * 69069 + shape_number(shape)) & _MASK

@@ -17,6 +17,7 @@ cdef class Node:
     cdef public Py_ssize_t mark
     cdef public Py_ssize_t number
     cdef public Py_ssize_t seen
+    cdef public unsigned long long word
     cdef public Node back
     cdef public Node older
     cdef public Node newer
@@ -32,11 +33,11 @@ cdef class Register:
     cdef public Py_ssize_t orphan_limit
     cdef public Py_ssize_t orphan_bytes
     cdef public list graveyard
-    cdef public bint draining
+    cdef public Py_ssize_t depth
 
 
 
-cdef Py_ssize_t _GRAVES
+cdef Py_ssize_t _DEPTH, _GRAVES
 
 @cython.locals(node=Node, arg=Node)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)

@@ -53,7 +53,7 @@ class Node:
         Storage cells whose value this is.
     older, newer : Node or None
         Neighbours among the pending values of live arrays, in record order.
-    mark, number, seen, back : int, int, int, Node or None
+    mark, number, seen, word, back : int, int, int, int, Node or None
         Scratch of the walk that is under way (see engine.walk).
     """
 
@@ -75,6 +75,7 @@ class Node:
         "shape",
         "size",
         "strides",
+        "word",
     )
 
     kind: int
@@ -91,6 +92,7 @@ class Node:
     mark: int
     number: int
     seen: int
+    word: int
     back: Node | None
     older: Node | None
     newer: Node | None
@@ -108,12 +110,14 @@ class Node:
 
 
 _GRAVES = 8
+_DEPTH = 20
+"""Nodes freed one within the other, before the rest waits its turn."""
 
 
 class Register:
     """What is recorded and not yet run: ends of the list of live pending nodes, and counts for budgets."""
 
-    __slots__ = ("draining", "graveyard", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded")
+    __slots__ = ("depth", "graveyard", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded")
 
     oldest: Node | None
     newest: Node | None
@@ -122,7 +126,7 @@ class Register:
     orphan_limit: int
     orphan_bytes: int
     graveyard: list[Any]
-    draining: bool
+    depth: int
 
     def __init__(self) -> None:
         self.oldest = None
@@ -134,7 +138,7 @@ class Register:
         self.orphan_bytes = 0
         # Never emptied: a list that runs empty gives its memory back and asks for it again.
         self.graveyard = [None] * _GRAVES
-        self.draining = False
+        self.depth = 0
 
 
 register = Register()
@@ -166,6 +170,7 @@ def new_node(
     node.mark = 0
     node.number = 0
     node.seen = 0
+    node.word = 0
     node.back = None
     node.older = None
     node.newer = None
@@ -186,7 +191,7 @@ def count_recorded() -> None:
 
 
 def release(node: Node) -> None:
-    """Drop the arguments of a node that is computed or dead, freeing chains iteratively."""
+    """Drop the arguments of a node that is computed or dead; long chains are freed without deep recursion."""
     args = node.args
     node.args = ()
     for arg in args:
@@ -194,13 +199,17 @@ def release(node: Node) -> None:
     r = register
     if r is None:  # The interpreter is shutting down.
         return
-    r.graveyard.append(args)
-    args = ()
-    if not r.draining:
-        r.draining = True
-        while len(r.graveyard) > _GRAVES:
-            r.graveyard.pop()
-        r.draining = False
+    if r.depth < _DEPTH:
+        r.depth += 1
+        args = ()  # Frees what only they need, by way of this function.
+        r.depth -= 1
+        if r.depth == 0 and len(r.graveyard) > _GRAVES:
+            r.depth = 1
+            while len(r.graveyard) > _GRAVES:
+                r.graveyard.pop()
+            r.depth = 0
+    else:
+        r.graveyard.append(args)
 
 
 def uncount_reader(node: Node) -> None:
