@@ -25,11 +25,12 @@ from numloom.graph.layout import (
     c_strides,
     f_strides,
     is_c_contiguous,
-    is_dense_order,
     is_f_contiguous,
     k_strides,
     reshape_strides,
     resolve_shape,
+    shown,
+    strides_in_order,
 )
 from numloom.graph.node import LEAF, VIEW, Node, register
 from numloom.ops.elementwise import ELEMENTWISE
@@ -579,7 +580,7 @@ class ndarray:
     def copy(self, order: str = "C") -> Any:
         """A new array with the same values; costs nothing until one of the two is written."""
         node = read(self.cell, self.code, self.offset, self.shape, self.strides)
-        strides = strides_in_order(self, order)
+        strides = strides_in_order(self.shape, self.strides, ITEMSIZES[self.code], order)
         if self.cell.pins or node.kind == VIEW or node.strides != strides:
             node = copied(node, strides, self.code)
         result = wrap(node)
@@ -724,27 +725,6 @@ def node_of(array: Any) -> Node:
     return read(array.cell, array.code, array.offset, array.shape, array.strides)
 
 
-def strides_in_order(array: Any, order: str) -> tuple[int, ...]:
-    """Dense strides for a copy of `array` in order "C", "F", "A" or "K"."""
-    itemsize = ITEMSIZES[array.code]
-    if order == "A":
-        order = (
-            "F"
-            if is_f_contiguous(array.shape, array.strides, itemsize)
-            and not is_c_contiguous(array.shape, array.strides, itemsize)
-            else "C"
-        )
-    if order == "C":
-        return c_strides(array.shape, itemsize)
-    if order == "F":
-        return f_strides(array.shape, itemsize)
-    if order == "K":
-        if is_dense_order(array.shape, array.strides, itemsize):
-            return array.strides  # type: ignore[no-any-return]
-        return k_strides(array.shape, [array.strides], itemsize)
-    raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-
-
 # ---------------------------------------------------------------- operands and operations
 
 
@@ -881,8 +861,8 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         raise ValueError("output array is read-only")
     if result.shape != target.shape:
         raise ValueError(
-            f"non-broadcastable output operand with shape {_shown(target.shape)} doesn't match the broadcast shape "
-            f"{_shown(result.shape)}"
+            f"non-broadcastable output operand with shape {shown(target.shape)} doesn't match the broadcast shape "
+            f"{shown(result.shape)}"
         )
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
@@ -890,10 +870,6 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         )
     write(target.cell, target.code, target.offset, target.shape, target.strides, result.cell.value)
     return target
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 # ---------------------------------------------------------------- index arrays

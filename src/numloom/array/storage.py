@@ -24,6 +24,7 @@ from numloom.graph.layout import (
     broadcast_strides,
     is_dense_order,
     may_self_overlap,
+    shown,
 )
 from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, register, unhold
 from numloom.ops.elementwise import ELEMENTWISE
@@ -116,7 +117,7 @@ def broadcast_value(node: Node, shape: tuple[int, ...]) -> Node:
         # Assignment also drops leading axes of extent 1.
         if lead < 0 and all(extent == 1 for extent in node.shape[:-lead]):
             return broadcast_value(reshaped_front(node, -lead), shape)
-        raise ValueError(f"could not broadcast input array from shape {_shown(node.shape)} into shape {_shown(shape)}")
+        raise ValueError(f"could not broadcast input array from shape {shown(node.shape)} into shape {shown(shape)}")
     if node.kind in (SCALAR, FILL):
         return build.full(node.attr, node.code, shape)
     if node.kind == VIEW:
@@ -130,10 +131,6 @@ def reshaped_front(node: Node, count: int) -> Node:
     if node.kind == VIEW:
         return build.view(node.args[0], node.code, node.attr, node.shape[count:], node.strides[count:])
     return build.view(node, node.code, 0, node.shape[count:], node.strides[count:])
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
