@@ -23,7 +23,7 @@ KINDS = tuple(dtype.kind for dtype in DTYPES)
 
 BOOL, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, C64, C128 = range(14)
 
-_CODES: dict[np.dtype[Any], int] = {dtype: code for code, dtype in enumerate(DTYPES)}
+_CODES: dict[Any, int] = {dtype: code for code, dtype in enumerate(DTYPES)}
 # The platform has two 8-byte integer types (l and q); both are the same dtype to us.
 for _char in "lL":
     _dtype = np.dtype(_char)
