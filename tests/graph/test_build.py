@@ -27,6 +27,7 @@ from numloom.graph.node import (
     Node,
     become_leaf,
     hold,
+    live_nodes,
     register,
     unhold,
 )
@@ -202,12 +203,12 @@ def test_readers_are_counted() -> None:
 def test_what_cells_hold_and_is_pending_is_known() -> None:
     y = build.unary(EXP, leaf_of(np.ones(3)))
     hold(y)
-    assert y in register.live
+    assert y in live_nodes()
     unhold(y)
-    assert y not in register.live
+    assert y not in live_nodes()
     hold(y)
     become_leaf(y, Memory(24))
-    assert y not in register.live and y.cells == 1
+    assert y not in live_nodes() and y.cells == 1
 
 
 def test_long_chains_are_freed_without_recursion() -> None:

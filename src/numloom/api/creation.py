@@ -10,11 +10,11 @@ import numpy as np
 
 from numloom.api.elementwise import divide, floor, multiply, power
 from numloom.array.convert import asarray, check_device, from_host
-from numloom.array.ndarray import bind, ndarray, node_of, strides_in_order, view_of, wrap
+from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
-from numloom.graph.layout import broadcast_strides, c_strides, f_strides
+from numloom.graph.layout import broadcast_strides, c_strides, f_strides, strides_in_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -171,7 +171,7 @@ def _like(
     if len(extents) != array.ndim:
         return code, extents, _strides(extents, code, "C" if order in "KA" else order)
     have = array.itemsize
-    strides = strides_in_order(array, order)
+    strides = strides_in_order(array.shape, array.strides, array.itemsize, order)
     if extents != array.shape:
         axes = sorted(range(array.ndim), key=lambda axis: -strides[axis])
         step, result = ITEMSIZES[code], [0] * array.ndim

@@ -17,10 +17,18 @@ def evaluate(*arrays: Any) -> None:
     *arrays : ndarray
         Arrays whose values are wanted; without any, everything that is pending runs.
     """
-    for array in arrays:
-        if not isinstance(array, ndarray):
-            raise TypeError(f"evaluate takes numloom arrays, got {type(array).__name__}")
-    evaluate_values([array.cell.value for array in arrays])
+    evaluate_arrays(arrays)
+
+
+def evaluate_arrays(arrays: tuple[Any, ...]) -> None:
+    """Run what these arrays have recorded."""
+    values = []
+    for given in arrays:
+        if not isinstance(given, ndarray):
+            raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
+        array = given
+        values.append(array.cell.value)
+    evaluate_values(values)
 
 
 __all__ = ["evaluate", "synchronize"]

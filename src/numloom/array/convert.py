@@ -18,6 +18,7 @@ from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.array.storage import Cell, pin, unpin
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.device import registry
+from numloom.device.memory import Buffer
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
@@ -236,17 +237,6 @@ def unpickle(host: Host) -> Array:
 # ---------------------------------------------------------------- shared memory
 
 
-class _Borrowed:
-    """Memory of another library as a buffer; `owner` keeps it alive."""
-
-    __slots__ = ("__weakref__", "nbytes", "owner", "ptr")
-
-    def __init__(self, ptr: int, nbytes: int, owner: Any) -> None:
-        self.ptr = ptr
-        self.nbytes = nbytes
-        self.owner = owner
-
-
 class _Exported:
     """Pinned memory of an array, as NumPy's array interface; unpinned when the last user lets go."""
 
@@ -452,7 +442,7 @@ def _over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: t
     code = code_of(dtype)
     low, high = extent_of(Layout(0, shape, strides), dtype.itemsize)
     count = (high - low) // dtype.itemsize
-    buffer: Any = _Borrowed(address + low, high - low, owner)
+    buffer = Buffer(address + low, high - low, None, owner)
     # The cell holds the whole stretch of memory as a vector, of which the array is a view.
     array = wrap(build.leaf(buffer, code, (count,), (dtype.itemsize,)))
     array.cell.pins = 1

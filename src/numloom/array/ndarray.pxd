@@ -1,12 +1,11 @@
 cimport cython
-from numloom.array.storage cimport Cell, new_cell, read
+from numloom.array.storage cimport Cell, new_cell, read, write
+from numloom.array.subscript cimport Basic, simple
 from numloom.graph.node cimport Node, Register
 from numloom.graph.build cimport binary, binary_scalar, cast, scalar_binary, unary
 
 
-@cython.no_gc
 @cython.final
-@cython.freelist(128)
 cdef class ndarray:
     cdef public Cell cell
     cdef public int code
@@ -42,3 +41,8 @@ cpdef bint pinned(object x)
 
 @cython.locals(node=Node, result=ndarray)
 cpdef object apply1(object row, ndarray x)
+
+@cython.locals(node=Node)
+cpdef object apply_inplace(object row, ndarray target, object other)
+
+cpdef Node assigned_value(object value, int code)

@@ -11,8 +11,13 @@ from typing import Any
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.array.storage import Cell, arranged, new_cell, read, write
-from numloom.array.subscript import Advanced, slice_axis, subscript
+from numloom.array.subscript import Advanced, simple, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
 from numloom.engine.evaluate import after_record, download_layout
 from numloom.graph.build import binary, binary_scalar, cast, copied, scalar, scalar_binary, unary, view
@@ -20,11 +25,12 @@ from numloom.graph.layout import (
     c_strides,
     f_strides,
     is_c_contiguous,
-    is_dense_order,
     is_f_contiguous,
     k_strides,
     reshape_strides,
     resolve_shape,
+    shown,
+    strides_in_order,
 )
 from numloom.graph.node import LEAF, VIEW, Node, register
 from numloom.ops.elementwise import ELEMENTWISE
@@ -53,6 +59,8 @@ GREATER_EQUAL = ELEMENTWISE["greater_equal"]
 _COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
 
 _bound: dict[str, Callable[..., Any]] = {}
+_reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+"""New shape and strides by the layout and what was asked for, where a view can be had."""
 
 
 def bind(**functions: Callable[..., Any]) -> None:
@@ -60,6 +68,9 @@ def bind(**functions: Callable[..., Any]) -> None:
     _bound.update(functions)
 
 
+@cython.no_gc
+@cython.freelist(128)
+@cython.cclass
 class ndarray:
     """An array on the device, NumPy's `ndarray` in meaning.
 
@@ -252,12 +263,12 @@ class ndarray:
     # ------------------------------------------------------------ subscripts
 
     def __getitem__(self, index: Any) -> Any:
-        if type(index) is slice and self.shape:
-            start, extent, stride = slice_axis(index, self.shape[0], self.strides[0])
-            return view_of(self, self.offset + start, (extent, *self.shape[1:]), (stride, *self.strides[1:]))
-        found = subscript(self.offset, self.shape, self.strides, index, expand_index)
-        if type(found) is Advanced:
-            return _bound["take_advanced"](self, found)
+        found = simple(self.offset, self.shape, self.strides, index)
+        if found is None:
+            general = subscript(self.offset, self.shape, self.strides, index, expand_index)
+            if type(general) is Advanced:
+                return _bound["take_advanced"](self, general)
+            found = general
         if found.scalar:
             return wrap(read(self.cell, self.code, found.offset, (), ()))
         return view_of(self, found.offset, found.shape, found.strides)
@@ -265,10 +276,13 @@ class ndarray:
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
             raise ValueError("assignment destination is read-only")
-        found = subscript(self.offset, self.shape, self.strides, index, expand_mask)
-        if type(found) is Advanced:
-            _bound["put_advanced"](self, index, found, value)
-            return
+        found = simple(self.offset, self.shape, self.strides, index)
+        if found is None:
+            general = subscript(self.offset, self.shape, self.strides, index, expand_mask)
+            if type(general) is Advanced:
+                _bound["put_advanced"](self, index, general, value)
+                return
+            found = general
         if (
             type(value) is ndarray
             and value.cell is self.cell
@@ -503,6 +517,13 @@ class ndarray:
         """The same values in another shape: a view where the memory allows, else a copy."""
         if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
             shape = tuple(shape[0])
+        if order == "C" and not copy:
+            try:
+                known = _reshaped.get((self.shape, self.strides, self.code, shape))
+            except TypeError:
+                known = None
+            if known is not None:
+                return view_of(self, self.offset, known[0], known[1])
         new_shape = resolve_shape(self.size, [extent.__index__() for extent in shape])
         if order == "A":
             order = (
@@ -521,6 +542,12 @@ class ndarray:
                 raise ValueError("Unable to avoid creating a copy while reshaping.")
             dense = self.copy()
             return view_of(dense, 0, new_shape, c_strides(new_shape, self.itemsize))
+        if len(_reshaped) > 4096:
+            _reshaped.clear()
+        _reshaped[self.shape, self.strides, self.code, tuple([extent.__index__() for extent in shape])] = (
+            new_shape,
+            strides,
+        )
         return view_of(self, self.offset, new_shape, strides)
 
     def transpose(self, *axes: Any) -> Any:
@@ -553,7 +580,7 @@ class ndarray:
     def copy(self, order: str = "C") -> Any:
         """A new array with the same values; costs nothing until one of the two is written."""
         node = read(self.cell, self.code, self.offset, self.shape, self.strides)
-        strides = strides_in_order(self, order)
+        strides = strides_in_order(self.shape, self.strides, ITEMSIZES[self.code], order)
         if self.cell.pins or node.kind == VIEW or node.strides != strides:
             node = copied(node, strides, self.code)
         result = wrap(node)
@@ -610,6 +637,36 @@ class ndarray:
         """What is recorded and how it would run: tree, plan, kernel text, bytes and operations."""
         return _bound["explain"](self)
 
+    # As the other methods that the API binds, but found without a detour.
+
+    def sum(self, *args: Any, **options: Any) -> Any:
+        """As `numloom.sum`."""
+        return _bound["method_sum"](self, *args, **options)
+
+    def prod(self, *args: Any, **options: Any) -> Any:
+        """As `numloom.prod`."""
+        return _bound["method_prod"](self, *args, **options)
+
+    def mean(self, *args: Any, **options: Any) -> Any:
+        """As `numloom.mean`."""
+        return _bound["method_mean"](self, *args, **options)
+
+    def max(self, *args: Any, **options: Any) -> Any:
+        """As `numloom.max`."""
+        return _bound["method_max"](self, *args, **options)
+
+    def min(self, *args: Any, **options: Any) -> Any:
+        """As `numloom.min`."""
+        return _bound["method_min"](self, *args, **options)
+
+    def any(self, *args: Any, **options: Any) -> Any:
+        """As `numloom.any`."""
+        return _bound["method_any"](self, *args, **options)
+
+    def all(self, *args: Any, **options: Any) -> Any:
+        """As `numloom.all`."""
+        return _bound["method_all"](self, *args, **options)
+
     def __getattr__(self, name: str) -> Any:
         function = _bound.get("method_" + name)
         if function is None:
@@ -626,7 +683,8 @@ class ndarray:
 def wrap(node: Node) -> Any:
     """A new array whose memory holds `node`."""
     if node.kind == VIEW:
-        node = copied(node, k_strides(node.shape, [node.strides], ITEMSIZES[node.code]), node.code)
+        strides = k_strides(node.shape, [node.strides], ITEMSIZES[node.code]) if node.shape else ()
+        node = copied(node, strides, node.code)
     result = ndarray.__new__(ndarray)
     result.cell = new_cell(node)
     result.code = node.code
@@ -665,27 +723,6 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 def node_of(array: Any) -> Node:
     """The array's current value."""
     return read(array.cell, array.code, array.offset, array.shape, array.strides)
-
-
-def strides_in_order(array: Any, order: str) -> tuple[int, ...]:
-    """Dense strides for a copy of `array` in order "C", "F", "A" or "K"."""
-    itemsize = ITEMSIZES[array.code]
-    if order == "A":
-        order = (
-            "F"
-            if is_f_contiguous(array.shape, array.strides, itemsize)
-            and not is_c_contiguous(array.shape, array.strides, itemsize)
-            else "C"
-        )
-    if order == "C":
-        return c_strides(array.shape, itemsize)
-    if order == "F":
-        return f_strides(array.shape, itemsize)
-    if order == "K":
-        if is_dense_order(array.shape, array.strides, itemsize):
-            return array.strides  # type: ignore[no-any-return]
-        return k_strides(array.shape, [array.strides], itemsize)
-    raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
 # ---------------------------------------------------------------- operands and operations
@@ -788,6 +825,8 @@ def assigned_value(value: Any, code: int) -> Node:
                 raise OverflowError(f"Python integer {value} out of bounds for {DTYPES[code].name}")
         return scalar(DTYPES[code].type(value).item(), code)
     if kind is float:
+        if code in (F32, F64):
+            return scalar(value, code)
         with np.errstate(all="ignore"):
             return scalar(np.array(value).astype(DTYPES[code]).item(), code)
     if kind is complex:
@@ -802,6 +841,12 @@ def assigned_value(value: Any, code: int) -> Node:
 
 def apply_inplace(row: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
+    if type(other) is ndarray and target.writeable and not target.is_scalar and other.shape == target.shape:
+        # As below, without an array for the result in between.
+        node = binary(row, node_of(target), node_of(other))
+        if node.code == target.code:
+            write(target.cell, target.code, target.offset, target.shape, target.strides, node)
+            return target
     result = apply2(row, target, other)
     if result is NotImplemented:
         return result
@@ -816,8 +861,8 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         raise ValueError("output array is read-only")
     if result.shape != target.shape:
         raise ValueError(
-            f"non-broadcastable output operand with shape {_shown(target.shape)} doesn't match the broadcast shape "
-            f"{_shown(result.shape)}"
+            f"non-broadcastable output operand with shape {shown(target.shape)} doesn't match the broadcast shape "
+            f"{shown(result.shape)}"
         )
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
         raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
@@ -825,10 +870,6 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         )
     write(target.cell, target.code, target.offset, target.shape, target.strides, result.cell.value)
     return target
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 # ---------------------------------------------------------------- index arrays

@@ -2,9 +2,7 @@ cimport cython
 from numloom.graph.node cimport Node, hold, unhold
 
 
-@cython.no_gc
 @cython.final
-@cython.freelist(128)
 cdef class Cell:
     cdef public Node value
     cdef public Py_ssize_t pins
@@ -13,6 +11,12 @@ cdef class Cell:
 @cython.locals(cell=Cell)
 cpdef Cell new_cell(Node value)
 @cython.locals(old=Node)
-cpdef void set_value(Cell cell, Node value)
+cpdef void set_value(Cell cell, Node value) noexcept
 @cython.locals(current=Node)
 cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)
+
+cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
+@cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
+cdef Py_ssize_t _count(tuple shape) except? -1
+@cython.locals(itemsize=cython.Py_ssize_t, current=Node, new=Node)
+cpdef object write(Cell cell, int code, object offset, object shape, tuple strides, Node value)

@@ -12,6 +12,11 @@ from typing import Any
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
 from numloom.graph import build
@@ -19,6 +24,7 @@ from numloom.graph.layout import (
     broadcast_strides,
     is_dense_order,
     may_self_overlap,
+    shown,
 )
 from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, register, unhold
 from numloom.ops.elementwise import ELEMENTWISE
@@ -27,6 +33,9 @@ _REAL = ELEMENTWISE["real"]
 _IMAG = ELEMENTWISE["imag"]
 
 
+@cython.no_gc
+@cython.freelist(128)
+@cython.cclass
 class Cell:
     """A mutable reference to the value that one block of memory holds now.
 
@@ -44,8 +53,11 @@ class Cell:
     value: Node
     pins: int
 
-    def __del__(self) -> None:
+    def __dealloc__(self) -> None:
         unhold(self.value)
+
+    if not cython.compiled:
+        __del__ = __dealloc__
 
 
 def new_cell(value: Node) -> Cell:
@@ -105,7 +117,7 @@ def broadcast_value(node: Node, shape: tuple[int, ...]) -> Node:
         # Assignment also drops leading axes of extent 1.
         if lead < 0 and all(extent == 1 for extent in node.shape[:-lead]):
             return broadcast_value(reshaped_front(node, -lead), shape)
-        raise ValueError(f"could not broadcast input array from shape {_shown(node.shape)} into shape {_shown(shape)}")
+        raise ValueError(f"could not broadcast input array from shape {shown(node.shape)} into shape {shown(shape)}")
     if node.kind in (SCALAR, FILL):
         return build.full(node.attr, node.code, shape)
     if node.kind == VIEW:
@@ -119,10 +131,6 @@ def reshaped_front(node: Node, count: int) -> Node:
     if node.kind == VIEW:
         return build.view(node.args[0], node.code, node.attr, node.shape[count:], node.strides[count:])
     return build.view(node, node.code, 0, node.shape[count:], node.strides[count:])
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
@@ -146,12 +154,12 @@ def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: t
     current = cell.value
     if (
         offset == 0
-        and (strides == current.strides or is_dense_order(shape, strides, itemsize))
         and _count(shape) * itemsize == current.size * ITEMSIZES[current.code]
+        and (strides == current.strides or is_dense_order(shape, strides, itemsize))
     ):
         new = arranged(value, shape, strides, code)
     else:
-        if may_self_overlap(shape, strides, itemsize):
+        if shape and may_self_overlap(shape, strides, itemsize):
             value, offset, shape, strides = _last_written(cell, value, code, offset, shape, strides)
             if shape is None:
                 return

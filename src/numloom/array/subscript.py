@@ -10,14 +10,34 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
 
-class Basic(NamedTuple):
+
+@cython.no_gc
+@cython.freelist(8)
+@cython.cclass
+class Basic:
     """A view: byte offset, shape and strides; `scalar` if every axis was given an integer."""
+
+    __slots__ = ("offset", "scalar", "shape", "strides")
 
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     scalar: bool
+
+
+def new_basic(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], scalar: bool) -> Basic:
+    """A view."""
+    basic = Basic.__new__(Basic)
+    basic.offset = offset
+    basic.shape = shape
+    basic.strides = strides
+    basic.scalar = scalar
+    return basic
 
 
 @final
@@ -34,6 +54,50 @@ class Advanced(NamedTuple):
     indices: tuple[Any, ...]
     axes: tuple[int, ...]
     position: int
+
+
+def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index: Any) -> Basic | None:
+    """What most subscripts are: an integer, a slice, or a tuple of them; None for anything else, also for errors."""
+    items = index if type(index) is tuple else (index,)
+    given = len(items)
+    ndim = len(shape)
+    if given > ndim:
+        return None
+    new_shape = []
+    new_strides = []
+    for axis in range(given):
+        item = items[axis]
+        extent = shape[axis]
+        stride = strides[axis]
+        if type(item) is int:
+            if not -extent <= item < extent:
+                return None
+            position = item
+            offset += (position + extent if position < 0 else position) * stride
+        elif type(item) is slice:
+            first, last = item.start, item.stop
+            if item.step is not None or not (first is None or type(first) is int):
+                return None
+            if not (last is None or type(last) is int):
+                return None
+            start = 0 if first is None else extent if first > extent else 0 if first < -extent else first
+            stop = extent if last is None or last > extent else 0 if last < -extent else last
+            if start < 0:
+                start += extent
+            if stop < 0:
+                stop += extent
+            count = stop - start
+            if count > 0:
+                offset += start * stride
+            else:
+                count = 0
+            new_shape.append(count)
+            new_strides.append(stride)
+        else:
+            return None
+    if given == ndim:
+        return new_basic(offset, tuple(new_shape), tuple(new_strides), not new_shape)
+    return new_basic(offset, (*new_shape, *shape[given:]), (*new_strides, *strides[given:]), False)
 
 
 def slice_axis(index: slice, extent: int, stride: int) -> tuple[int, int, int]:
@@ -72,6 +136,9 @@ def subscript(
     IndexError
         As NumPy: too many indices, out of bounds, not a valid index.
     """
+    found = simple(offset, shape, strides, index)
+    if found is not None:
+        return found
     items = index if isinstance(index, tuple) else (index,)
     parsed: list[tuple[str, Any]] = []
     used = 0
@@ -155,7 +222,7 @@ def subscript(
                 axis += 1
     if not any_array:
         scalar = not new_shape and all(what == "int" or what == "ellipsis" for what, _ in parsed)
-        return Basic(offset, tuple(new_shape), tuple(new_strides), scalar and Ellipsis not in items)
+        return new_basic(offset, tuple(new_shape), tuple(new_strides), scalar and Ellipsis not in items)
     adjacent = places[-1] - places[0] <= len(set(places)) - 1
     position = axes[0] if adjacent and axes else 0
     return Advanced(offset, tuple(new_shape), tuple(new_strides), tuple(indices), tuple(axes), position)

@@ -23,7 +23,7 @@ KINDS = tuple(dtype.kind for dtype in DTYPES)
 
 BOOL, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, C64, C128 = range(14)
 
-_CODES: dict[np.dtype[Any], int] = {dtype: code for code, dtype in enumerate(DTYPES)}
+_CODES: dict[Any, int] = {dtype: code for code, dtype in enumerate(DTYPES)}
 # The platform has two 8-byte integer types (l and q); both are the same dtype to us.
 for _char in "lL":
     _dtype = np.dtype(_char)
@@ -56,6 +56,8 @@ def code_of(dtype: Any) -> int:
             f"dtype {resolved} is not supported on the device: numloom arrays hold bool, integers of 8 to 64 bits, "
             "float16/32/64 and complex64/128; keep other data in NumPy arrays or convert it with astype"
         )
+    if isinstance(dtype, (str, type)):
+        _CODES[dtype] = code
     return code
 
 

@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from numloom.device.memory import Pool
+
 
 class Buffer(Protocol):
     """A block of device memory; given back to its pool when the last reference goes."""
@@ -87,9 +89,10 @@ class Module(Protocol):
 
 
 class Device(Protocol):
-    """A backend; `name` is "cpu", "cuda" or "null"."""
+    """A backend; `name` is "cpu", "cuda" or "null", `pool` what `allocate` takes memory from."""
 
     name: str
+    pool: Pool
 
     @classmethod
     def missing(cls) -> str | None:

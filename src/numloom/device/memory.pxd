@@ -1,5 +1,8 @@
 import cython
 
+cdef Py_ssize_t _FLOOR
+
+@cython.final
 cdef class Pool:
     cdef object __weakref__
     cdef readonly str name
@@ -15,8 +18,8 @@ cdef class Pool:
 
     @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer)
     cpdef Buffer allocate(self, long long nbytes)
-    cdef long long _allocate_block(self, long long nbytes, long long size) except? -1
-    cdef long long _try_raw(self, long long size) except? -1
+    cdef Py_ssize_t _allocate_block(self, long long nbytes, long long size) except? -1
+    cdef Py_ssize_t _try_raw(self, long long size) except? -1
     @cython.locals(size="long long")
     cdef _give_back(self, long long ptr, int size_class)
 

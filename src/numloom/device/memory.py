@@ -14,12 +14,21 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
 from numloom.base.errors import OutOfMemoryError
 
 _CLASSES = 512
+_FLOOR = 4
+"""Zeros at the bottom of each list of freed blocks: one that runs empty gives its memory back at every turn."""
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
+@cython.no_gc
+@cython.freelist(256)
+@cython.cclass
 class Buffer:
     """A block of device memory, given back to its pool when the last reference goes.
 
@@ -42,10 +51,13 @@ class Buffer:
         self.owner = owner
         self.size_class = -1
 
-    def __del__(self) -> None:
+    def __dealloc__(self) -> None:
         pool = self.pool
         if pool is not None and self.size_class >= 0:
             pool._give_back(self.ptr, self.size_class)
+
+    if not cython.compiled:
+        __del__ = __dealloc__
 
     def __repr__(self) -> str:
         return f"<Buffer of {self.nbytes} bytes at {self.ptr:#x}>"
@@ -91,7 +103,7 @@ class Pool:
         self.cached = 0
         self.peak = 0
         self.closed = False
-        self._free: list[list[int]] = [[] for _ in range(_CLASSES)]
+        self._free: list[list[int]] = [[0] * _FLOOR for _ in range(_CLASSES)]
         _pools.add(self)
 
     def allocate(self, nbytes: int) -> Buffer:
@@ -108,7 +120,7 @@ class Pool:
         size = class_bytes(size_class)
         blocks = self._free[size_class]
         ptr = 0
-        if blocks:
+        if len(blocks) > _FLOOR:
             ptr = blocks.pop()
             self.cached -= size
         else:
@@ -116,7 +128,12 @@ class Pool:
         self.used += size
         if self.used > self.peak:
             self.peak = self.used
-        buffer = Buffer(ptr, nbytes, self)
+        # As Buffer(ptr, nbytes, self), which takes longer.
+        buffer = Buffer.__new__(Buffer)
+        buffer.ptr = ptr
+        buffer.nbytes = nbytes
+        buffer.pool = self
+        buffer.owner = None
         buffer.size_class = size_class
         return buffer
 
@@ -155,7 +172,7 @@ class Pool:
         for size_class in range(_CLASSES - 1, -1, -1):
             size = class_bytes(size_class)
             blocks = self._free[size_class]
-            while blocks and self.cached > keep:
+            while len(blocks) > _FLOOR and self.cached > keep:
                 ptr = blocks.pop()
                 self.cached -= size
                 self.raw_free(ptr, size)

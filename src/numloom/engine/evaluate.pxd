@@ -1,13 +1,24 @@
 cimport cython
+from numloom.device.registry cimport current
 from numloom.engine.execute cimport ReadyPlan, run_plan
+from numloom.engine.guard cimport Guard
+from numloom.engine.state cimport Counters
 from numloom.engine.walk cimport Walk, pending_roots, walk
 from numloom.graph.node cimport Node
 
 
 cdef dict _plans
+cdef object _device
+cdef dict _device_plans
+cdef bint _reference
 
-@cython.locals(roots=list)
-cpdef object evaluate(object nodes)
+@cython.locals(guard=Guard, roots=list)
+cpdef object evaluate(list nodes)
 
-@cython.locals(found=Walk, plans=dict, plan=ReadyPlan, key=tuple)
+@cython.locals(c=Counters)
+cpdef void count_flush() noexcept
+
+cpdef dict plans_of(object device)
+
+@cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)

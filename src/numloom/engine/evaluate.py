@@ -7,17 +7,16 @@ not depend on which of the values is looked at first.
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
-from numloom.device import registry
 from numloom.device.interface import Device
+from numloom.device.registry import current
 from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.state import counters, settle_errors
 from numloom.engine.walk import pending_roots, walk
@@ -29,9 +28,12 @@ from numloom.plan.plan import make_plan
 
 Host = np.ndarray[Any, Any]
 
-_lock = threading.RLock()
-_plans: dict[Any, dict[tuple[int, int], ReadyPlan]] = {}
+_guard = Guard()
+_plans: dict[Any, dict[int, ReadyPlan]] = {}
+"""For each device its plans by the first half of their keys; the second half stands in the plan."""
 _PLANS_KEPT = 4096
+_device: Device | None = None
+_device_plans: dict[int, ReadyPlan] = {}
 _reference = config.executor == "reference"
 
 
@@ -43,37 +45,50 @@ def _set_executor(name: str) -> None:
 config.listen("executor", _set_executor)
 
 
-def evaluate(nodes: Iterable[Node]) -> None:
+def evaluate(nodes: list[Node]) -> None:
     """Run these values and everything else that is pending in live arrays; do not wait."""
-    _lock.acquire()
+    guard = _guard
+    guard.take()
     try:
         roots = pending_roots(nodes)
         if roots:
-            counters.flushes += 1
+            count_flush()
             run_roots(roots)
     finally:
-        _lock.release()
+        guard.give()
+
+
+def count_flush() -> None:
+    """Recorded work ran once more."""
+    c = counters
+    c.flushes += 1
 
 
 def run_roots(roots: list[Node]) -> None:
     """Compute `roots` on the current device."""
-    device = registry.current()
+    device = current()
     if _reference:
         run_reference(roots, device)
         return
     found = walk(roots)
-    plans = _plans.get(device)
-    if plans is None:
-        plans = _plans[device] = {}
-    key = (found.first, found.second)
-    plan = plans.get(key)
-    if plan is None:
-        plan = ReadyPlan(make_plan(found.nodes, [root.number for root in roots]), device)
+    plans = plans_of(device)
+    plan = plans.get(found.first)
+    if plan is None or plan.second != found.second:
+        plan = ReadyPlan(make_plan(found.nodes, [root.number for root in roots]), device, found.second)
         if len(plans) >= _PLANS_KEPT:
             plans.clear()
-        plans[key] = plan
+        plans[found.first] = plan
         counters.plans += 1
     run_plan(plan, found.nodes)
+
+
+def plans_of(device: Device) -> dict[int, ReadyPlan]:
+    """The plans made for a device."""
+    global _device, _device_plans
+    if device is not _device:
+        _device = device
+        _device_plans = _plans.setdefault(device, {})
+    return _device_plans
 
 
 def run_reference(roots: list[Node], device: Device) -> None:
@@ -113,7 +128,7 @@ _set_limits()
 def synchronize() -> None:
     """Run everything that is recorded and wait for it."""
     evaluate([])
-    device = registry.current()
+    device = current()
     device.synchronize()
     settle_errors(device)
 
@@ -137,7 +152,7 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
         dense[...] = host
         host = dense
     flat = host.reshape(-1).view(np.uint8) if host.ndim <= 1 else flat_bytes(host)
-    return leaf(registry.current().upload(flat), code, host.shape, strides)
+    return leaf(current().upload(flat), code, host.shape, strides)
 
 
 def download_value(node: Node) -> Host:
@@ -151,9 +166,9 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     """The memory of `value` seen through a layout, as a host array in K order; runs and waits."""
     if value.buffer is None:
         evaluate([value])
-    elif register.live:
+    elif register.oldest is not None:
         evaluate([])
-    device = registry.current()
+    device = current()
     dtype = DTYPES[code]
     if 0 in shape:
         return np.empty(shape, dtype)
@@ -189,14 +204,14 @@ def pin_value(pinned: Node, new: Node) -> None:
     """Compute `new`, the next value of memory whose address is exported, into that very memory."""
     evaluate([new])
     if new.buffer is not pinned.buffer:
-        device = registry.current()
+        device = current()
         device.copy(pinned.buffer, 0, new.buffer, 0, new.size * ITEMSIZES[new.code])
         new.buffer = pinned.buffer
 
 
 def reference_value(node: Node) -> Host:
     """A value through the reference executor, from the same leaves; the recorded tree stays as it is."""
-    device = registry.current()
+    device = current()
     return compute([node], lambda leaf_node: leaf_memory(leaf_node, device))[0]
 
 

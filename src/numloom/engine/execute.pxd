@@ -1,4 +1,7 @@
 cimport cython
+from numloom.device.memory cimport Buffer, Pool
+from numloom.engine._words cimport Words
+from numloom.engine.state cimport Counters
 from numloom.graph.node cimport Node, become_leaf
 
 
@@ -11,7 +14,8 @@ cdef class Ready:
     cdef public tuple computed
     cdef public tuple release
     cdef public object kernel
-    cdef public object words
+    cdef public Words words
+    cdef public bint ready
     cdef public list pointers
     cdef public list params
     cdef public list last
@@ -24,16 +28,27 @@ cdef class Ready:
 @cython.final
 cdef class ReadyPlan:
     cdef public object device
+    cdef public Pool pool
+    cdef public object launch
+    cdef public unsigned long long second
     cdef public tuple drop
     cdef public list steps
 
 
-@cython.locals(number=cython.Py_ssize_t, ready=Ready)
+@cython.locals(number=cython.Py_ssize_t, ready=Ready, released=tuple)
 cpdef object run_plan(ReadyPlan plan, list nodes)
 
-@cython.locals(buffers=list, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t)
-cpdef object run_step(Ready ready, list nodes, object device)
+@cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t)
+cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
 
-@cython.locals(number=cython.Py_ssize_t, word=cython.Py_ssize_t, offset=cython.longlong, view=cython.Py_ssize_t, node=Node,
-               computed=tuple, address=cython.longlong, position=cython.Py_ssize_t)
-cpdef object launch(Ready ready, list nodes, list buffers, object device)
+@cython.locals(words=Words, number=cython.Py_ssize_t, word=cython.Py_ssize_t, offset=cython.longlong,
+               view=cython.Py_ssize_t, place=cython.Py_ssize_t, node=Node, address=cython.longlong,
+               position=cython.Py_ssize_t, code=cython.int, buffer=Buffer)
+cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
+
+cpdef bint is_ready(Ready ready)
+
+@cython.locals(c=Counters)
+cpdef void count_kernel() noexcept
+
+cpdef object pack(Words words, Py_ssize_t word, object value, int code)

@@ -1,3 +1,4 @@
+# cython: boundscheck=False, wraparound=False
 """Running a plan: buffers, parameter blocks, launches; values become leaves as they are computed.
 
 A step is prepared once for each device (text, kernel, parameter block with everything that does
@@ -7,7 +8,6 @@ only after its step was launched, so a failure leaves the rest pending.
 
 from __future__ import annotations
 
-from array import array
 from struct import Struct
 from typing import Any
 
@@ -19,12 +19,11 @@ from numloom.emit.emit import emit
 from numloom.emit.loops import loops_text
 from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.state import counters
+from numloom.engine.words import new_words
 from numloom.graph.node import become_leaf
 from numloom.plan.program import Program
 from numloom.plan.step import Plan, Step
 
-_float_word = Struct("<f4x")
-_double_word = Struct("<d")
 _long_word = Struct("<q")
 _NOTHING = object()
 
@@ -39,11 +38,11 @@ class Ready:
     allocate, adopt, copy, computed, release
         The step's, at hand.
     kernel : object or None
-        The device's kernel; while it is not ready the interpreter does the work.
-    words : array of int64
+        The device's kernel; until it is `ready` the interpreter does the work.
+    words : Words
         The parameter block.
-    pointers : list of (word, number, offset, view)
-        Words that are addresses.
+    pointers : list of (word, number, offset, view, place)
+        Words that are addresses: of a node's buffer, or of what this step computes at `place`.
     params : list of (word, number, code)
         Words that are host values, and `last`, the values they hold now.
     places : list of (word, number)
@@ -54,12 +53,13 @@ class Ready:
 
     __slots__ = (
         "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "places", "pointers",
-        "release", "source", "step", "words", "workspace",
+        "ready", "release", "source", "step", "words", "workspace",
     )  # fmt: skip
 
     kernel: Any
     words: Any
-    pointers: list[tuple[int, int, int, int]]
+    ready: bool
+    pointers: list[tuple[int, int, int, int, int]]
     params: list[tuple[int, int, int]]
     last: list[Any]
     places: list[tuple[int, int]]
@@ -74,7 +74,7 @@ class Ready:
         self.computed = step.computed
         self.release = step.release
         self.kernel = None
-        self.words = None
+        self.ready = False
         self.pointers = []
         self.params = []
         self.last = []
@@ -96,36 +96,41 @@ class Ready:
             device.load_loops(loops_text, wait=False)
             wait = not can_interpret(program, device.loops)
         self.kernel = device.kernel(source.text, source.entry, wait=wait or config.cpu_compile == "wait")
-        words = array("q", bytes(8 * len(source.words)))
+        words = new_words(len(source.words))
         for index, word in enumerate(source.words):
             kind = word.kind
             if kind == "pointer":
                 binding = step.bindings[word.index]
-                self.pointers.append((index, binding.number, binding.offset, binding.view))
+                number = binding.number
+                place = self.computed.index(number) if number in self.computed else -1
+                self.pointers.append((index, number, binding.offset, binding.view, place))
             elif kind == "param":
                 number, code = step.params[word.index]
                 self.params.append((index, number, code))
                 self.last.append(_NOTHING)
             elif kind == "iota_offset":
-                words[index] = step.iota_offsets[word.index]
+                words.put(index, step.iota_offsets[word.index])
             elif kind == "place":
                 self.places.append((index, step.gathers[word.index]))
             elif kind == "error":
-                words[index] = device.error_address()
+                words.put(index, device.error_address())
             elif kind == "workspace":
                 self.workspace = index
             elif kind != "unused":
-                words[index] = word.value
+                words.put(index, word.value)
         self.words = words
 
 
 class ReadyPlan:
-    """A plan made ready for one device."""
+    """A plan made ready for one device; `second` is the half of its key that the table of plans does not hold."""
 
-    __slots__ = ("device", "drop", "steps")
+    __slots__ = ("device", "drop", "launch", "pool", "second", "steps")
 
-    def __init__(self, plan: Plan, device: Any) -> None:
+    def __init__(self, plan: Plan, device: Any, second: int) -> None:
         self.device = device
+        self.pool = device.pool
+        self.launch = device.launch
+        self.second = second
         self.drop = plan.drop
         self.steps = [Ready(step, device) for step in plan.steps]
 
@@ -134,18 +139,18 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     """Run every step of a plan over the nodes of a walk with the plan's key."""
     for number in plan.drop:
         nodes[number] = None
-    device = plan.device
     for ready in plan.steps:
-        run_step(ready, nodes, device)
+        run_step(ready, nodes, plan)
         for number in ready.release:
             nodes[number] = None
 
 
-def run_step(ready: Ready, nodes: list[Any], device: Any) -> None:
+def run_step(ready: Ready, nodes: list[Any], plan: ReadyPlan) -> None:
     """Run one step."""
     buffers: list[Any] = []
+    pool = plan.pool
     for _, nbytes in ready.allocate:
-        buffers.append(device.allocate(nbytes))
+        buffers.append(pool.allocate(nbytes))
     for _, base in ready.adopt:
         node = nodes[base]
         buffers.append(node.buffer)
@@ -153,30 +158,30 @@ def run_step(ready: Ready, nodes: list[Any], device: Any) -> None:
         _, source, size = ready.copy
         # A copied base is the step's only allocation.
         node = nodes[source]
-        device.copy(buffers[0], 0, node.buffer, 0, size)
+        plan.device.copy(buffers[0], 0, node.buffer, 0, size)
         counters.copies += 1
     if ready.kernel is not None:
-        launch(ready, nodes, buffers, device)
+        launch(ready, nodes, buffers, plan)
     # Computed values are the allocated and adopted ones, in that order.
     for position, number in enumerate(ready.computed):
         become_leaf(nodes[number], buffers[position])
 
 
-def launch(ready: Ready, nodes: list[Any], buffers: list[Any], device: Any) -> None:
+def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) -> None:
     """Bind a step's kernel to addresses and numbers, and launch it (or interpret it meanwhile)."""
     words = ready.words
-    computed = ready.computed
     count_kernel()
-    for word, number, offset, view in ready.pointers:
-        node = nodes[number]
-        buffer = node.buffer
-        if buffer is None:
-            buffer = buffers[computed.index(number)]
+    for word, number, offset, view, place in ready.pointers:
+        if place >= 0:
+            buffer = buffers[place]
+        else:
+            node = nodes[number]
+            buffer = node.buffer
         address = buffer.ptr + offset
         if view >= 0:
             node = nodes[view]
             address += node.attr
-        words[word] = address
+        words.put(word, address)
     for position, (word, number, code) in enumerate(ready.params):
         node = nodes[number]
         value = node.attr
@@ -185,19 +190,26 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], device: Any) -> N
             ready.last[position] = value
     for word, number in ready.places:
         node = nodes[number]
-        words[word] = node.row.id
+        words.put(word, node.row.id)
     if ready.workspace >= 0:
         geometry = ready.geometry
-        words[ready.workspace] = device.workspace(geometry.workspace, geometry.counters)
-    if ready.kernel.ready:
-        device.launch(ready.kernel, words, ready.geometry)
+        words.put(ready.workspace, plan.device.workspace(geometry.workspace, geometry.counters))
+    if ready.ready or is_ready(ready):
+        plan.launch(ready.kernel, words.block, ready.geometry)
     else:
-        run_interpreted(ready, nodes, device)
+        run_interpreted(ready, nodes, plan.device)
+
+
+def is_ready(ready: Ready) -> bool:
+    """Whether the step's kernel is compiled by now; asked until it is."""
+    ready.ready = ready.kernel.ready
+    return ready.ready
 
 
 def count_kernel() -> None:
     """One fused kernel more ran."""
-    counters.kernels += 1
+    c = counters
+    c.kernels += 1
 
 
 def pack(words: Any, word: int, value: Any, code: int) -> None:
@@ -205,20 +217,17 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
     if value is None:
         value = 0
     if code == F32:
-        try:
-            words[word] = _long_word.unpack(_float_word.pack(value))[0]
-        except OverflowError:
-            words[word] = _long_word.unpack(_float_word.pack(float("inf") if value > 0 else -float("inf")))[0]
+        words.put_f32(word, value)
     elif code == F64:
-        words[word] = _long_word.unpack(_double_word.pack(value))[0]
+        words.put_f64(word, value)
     elif code == I64:
-        words[word] = value
+        words.put(word, value)
     else:
         with np.errstate(all="ignore"):
             raw = np.array(value).astype(DTYPES[code]).tobytes()
         raw += bytes(-len(raw) % 8)
         for index in range(0, len(raw), 8):
-            words[word + index // 8] = _long_word.unpack_from(raw, index)[0]
+            words.put(word + index // 8, _long_word.unpack_from(raw, index)[0])
 
 
 def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
@@ -228,7 +237,7 @@ def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
     pointers = [0] * len(step.bindings)
     for index, word in enumerate(ready.source.words):
         if word.kind == "pointer":
-            pointers[word.index] = ready.words[index]
+            pointers[word.index] = ready.words.block[index]
     with np.errstate(all="ignore"):
         params = [np.array(nodes[number].attr or 0).astype(DTYPES[code])[()] for number, code in step.params]
     places = [nodes[number].row.id for number in step.gathers]

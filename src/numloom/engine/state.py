@@ -26,6 +26,12 @@ class Counters:
 
     __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans")
 
+    copies: int
+    flushes: int
+    kernels: int
+    library_calls: int
+    plans: int
+
     def __init__(self) -> None:
         self.kernels = 0
         self.library_calls = 0

@@ -12,24 +12,30 @@ cdef class Walk:
 @cython.final
 cdef class Epoch:
     cdef public Py_ssize_t number
+    cdef public Py_ssize_t visited
 
 
 cdef Epoch _epoch
 cdef dict _numbers
-cdef unsigned long long _MASK, _P1, _P2, _P3, _P4
-cdef int FILL, LEAF, OP, UPDATE, VIEW
+cdef object _shape, _strides
+cdef unsigned long long _shape_number, _strides_number
+cdef unsigned long long _MASK, _P1, _P2, _P3, _P4, _P5
+cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
-@cython.locals(r=Register, roots=list, node=Node, generated=cython.bint)
-cpdef list pending_roots(object wanted)
+@cython.locals(r=Register, roots=list, node=Node, live=Node, generated=cython.bint)
+cpdef list pending_roots(list wanted)
 
-@cython.locals(result=Walk, nodes=list, epoch=cython.Py_ssize_t, stack=list, positions=list, root=Node,
-               node=Node, arg=Node, position=cython.Py_ssize_t, args=tuple)
+@cython.locals(result=Walk, nodes=list, epoch=cython.Py_ssize_t, parent=Node, root=Node, node=Node, arg=Node,
+               position=cython.Py_ssize_t, args=tuple, updates=cython.bint,
+               count=cython.Py_ssize_t, room=cython.Py_ssize_t)
 cpdef Walk walk(list roots)
 
 @cython.locals(nodes=list, shape=tuple, strides=tuple, node=Node, arg=Node, base=Node, kind=cython.int,
-               word=cython.ulonglong, first=cython.ulonglong, second=cython.ulonglong, updates=cython.bint,
-               number=cython.longlong)
-cpdef object make_key(Walk result, Py_ssize_t root_count)
+               word=cython.ulonglong, first=cython.ulonglong, second=cython.ulonglong, number=cython.longlong)
+cpdef object make_key(Walk result, Py_ssize_t root_count, bint updates)
+
+cdef unsigned long long shape_number(object shape) except? 0
+cdef unsigned long long strides_number(object strides) except? 0
 
 @cython.locals(number=object)
-cpdef unsigned long long number_of(object thing)
+cpdef unsigned long long number_of(object thing) except? 0

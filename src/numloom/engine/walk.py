@@ -1,3 +1,4 @@
+# cython: boundscheck=False
 """From values to a plan key: one iterative pass over what is pending.
 
 The key says everything that a plan may depend on: operations, dtypes, shapes, orders, who is held
@@ -9,9 +10,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from numloom.graph.node import FILL, LEAF, OP, UPDATE, VIEW, Node, register
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node, register
 
 
+@cython.no_gc
+@cython.freelist(4)
+@cython.cclass
 class Walk:
     """Nodes in the order of the walk (arguments first), and the plan key: two 64-bit hashes."""
 
@@ -23,23 +31,30 @@ class Walk:
 
 
 class Epoch:
-    """Numbers walks, so that a node knows whether the walk under way has met it."""
+    """Numbers walks, so that a node knows whether the walk under way has met it; and what the last one met."""
 
-    __slots__ = ("number",)
+    __slots__ = ("number", "visited")
 
     number: int
+    visited: int
 
     def __init__(self) -> None:
         self.number = 0
+        self.visited = 0
 
 
 _epoch = Epoch()
 _numbers: dict[Any, int] = {}
+_shape: tuple[int, ...] | None = None
+_shape_number = 0
+_strides: tuple[int, ...] | None = None
+_strides_number = 0
 _MASK = 0xFFFFFFFFFFFFFFFF
 _P1 = 0x9E3779B97F4A7C15
 _P2 = 0xC2B2AE3D27D4EB4F
 _P3 = 0x100000001B3
 _P4 = 0x9FB21C651E98DF25
+_P5 = 0xD6E8FEB86659FD93
 
 
 def pending_roots(wanted: Any) -> list[Node]:
@@ -52,9 +67,11 @@ def pending_roots(wanted: Any) -> list[Node]:
     r.orphan_bytes = 0
     roots: list[Node] = []
     generated = False
-    for node in r.live:
-        if node.kind >= VIEW:
-            roots.append(node)
+    live = r.oldest
+    while live is not None:
+        if live.kind >= VIEW:
+            roots.append(live)
+        live = live.newer
     for node in wanted:
         if node.buffer is None and (node.cells == 0 or node.kind < VIEW):
             generated = True
@@ -63,76 +80,107 @@ def pending_roots(wanted: Any) -> list[Node]:
 
 
 def walk(roots: list[Node]) -> Walk:
-    """Visit everything that the roots need and is not computed yet, and the leaves they read."""
+    """Visit everything that the roots need and is not computed yet, and the leaves they read.
+
+    While a node is under visit, its `number` is the argument to look at next, and `back` the node from which it was
+    reached; then `number` is its place in the order. `word` says which arguments it has.
+    """
     result = Walk.__new__(Walk)
-    nodes: list[Node] = []
-    result.nodes = nodes
+    # As long as the last one: growing step by step costs more than the visit.
+    nodes: list[Any] = [None] * _epoch.visited
+    room = _epoch.visited
+    count = 0
     _epoch.number += 1
     epoch = _epoch.number
-    stack: list[Node] = []
-    positions: list[int] = []
+    updates = False
     for root in roots:
         if root.mark == epoch:
             continue
         root.mark = epoch
-        root.number = -1
-        stack.append(root)
-        positions.append(0)
-        while stack:
-            node = stack[-1]
-            position = positions[-1]
+        root.number = 0
+        root.seen = 0
+        root.word = 0
+        node = root
+        while True:
             args = node.args
+            position = node.number
             if position < len(args):
-                positions[-1] = position + 1
+                node.number = position + 1
                 arg = args[position]
-                if arg.mark != epoch:
+                if arg.mark == epoch:
+                    arg.seen += 1
+                    node.word = (node.word * _P5 + arg.number + 1) & _MASK
+                else:
                     arg.mark = epoch
-                    arg.number = -1
-                    stack.append(arg)
-                    positions.append(0)
+                    arg.seen = 1
+                    if arg.kind <= SCALAR:
+                        arg.number = count
+                        if count < room:
+                            nodes[count] = arg
+                        else:
+                            nodes.append(arg)
+                        count += 1
+                        node.word = (node.word * _P5 + count) & _MASK
+                    else:
+                        arg.number = 0
+                        arg.word = 0
+                        arg.back = node
+                        node = arg
             else:
-                stack.pop()
-                positions.pop()
-                node.number = len(nodes)
-                nodes.append(node)
-                node.seen = 0
-    for node in nodes:
-        for arg in node.args:
-            arg.seen += 1
-    make_key(result, len(roots))
+                node.number = count
+                if count < room:
+                    nodes[count] = node
+                else:
+                    nodes.append(node)
+                count += 1
+                if node.kind == UPDATE:
+                    updates = True
+                parent = node.back
+                if parent is None:
+                    break
+                node.back = None
+                node = parent
+                node.word = (node.word * _P5 + count) & _MASK
+    if count < room:
+        del nodes[count:]
+    _epoch.visited = count
+    result.nodes = nodes
+    make_key(result, len(roots), updates)
     return result
 
 
-def make_key(result: Walk, root_count: int) -> None:
-    """Set the structural key of a walk: two independent 64-bit hashes of everything a plan may depend on."""
+def make_key(result: Walk, root_count: int, updates: bool) -> None:
+    """Set the structural key of a walk: two independent 64-bit hashes of everything a plan may depend on.
+
+    Rows count by identity (a plan keeps those it was made for alive).
+    """
     nodes = result.nodes
     first = (_P1 + root_count) & _MASK
     second = (_P2 + root_count) & _MASK
     shape: tuple[int, ...] | None = None
     strides: tuple[int, ...] | None = None
-    updates = False
-    for node in nodes:
-        if node.kind == UPDATE:
-            updates = True
     for node in nodes:
         kind = node.kind
         # Held by a live array, or read by pending work outside of this walk.
         word = node.code * 16 + kind
+        if kind > SCALAR:
+            word = (word + node.word * _P5) & _MASK
         if node.cells:
             word += 1024
         if node.readers > node.seen:
             word += 2048
-        if kind == OP:
-            number = node.row.id
-            word += number * 4096
-        for arg in node.args:
-            word = (word * 65599 + arg.number + 1) & _MASK
+        if kind == SCALAR:
+            first = ((first ^ word) * _P3) & _MASK
+            second = ((second + word) * _P4) & _MASK
+            continue
+        if kind in (OP, REDUCE):
+            word = (word + hash(node.row) * 4096) & _MASK
         if node.shape is not shape:
             shape = node.shape
-            word = (word * 69069 + number_of(shape)) & _MASK
+            word = (word * 69069 + shape_number(shape)) & _MASK
         if node.strides is not strides:
             strides = node.strides
-            word = (word * 69061 + number_of(strides)) & _MASK
+            word = (word * 69061 + strides_number(strides)) & _MASK
         if kind == LEAF:
             number = node.buffer.ptr
             word += (number & 15) << 40
@@ -148,13 +196,31 @@ def make_key(result: Walk, root_count: int) -> None:
             if node.attr is None:
                 word += 17592186044416
         elif kind > VIEW and kind != OP:
-            word = (word * 69073 + number_of((node.attr, None if node.row is None else node.row.name))) & _MASK
+            word = (word * 69073 + number_of(node.attr)) & _MASK
         first = ((first ^ word) * _P3) & _MASK
         first = first ^ (first >> 29)
         second = ((second + word) * _P4) & _MASK
         second = second ^ (second >> 32)
     result.first = first
     result.second = second
+
+
+def shape_number(shape: tuple[int, ...]) -> int:
+    """`number_of` a shape, at hand if it is the one asked for last."""
+    global _shape, _shape_number
+    if shape is not _shape:
+        _shape_number = number_of(shape)
+        _shape = shape
+    return _shape_number
+
+
+def strides_number(strides: tuple[int, ...]) -> int:
+    """`number_of` strides, at hand if they are those asked for last."""
+    global _strides, _strides_number
+    if strides is not _strides:
+        _strides_number = number_of(strides)
+        _strides = strides
+    return _strides_number
 
 
 def number_of(thing: Any) -> int:

@@ -43,7 +43,10 @@ _rules: dict[Any, list[Any]] = {}
 """For each row a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
 
 _sizes = ITEMSIZES
+_tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
 _order: dict[Any, tuple[int, ...]] = {}
+_pairs: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
+_reduced: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]] = {}
 _orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
 _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
@@ -54,7 +57,7 @@ _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d
 
 def leaf(buffer: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     """A computed value: a dense buffer whose axes lie in the order of `strides`."""
-    node = new_node(LEAF, None, (), code, shape, strides, prod(shape), 0)
+    node = new_node(LEAF, None, (), code, one_tuple(shape), one_tuple(strides), prod(shape), 0)
     node.buffer = buffer
     return node
 
@@ -67,12 +70,24 @@ def scalar(value: Any, code: int) -> Node:
 def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
     """An array of one repeated host value; costs no memory until it is stored."""
     count_recorded()
-    return new_node(FILL, None, (), code, shape, strides or c_strides(shape, ITEMSIZES[code]), prod(shape), value)
+    strides = one_tuple(strides or c_strides(shape, ITEMSIZES[code]))
+    return new_node(FILL, None, (), code, one_tuple(shape), strides, prod(shape), value)
 
 
 def iota(count: int) -> Node:
     """The int64 values 0, 1, ..., count - 1, generated where they are used."""
-    return new_node(IOTA, None, (), I64, (count,), (8,), count, None)
+    return new_node(IOTA, None, (), I64, one_tuple((count,)), one_tuple((8,)), count, None)
+
+
+def one_tuple(numbers: tuple[int, ...]) -> tuple[int, ...]:
+    """The same object for equal tuples: shapes and strides are compared by identity first."""
+    found = _tuples.get(numbers)
+    if found is None:
+        if len(_tuples) > 4096:
+            _tuples.clear()
+        found = tuple([int(number) for number in numbers])
+        _tuples[found] = found
+    return found
 
 
 # ---------------------------------------------------------------- elementwise
@@ -233,21 +248,22 @@ def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
         size = b.size
         strides = b.strides if _sizes[b.code] == _sizes[out] else _scaled(b, out)
     else:
-        key = (a.shape, a.strides, b.shape, b.strides, ITEMSIZES[out])
-        strides = _order.get(key)  # type: ignore[assignment]
-        shape = broadcast_shapes(a.shape, b.shape) if a.shape != b.shape else a.shape
-        size = prod(shape)
-        if strides is None:
-            strides = k_strides(
-                shape,
-                [broadcast_strides(n.shape, n.strides, shape) for n in (a, b) if n.shape],
-                ITEMSIZES[out],
-            )
-            if len(_order) > 4096:
-                _order.clear()
-            _order[key] = strides
+        key = (a.shape, a.strides, b.shape, b.strides, _sizes[out])
+        found = _pairs.get(key)
+        if found is None:
+            if len(_pairs) > 4096:
+                _pairs.clear()
+            found = _pairs[key] = _broadcast_pair(a, b, _sizes[out])
+        shape, strides, size = found
     count_recorded()
     return new_node(OP, row, (a, b), out, shape, strides, size, None)
+
+
+def _broadcast_pair(a: Node, b: Node, itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Shape, strides in K order and size of a result of two operands."""
+    shape = broadcast_shapes(a.shape, b.shape) if a.shape != b.shape else a.shape
+    operands = [broadcast_strides(n.shape, n.strides, shape) for n in (a, b) if n.shape]
+    return one_tuple(shape), one_tuple(k_strides(shape, operands, itemsize)), prod(shape)
 
 
 def _result_strides1(a: Node, out: int) -> tuple[int, ...]:
@@ -337,6 +353,25 @@ def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int
     ValueError
         If nothing is reduced by an operation that has no identity.
     """
+    # NumPy lays positions out in C order, whatever the order of what they were looked for in.
+    positions = row.name in ("argmax", "argmin")
+    key = (node.shape, node.strides, axes, keepdims, ITEMSIZES[out], positions)
+    found = _reduced.get(key)
+    if found is None:
+        if len(_reduced) > 4096:
+            _reduced.clear()
+        found = _reduced[key] = _reduced_layout(node, axes, keepdims, ITEMSIZES[out], positions)
+    shape, strides, size, attr = found
+    if not row.has_identity and not node.size and 0 not in shape:
+        raise ValueError(f"zero-size array to reduction operation {row.name} which has no identity")
+    count_recorded()
+    return new_node(REDUCE, row, (node,), out, shape, strides, size, attr)
+
+
+def _reduced_layout(
+    node: Node, axes: tuple[int, ...], keepdims: bool, itemsize: int, positions: bool
+) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]:
+    """Shape, strides, size and attribute of a reduction."""
     kept = [axis for axis in range(len(node.shape)) if axis not in axes]
     shape: tuple[int, ...]
     if keepdims:
@@ -345,19 +380,14 @@ def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int
     else:
         shape = tuple(node.shape[axis] for axis in kept)
         order_strides = [tuple(node.strides[axis] for axis in kept)]
-    if not row.has_identity and not node.size and 0 not in shape:
-        raise ValueError(f"zero-size array to reduction operation {row.name} which has no identity")
     fast = True
     smallest = None
     for axis, (extent, stride) in enumerate(zip(node.shape, node.strides, strict=True)):
         if extent > 1 and stride and (smallest is None or abs(stride) <= smallest):
             smallest = abs(stride)
             fast = axis in axes
-    # NumPy lays positions out in C order, whatever the order of what they were looked for in.
-    positions = row.name in ("argmax", "argmin")
-    strides = c_strides(shape, ITEMSIZES[out]) if positions else k_strides(shape, order_strides, ITEMSIZES[out])
-    count_recorded()
-    return new_node(REDUCE, row, (node,), out, shape, strides, prod(shape), (axes, fast, keepdims))
+    strides = c_strides(shape, itemsize) if positions else k_strides(shape, order_strides, itemsize)
+    return one_tuple(shape), one_tuple(strides), prod(shape), (axes, fast, keepdims)
 
 
 __all__ = [

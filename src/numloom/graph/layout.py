@@ -81,6 +81,20 @@ def is_f_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     return is_c_contiguous(shape[::-1], strides[::-1], itemsize)
 
 
+def strides_in_order(shape: Shape, strides: Shape, itemsize: int, order: str) -> Shape:
+    """Dense strides of a copy of a layout in order "C", "F", "A" or "K"; ValueError for another order."""
+    if order == "A":
+        fortran = is_f_contiguous(shape, strides, itemsize) and not is_c_contiguous(shape, strides, itemsize)
+        order = "F" if fortran else "C"
+    if order == "C":
+        return c_strides(shape, itemsize)
+    if order == "F":
+        return f_strides(shape, itemsize)
+    if order == "K":
+        return strides if is_dense_order(shape, strides, itemsize) else k_strides(shape, [strides], itemsize)
+    raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
 def k_order(ndim: int, operands: Sequence[Shape]) -> list[int]:
     """Axes, slowest first, in the order in which NumPy's "K" lays out a result of these operands.
 

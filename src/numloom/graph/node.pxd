@@ -1,9 +1,7 @@
 cimport cython
 
 
-@cython.no_gc
 @cython.final
-@cython.freelist(256)
 cdef class Node:
     cdef public int kind
     cdef public int code
@@ -19,35 +17,43 @@ cdef class Node:
     cdef public Py_ssize_t mark
     cdef public Py_ssize_t number
     cdef public Py_ssize_t seen
+    cdef public unsigned long long word
+    cdef public Node back
+    cdef public Node older
+    cdef public Node newer
     cdef object __weakref__
 
 
 @cython.final
 cdef class Register:
-    cdef public dict live
+    cdef public Node oldest
+    cdef public Node newest
     cdef public Py_ssize_t recorded
     cdef public Py_ssize_t limit
     cdef public Py_ssize_t orphan_limit
     cdef public Py_ssize_t orphan_bytes
     cdef public list graveyard
-    cdef public bint draining
+    cdef public Py_ssize_t depth
 
 
+
+cdef Py_ssize_t _DEPTH, _GRAVES
 
 @cython.locals(node=Node, arg=Node)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 
-cpdef void count_reader(Node node)
-cpdef void uncount_reader(Node node)
+cpdef void count_reader(Node node) noexcept
+cpdef void uncount_reader(Node node) noexcept
 
 @cython.locals(args=tuple, r=Register)
-cpdef void release(Node node)
+cpdef void release(Node node) noexcept
 
 @cython.locals(r=Register)
-cpdef void count_recorded()
+cpdef void count_recorded() noexcept
+@cython.locals(r=Register, older=Node)
+cpdef void hold(Node node) noexcept
 @cython.locals(r=Register)
-cpdef void hold(Node node)
-@cython.locals(r=Register)
-cpdef void unhold(Node node)
-@cython.locals(r=Register)
-cpdef void become_leaf(Node node, object buffer)
+cpdef void unhold(Node node) noexcept
+@cython.locals(r=Register, older=Node, newer=Node)
+cpdef void leave_live(Node node) noexcept
+cpdef void become_leaf(Node node, object buffer) noexcept

@@ -10,6 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
 LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE = range(10)
 """Kinds of node. LEAF has a buffer; SCALAR, FILL and IOTA are generated; VIEW reads its argument's
 memory through a layout; UPDATE is its first argument with the second written through a layout."""
@@ -17,6 +21,9 @@ memory through a layout; UPDATE is its first argument with the second written th
 KIND_NAMES = ("leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update")
 
 
+@cython.no_gc
+@cython.freelist(256)
+@cython.cclass
 class Node:
     """One immutable value.
 
@@ -44,25 +51,31 @@ class Node:
         Pending nodes that have this one as an argument (once for each occurrence).
     cells : int
         Storage cells whose value this is.
-    mark, number, seen : int
+    older, newer : Node or None
+        Neighbours among the pending values of live arrays, in record order.
+    mark, number, seen, word, back : int, int, int, int, Node or None
         Scratch of the walk that is under way (see engine.walk).
     """
 
     __slots__ = (
         "args",
         "attr",
+        "back",
         "buffer",
         "cells",
         "code",
         "kind",
         "mark",
+        "newer",
         "number",
+        "older",
         "readers",
         "row",
         "seen",
         "shape",
         "size",
         "strides",
+        "word",
     )
 
     kind: int
@@ -79,38 +92,53 @@ class Node:
     mark: int
     number: int
     seen: int
+    word: int
+    back: Node | None
+    older: Node | None
+    newer: Node | None
 
-    def __del__(self) -> None:
+    def __dealloc__(self) -> None:
         if self.args:
             release(self)
+
+    if not cython.compiled:
+        __del__ = __dealloc__
 
     def __repr__(self) -> str:
         name = self.row.name if self.row is not None else KIND_NAMES[self.kind]
         return f"<{name} {self.shape} code {self.code}>"
 
 
+_GRAVES = 8
+_DEPTH = 20
+"""Nodes freed one within the other, before the rest waits its turn."""
+
+
 class Register:
-    """What is recorded and not yet run: live pending nodes in record order, and counts for budgets."""
+    """What is recorded and not yet run: ends of the list of live pending nodes, and counts for budgets."""
 
-    __slots__ = ("draining", "graveyard", "limit", "live", "orphan_bytes", "orphan_limit", "recorded")
+    __slots__ = ("depth", "graveyard", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded")
 
-    live: dict[Node, None]
+    oldest: Node | None
+    newest: Node | None
     recorded: int
     limit: int
     orphan_limit: int
     orphan_bytes: int
     graveyard: list[Any]
-    draining: bool
+    depth: int
 
     def __init__(self) -> None:
-        self.live = {}
+        self.oldest = None
+        self.newest = None
         self.recorded = 0
         # Recorded operations and bytes beyond which everything is run; the engine keeps them by the settings.
         self.limit = 512
         self.orphan_limit = 1 << 28
         self.orphan_bytes = 0
-        self.graveyard = []
-        self.draining = False
+        # Never emptied: a list that runs empty gives its memory back and asks for it again.
+        self.graveyard = [None] * _GRAVES
+        self.depth = 0
 
 
 register = Register()
@@ -142,6 +170,10 @@ def new_node(
     node.mark = 0
     node.number = 0
     node.seen = 0
+    node.word = 0
+    node.back = None
+    node.older = None
+    node.newer = None
     for arg in args:
         count_reader(arg)
     return node
@@ -159,7 +191,7 @@ def count_recorded() -> None:
 
 
 def release(node: Node) -> None:
-    """Drop the arguments of a node that is computed or dead, freeing chains iteratively."""
+    """Drop the arguments of a node that is computed or dead; long chains are freed without deep recursion."""
     args = node.args
     node.args = ()
     for arg in args:
@@ -167,13 +199,17 @@ def release(node: Node) -> None:
     r = register
     if r is None:  # The interpreter is shutting down.
         return
-    r.graveyard.append(args)
-    args = ()
-    if not r.draining:
-        r.draining = True
-        while r.graveyard:
-            r.graveyard.pop()
-        r.draining = False
+    if r.depth < _DEPTH:
+        r.depth += 1
+        args = ()  # Frees what only they need, by way of this function.
+        r.depth -= 1
+        if r.depth == 0 and len(r.graveyard) > _GRAVES:
+            r.depth = 1
+            while len(r.graveyard) > _GRAVES:
+                r.graveyard.pop()
+            r.depth = 0
+    else:
+        r.graveyard.append(args)
 
 
 def uncount_reader(node: Node) -> None:
@@ -186,28 +222,63 @@ def hold(node: Node) -> None:
     node.cells += 1
     if node.buffer is None and node.cells == 1:
         r = register
-        r.live[node] = None
+        older = r.newest
+        node.older = older
+        if older is None:
+            r.oldest = node
+        else:
+            older.newer = node
+        r.newest = node
 
 
 def unhold(node: Node) -> None:
     """A storage cell no longer has this value."""
     node.cells -= 1
-    r = register
-    if node.cells == 0 and r is not None:  # None: the interpreter is shutting down
+    if node.cells == 0:
         if node.buffer is None:
-            r.live.pop(node, None)
+            leave_live(node)
         elif node.readers:
-            r.orphan_bytes += node.buffer.nbytes
+            r = register
+            if r is not None:  # None: the interpreter is shutting down
+                r.orphan_bytes += node.buffer.nbytes
+
+
+def leave_live(node: Node) -> None:
+    """The node is no longer a pending value of a live array."""
+    r = register
+    if r is None:  # The interpreter is shutting down.
+        return
+    older = node.older
+    newer = node.newer
+    node.older = None
+    node.newer = None
+    if older is None:
+        r.oldest = newer
+    else:
+        older.newer = newer
+    if newer is None:
+        r.newest = older
+    else:
+        newer.older = older
+
+
+def live_nodes() -> list[Node]:
+    """Pending values of live arrays, in record order."""
+    found: list[Node] = []
+    node = register.oldest
+    while node is not None:
+        found.append(node)
+        node = node.newer
+    return found
 
 
 def become_leaf(node: Node, buffer: Any) -> None:
     """The node has been computed into `buffer`."""
+    if node.cells and node.buffer is None:
+        leave_live(node)
     node.buffer = buffer
     if node.kind != FILL:  # A later step of the same plan may have the number as its parameter.
         node.attr = 0
     node.kind = LEAF
     node.row = None
-    if node.cells:
-        r = register
-        r.live.pop(node, None)
     release(node)

@@ -1,0 +1,18 @@
+cimport cython
+from numloom.device.memory cimport Buffer, Pool
+
+
+@cython.final
+cdef class NullKernel:
+    cdef readonly object text
+    cdef readonly object entry
+
+
+@cython.final
+cdef class NullDevice:
+    cdef readonly Pool pool
+    cdef readonly object allocate
+    cdef public Py_ssize_t launches
+    cdef dict _kernels
+    cdef object __weakref__
+    cpdef object launch(self, object kernel, object params, object geometry)

@@ -1,0 +1,2 @@
+cdef object _current
+cpdef object current()

@@ -1,0 +1,10 @@
+cimport cython
+from cpython cimport array
+
+
+@cython.final
+cdef class Words:
+    cdef readonly array.array block
+    cpdef void put(self, Py_ssize_t index, long long value) noexcept
+    cpdef void put_f32(self, Py_ssize_t index, double value) noexcept
+    cpdef void put_f64(self, Py_ssize_t index, double value) noexcept

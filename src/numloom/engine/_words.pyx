@@ -1,0 +1,19 @@
+# cython: boundscheck=False, wraparound=False
+"""Words of a parameter block, stored without a Python object for each."""
+
+from cpython cimport array
+
+
+cdef class Words:
+    def __init__(self, Py_ssize_t count):
+        self.block = array.array("q", bytes(8 * count))
+
+    cpdef void put(self, Py_ssize_t index, long long value) noexcept:
+        self.block.data.as_longlongs[index] = value
+
+    cpdef void put_f32(self, Py_ssize_t index, double value) noexcept:
+        self.block.data.as_longlongs[index] = 0
+        (<float*>(self.block.data.as_longlongs + index))[0] = <float>value
+
+    cpdef void put_f64(self, Py_ssize_t index, double value) noexcept:
+        self.block.data.as_doubles[index] = value

@@ -1,0 +1,10 @@
+cimport cython
+
+
+@cython.final
+cdef class Counters:
+    cdef public Py_ssize_t kernels
+    cdef public Py_ssize_t library_calls
+    cdef public Py_ssize_t copies
+    cdef public Py_ssize_t plans
+    cdef public Py_ssize_t flushes
