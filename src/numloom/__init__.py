@@ -395,6 +395,7 @@ from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.kernels.python import kernel
 from numloom.kernels.raw import RawKernel, RawModule
 
 bool = bool_
@@ -628,6 +629,7 @@ __all__ = [
     "isscalar",
     "issubdtype",
     "ix_",
+    "kernel",
     "kron",
     "lcm",
     "ldexp",
