@@ -31,31 +31,33 @@ _FORMATS: dict[str, dict[int, str]] = {
 }
 
 
-def codes_accepted(parameter: Parameter) -> frozenset[int] | None:
-    """Codes of the arrays that a pointer parameter takes; None for all.
+EVERY_CODE = (1 << len(DTYPES)) - 1
+
+
+def codes_accepted(parameter: Parameter) -> int:
+    """Codes of the arrays that a pointer parameter takes, a bit each.
 
     Integers of one width are the same to memory, halves may go by their bits, and complex numbers and vectors by
     their components.
     """
     dtype = parameter.dtype
     if dtype is None:
-        return None
+        return EVERY_CODE
     if dtype.fields:
         components = {field[0] for field in dtype.fields.values()}
         dtype = components.pop()
         if components:
-            return None
+            return EVERY_CODE
     kind, size = dtype.kind, dtype.itemsize
     if kind in "iub":
         kinds = "iub" if size == 1 else "iuf" if size == 2 else "iu"
-        return frozenset(code for code, own in enumerate(DTYPES) if own.kind in kinds and own.itemsize == size)
-    if kind == "c":
-        return frozenset(code for code, own in enumerate(DTYPES) if own == dtype)
-    if kind == "f":
-        whole = (dtype, np.dtype(f"c{2 * size}") if size > 2 else dtype)
-        bits = np.dtype(np.uint16) if size == 2 else dtype
-        return frozenset(code for code, own in enumerate(DTYPES) if own in (*whole, bits))
-    return frozenset(code for code, own in enumerate(DTYPES) if own.itemsize == size and own.kind in "iuf")
+        taken = [own.kind in kinds and own.itemsize == size for own in DTYPES]
+    elif kind in "fc":
+        same = {dtype, np.dtype(np.uint16) if size == 2 else np.dtype(f"c{2 * size}") if kind == "f" else dtype}
+        taken = [own in same for own in DTYPES]
+    else:
+        taken = [own.itemsize == size and own.kind in "iuf" for own in DTYPES]
+    return sum(1 << code for code, take in enumerate(taken) if take)
 
 
 class Signature:
@@ -85,13 +87,13 @@ class Signature:
         self.known = parameters is not None
         self.parameters = parameters or ()
         self.layout = layout
-        self.kinds = []
-        self.accepted = []
-        for at, parameter in enumerate(self.parameters):
-            size = layout[at][1] if layout is not None else -1
-            self.kinds.append(_kind_of(parameter, size))
-            self.accepted.append(codes_accepted(parameter) if parameter.pointer else None)
         self.count = len(self.parameters)
+        sizes = [-1] * self.count if layout is None else [size for _, size in layout]
+        self.kinds = bytes(map(_kind_of, self.parameters, sizes))
+        self.accepted = tuple(
+            [codes_accepted(parameter) if parameter.pointer else EVERY_CODE for parameter in self.parameters]
+        )
+        self.constants = bytes([parameter.const for parameter in self.parameters])
         self.packer: Any = self._packer() if layout is not None else None
 
     def _packer(self) -> Any:
@@ -116,28 +118,28 @@ class Signature:
         if len(args) != self.count:
             self._wrong_count(len(args))
         kinds = self.kinds
-        values = []
+        values: list[Any] = []
         for at in range(self.count):
             a = args[at]
             kind = kinds[at]
             if kind == MEMORY:
                 if type(a) is ndarray:
+                    array = a
                     accepted = self.accepted[at]
-                    if accepted is not None and a.code not in accepted:
-                        self._wrong_array(at, a)
-                    cell = a.cell
+                    if not accepted >> array.code & 1:
+                        self._wrong_array(at, array)
+                    cell = array.cell
                     node = cell.value
-                    parameter = self.parameters[at]
-                    if parameter.const:
+                    if self.constants[at]:
                         if node.buffer is None:
                             node = materialize(cell)
                     else:
-                        if not a.writeable:
+                        if not array.writeable:
                             self._read_only(at)
                         if node.buffer is None or node.readers or node.cells != 1:
                             node = pin(cell)
                             pinned.append(cell)
-                    values.append(node.buffer.ptr + a.offset)
+                    values.append(node.buffer.ptr + array.offset)
                 else:
                     values.append(self._address(at, a, pinned))
             elif (kind == INTEGER and type(a) is int) or (kind == FLOAT and type(a) is float):
@@ -149,9 +151,9 @@ class Signature:
         try:
             return self.packer.pack(*values)
         except (struct.error, OverflowError):
-            for at, a in enumerate(args):
+            for at in range(self.count):
                 if kinds[at] in (INTEGER, FLOAT):
-                    self._scalar(at, a, VALUE)  # says which, and why
+                    self._scalar(at, args[at], VALUE)  # says which, and why
             raise
 
     def spans(self, args: tuple[Any, ...], pinned: list[Any]) -> list[Span | bytes]:
@@ -167,10 +169,8 @@ class Signature:
         for at, a in enumerate(args):
             kind = self.kinds[at] if self.known else UNKNOWN
             if type(a) is ndarray and kind in (MEMORY, UNKNOWN):
-                if kind == MEMORY:
-                    accepted = self.accepted[at]
-                    if accepted is not None and a.code not in accepted:
-                        self._wrong_array(at, a)
+                if kind == MEMORY and not self.accepted[at] >> a.code & 1:
+                    self._wrong_array(at, a)
                 result.append(self._span(at, a, pinned))
             elif kind in (MEMORY, UNKNOWN) and isinstance(getattr(a, "span", None), Span):
                 result.append(a.span)

@@ -17,6 +17,7 @@ from numloom.base.dtypes import ITEMSIZES, U8, code_of
 from numloom.device import registry
 from numloom.device.interface import Function, Module
 from numloom.device.memory import Buffer
+from numloom.device.registry import current
 from numloom.graph.build import leaf
 from numloom.graph.layout import c_strides
 from numloom.kernels.arguments import Signature, release
@@ -266,14 +267,15 @@ class RawKernel:
         self, grid: Any, block: Any, args: Sequence[Any] = (), *, shared_mem: int = 0, stream: Any = None
     ) -> None:
         """Launch the kernel; the call returns before it is done."""
-        if registry.current() is not self._device:
+        self._launch(grid, block, args if type(args) is tuple else _argument_tuple(args), shared_mem, stream)
+
+    def _launch(self, grid: Any, block: Any, args: tuple[Any, ...], shared_mem: Any, stream: Any) -> None:
+        if current() is not self._device:
             self._prepare()
         try:
             size = self._geometries[grid, block]
         except (KeyError, TypeError):
             size = self._geometry(grid, block)
-        if type(args) is not tuple:
-            args = _argument_tuple(args)
         if shared_mem or stream is not None:
             shared_mem, stream = _shared_bytes(shared_mem), stream_handle(stream)
         signature = self._signature
