@@ -1,6 +1,5 @@
 """Kernels in Python syntax; numba-cuda is an extra, without which the error says how to get it."""
 
-import importlib.util
 import math
 
 import numpy
@@ -8,13 +7,18 @@ import pytest
 
 import numloom as np
 from numloom.base.errors import MissingDependencyError
-from numloom.device import registry
 from numloom.kernels import python
 
-HAS_NUMBA = importlib.util.find_spec("numba") is not None and (
-    registry.current().name == "cpu" or importlib.util.find_spec("numba_cuda") is not None
-)
-needs_numba = pytest.mark.skipif(not HAS_NUMBA, reason="numba-cuda is not installed")
+
+@pytest.fixture
+def numba():
+    try:
+        return python._numba_cuda()
+    except MissingDependencyError as error:
+        pytest.skip(str(error))
+
+
+needs_numba = pytest.mark.usefixtures("numba")
 
 FACTOR = 3.0
 

@@ -54,11 +54,19 @@ def _numba_cuda() -> Any:
 
 def _imported() -> Any:
     try:
-        return importlib.import_module("numba.cuda")
+        module = importlib.import_module("numba.cuda")
+        if "simulator" not in module.to_device.__module__:
+            importlib.import_module("numba.cuda.cudaimpl")  # its first use would fail where NumPy is too new for it
     except ImportError as error:
         raise MissingDependencyError(
             f"kernels in Python syntax need numba-cuda ({error})", "pip install 'numloom[numba]'"
         ) from error
+    except Exception as error:
+        raise MissingDependencyError(
+            f"the installed numba-cuda does not run with NumPy {np.__version__} ({error})",
+            "upgrade numba-cuda (pip install -U 'numloom[numba]') or install an older NumPy",
+        ) from error
+    return module
 
 
 class PythonKernel:
