@@ -197,7 +197,8 @@ def test_constant_and_global_variables():
         #define N 4
         __constant__ float weights[N][2];
         __device__ int calls;
-        __device__ struct { int a; double b; } pair;
+        struct Pair { int a; double b; };
+        __device__ Pair pair;
         extern "C" __global__ void f(float* x) {
             x[threadIdx.x] = weights[threadIdx.x][1] + pair.a;
             if (threadIdx.x == 0) calls += 1;
@@ -554,3 +555,8 @@ def test_binaries_are_used_again_by_the_next_process(tmp_path):
         entry.write_bytes(content[: len(content) // 2])
     assert hits() < again
     assert hits() == again
+
+
+def test_the_null_device_says_that_it_cannot():
+    with registry.use("null"), pytest.raises(NotImplementedError, match="use the device 'cpu' or 'cuda'"):
+        RawKernel(FILL, "fill").compile()

@@ -367,7 +367,8 @@ def _inexact(value: Any, dtype: np.dtype[Any]) -> np.generic:
     numbers = (
         (bool, int, float, np.bool_, np.number) if kind != "c" else (bool, int, float, complex, np.bool_, np.number)
     )
-    if not isinstance(value, numbers) and getattr(value, "dtype", None) != dtype:
+    # NumPy takes None for float64, so a missing dtype must not be compared.
+    if not isinstance(value, numbers) and not (hasattr(value, "dtype") and value.dtype == dtype):
         raise TypeError(f"takes {dtype}, got {type(value).__name__} {value!r}")
     if isinstance(value, np.inexact) and not (np.can_cast(value.dtype, dtype) or value.dtype == dtype):
         raise TypeError(f"got a {value.dtype}, which {dtype} would cut: pass numpy.{dtype}(x)")

@@ -211,19 +211,17 @@ class Reader:
     def parameters(self, name: str) -> tuple[Parameter, ...] | None:
         """The parameters of a kernel (a name or a name expression); None where the source does not tell them."""
         base, arguments = base_name(name)
-        lists = set()
+        lists: dict[Any, tuple[Parameter, ...]] = {}
         for declaration in self.declared:
             if declaration.name == base and (arguments is not None) <= (declaration.template is not None):
                 bound = self._bind(declaration.template, arguments or [])
-                lists.add(
-                    tuple(self._parameter(text, at, bound) for at, text in enumerate(split(declaration.parameters)))
-                )
-        if len(lists) > 1:  # Forward declarations may leave names out; anything else is an overload.
-            lists = {found for found in lists if not any(parameter.name.isdigit() for parameter in found)}
-        if len(lists) != 1:
-            return None
-        (found,) = lists
-        return () if len(found) == 1 and found[0].text == "void" else found
+                texts = enumerate(split(declaration.parameters))
+                found = tuple([self._parameter(text, at, bound) for at, text in texts])
+                if len(found) == 1 and found[0].text == "void":
+                    found = ()
+                # A declaration before the definition may name parameters otherwise; other types are an overload.
+                lists[tuple([(parameter.pointer, parameter.text) for parameter in found])] = found
+        return next(iter(lists.values())) if len(lists) == 1 else None
 
     def variable(self, name: str) -> tuple[np.dtype[Any], tuple[int, ...]] | None:
         """The dtype and shape of a ``__device__`` or ``__constant__`` variable; None where it does not tell."""
