@@ -120,6 +120,7 @@ class Device(Protocol):
     def kernel(self, text: str, entry: str, *, wait: bool) -> Kernel:
         """The kernel of this text, from memory, from the disk cache or compiled now.
 
+        A first line ``// nvrtc: OPTIONS`` gives options for that compiler alone.
         With ``wait=False`` a backend whose compiler is slow may return a kernel that is not yet
         `ready` and compile in the background; the same text gives the same object.
         """

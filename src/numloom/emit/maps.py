@@ -32,8 +32,11 @@ def emit_map(program: Program, entry: str) -> Source:
     """Emit a program without reductions; the entry's name is a placeholder that the caller fills in."""
     kernel = _Map(program)
     body = kernel.element()
+    # Such a kernel waits for memory; others, and reductions, run slower than they could with this (measured).
+    quick = "// nvrtc: -Ofc=min\n" if kernel.wide and kernel.rank == 1 and program.box is None else ""
     text = "".join(
         (
+            quick,
             prelude(program),
             header("kernel"),
             "@STRUCT@",
