@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import numpy
 import pytest
@@ -527,6 +528,25 @@ def test_streams():
     for _ in handles:
         expected = (expected + 2) * 2
     assert x.get().tolist() == [expected] * 4
+
+
+def test_launches_from_another_thread():
+    kernel = RawKernel('extern "C" __global__ void inc(float* x) { x[threadIdx.x] += 1; }', "inc")
+    x = np.zeros(4, np.float32)
+    kernel(1, 4, (x,))
+    failures = []
+
+    def work():
+        try:
+            kernel(1, 4, (x,))
+            np.synchronize()
+        except Exception as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert not failures and x.get().tolist() == [2] * 4
 
 
 SECOND_RUN = """

@@ -8,6 +8,7 @@ cdef class RawKernel:
     cdef readonly bint cooperative
     cdef object _device
     cdef object _function
+    cdef bint _packs
     cdef Signature _signature
     cdef dict _geometries
     cdef dict __dict__

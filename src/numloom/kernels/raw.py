@@ -244,6 +244,7 @@ class RawKernel:
         self.cooperative = source.enable_cooperative_groups
         self._device: Any = None
         self._function: Any = None
+        self._packs = False
         self._signature: Any = None
         self._geometries: dict[Any, Any] = {}
 
@@ -258,6 +259,7 @@ class RawKernel:
         """Find the function on the current device and read its parameters."""
         function = self.source._function(self.name)
         self._function = function
+        self._packs = hasattr(function, "launch_packed")
         self._signature = Signature(
             self.name, self.source.reader.parameters(self.name), getattr(function, "layout", None)
         )
@@ -282,7 +284,7 @@ class RawKernel:
         function = self._function
         pinned: list[Any] = []
         try:
-            if signature.packer is not None:
+            if self._packs:
                 packed = signature.pack(args, pinned)
                 if pinned:  # pinning one array may have moved another's memory
                     packed = signature.pack(args, pinned)
