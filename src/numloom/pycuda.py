@@ -6,11 +6,12 @@ PyCUDA's submodules may be imported, too: ``import numloom.pycuda.autoinit``, ``
 
 import sys
 
-from numloom.kernels import gpuarray
+from numloom.kernels import cumath, gpuarray
 from numloom.kernels import pycuda as driver
 from numloom.kernels.pycuda import *  # noqa: F403
 
 autoinit = compiler = elementwise = reduction = driver
 for _name in ("autoinit", "compiler", "driver", "elementwise", "reduction"):
     sys.modules[f"{__name__}.{_name}"] = driver
+sys.modules[f"{__name__}.cumath"] = cumath
 sys.modules[f"{__name__}.gpuarray"] = gpuarray

@@ -292,6 +292,23 @@ def test_gpuarray():
     assert isinstance(a.array, np.ndarray)
 
 
+def test_cumath():
+    import numloom.pycuda.cumath as cumath
+
+    host = abs(randn(50)) * 0.9
+    host = host / host.max() * numpy.float32(0.99)
+    a = gpuarray.to_gpu(host)
+    for name, theirs in cumath.NAMES.items():
+        found = getattr(cumath, name)(a)
+        assert found.dtype == numpy.float32
+        numpy.testing.assert_allclose(found.get(), getattr(numpy, theirs)(host), rtol=1e-5, atol=1e-6)
+    out = gpuarray.empty_like(a)
+    assert cumath.sqrt(a, out=out) is out
+    numpy.testing.assert_allclose(out.get(), numpy.sqrt(host), rtol=1e-6)
+    numpy.testing.assert_allclose(cumath.fmod(a, a * 0.3).get(), numpy.fmod(host, host * numpy.float32(0.3)), atol=1e-5)
+    numpy.testing.assert_allclose(cumath.ldexp(a, a * 0 + 3).get(), host * 8)
+
+
 def test_elementwise_kernels():
     a, b = randn(500), randn(500)
     a_gpu, b_gpu = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
