@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
-from numloom.array.storage import Cell, pin, unpin
+from numloom.array.storage import Cell, pin, pin_foreign, unpin
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.device import registry
 from numloom.device.memory import Buffer
@@ -445,7 +445,7 @@ def _over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: t
     buffer = Buffer(address + low, high - low, None, owner)
     # The cell holds the whole stretch of memory as a vector, of which the array is a view.
     array = wrap(build.leaf(buffer, code, (count,), (dtype.itemsize,)))
-    array.cell.pins = 1
+    pin_foreign(array.cell)
     return view_of(array, -low, shape, strides)
 
 

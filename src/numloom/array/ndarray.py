@@ -19,7 +19,7 @@ except ImportError:
 from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, simple, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
-from numloom.engine.evaluate import after_record, download_layout
+from numloom.engine.evaluate import after_record, download_layout, element
 from numloom.graph.build import binary, binary_scalar, cast, copied, scalar, scalar_binary, unary, view
 from numloom.graph.layout import (
     c_strides,
@@ -319,7 +319,7 @@ class ndarray:
         if not index and self.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
         if not index:
-            return self.get().item()
+            return self._only_element().item()
         return self.get().item(*index)
 
     def tolist(self) -> Any:
@@ -329,7 +329,7 @@ class ndarray:
     def _only_element(self) -> Any:
         if self.size != 1:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return self.get().reshape(())[()]
+        return element(self.cell.value, self.code, self.offset)
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -341,7 +341,7 @@ class ndarray:
                 "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
                 "an array is not empty."
             )
-        return bool(self.get().reshape(())[()])
+        return bool(self._only_element())
 
     def __float__(self) -> float:
         return float(self._only_element())
@@ -365,7 +365,7 @@ class ndarray:
 
     def __hash__(self) -> int:
         if self.is_scalar:
-            return hash(self.get()[()])
+            return hash(self._only_element())
         raise TypeError("unhashable type: 'numloom.ndarray'")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:

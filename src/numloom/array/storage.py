@@ -228,7 +228,14 @@ def pin(cell: Cell) -> Node:
         set_value(cell, own)
         evaluate([own])
     cell.pins += 1
+    cell.value.attr = None  # What of it was read before need not be so for long.
     return cell.value
+
+
+def pin_foreign(cell: Cell) -> None:
+    """Fix a cell over memory that others may write at any time, for good."""
+    cell.pins = 1
+    cell.value.attr = None
 
 
 def unpin(cell: Cell) -> None:

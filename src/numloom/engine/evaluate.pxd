@@ -22,3 +22,9 @@ cpdef dict plans_of(object device)
 
 @cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)
+
+cdef int CAST, LEAF, VIEW
+cdef tuple ITEMSIZES
+
+@cython.locals(base=Node, source=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t)
+cpdef object element(Node value, int code, Py_ssize_t offset)

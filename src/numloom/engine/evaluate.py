@@ -23,7 +23,7 @@ from numloom.engine.walk import pending_roots, walk
 from numloom.graph.build import copied, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
-from numloom.graph.node import VIEW, Node, become_leaf, register
+from numloom.graph.node import CAST, LEAF, VIEW, Node, become_leaf, register
 from numloom.plan.plan import make_plan
 
 Host = np.ndarray[Any, Any]
@@ -32,6 +32,8 @@ _guard = Guard()
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
 """For each device its plans by the first half of their keys; the second half stands in the plan."""
 _PLANS_KEPT = 4096
+_MIRRORED = 16 << 10
+"""Bytes of a value that are read whole when one of its elements is."""
 _device: Device | None = None
 _device_plans: dict[int, ReadyPlan] = {}
 _reference = config.executor == "reference"
@@ -195,6 +197,50 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     return result if is_dense_order(shape, strides, itemsize) else result.copy("K")
 
 
+def element(value: Node, code: int, offset: int) -> Any:
+    """The one element of `value` at a byte offset, as a NumPy scalar; runs what is pending and waits.
+
+    Reading ``x[i]`` of a computed `x` needs no kernel. Small values are read whole, once.
+    """
+    base = value
+    if value.buffer is None:
+        source = value.args[0] if value.kind == CAST else value
+        if source.kind == VIEW and not value.shape and source.code == code and source.args[0].kind == LEAF:
+            base = source.args[0]
+            offset = source.attr
+        else:
+            evaluate([value])
+    elif register.oldest is not None:
+        evaluate([])
+    if base.code == code and base.attr is not None:
+        place = offset // ITEMSIZES[code]
+        if place * ITEMSIZES[code] == offset:
+            mirror = base.attr if type(base.attr) is np.ndarray else mirror_of(base)
+            if mirror is not None:
+                return mirror[place]
+    return download_layout(base, code, offset, (), ())[()]
+
+
+def mirror_of(base: Node) -> Any:
+    """A computed value's memory on the host, kept with it; None where it is large and the host cannot see it.
+
+    Values never change, so what was read once stays right; memory whose address was given away does change, and its
+    values have None as their attribute.
+    """
+    device = current()
+    nbytes = base.size * ITEMSIZES[base.code]
+    memory = device.view(base.buffer)
+    if memory is None:
+        if nbytes > _MIRRORED:
+            return None
+        memory = device.download(base.buffer, 0, nbytes)
+    else:
+        device.synchronize()
+    settle_errors(device)
+    base.attr = np.ndarray((base.size,), DTYPES[base.code], memory.data)
+    return base.attr
+
+
 def _view_of(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     from_leaf = leaf(value.buffer, value.code, value.shape, value.strides)
     return _view(from_leaf, code, offset, shape, strides)
@@ -203,6 +249,7 @@ def _view_of(value: Node, code: int, offset: int, shape: tuple[int, ...], stride
 def pin_value(pinned: Node, new: Node) -> None:
     """Compute `new`, the next value of memory whose address is exported, into that very memory."""
     evaluate([new])
+    new.attr = None
     if new.buffer is not pinned.buffer:
         device = current()
         device.copy(pinned.buffer, 0, new.buffer, 0, new.size * ITEMSIZES[new.code])
@@ -220,6 +267,7 @@ __all__ = [
     "dense_array",
     "download_layout",
     "download_value",
+    "element",
     "evaluate",
     "leaf_from_host",
     "pin_value",

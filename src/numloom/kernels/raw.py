@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import view_of, wrap
+from numloom.array.storage import pin_foreign
 from numloom.base.dtypes import ITEMSIZES, U8, code_of
 from numloom.device import registry
 from numloom.device.interface import Function, Module
@@ -161,7 +162,7 @@ class RawModule:
                 f"needs {count * itemsize}"
             )
         flat = wrap(leaf(Buffer(address, nbytes, None, module), U8, (nbytes,), (1,)))
-        flat.cell.pins = 1  # kernels read and write it unseen
+        pin_foreign(flat.cell)  # kernels read and write it unseen
         array = view_of(flat, 0, extents, c_strides(extents, itemsize))
         array.code = code
         array.is_scalar = False

@@ -33,11 +33,13 @@ from numloom.device.memory import Buffer, Pool
 
 try:
     from numloom.device.cuda._launch import Launch  # type: ignore[import-not-found]
+    from numloom.device.cuda._read import Read  # type: ignore[import-not-found]
 except ImportError:
-    Launch = None
+    Launch = Read = None
 
 STREAM = 0
 PLAIN_SHARED = 48 << 10  # bytes of dynamic shared memory that need no asking
+READ = 16 << 10  # bytes that are copied by way of one small pinned block
 PINNED = 256 << 10  # bytes from which a downloaded array lies in pinned memory itself
 STAGED_DOWNLOAD = 64 << 20  # pinning more takes longer than copying it once more
 STAGED_UPLOAD = 4 << 20
@@ -122,9 +124,12 @@ class CudaDevice:
         self._error_address = int(driver.call("cuMemHostGetDevicePointer", host, 0))
         self._work: Buffer | None = None
         self._clean = 0
+        self._read: Any = None
         if Launch is not None:
             address = driver.address_of("cuLaunchKernel")
             self.launch = Launch(address, self.stream, self._prepare, self._launch_failed)  # type: ignore[method-assign]
+            copy, query = driver.address_of("cuMemcpyDtoHAsync"), driver.address_of("cuStreamQuery")
+            self._read = Read(copy, query, self.stream, self.pinned.allocate(READ), READ)
 
     @classmethod
     def missing(cls) -> str | None:
@@ -170,6 +175,10 @@ class CudaDevice:
 
     def download(self, buffer: Any, offset: int, nbytes: int) -> np.ndarray[Any, Any]:
         source = buffer.ptr + offset
+        if self._read is not None and 0 < nbytes <= READ:
+            few = self._read(source, nbytes)
+            if few is not None:
+                return np.frombuffer(bytearray(few), np.uint8)
         if nbytes <= STAGED_DOWNLOAD:
             try:
                 pinned = self.pinned.allocate(nbytes)

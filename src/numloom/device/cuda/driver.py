@@ -121,7 +121,9 @@ def address_of(name: str) -> int:
     if not found[0] and found[1]:
         return int(found[1])
     library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
-    return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+    # Names with 64-bit arguments end so in the library.
+    exported = getattr(library, f"{name}_v2", None) or getattr(library, name)
+    return ctypes.cast(exported, ctypes.c_void_p).value or 0
 
 
 @functools.cache

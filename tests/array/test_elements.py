@@ -1,0 +1,81 @@
+"""One element as a Python number: always what NumPy has at that moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.testing import for_all_dtypes
+
+
+@for_all_dtypes()
+def test_elements_follow_writes(dtype: np.dtype[Any]) -> None:
+    host = (np.arange(12) * 7 % 5).astype(dtype).reshape(3, 4)
+    x = nl.asarray(host)
+    for row, column in ((0, 0), (2, 3), (-1, 1)):
+        assert x[row, column].item() == host[row, column].item()
+        host[row, column] = host[1, 2]
+        x[row, column] = x[1, 2]
+        assert x[row, column].item() == host[row, column].item()
+        host[:, 1:][row] = host[0, 0]
+        x[:, 1:][row] = x[0, 0]
+        assert [v.item() for v in x[row]] == host[row].tolist()
+    assert x.T[::-1][1, 2].item() == host.T[::-1][1, 2].item()
+
+
+def test_an_element_taken_before_a_write_stays() -> None:
+    x = nl.arange(5.0)
+    nl.evaluate(x)
+    before = x[2]
+    x[2] = 7
+    after = x[2]
+    assert (float(before), float(after), float(x[2])) == (2.0, 7.0, 7.0)
+    x *= 2
+    assert (float(before), float(after), float(x[2])) == (2.0, 7.0, 14.0)
+
+
+def test_elements_of_what_is_pending() -> None:
+    x = nl.arange(4.0)
+    y = x * 2 + 1
+    assert float(y[3]) == 7 and int(y[0]) == 1 and bool(y[1])
+    total = (y * y).sum()
+    assert float(total) == float(total) == 84
+    y += 1
+    assert float(y[3]) == 8 and float(total) == 84
+
+
+def test_parts_and_other_dtypes_of_an_element() -> None:
+    z = nl.asarray(np.array([1 + 2j, 3 - 4j]))
+    nl.evaluate(z)
+    assert (complex(z[1]), float(z.real[1]), float(z.imag[1])) == (3 - 4j, 3.0, -4.0)
+    z.imag[1] = 9
+    assert complex(z[1]) == 3 + 9j
+    bits = nl.asarray(np.array([1.5, -2.5])).view(np.int64)
+    assert int(bits[1]) == np.array([-2.5]).view(np.int64)[0]
+
+
+def test_exported_memory_is_read_anew() -> None:
+    x = nl.arange(3.0)
+    assert float(x[1]) == 1
+    if x.device != "cpu":
+        pytest.skip("the memory of the device is not the host's")
+    shared = np.from_dlpack(x)
+    shared[1] = 5
+    assert float(x[1]) == 5
+    shared[1] = 6
+    assert float(x[1]) == 6
+    x[1] = 7
+    assert shared[1] == 7 and float(x[1]) == 7
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_what_is_no_single_number(shape: tuple[int, ...]) -> None:
+    value = nl.asarray(np.full(shape, 3.0))
+    assert float(value.reshape(())) == float(value.item())
+    with pytest.raises(TypeError, match="only 0-dimensional"):
+        float(nl.arange(2))
+    with pytest.raises(TypeError, match="only 0-dimensional"):
+        float(nl.arange(0))
