@@ -1,8 +1,9 @@
 cimport cython
 from numloom.array.storage cimport Cell, new_cell, read, write
 from numloom.array.subscript cimport Basic, simple
+from numloom.engine.evaluate cimport element, element_on_host
 from numloom.graph.node cimport Node, Register
-from numloom.graph.build cimport binary, binary_scalar, cast, scalar_binary, unary
+from numloom.graph.build cimport binary, binary_scalar, cast, known, scalar_binary, unary
 
 
 @cython.final

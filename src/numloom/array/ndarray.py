@@ -19,8 +19,8 @@ except ImportError:
 from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, simple, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
-from numloom.engine.evaluate import after_record, download_layout, element
-from numloom.graph.build import binary, binary_scalar, cast, copied, scalar, scalar_binary, unary, view
+from numloom.engine.evaluate import after_record, download_layout, element, element_on_host
+from numloom.graph.build import binary, binary_scalar, cast, copied, known, scalar, scalar_binary, unary, view
 from numloom.graph.layout import (
     c_strides,
     f_strides,
@@ -270,6 +270,9 @@ class ndarray:
                 return _bound["take_advanced"](self, general)
             found = general
         if found.scalar:
+            value = None if self.cell.pins else element_on_host(self.cell.value, self.code, found.offset)
+            if value is not None:
+                return wrap(known(value, self.code))
             return wrap(read(self.cell, self.code, found.offset, (), ()))
         return view_of(self, found.offset, found.shape, found.strides)
 

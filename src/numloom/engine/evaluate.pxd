@@ -23,8 +23,11 @@ cpdef dict plans_of(object device)
 @cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)
 
-cdef int CAST, LEAF, VIEW
+cdef int CAST, FILL, LEAF, VIEW
 cdef tuple ITEMSIZES
 
 @cython.locals(base=Node, source=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t)
 cpdef object element(Node value, int code, Py_ssize_t offset)
+
+@cython.locals(place=cython.Py_ssize_t)
+cpdef object element_on_host(Node value, int code, Py_ssize_t offset)

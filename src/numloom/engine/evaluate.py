@@ -23,7 +23,7 @@ from numloom.engine.walk import pending_roots, walk
 from numloom.graph.build import copied, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
-from numloom.graph.node import CAST, LEAF, VIEW, Node, become_leaf, register
+from numloom.graph.node import CAST, FILL, LEAF, VIEW, Node, become_leaf, register
 from numloom.plan.plan import make_plan
 
 Host = np.ndarray[Any, Any]
@@ -204,6 +204,8 @@ def element(value: Node, code: int, offset: int) -> Any:
     """
     base = value
     if value.buffer is None:
+        if value.kind == FILL and value.code == code and value.attr is not None:
+            return DTYPES[code].type(value.attr)
         source = value.args[0] if value.kind == CAST else value
         if source.kind == VIEW and not value.shape and source.code == code and source.args[0].kind == LEAF:
             base = source.args[0]
@@ -219,6 +221,14 @@ def element(value: Node, code: int, offset: int) -> Any:
             if mirror is not None:
                 return mirror[place]
     return download_layout(base, code, offset, (), ())[()]
+
+
+def element_on_host(value: Node, code: int, offset: int) -> Any:
+    """The element of a computed value at a byte offset if it lies on the host already, else None."""
+    if value.kind != LEAF or value.code != code or type(value.attr) is not np.ndarray:
+        return None
+    place = offset // ITEMSIZES[code]
+    return value.attr[place].item() if place * ITEMSIZES[code] == offset else None
 
 
 def mirror_of(base: Node) -> Any:
@@ -268,6 +278,7 @@ __all__ = [
     "download_layout",
     "download_value",
     "element",
+    "element_on_host",
     "evaluate",
     "leaf_from_host",
     "pin_value",

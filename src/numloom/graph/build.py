@@ -74,6 +74,11 @@ def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...]
     return new_node(FILL, None, (), code, one_tuple(shape), strides, prod(shape), value)
 
 
+def known(value: Any, code: int) -> Node:
+    """A 0-d array of a host value; nothing is left to run."""
+    return new_node(FILL, None, (), code, (), (), 1, value)
+
+
 def iota(count: int) -> Node:
     """The int64 values 0, 1, ..., count - 1, generated where they are used."""
     return new_node(IOTA, None, (), I64, one_tuple((count,)), one_tuple((8,)), count, None)
