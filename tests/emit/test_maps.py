@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from math import prod
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Case, describe, expected, random_map, run_emulated, run_host, same
 
+from numloom.base.dtypes import C128, DTYPES, F16, F32, F64, I8
 from numloom.emit import maps
+from numloom.emit.emit import emit
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.plan.program import Instr, Operand, Program, Store
 
 
 def check(case: Case, backwards: bool) -> None:
@@ -30,6 +36,50 @@ def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Spaces beyond 2^31 points need more memory than a test has: their index arithmetic on small ones.
     monkeypatch.setattr(maps, "index_type", lambda program: "i64")
     check(random_map(Random(1000 + seed)), backwards=False)
+
+
+@pytest.mark.parametrize("code", [F32, F64, I8, C128, F16])
+@pytest.mark.parametrize(
+    ("shape", "across", "steps"),
+    [
+        ((32, 32), 0, 1),
+        ((33, 100), 0, 1),
+        ((70, 129), 0, 2),
+        ((3, 40, 65), 1, 1),
+        ((40, 3, 50), 0, 3),
+        ((2, 2, 33, 64), 2, 1),
+    ],
+)
+def test_operands_that_lie_across(code: int, shape: tuple[int, ...], across: int, steps: int) -> None:
+    """A matrix beside its transpose, with gaps between the rows in memory, a repeated column and a counter."""
+    rank, last = len(shape), len(shape) - 1
+    dense = tuple(prod(shape[d + 1 :]) for d in range(rank))
+    # Contiguous along `across`; the others follow, the last one with gaps.
+    turned, step = [0] * rank, 1
+    for d in (across, last, *(d for d in range(rank) if d not in (across, last))):
+        turned[d], step = step, step * shape[d] * (steps if d == across else 1)
+    column = tuple(0 if d == last else dense[d] for d in range(rank))
+    body = (
+        Instr("load", code, operand=0),
+        Instr("load", code, operand=1),
+        Instr("op", code, (0, 1), row=ELEMENTWISE["add"]),
+        Instr("load", code, operand=2),
+        Instr("op", code, (2, 3), row=ELEMENTWISE["multiply"]),
+    )
+    operands = (
+        Operand(code, dense),
+        Operand(code, tuple(turned)),
+        Operand(code, column),
+        Operand(code, dense, written=True),
+    )
+    program = Program(shape, rank, body, (Store(4, 3),), operands)
+    random = np.random.default_rng(0)
+    sizes = [1 + sum((e - 1) * s for e, s in zip(shape, o.strides, strict=True)) for o in operands]
+    memory = [random.integers(-5, 5, size + 3).astype(DTYPES[code]) for size in sizes]
+    case = Case(program, memory, [0, 0, 0, 0])
+    assert "__shared__" in emit(program).text
+    check(case, backwards=False)
+    check(case, backwards=True)
 
 
 @pytest.mark.parametrize("kind", ["i32", "i64"])

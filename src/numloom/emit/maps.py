@@ -2,8 +2,9 @@
 
 CUDA: a thread takes V elements. Where the inner accesses are aligned these are V neighbours, read
 and written 16 bytes at a time; otherwise elements 256 apart, so that every access of a warp is
-coalesced whatever its alignment. CPU: a plain loop over the inner dimension that the compiler
-vectorises; items are elements of a one-dimensional space, else rows.
+coalesced whatever its alignment. Operands that lie across (neighbours in memory along another
+dimension) go through square tiles of shared memory. CPU: a plain loop over the inner dimension
+that the compiler vectorises; items are elements of a one-dimensional space, else rows.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from numloom.emit.values import (
 from numloom.plan.program import Geometry, Operand, Program, Source
 
 THREADS = 256
+TILE_BYTES = 40 << 10
+"""Most shared memory that tiles of 64 by 64 elements may take, else they are of 32 by 32."""
 
 
 def emit_map(program: Program, entry: str) -> Source:
@@ -97,6 +100,28 @@ class _Map:
         )
         if not self.wide:
             self.vector = max(1, min(4, 16 // max(sizes)))
+        self.across, self.turned = self._turned()
+        room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
+        self.tile = 64 if room <= TILE_BYTES and min(inner, program.shape[self.across]) >= 64 else 32
+
+    def _turned(self) -> tuple[int, list[int]]:
+        """The dimension along which operands that are read across are contiguous, and those operands."""
+        program, last = self.program, self.rank - 1
+        along = all(program.operands[s.operand].strides[-1] == 1 for s in program.stores)
+        if program.box is not None or self.gathers or not along:
+            return 0, []
+        for d in range(last):
+            turned = [
+                k
+                for k in self.reads
+                if program.operands[k].strides[d] == 1
+                and abs(program.operands[k].strides[last]) > 1
+                and not program.operands[k].in_place
+            ]
+            room = sum(32 * 33 * ITEMSIZES[program.operands[k].code] for k in turned)
+            if turned and room <= TILE_BYTES and min(program.shape[d], program.shape[last]) >= 32:
+                return d, turned
+        return 0, []
 
     # ------------------------------------------------------------ shared
 
@@ -158,7 +183,9 @@ class _Map:
         v = self.vector
         lines = [f'extern "C" __global__ void __launch_bounds__({THREADS}) {entry}(const __grid_constant__ P p) {{']
         names = [f"i{d}" for d in range(self.rank)]
-        if self.wide:
+        if self.turned:
+            lines += self._tiled_body(names, kind)
+        elif self.wide:
             lines.append(f"const {kind} t = ({kind})blockIdx.x * {THREADS} + ({kind})threadIdx.x;")
             if self.rank == 1:
                 lines.append(f"const {kind} i0 = t * {v};")
@@ -278,6 +305,55 @@ class _Map:
             at = "at" if dense else self._store_offset(s.operand, names, kind)
             lines.append(f"{self.pointer(s.operand)}[{at}] = b{s.operand}[v];")
         lines.append("} }")
+        return lines
+
+    def _tiled_body(self, names: list[str], kind: str) -> list[str]:
+        """A block a tile: what lies across is read along its own neighbours into shared memory, and read there turned.
+
+        Each thread takes four elements at a time, eight rows apart: reads all, then computes and writes.
+        """
+        program, number, size = self.program, self.block.number, self.tile
+        across, last = self.across, self.rank - 1
+        extents = {d: number(f"e{d}", program.shape[d]) for d in range(self.rank)}
+        lines = ["const int tx = threadIdx.x & 31, ty = threadIdx.x >> 5;", "i64 rest = blockIdx.x;"]
+        for d, name in ((last, "jt"), (across, "it")):
+            tiles = number(f"tiles{d}", -(-program.shape[d] // size))
+            lines.append(f"const {kind} {name} = ({kind})(rest % {tiles}) * {size}; rest /= {tiles};")
+        for d in range(last - 1, -1, -1):
+            if d != across:
+                lines.append(f"const {kind} {names[d]} = ({kind})(rest % {extents[d]}); rest /= {extents[d]};")
+        ranges = f"{names[across]} < ({kind}){extents[across]} && {names[last]} < ({kind}){extents[last]}"
+        for k in self.turned:
+            lines.append(f"__shared__ {CTYPES[program.operands[k].code]} tile{k}[{size}][{size + 1}];")
+        lines += [
+            f"#pragma unroll\nfor (int r = ty; r < {size}; r += 8)\n#pragma unroll\n"
+            f"for (int c = tx; c < {size}; c += 32) {{",
+            f"const {kind} {names[across]} = it + c, {names[last]} = jt + r;\nif ({ranges}) {{",
+        ]
+        for k in self.turned:
+            offset = self.offset(f"s{k}", program.operands[k].strides, names, kind)
+            lines.append(f"tile{k}[r][c] = {self.pointer(k)}[{offset}];")
+        lines.append("} }\n__syncthreads();")
+        straight = [k for k in self.reads if k not in self.turned]
+        where = f"const {kind} {names[across]} = it + r + 8 * v, {names[last]} = jt + c;\nif ({ranges}) {{"
+        loop = "#pragma unroll\nfor (int v = 0; v < 4; ++v) {"
+        lines += [f"for (int r = ty; r < {size}; r += 32)\nfor (int c = tx; c < {size}; c += 32) {{"]
+        values = {k: loaded(f"tile{k}[c][r + 8 * v]", program.operands[k].code) for k in self.turned}
+        if straight:
+            lines += [f"{CTYPES[program.operands[k].code]} a{k}[4];" for k in straight]
+            lines += [loop, where]
+            for k in straight:
+                offset = self.offset(f"s{k}", program.operands[k].strides, names, kind)
+                lines.append(f"a{k}[v] = {self.pointer(k)}[{offset}];")
+                values[k] = loaded(f"a{k}[v]", program.operands[k].code)
+            lines.append("} }")
+        lines += [loop, where]
+        outs = {s.operand: f"r{s.operand}" for s in program.stores}
+        lines += [f"{CTYPES[program.operands[s.operand].code]} r{s.operand};" for s in program.stores]
+        lines.append(self.call(values, names, kind, outs))
+        for s in program.stores:
+            lines.append(f"{self.pointer(s.operand)}[{self._store_offset(s.operand, names, kind)}] = r{s.operand};")
+        lines.append("} } }")
         return lines
 
     # ------------------------------------------------------------ CPU
@@ -433,7 +509,11 @@ class _Map:
             items, grain = count, max(work, 1024)
         else:
             items, grain = prod(shape[:-1]), max(1, work // max(shape[-1], 1))
-        return Geometry(items=items, grain=grain, blocks=-(-threads // THREADS), threads=THREADS)
+        blocks = -(-threads // THREADS)
+        if self.turned:
+            tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]
+            blocks = prod(tiles) * (count // (shape[self.across] * shape[-1]))
+        return Geometry(items=items, grain=grain, blocks=blocks, threads=THREADS)
 
 
 def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
