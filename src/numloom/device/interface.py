@@ -147,8 +147,8 @@ class Device(Protocol):
     def error_address(self) -> int:
         """Address (as kernels see it) of the int64 error word."""
 
-    def take_error(self) -> int:
-        """The error word after waiting for the device, reset to zero; 0 where nothing happened."""
+    def take_error(self, *, waited: bool = False) -> int:
+        """The error word after waiting for the device (`waited`: that was done just now), reset to zero; 0 is none."""
 
     def synchronize(self) -> None:
         """Wait for all work."""

@@ -132,7 +132,7 @@ def synchronize() -> None:
     evaluate([])
     device = current()
     device.synchronize()
-    settle_errors(device)
+    settle_errors(device, waited=True)
 
 
 # ---------------------------------------------------------------- between host and device
@@ -180,7 +180,7 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     memory = device.view(value.buffer)
     if memory is not None:
         device.synchronize()
-        settle_errors(device)
+        settle_errors(device, waited=True)
         return np.ndarray(shape, dtype, memory.data, offset, strides).copy("K")
     size = 1
     for extent in shape:
@@ -192,7 +192,7 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         run_roots([from_view])
         value, offset, strides, low, high = from_view, 0, dense_strides, 0, size * itemsize
     host = device.download(value.buffer, low, high - low)
-    settle_errors(device)
+    settle_errors(device, waited=True)
     result = np.ndarray(shape, dtype, host.data, offset - low, strides)
     return result if is_dense_order(shape, strides, itemsize) else result.copy("K")
 
@@ -246,7 +246,7 @@ def mirror_of(base: Node) -> Any:
         memory = device.download(base.buffer, 0, nbytes)
     else:
         device.synchronize()
-    settle_errors(device)
+    settle_errors(device, waited=True)
     base.attr = np.ndarray((base.size,), DTYPES[base.code], memory.data)
     return base.attr
 

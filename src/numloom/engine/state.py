@@ -43,9 +43,9 @@ class Counters:
 counters = Counters()
 
 
-def settle_errors(device: Any) -> None:
-    """Raise what a kernel found since the last look (after waiting for the device)."""
-    error = device.take_error()
+def settle_errors(device: Any, *, waited: bool = False) -> None:
+    """Raise what a kernel found since the last look, after waiting for the device (unless `waited` just now)."""
+    error = device.take_error(waited=waited)
     if error:
         place = of(error)
         raise IndexError(

@@ -90,7 +90,7 @@ class CpuDevice:
     def error_address(self) -> int:
         return self._error_address
 
-    def take_error(self) -> int:
+    def take_error(self, *, waited: bool = False) -> int:
         error = self._error[0]
         if error:
             self._error[0] = 0

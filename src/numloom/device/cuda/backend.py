@@ -294,8 +294,9 @@ class CudaDevice:
     def error_address(self) -> int:
         return self._error_address
 
-    def take_error(self) -> int:
-        self.synchronize()
+    def take_error(self, *, waited: bool = False) -> int:
+        if not waited:
+            self.synchronize()
         error = self._error.value
         if error:
             self._error.value = 0

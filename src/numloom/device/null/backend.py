@@ -89,7 +89,7 @@ class NullDevice:
         """An address."""
         return 1 << 12
 
-    def take_error(self) -> int:
+    def take_error(self, *, waited: bool = False) -> int:
         """0: nothing happened."""
         return 0
 
