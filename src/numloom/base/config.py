@@ -104,6 +104,9 @@ SETTINGS: dict[str, Setting] = {
         256 << 20, _size, "bytes of inputs that only recorded work keeps alive, after which it is run"
     ),
     "memory_limit": Setting(0, _size, "bytes that a device's arrays may take; 0 is what the device has"),
+    "check": Setting(
+        False, _flag, "let raw kernels on the CPU be checked for accesses out of bounds, races and divergent barriers"
+    ),
     "tf32": Setting(False, _flag, "let float32 matrix products on the GPU round their inputs to TF32, which is faster"),
 }
 
@@ -138,6 +141,7 @@ class Config:
     max_pending: int
     orphan_bytes: int
     memory_limit: int
+    check: bool
     tf32: bool
 
     def __init__(self, environment: Any = os.environ) -> None:

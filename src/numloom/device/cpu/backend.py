@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numloom.base.config import config
 from numloom.device.cpu import hostview, memory, threads
 from numloom.device.cpu.builder import Builder, CpuKernel
 from numloom.device.cpu.loops import Loops, packaged
+from numloom.device.cpu.module import CpuModule, Loader
 from numloom.device.cpu.routines import ROUTINES
 from numloom.device.interface import Strided
 from numloom.device.memory import Buffer, Pool
@@ -37,6 +38,7 @@ class CpuDevice:
         self.allocate: Any = self.pool.allocate
         self.builder = Builder()
         self.kernel: Any = self.builder.kernel
+        self._modules = Loader(self.builder)
         self._error = array("q", [0])
         self._error_address = self._error.buffer_info()[0]
         self._local = threading.local()
@@ -74,6 +76,11 @@ class CpuDevice:
         threads.run(kernel.address, address, geometry.items, geometry.grain)
         if geometry.finish_items:
             threads.run(kernel.finish_address, address, geometry.finish_items, 1)
+
+    def module(
+        self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
+    ) -> CpuModule:
+        return self._modules.load(sources, options, names)
 
     def workspace(self, nbytes: int, counters: int) -> int:
         local = self._local
