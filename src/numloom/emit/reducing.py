@@ -4,8 +4,8 @@ All of them build the tree of docs/architecture.md, whatever threads share it, s
 neither on the strategy nor on the executor. Strategies on CUDA, by the length R of a reduced row
 and the number O of outputs:
 
-- fast axis reduced (128 lanes): R <= 16 a thread a row; R <= 128 a warp a row, an
-  element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
+- fast axis reduced (128 lanes): R <= 16 (64 where operands are read by many rows) a thread a row;
+  R <= 128 a warp a row, an element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
   block of 128 threads a row; beyond, a block a chunk, and the block that finishes a row last merges
   its chunks in order (one launch);
 - fast axis kept (one lane): 32 columns by 8 parts a block, or fewer columns by more parts where there are
@@ -36,6 +36,8 @@ from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Geometry, Program, Source
 
 SHORT = 16
+REUSED = 64
+"""Longest rows that a thread takes alone where every operand is read by many rows, as in tables of distances."""
 WARP = LANES * RUN
 BLOCK = 256
 COLUMNS = 32
@@ -75,7 +77,7 @@ class _Reduction:
         )
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
-            if self.count <= SHORT:
+            if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
                 self.strategy = "thread"
             elif self.count <= LANES:
                 self.strategy = "line"
@@ -95,6 +97,16 @@ class _Reduction:
             self.part = RUN * (1 << (runs - 1).bit_length())
             self.chunks = max(1, -(-self.count // (self.part * self.parts)))
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
+
+    def _reuse(self) -> float:
+        """How many times the operand that is read least often is read."""
+        shape = self.program.shape
+        unique = [
+            prod(e for e, s in zip(shape, self.program.operands[k].strides, strict=True) if s)
+            for k in self.streams
+            if not self.program.operands[k].post
+        ]
+        return min((self.outputs * self.count / max(elements, 1) for elements in unique), default=1)
 
     def _tiles(self) -> int:
         inner = self.program.shape[self.kept - 1] if self.kept else 1
@@ -149,7 +161,8 @@ class _Reduction:
             const = "" if operand.written else "const "
             fields.append(f"{const}{CTYPES[operand.code]}* q{k};")
             pointer = self.block.pointer(k, operand.code, const=not operand.written)
-            sets.append(f"r.q{k} = {pointer} + ({self._sum(f's{k}', operand.strides, 0, self.kept, 'i64', 'k')});")
+            begin = f"{pointer} + ({self._sum(f's{k}', operand.strides, 0, self.kept, 'i64', 'k')})"
+            sets.append(f"r.q{k} = {begin};")
         for iota in self.iotas:
             fields.append(f"i64 t{iota.index};")
             offset = self._sum(f"t{iota.index}", iota.strides, 0, self.kept, "i64", "k")
@@ -317,17 +330,34 @@ class _Reduction:
         """A thread a row: one element a lane, lanes merged by halving."""
         return (
             f"const i64 output = (i64)blockIdx.x * 256 + threadIdx.x;\nif (output >= {outputs}) return;\n"
-            + self._short_row(n, kind)
+            + self._short_row(n, kind, self._held_rows())
         )
 
-    def _short_row(self, n: str, kind: str) -> str:
-        """A row of at most SHORT elements, a lane each, merged by halving; then its post stage."""
+    def _held_rows(self) -> str:
+        """Statements that read whole rows 16 bytes at a time into registers, where they lie so."""
+        lines = []
+        for k in self.reads:
+            operand = self.program.operands[k]
+            nbytes = self.count * ITEMSIZES[operand.code]
+            whole = self.rank - self.kept == 1 and self.count & (self.count - 1) == 0 and nbytes % 16 == 0
+            if whole and operand.strides[-1] == 1 and operand.aligned and not operand.written and not operand.in_place:
+                ctype, each = CTYPES[operand.code], 16 // ITEMSIZES[operand.code]
+                lines.append(
+                    f"{ctype} held{k}[{self.count}];\n#pragma unroll\n"
+                    f"for (int l = 0; l < {self.count}; l += {each}) {{ "
+                    f"nl::pack<{each}, {ctype}> w; nl::load(w, row.q{k} + l);\n#pragma unroll\n"
+                    f"for (int v = 0; v < {each}; ++v) held{k}[l + v] = w.x[v]; }}\nrow.q{k} = held{k};\n"
+                )
+        return "".join(lines)
+
+    def _short_row(self, n: str, kind: str, held: str = "") -> str:
+        """A row of few elements, a lane each, merged by halving; then its post stage."""
         width = 1 << max(self.count - 1, 0).bit_length()
         unroll = "NL_UNROLL\n"
         return (
-            f"const Row row = row_of(p, output);\nA lane[{width}];\n{unroll}"
+            f"Row row = row_of(p, output);\n{held}A lane[{width}];\n{unroll}"
             f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
-            + self._single("start", n, kind)
+            + self._single("start", "" if width == self.count else n, kind)
             + f" lane[l] = acc; }}\n{unroll}"
             f"for (int half = {width // 2}; half > 0; half /= 2) {{\n{unroll}"
             f"for (int l = 0; l < {max(width // 2, 1)}; ++l) if (l < half) lane[l] = a_merge(lane[l], lane[l + half]);"
@@ -335,7 +365,7 @@ class _Reduction:
         )
 
     def _single(self, at: str, n: str, kind: str) -> str:
-        """One element into a fresh carrier `acc`, if it exists."""
+        """One element into a fresh carrier `acc`, if it exists (`n` is empty where it does)."""
         program = self.program
         declared = " ".join(
             f"{VALUE_TYPES[program.body[r.value].code]} x{k};" for k, r in enumerate(program.reductions)
@@ -353,7 +383,8 @@ class _Reduction:
                 f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64){at}')}; "
                 f"acc.a{k} = {cast}({combined});"
             )
-        return f"A acc = a_none(); if ({at} < {n}) {{ {declared} element(p, row, {at}, {outs}); {' '.join(uses)} }}"
+        guard = f"if ({at} < {n})" if n else ""
+        return f"A acc = a_none(); {guard} {{ {declared} element(p, row, {at}, {outs}); {' '.join(uses)} }}"
 
     def _cuda_line(self, kind: str, n: str, outputs: str) -> str:
         """A warp a row of at most 128 elements: at most four lanes a thread, one element each."""
@@ -502,7 +533,7 @@ class _Reduction:
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
-        if self.strategy == "thread":
+        if self.program.fast and self.count <= SHORT:
             return self._cpu_short(entry)
         return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
 
@@ -702,7 +733,7 @@ class _Reduction:
         if self.program.fast:
             items = self.outputs * self.chunks
             cost = max(1, min(self.count, self.chunk) * max(1, len(self.program.body) // 2))
-            work = 1024 if self.strategy == "thread" else max(1, 32768 // cost)
+            work = 1024 if self.count <= SHORT else max(1, 32768 // cost)
             finish = self.outputs if self.chunks > 1 else 0
             cpu_space = items * carrier if self.chunks > 1 else 0
         else:
