@@ -43,7 +43,7 @@ def describe(
     thread, block = tuple(error.thread), tuple(error.block)
     who = f"thread {thread} of block {block}"
     text = error.text.decode(errors="replace")
-    extra = ""
+    extra, also = "", 0
     if error.code == OUT_OF_BOUNDS:
         what = f"{who} {_KINDS[error.write & 3]} {error.bytes} byte{'s' * (error.bytes != 1)}"
         if text == "dynamic shared memory":
@@ -65,7 +65,9 @@ def describe(
             f"{tuple(error.other_thread)} {_past(error.other_write)}{f' at line {found[1]}' if found[1] else ''}, "
             "and no barrier is between them"
         )
-        if found[1] and found[1] != line:
+        if found[0] == file and abs(found[1] - line) <= 2:
+            also = found[1]
+        elif found[1]:
             extra = excerpt(*found, sources)
     elif error.code in (DIVERGENCE, DEADLOCK):
         message = f"{text} (block {block})"
@@ -75,7 +77,7 @@ def describe(
         return f"kernel {kernel}: {text}"
     else:
         message = f"{who}: {text}"
-    return "\n".join(filter(None, [f"kernel {kernel}: {message}", excerpt(file, line, sources), extra]))
+    return "\n".join(filter(None, [f"kernel {kernel}: {message}", excerpt(file, line, sources, also), extra]))
 
 
 def _past(kind: int) -> str:
@@ -102,8 +104,8 @@ def _fault(error: Error, text: str, sizes: Mapping[int, int]) -> str:
     return f"accesses address {error.address:#x}{null}, which is no memory of this program{near}"
 
 
-def excerpt(file: str, line: int, sources: Mapping[str, str]) -> str:
-    """The line with its neighbours."""
+def excerpt(file: str, line: int, sources: Mapping[str, str], also: int = 0) -> str:
+    """The line (and perhaps another near it) with its neighbours."""
     text = sources.get(file)
     if text is None:
         try:
@@ -115,7 +117,7 @@ def excerpt(file: str, line: int, sources: Mapping[str, str]) -> str:
     if not 1 <= line <= len(lines):
         return f"{file}:{line}" if line else ""
     shown = [
-        f"{'>' if number == line else ' '} {number:5d} | {lines[number - 1]}"
+        f"{'>' if number in (line, also) else ' '} {number:5d} | {lines[number - 1]}"
         for number in range(max(1, line - 2), min(len(lines), line + 2) + 1)
     ]
     return "\n".join([f"{file}, line {line}:", *shown])

@@ -190,7 +190,7 @@ struct Entry {  // as in module.py
 };
 
 template <class T> struct Parameter {
-    static T& of(void* at) { return *static_cast<T*>(at); }
+    NUMLOOM_UNWATCHED static T& of(void* at) { return *static_cast<T*>(at); }
 };
 template <class T> struct Parameter<T&> {
     static_assert(OnGpuOnly<T>::here, "a kernel's parameters are values or pointers, not references");
@@ -200,10 +200,11 @@ template <class... A> struct Call {
     template <int... I> struct Indices {};
     template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};
     template <int... I> struct Count<0, I...> { typedef Indices<I...> type; };
-    template <int... I> static void spread(void (*function)(A...), void* const* arguments, Indices<I...>) {
+    template <int... I>
+    NUMLOOM_UNWATCHED static void spread(void (*function)(A...), void* const* arguments, Indices<I...>) {
         function(Parameter<A>::of(arguments[I])...);
     }
-    static void call(void* function, void* const* arguments) {
+    NUMLOOM_UNWATCHED static void call(void* function, void* const* arguments) {
         spread(reinterpret_cast<void (*)(A...)>(function), arguments, typename Count<sizeof...(A)>::type());
     }
     static constexpr int sizes[] = {int(sizeof(A))..., 0};
