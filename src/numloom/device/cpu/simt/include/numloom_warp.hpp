@@ -10,7 +10,7 @@ template <class T> struct Shuffle {
     bool absent;
 };
 
-template <class T> void finish_shuffle(void* const* requests, unsigned lanes) {
+template <class T> NUMLOOM_UNWATCHED void finish_shuffle(void* const* requests, unsigned lanes) {
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
         Shuffle<T>& own = *static_cast<Shuffle<T>*>(requests[__builtin_ctz(rest)]);
         own.absent = !(lanes >> own.source & 1);
@@ -36,7 +36,7 @@ struct Vote {
     unsigned result;
 };
 
-inline void finish_vote(void* const* requests, unsigned lanes) {
+NUMLOOM_UNWATCHED inline void finish_vote(void* const* requests, unsigned lanes) {
     unsigned votes = 0;
     for (unsigned rest = lanes; rest; rest &= rest - 1)
         if (static_cast<Vote*>(requests[__builtin_ctz(rest)])->predicate) votes |= rest & -rest;
@@ -59,7 +59,7 @@ struct Match {
     bool all;
 };
 
-inline void finish_match(void* const* requests, unsigned lanes) {
+NUMLOOM_UNWATCHED inline void finish_match(void* const* requests, unsigned lanes) {
     for (unsigned rest = lanes; rest; rest &= rest - 1) {
         Match& own = *static_cast<Match*>(requests[__builtin_ctz(rest)]);
         own.result = 0;
@@ -82,7 +82,7 @@ struct AndOf { template <class T> static T of(T a, T b) { return a & b; } };
 struct OrOf { template <class T> static T of(T a, T b) { return a | b; } };
 struct XorOf { template <class T> static T of(T a, T b) { return a ^ b; } };
 
-template <class Op, class T> void finish_reduce(void* const* requests, unsigned lanes) {
+template <class Op, class T> NUMLOOM_UNWATCHED void finish_reduce(void* const* requests, unsigned lanes) {
     T result = *static_cast<T*>(requests[__builtin_ctz(lanes)]);
     for (unsigned rest = lanes & (lanes - 1); rest; rest &= rest - 1)
         result = Op::of(result, *static_cast<T*>(requests[__builtin_ctz(rest)]));
@@ -94,7 +94,7 @@ template <class Op, class T> NUMLOOM_UNWATCHED inline T reduce(unsigned mask, T 
     return value;
 }
 
-inline void finish_nothing(void* const*, unsigned) {}
+NUMLOOM_UNWATCHED inline void finish_nothing(void* const*, unsigned) {}
 
 }  // namespace numloom
 
