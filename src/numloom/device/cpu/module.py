@@ -1,6 +1,6 @@
 """Users' own CUDA C++ on the host: blocks run on all cores, the threads of a block as fibres, checked where asked for.
 
-See ``simt/runtime.cpp`` for how, and ``docs/howto-debug-kernels-on-the-cpu.md`` for what is checked.
+See ``simt/runtime.hpp`` for how, and ``docs/howto-debug-kernels-on-the-cpu.md`` for what is checked.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ MOST_COOPERATING = 4096
 
 CHECKS = {"bounds": 1, "races": 2, "barriers": 4}
 _MARGIN = 1 << 16
+_LOWEST, _HIGHEST = 0x5400 << 32, 1 << 47
+"""Where the memory of a process usually lies, seen as numbers."""
+
 _ALIGNMENT = 256
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
 
@@ -48,13 +51,13 @@ class Entry(ctypes.Structure):
 
 
 class Region(ctypes.Structure):
-    """``Region`` of runtime.cpp."""
+    """``Region`` of runtime.hpp."""
 
     _fields_ = [("begin", ctypes.c_uint64), ("end", ctypes.c_uint64), ("argument", ctypes.c_int64)]
 
 
 class Launch(ctypes.Structure):
-    """``Launch`` of runtime.cpp."""
+    """``Launch`` of runtime.hpp."""
 
     _fields_ = [
         ("call", ctypes.c_void_p), ("function", ctypes.c_void_p), ("arguments", ctypes.c_void_p),
@@ -272,7 +275,7 @@ class CpuFunction:
         error = report.Error()
         launch = Launch(
             self._call, self._address, ctypes.addressof(pointers), self._module.here, self._module.dynamic, grid, block,
-            shared, cooperative, self._module.check, not any(map(_may_point, arguments)), 0, ctypes.addressof(table),
+            shared, cooperative, self._module.check, moved is not None and moved.strict, 0, ctypes.addressof(table),
             len(regions), _MARGIN if moved is not None and moved.moved else 0, ctypes.addressof(error),
         )  # fmt: skip
         self._run(launch, blocks, cooperative)
@@ -325,12 +328,13 @@ class CpuFunction:
         return blocks
 
 
-def _may_point(argument: Span | bytes) -> bool:
-    """Whether a value may be an address, so that memory which is no array argument may be meant."""
-    if not isinstance(argument, bytes):
-        return False
-    words = np.frombuffer(argument[: len(argument) // 8 * 8], np.uint64)
-    return bool(((words >= 1 << 16) & (words < 1 << 47)).any())
+def _words(content: bytes) -> np.ndarray[Any, Any]:
+    return np.frombuffer(content[: len(content) // 8 * 8], np.uint64)
+
+
+def _words_at(begin: int, end: int) -> np.ndarray[Any, Any]:
+    start = -(-begin // 8) * 8
+    return np.ctypeslib.as_array((ctypes.c_uint64 * max((end - start) // 8, 0)).from_address(start))
 
 
 class Guarded:
@@ -342,6 +346,8 @@ class Guarded:
     ----------
     moved : bool
         Whether they were.
+    strict : bool
+        Whether no value and no array looks as if it held an address, so that the kernel has no business anywhere else.
     """
 
     def __init__(self, arguments: Sequence[Span | bytes]) -> None:
@@ -352,9 +358,14 @@ class Guarded:
                 self._ranges[-1][1] = max(end, self._ranges[-1][1])
             elif end > begin or not self._ranges or self._ranges[-1][:2] != [begin, end]:
                 self._ranges.append([begin, end, begin])
-        values = [argument for argument in arguments if isinstance(argument, bytes)]
+        held = [_words(argument) for argument in arguments if isinstance(argument, bytes)]
+        held += [_words_at(begin, end) for begin, end, _ in self._ranges]
+        low = min([_LOWEST, *[begin for begin, _, _ in self._ranges]])
+        self.strict = not any(((words >= low) & (words < _HIGHEST)).any() for words in held)
+        self.moved = self.strict or not any(
+            ((words >= begin) & (words < end)).any() for words in held for begin, end, _ in self._ranges
+        )
         self._memory: list[mmap.mmap] = []
-        self.moved = not self._holds_addresses(values)
         if not self.moved:
             return
         for found in self._ranges:
@@ -364,15 +375,6 @@ class Guarded:
             start = ctypes.addressof(ctypes.c_char.from_buffer(memory)) + _MARGIN
             found[2] = start + (begin - start) % _ALIGNMENT
             ctypes.memmove(found[2], begin, end - begin)
-
-    def _holds_addresses(self, values: Sequence[bytes]) -> bool:
-        memory = [ctypes.string_at(begin, end - begin) for begin, end, _ in self._ranges]
-        for content in [*values, *memory]:
-            words = np.frombuffer(content[: len(content) // 8 * 8], np.uint64)
-            for begin, end, _ in self._ranges:
-                if ((words >= begin) & (words < end)).any():
-                    return True
-        return False
 
     def shift(self, span: Span) -> int:
         """How far an argument was moved."""

@@ -1,1 +1,1 @@
-"""The CUDA language on the host: ``include/`` is what a user's source sees, ``runtime.cpp`` runs its blocks."""
+"""The CUDA language on the host: ``include/`` is what a user's source sees, ``runtime.hpp`` runs its blocks."""

@@ -81,7 +81,7 @@ def _own_text() -> str:
 def runtime_text() -> str:
     """The runtime as one text, for the builder of kernels."""
     abi = Path(INCLUDE, "numloom_abi.hpp").read_text(encoding="utf-8").replace("#pragma once\n", "")
-    text = Path(FOLDER, "runtime.cpp").read_text(encoding="utf-8")
+    text = Path(FOLDER, "runtime.hpp").read_text(encoding="utf-8")
     return text.replace('#include "numloom_abi.hpp"\n', abi)
 
 
@@ -150,7 +150,7 @@ class _Builder:
         host = os.path.join(self.folder, "host.cpp")
         labels = "".join(f".globl {name}\\n.hidden {name}\\n.type {name},%object\\n{name}:\\n" for name in dynamic)
         define = f'#define NUMLOOM_DYNAMIC "{labels}"\n' if dynamic else ""
-        Path(host).write_text(define + Path(FOLDER, "host.cpp").read_text(encoding="utf-8"), encoding="utf-8")
+        Path(host).write_text(define + Path(FOLDER, "host.hpp").read_text(encoding="utf-8"), encoding="utf-8")
         flags = [flag for flag in self.flags if flag not in ("-fsanitize=thread", *_LINE_TABLE)]
         wrap = [f"-Wl,--wrap={name}" for name in _WRAPPED] if self.request.check else []
         command = [*self.command, *flags, "-std=c++17", f"-I{INCLUDE}", "-shared", host, *objects, "-o", target]

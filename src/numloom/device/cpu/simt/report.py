@@ -14,7 +14,7 @@ _KINDS = ("reads", "writes", "reads", "changes by an atomic operation")
 
 
 class Error(ctypes.Structure):
-    """``Error`` of runtime.cpp."""
+    """``Error`` of runtime.hpp."""
 
     _fields_ = [
         ("code", ctypes.c_int),

@@ -99,6 +99,7 @@ template <unsigned SIZE, class Parent = void> class thread_block_tile : public l
   public:
     thread_block_tile()
         : lanes_group((SIZE == 32 ? 0xffffffffu : (1u << (SIZE & 31)) - 1) << (numloom_here.lane & ~(SIZE - 1) & 31)) {}
+    template <class Other> thread_block_tile(const thread_block_tile<SIZE, Other>& other) : lanes_group(other) {}
     static constexpr unsigned num_threads() { return SIZE; }
     static constexpr unsigned size() { return SIZE; }
     unsigned thread_rank() const { return numloom_here.lane & (SIZE - 1); }

@@ -1,4 +1,4 @@
-// What a compiled module of a user and the runtime (runtime.cpp) know of each other.
+// What a compiled module of a user and the runtime (runtime.hpp) know of each other.
 #pragma once
 
 struct uint3 { unsigned x, y, z; };

@@ -1,4 +1,4 @@
-// CUDA C++ on the host: included before every source of a user. The runtime behind it is runtime.cpp.
+// CUDA C++ on the host: included before every source of a user. The runtime behind it is runtime.hpp.
 #pragma once
 
 #include <math.h>
