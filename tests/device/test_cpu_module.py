@@ -1002,7 +1002,7 @@ BOUNDS = {
                            "    x[t] = place[1];"),
         (X,), {}, "of block (0, 0, 0) reads 4 bytes in another thread's local memory", 7,
     ),
-    "nowhere": (kernel("float* x", "    x[1 << 28] = 1;"), (X,), {}, "writes 4 bytes at address", 3),
+    "nowhere": (kernel("float* x", "    x[1ll << 44] = 1;"), (X,), {}, "writes 4 bytes at address", 3),
 }  # fmt: skip
 
 

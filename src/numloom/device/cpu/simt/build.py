@@ -138,7 +138,12 @@ class _Builder:
         if standard[0].removeprefix("-std=") in _STANDARDS:
             standard = ["-std=c++17"]
         self.standard = standard[0].replace("=c++", "=gnu++")
-        self.search = [f"-I{INCLUDE}", *[option for option in request.options if option[:2] in ("-D", "-U", "-I")]]
+        # Some compilers define NDEBUG by themselves when they optimize.
+        self.search = [
+            "-UNDEBUG",
+            f"-I{INCLUDE}",
+            *[option for option in request.options if option[:2] in ("-D", "-U", "-I")],
+        ]
 
     def shared_object(self) -> bytes:
         shares = _shares(self.request.sources, self.request.names)
@@ -153,8 +158,14 @@ class _Builder:
         Path(host).write_text(define + Path(FOLDER, "host.hpp").read_text(encoding="utf-8"), encoding="utf-8")
         flags = [flag for flag in self.flags if flag not in ("-fsanitize=thread", *_LINE_TABLE)]
         wrap = [f"-Wl,--wrap={name}" for name in _WRAPPED] if self.request.check else []
-        command = [*self.command, *flags, "-std=c++17", f"-I{INCLUDE}", "-shared", host, *objects, "-o", target]
-        self._run([*command, *_LINK, *wrap], "", "")
+        parts = [*flags, "-std=c++17", f"-I{INCLUDE}", "-shared", host, *objects, "-o", target, *_LINK, *wrap]
+        try:
+            self._run([*self.compiler.command, *parts], "", "")
+        except CompileError:
+            # zig makes its C++ library, for a minute, when it links C++: only where something of it is needed.
+            if self.command == self.compiler.command:
+                raise
+            self._run([*self.command, *parts], "", "")
         return Path(target).read_bytes()
 
     def _compile(self, number: int, name: str, text: str, names: Sequence[str]) -> str:
@@ -212,9 +223,9 @@ class _Builder:
                     break
         elif os.path.isfile(file):
             # In a template of a header (ours, say) the user's line comes later in the log.
-            own = re.search(
-                rf"^({'|'.join(map(re.escape, self.request.sources))}):(\d+):\d+:\s+required from", log, re.MULTILINE
-            )
+            names = "|".join(map(re.escape, self.request.sources))
+            inside = "(?:required from|note: in instantiation)"
+            own = re.search(rf"^({names}):(\d+):\d+:\s+{inside}", log, re.MULTILINE)
             if own is not None:
                 why = log[place.end() :].partition("\n")[0].strip()
                 text = self.request.sources[own[1]]

@@ -77,6 +77,21 @@ void* __wrap_memset(void* to, int value, size bytes) {
     seen(to, long(bytes), numloom::ACCESS_WRITE, HERE);
     return __real_memset(to, value, bytes);
 }
+// What clang calls instead.
+void* __tsan_memcpy(void* to, const void* from, size bytes) {
+    seen(from, long(bytes), numloom::ACCESS_READ, HERE);
+    seen(to, long(bytes), numloom::ACCESS_WRITE, HERE);
+    return __real_memcpy(to, from, bytes);
+}
+void* __tsan_memmove(void* to, const void* from, size bytes) {
+    seen(from, long(bytes), numloom::ACCESS_READ, HERE);
+    seen(to, long(bytes), numloom::ACCESS_WRITE, HERE);
+    return __real_memmove(to, from, bytes);
+}
+void* __tsan_memset(void* to, int value, size bytes) {
+    seen(to, long(bytes), numloom::ACCESS_WRITE, HERE);
+    return __real_memset(to, value, bytes);
+}
 #pragma GCC visibility pop
 }
 #endif

@@ -55,7 +55,11 @@ static constexpr int warpSize = 32;
 #define NUMLOOM_SITE const char *site_file = __builtin_FILE(), int site_line = __builtin_LINE()
 #define NUMLOOM_HERE (numloom::Site{site_file, site_line})
 #if defined(NUMLOOM_CHECK)
+#if defined(__clang__)
+#define NUMLOOM_UNWATCHED __attribute__((disable_sanitizer_instrumentation, noinline))
+#else
 #define NUMLOOM_UNWATCHED __attribute__((no_sanitize("thread"), noinline))
+#endif
 #define NUMLOOM_ACCESS(at, bytes, kind) \
     numloom_here.table->access((const void*)(at), (bytes), (kind), __builtin_return_address(0), NUMLOOM_HERE)
 #else
