@@ -80,9 +80,11 @@ def _own_text() -> str:
 @cache
 def runtime_text() -> str:
     """The runtime as one text, for the builder of kernels."""
-    abi = Path(INCLUDE, "numloom_abi.hpp").read_text(encoding="utf-8").replace("#pragma once\n", "")
     text = Path(FOLDER, "runtime.hpp").read_text(encoding="utf-8")
-    return text.replace('#include "numloom_abi.hpp"\n', abi)
+    for part in (f"{INCLUDE}/numloom_abi.hpp", f"{FOLDER}/switching.hpp", f"{FOLDER}/checks.hpp"):
+        inner = Path(part).read_text(encoding="utf-8").replace("#pragma once\n", "")
+        text = text.replace(f'#include "{os.path.basename(part)}"\n', inner)
+    return text
 
 
 def headers_of(request: Request) -> Headers:
