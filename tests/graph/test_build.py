@@ -211,12 +211,22 @@ def test_what_cells_hold_and_is_pending_is_known() -> None:
     assert y not in live_nodes() and y.cells == 1
 
 
-def test_long_chains_are_freed_without_recursion() -> None:
+@pytest.mark.parametrize(
+    "step",
+    [
+        lambda x, y: build.binary_scalar(ADD, y, 1.0),
+        lambda x, y: build.scalar_binary(ADD, 1.0, y),
+        lambda x, y: build.unary(EXP, y),
+        lambda x, y: build.binary(ADD, x, y),
+        lambda x, y: build.binary(ADD, y, y),
+    ],
+)
+def test_long_chains_are_freed_without_recursion(step: Any) -> None:
     x = leaf_of(np.ones(3))
     y = x
     for _ in range(100_000):
-        y = build.binary_scalar(ADD, y, 1.0)
-    assert (y.kind, x.readers) == (OP, 1)
+        y = step(x, y)
+    assert y.kind == OP and x.readers > 0
     del y
     assert x.readers == 0
 

@@ -69,8 +69,7 @@ def pending_roots(wanted: Any) -> list[Node]:
     generated = False
     live = r.oldest
     while live is not None:
-        if live.kind >= VIEW:
-            roots.append(live)
+        roots.append(live)
         live = live.newer
     for node in wanted:
         if node.buffer is None and (node.cells == 0 or node.kind < VIEW):

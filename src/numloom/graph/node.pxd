@@ -38,6 +38,7 @@ cdef class Register:
 
 
 cdef Py_ssize_t _DEPTH, _GRAVES
+cdef int _VIEW
 
 @cython.locals(node=Node, arg=Node)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
@@ -45,7 +46,7 @@ cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tup
 cpdef void count_reader(Node node) noexcept
 cpdef void uncount_reader(Node node) noexcept
 
-@cython.locals(args=tuple, r=Register)
+@cython.locals(args=tuple, r=Register, place=cython.Py_ssize_t)
 cpdef void release(Node node) noexcept
 
 @cython.locals(r=Register)

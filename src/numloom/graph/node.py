@@ -109,6 +109,7 @@ class Node:
         return f"<{name} {self.shape} code {self.code}>"
 
 
+_VIEW = VIEW
 _GRAVES = 8
 _DEPTH = 20
 """Nodes freed one within the other, before the rest waits its turn."""
@@ -194,8 +195,8 @@ def release(node: Node) -> None:
     """Drop the arguments of a node that is computed or dead; long chains are freed without deep recursion."""
     args = node.args
     node.args = ()
-    for arg in args:
-        uncount_reader(arg)
+    for place in range(len(args)):  # A name for the last argument would keep it until we return, one frame deeper.
+        uncount_reader(args[place])
     r = register
     if r is None:  # The interpreter is shutting down.
         return
@@ -220,7 +221,7 @@ def uncount_reader(node: Node) -> None:
 def hold(node: Node) -> None:
     """A storage cell now has this value."""
     node.cells += 1
-    if node.buffer is None and node.cells == 1:
+    if node.cells == 1 and node.buffer is None and node.kind >= _VIEW:  # Generated values need no running.
         r = register
         older = r.newest
         node.older = older
@@ -236,7 +237,8 @@ def unhold(node: Node) -> None:
     node.cells -= 1
     if node.cells == 0:
         if node.buffer is None:
-            leave_live(node)
+            if node.kind >= _VIEW:
+                leave_live(node)
         elif node.readers:
             r = register
             if r is not None:  # None: the interpreter is shutting down
@@ -274,7 +276,7 @@ def live_nodes() -> list[Node]:
 
 def become_leaf(node: Node, buffer: Any) -> None:
     """The node has been computed into `buffer`."""
-    if node.cells and node.buffer is None:
+    if node.cells and node.buffer is None and node.kind >= _VIEW:
         leave_live(node)
     node.buffer = buffer
     if node.kind != FILL:  # A later step of the same plan may have the number as its parameter.
