@@ -102,7 +102,7 @@ class _Map:
             self.vector = max(1, min(4, 16 // max(sizes)))
         self.across, self.turned = self._turned()
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
-        self.tile = 64 if room <= TILE_BYTES and min(inner, program.shape[self.across]) >= 64 else 32
+        self.tile = 64 if room <= TILE_BYTES else 32
 
     def _turned(self) -> tuple[int, list[int]]:
         """The dimension along which operands that are read across are contiguous, and those operands."""

@@ -36,6 +36,7 @@ CHECKS = {"bounds": 1, "races": 2, "barriers": 4}
 _MARGIN = 1 << 16
 _LOWEST, _HIGHEST = 0x5400 << 32, 1 << 47
 """Where the memory of a process usually lies, seen as numbers."""
+_HEAP = 1 << 28
 
 _ALIGNMENT = 256
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
@@ -360,7 +361,8 @@ class Guarded:
                 self._ranges.append([begin, end, begin])
         held = [_words(argument) for argument in arguments if isinstance(argument, bytes)]
         held += [_words_at(begin, end) for begin, end, _ in self._ranges]
-        low = min([_LOWEST, *[begin for begin, _, _ in self._ranges]])
+        # Programs that are not loaded anywhere have their heap far below: what lies near an argument may be memory.
+        low = min([_LOWEST, *[max(begin - _HEAP, 1 << 22) for begin, _, _ in self._ranges]])
         self.strict = not any(((words >= low) & (words < _HIGHEST)).any() for words in held)
         self.moved = self.strict or not any(
             ((words >= begin) & (words < end)).any() for words in held for begin, end, _ in self._ranges
