@@ -395,8 +395,11 @@ from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.kernels.elementwise import ElementwiseKernel
 from numloom.kernels.python import kernel
 from numloom.kernels.raw import RawKernel, RawModule
+from numloom.kernels.reduction import ReductionKernel
+from numloom.kernels.vectorize import fuse, vectorize
 
 bool = bool_
 """NumPy's name of the dtype."""
@@ -407,11 +410,13 @@ __all__ = [
     "Comparison",
     "CompileError",
     "DeviceError",
+    "ElementwiseKernel",
     "Explanation",
     "MissingDependencyError",
     "OutOfMemoryError",
     "RawKernel",
     "RawModule",
+    "ReductionKernel",
     "abs",
     "absolute",
     "acos",
@@ -577,6 +582,7 @@ __all__ = [
     "fromstring",
     "full",
     "full_like",
+    "fuse",
     "gcd",
     "generic",
     "geomspace",
@@ -809,6 +815,7 @@ __all__ = [
     "vdot",
     "vecdot",
     "vecmat",
+    "vectorize",
     "vsplit",
     "vstack",
     "where",

@@ -26,13 +26,17 @@ def header(name: str) -> str:
 
 
 def prelude(program: Program) -> str:
-    """Every prelude header that the program's values need, in order."""
+    """Every prelude header that the program's values need, in order, then the preambles of their rows, each once."""
     needed: set[str] = set()
+    preambles: dict[str, None] = {}
     for instrs in (program.body, program.post):
         for instr in instrs:
             needed |= dtype_headers(CHARS[instr.code])
             codes = [instrs[arg].code for arg in instr.args]
-            if instr.kind == "op":
+            if instr.kind == "op" and instr.row.preamble:
+                needed.update(header_order(instr.row.headers))
+                preambles.update(dict.fromkeys(instr.row.preamble))
+            elif instr.kind == "op":
                 needed.update(headers_for(instr.row, "".join(CHARS[c] for c in codes), CHARS[instr.code]))
             elif instr.kind == "cast":
                 needed.update(cast_headers(CHARS[codes[0]], CHARS[instr.code]))
@@ -42,7 +46,8 @@ def prelude(program: Program) -> str:
         char = CHARS[program.body[reduction.value].code]
         needed.update(reduction_headers(reduction.row, char))
         needed |= dtype_headers(CHARS[reduction.code])
-    return "".join(header(name) for name in header_order(needed))
+        preambles.update(dict.fromkeys(reduction.row.preamble))
+    return "".join([*[header(name) for name in header_order(needed)], *preambles])
 
 
 def loaded(expression: str, code: int) -> str:

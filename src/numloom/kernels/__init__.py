@@ -1,6 +1,9 @@
 """Kernels that users write: CUDA C++ and Python syntax, called with arrays."""
 
+from numloom.kernels.elementwise import ElementwiseKernel
 from numloom.kernels.python import kernel
 from numloom.kernels.raw import RawKernel, RawModule
+from numloom.kernels.reduction import ReductionKernel
+from numloom.kernels.vectorize import fuse, vectorize
 
-__all__ = ["RawKernel", "RawModule", "kernel"]
+__all__ = ["ElementwiseKernel", "RawKernel", "RawModule", "ReductionKernel", "fuse", "kernel", "vectorize"]

@@ -41,6 +41,8 @@ class Op:
         Names of prelude headers that the text needs besides the basic ones (`include/NAME.hpp`).
     id : int
         Index in the table, part of plan keys.
+    preamble : tuple of str
+        C++ that the text needs besides headers, such as functions with a user's text; a kernel has each of them once.
     """
 
     name: str
@@ -54,6 +56,7 @@ class Op:
     id: int = -1
     exact_kinds: str = "?biufc"
     loops: Callable[[tuple[np.dtype[Any], ...]], tuple[np.dtype[Any], ...]] | None = None
+    preamble: tuple[str, ...] = ()
 
     def is_exact(self, in_chars: str) -> bool:
         """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""
@@ -86,6 +89,8 @@ class Reduction:
     run : str or None
         If given, the C++ name of a function ``carrier run(const T* x, int count)`` that makes one
         carrier of up to 16 values at once (var), instead of lift and combine for each.
+    preamble : tuple of str
+        As of `Op`.
     """
 
     name: str
@@ -101,3 +106,4 @@ class Reduction:
     commutative: bool = True
     has_identity: bool = True
     id: int = -1
+    preamble: tuple[str, ...] = ()

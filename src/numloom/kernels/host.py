@@ -1,0 +1,74 @@
+"""A program of one user's operation on host arrays: what stands for a NumPy twin in the reference executor."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import DTYPES, code_of
+from numloom.device import registry
+from numloom.emit.emit import emit
+from numloom.ops.rows import Op, Reduction
+from numloom.plan.program import Instr, Operand, Program, Reduce, Store
+
+Host = np.ndarray[Any, Any]
+
+
+def run_program(program: Program, arrays: Sequence[Host]) -> None:
+    """Run a program without scalars on dense host arrays, compiled by the host's compiler.
+
+    Raises
+    ------
+    MissingDependencyError
+        If there is none.
+    """
+    device: Any = registry.get("cpu")
+    source = emit(program)
+    kernel = device.kernel(source.text, source.entry, wait=True)
+    geometry = source.geometry
+    words = array("q")
+    for word in source.words:
+        if word.kind == "pointer":
+            words.append(arrays[word.index].ctypes.data)
+        elif word.kind == "workspace":
+            words.append(device.workspace(geometry.workspace, geometry.counters))
+        else:
+            words.append(word.value)
+    device.launch(kernel, words, geometry)
+
+
+def run_op(row: Op, out_code: int, *args: Any) -> Host:
+    """An elementwise operation on host arrays of its loop's dtypes."""
+    shape = np.broadcast_shapes(*[np.shape(arg) for arg in args])
+    arrays = [np.ascontiguousarray(np.broadcast_to(arg, shape)) for arg in args]
+    out = np.empty(shape, DTYPES[out_code])
+    if out.size:
+        codes = [code_of(a.dtype) for a in arrays]
+        body = tuple(Instr("load", code, operand=k) for k, code in enumerate(codes))
+        body += (Instr("op", out_code, tuple(range(len(codes))), row=row),)
+        operands = tuple(Operand(code, (1,), aligned=False) for code in codes)
+        operands += (Operand(out_code, (1,), aligned=False, written=True),)
+        run_program(Program((out.size,), 1, body, (Store(len(codes), len(codes)),), operands), [*arrays, out])
+    return out
+
+
+def run_reduction(row: Reduction, out_code: int, x: Host, axis: int = -1, keepdims: bool = False) -> Host:
+    """A reduction of a host array over its last axis."""
+    x = np.ascontiguousarray(x)
+    out = np.empty(x.shape[:-1], DTYPES[out_code])
+    if out.size:
+        code, count = code_of(x.dtype), x.shape[-1]
+        program = Program(
+            (out.size, count), 1, (Instr("load", code, operand=0),), (),
+            (Operand(code, (count, 1), aligned=False), Operand(out_code, (1,), False, True, post=True)),
+            reductions=(Reduce(row, 0, out_code),), post=(Instr("reduced", out_code, index=0),),
+            post_stores=(Store(0, 1),),
+        )  # fmt: skip
+        run_program(program, [x, out])
+    return out
+
+
+__all__ = ["run_op", "run_program", "run_reduction"]
