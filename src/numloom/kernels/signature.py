@@ -22,14 +22,12 @@ from numloom.graph.node import Node
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _RESERVED = frozenset(
-    # fmt: off
     """i n alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr
     const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
     for friend goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private
     protected public register reinterpret_cast return short signed sizeof static static_assert static_cast struct
     switch template this thread_local throw true try typedef typeid typename union unsigned using virtual void
     volatile wchar_t while xor xor_eq""".split()  # noqa: SIM905
-    # fmt: on
 )
 _KINDS = "biufc"
 
