@@ -176,6 +176,7 @@ _HOST_ONLY = {
     "fdividef": "f32 fdividef(f32 x, f32 y) { return x / y; }",
     "__ldg": "template <class T> T __ldg(const T* x) { return *x; }",
     "__syncthreads": "void __syncthreads() {}",
+    "printf": 'extern "C" int printf(const char*, ...);',
     "__threadfence": "void __threadfence() { __sync_synchronize(); }",
 }
 """What the GPU's compiler has built in; on the host a thread is a block."""
@@ -238,6 +239,8 @@ def function_of(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         return headers, (_inside(text),)
     if name in _HOST_ONLY:
         text = _HOST_ONLY[name]
+        if text.startswith("extern"):
+            return (), (_on_host(f"{text}\n"),)
         head = "template <class T> NL_DEV " if text.startswith("template") else "NL_DEV "
         return (), (_on_host(_inside(head + text.removeprefix("template <class T> ") + "\n")),)
     if name in _INDICES:

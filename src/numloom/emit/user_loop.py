@@ -72,10 +72,10 @@ def raw_arrays(slots: Sequence[Slot]) -> str:
         if slot.form == "raw":
             const = "" if slot.written else "const "
             dense = "true" if slot.dense else "false"
-            numbers = [", ".join(f"p.{f}{k}[{d}]" for d in range(slot.ndim)) or "0" for f in "es"]
+            numbers = [", ".join(f"nl_p.{f}{k}[{d}]" for d in range(slot.ndim)) or "0" for f in "es"]
             lines.append(
                 f"const nl_user::raw_array<{const}{USER_TYPES[slot.code]}, {slot.ndim}, {dense}> {slot.name} = "
-                f"{{ p.a{k}, p.n{k}, {{ {numbers[0]} }}, {{ {numbers[1]} }} }};\n"
+                f"{{ nl_p.a{k}, nl_p.n{k}, {{ {numbers[0]} }}, {{ {numbers[1]} }} }};\n"
             )
     return "".join(lines)
 
@@ -87,19 +87,19 @@ def elements(slots: Sequence[Slot], rank: int) -> str:
         ctype = USER_TYPES[slot.code]
         const = "" if slot.written else "const "
         if slot.form == "value":
-            lines.append(f"const {ctype} {slot.name} = {ctype}(p.a{k});\n")
+            lines.append(f"const {ctype} {slot.name} = {ctype}(nl_p.a{k});\n")
         elif slot.form != "raw":
-            at = f"i * (i64)sizeof({ctype})" if slot.form == "dense" else f"nl_user::offset<{rank}>(_ind.at, p.s{k})"
+            at = f"i * (i64)sizeof({ctype})" if slot.form == "dense" else f"nl_user::offset<{rank}>(_ind.at, nl_p.s{k})"
             lines.append(
-                f"{const}{ctype}{'&' if slot.written else ''} {slot.name} = *({const}{ctype}*)(p.a{k} + {at});\n"
+                f"{const}{ctype}{'&' if slot.written else ''} {slot.name} = *({const}{ctype}*)(nl_p.a{k} + {at});\n"
             )
     return "".join(lines)
 
 
 def indexer(rank: int) -> str:
     """Declaration of `_ind`."""
-    sets = " ".join(f"_ind.extents[{d}] = p.extents[{d}];" for d in range(rank))
-    return f"nl_user::indexer<{rank}> _ind;\n_ind.count = p.n; {sets}\n"
+    sets = " ".join(f"_ind.extents[{d}] = nl_p.extents[{d}];" for d in range(rank))
+    return f"nl_user::indexer<{rank}> _ind;\n_ind.count = nl_p.n; {sets}\n"
 
 
 def first_line(options: Sequence[str]) -> str:
@@ -115,8 +115,8 @@ def emit_loop(
     words = words_of(loop_prep, operation, after_loop)
     indexed = "_ind" in words or any(slot.form == "strided" for slot in slots)
     body = (
-        "NL_DEV void nl_loop(const nl_params& p, i64 nl_first, i64 nl_last, i64 nl_step) {\n"
-        "const ptrdiff_t n = p.n;\n" + (indexer(rank) if indexed else "") + raw_arrays(slots)
+        "NL_DEV void nl_loop(const nl_params& nl_p, i64 nl_first, i64 nl_last, i64 nl_step) {\n"
+        "const ptrdiff_t n = nl_p.n;\n" + (indexer(rank) if indexed else "") + raw_arrays(slots)
         + (part("loop_prep", loop_prep, after=";") if loop_prep.strip() else "")
         + "for (ptrdiff_t i = nl_first; i < nl_last; i += nl_step) {\n" + ("_ind.set(i);\n" if indexed else "")
         + elements(slots, rank) + part("operation", operation, "do {", "; } while (0);") + "}\n"

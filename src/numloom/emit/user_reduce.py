@@ -20,7 +20,7 @@ CARRIER_BYTES = 256
 
 
 def _indexer(name: str, count: str, rank: int) -> str:
-    sets = " ".join(f"{name}.extents[{d}] = p.extents[{d}];" for d in range(rank))
+    sets = " ".join(f"{name}.extents[{d}] = nl_p.extents[{d}];" for d in range(rank))
     return f"nl_user::indexer<{rank}> {name};\n{name}.count = {count}; {sets}\n"
 
 
@@ -31,14 +31,14 @@ def emit_reduce(
 ) -> UserKernel:  # fmt: skip
     """A kernel that reduces the last ``rank - kept`` dimensions; `slots` are inputs, then what is written."""
     ins = [slot for slot in slots if not slot.written]
-    order = " + ".join(f"_ind.at[{d}] * p.order[{d}]" for d in range(rank)) or "0"
+    order = " + ".join(f"_ind.at[{d}] * nl_p.order[{d}]" for d in range(rank)) or "0"
     start = "r.any = false;"
     if identity is not None:
         start = "r.any = true;" + part("identity", identity, " r.value = (_type_reduce)(", ");")
-    sizes = "const nl_extent _in_ind = { p.n * p.count }, _out_ind = { p.n };\n"
+    sizes = "const nl_extent _in_ind = { nl_p.n * nl_p.count }, _out_ind = { nl_p.n };\n"
     outs = "".join(
         f"{USER_TYPES[slot.code]}& {slot.name} = "
-        f"*({USER_TYPES[slot.code]}*)(p.a{k} + nl_user::offset<{kept}>(nl_ind.at, p.s{k}));\n"
+        f"*({USER_TYPES[slot.code]}*)(nl_p.a{k} + nl_user::offset<{kept}>(nl_ind.at, nl_p.s{k}));\n"
         for k, slot in enumerate(slots)
         if slot.written
     )
@@ -52,7 +52,7 @@ def emit_reduce(
         + part("reduce_expr", reduce_expr, "return (_type_reduce)(", ");") + "}\n"
         "NL_DEV nl_held nl_merge(nl_held x, nl_held y) {\n"
         "if (!x.any) return y;\nif (!y.any) return x;\nx.value = nl_combine(x.value, y.value);\nreturn x;\n}\n"
-        "NL_DEV nl_held nl_map(const nl_params& p, i64 nl_at) {\nconst ptrdiff_t n = p.n * p.count;\n"
+        "NL_DEV nl_held nl_map(const nl_params& nl_p, i64 nl_at) {\nconst ptrdiff_t n = nl_p.n * nl_p.count;\n"
         + _indexer("_ind", "n", rank) + f"_ind.set(nl_at);\nconst ptrdiff_t i = {order};\n" + sizes
         + raw_arrays(ins) + elements(ins, rank)
         + "nl_held nl_r;\nnl_r.any = true;\n" + part("map_expr", map_expr, "nl_r.value = (_type_reduce)(", ");")
@@ -60,8 +60,8 @@ def emit_reduce(
         "NL_DEV nl_held nl_reduce(const nl_params& p, i64 row, i64 from, i64 to, i64 step) {\n"
         "nl_held r = nl_none();\n"
         "for (i64 j = from; j < to; j += step) r = nl_merge(r, nl_map(p, row * p.count + j));\nreturn r;\n}\n"
-        "NL_DEV void nl_finish(const nl_params& p, i64 nl_row, nl_held nl_r) {\n"
-        + sizes + _indexer("nl_ind", "p.n", kept) + "nl_ind.set(nl_row);\n_type_reduce a = nl_r.value;\n" + outs
+        "NL_DEV void nl_finish(const nl_params& nl_p, i64 nl_row, nl_held nl_r) {\n"
+        + sizes + _indexer("nl_ind", "nl_p.n", kept) + "nl_ind.set(nl_row);\n_type_reduce a = nl_r.value;\n" + outs
         + part("post_map_expr", post_map_expr, "do {", "; } while (0);") + "}\n"
     )  # fmt: skip
     parts = (

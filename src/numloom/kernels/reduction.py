@@ -105,6 +105,8 @@ class ReductionKernel:
         if not self.in_params or not self.out_params:
             raise ValueError(f"kernel {name}: a reduction needs an input and an output")
         for parameter in self.out_params:
+            if parameter.name == "a":
+                raise ValueError(f"kernel {name}: {parameter}: a is the total, an output needs another name")
             if parameter.raw:
                 raise ValueError(f"kernel {name}: {parameter}: outputs of a reduction cannot be raw")
         texts = {"map_expr": map_expr, "reduce_expr": reduce_expr, "post_map_expr": post_map_expr}
