@@ -19,6 +19,7 @@ import pytest
 import numloom.emit.emit as emitter
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device.cuda.compile import bindings, compile_text
+from numloom.emit import user_loop, user_reduce
 
 ARCHITECTURE = "sm_90"
 SAMPLE = 8
@@ -74,11 +75,19 @@ class SessionTexts:
             return source(text, entry, *rest)
 
         emitter.Source = noted  # type: ignore[misc, assignment]
+        kernel = user_loop.UserKernel
+
+        def noted_user(user: Any, text: str, entry: str) -> Any:
+            if not entry.startswith("misspelt"):  # which tests call what no compiler takes
+                self.texts.setdefault(entry, (text, os.environ.get("PYTEST_CURRENT_TEST", "collection")))
+            return kernel(user, text, entry)
+
+        user_loop.UserKernel = user_reduce.UserKernel = noted_user  # type: ignore[misc, assignment]
 
     def chosen(self, entry: str) -> bool:
         """Whether a text is compiled."""
         made_by = self.texts[entry][1]
-        return self.everything or made_by.startswith("tests/emit/") or int(entry.removeprefix("k_"), 16) % SAMPLE == 0
+        return self.everything or made_by.startswith("tests/emit/") or int(entry.rpartition("_")[2], 16) % SAMPLE == 0
 
     def claim(self, name: str) -> bool:
         """Whether no other worker has taken this name."""

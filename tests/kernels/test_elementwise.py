@@ -724,7 +724,7 @@ def test_errors_of_the_compiler_in_the_preamble():
 @pytest.mark.parametrize("text", ["y = x }", "y = (x", "} int evil() { return 1;", "y = x; #endif", "*/ y = x"])
 def test_unbalanced_text_is_an_error(text):
     with pytest.raises(CompileError):
-        ElementwiseKernel("T x", "T y", text, "unbalanced")(np.ones(3))
+        ElementwiseKernel("T x", "T y", text, "misspelt")(np.ones(3))
 
 
 def test_read_only_output():

@@ -339,7 +339,7 @@ class _Reduction:
         for k in self.reads:
             operand = self.program.operands[k]
             nbytes = self.count * ITEMSIZES[operand.code]
-            whole = self.rank - self.kept == 1 and self.count & (self.count - 1) == 0 and nbytes % 16 == 0
+            whole = self.rank - self.kept == 1 and self.count.bit_count() == 1 and nbytes % 16 == 0
             if whole and operand.strides[-1] == 1 and operand.aligned and not operand.written and not operand.in_place:
                 ctype, each = CTYPES[operand.code], 16 // ITEMSIZES[operand.code]
                 lines.append(

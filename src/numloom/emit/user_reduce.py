@@ -13,7 +13,8 @@ from numloom.emit.user import USER_TYPES, part, user_text
 from numloom.emit.user_loop import Slot, UserKernel, block_text, elements, first_line, raw_arrays
 
 NUMBERS = ("count", "parts", "length", "work")
-"""Numbers of the block behind n, the outputs: elements of a row, its parts, their length, address of partial results.
+"""Numbers of the block behind n, the outputs: elements of a row, its parts, the length of all but the last, address of
+partial results.
 Then come `order`, the steps of `i` along the loop's dimensions, and the loop's extents."""
 CARRIER_BYTES = 256
 """Room of a partial result in scratch memory."""
@@ -72,7 +73,8 @@ def emit_reduce(
     user = user_text(name, preamble, types, body, parts, [slot.code for slot in slots], ("user_loop",), block)
     entry = f"{name}_{user.space.rpartition('_')[2]}"
     space = user.space
-    ends = "const i64 from = part * p.length, end = from + p.length, to = end < p.count ? end : p.count;\n"
+    # Not the smaller of two numbers: see `Block.narrow`.
+    ends = "const i64 from = part * p.length, to = part + 1 < p.parts ? from + p.length : p.count;\n"
     merged = (
         f"{space}::nl_held r = {space}::nl_none();\nfor (i64 k = 0; k < p.parts; ++k) "
         f"r = {space}::nl_merge(r, *({space}::nl_held*)(p.work + (row * p.parts + k) * {CARRIER_BYTES}));\n"

@@ -7,6 +7,7 @@ operands, so that a transposed input gives a transposed, linearly written result
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -341,7 +342,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     result = []
     for a in axes:
-        index = a.__index__()
+        index = operator.index(a)
         if not -ndim <= index < ndim:
             raise np.exceptions.AxisError(index, ndim)
         result.append(index % ndim)

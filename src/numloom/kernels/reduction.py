@@ -257,6 +257,7 @@ class ReductionKernel:
         device = registry.current()
         parts = max(1, min(1024 // outputs, -(-count // (threads * 16))))
         length = -(-count // parts) if count else 0
+        parts = -(-count // length) if count else 1
         work = device.workspace(outputs * parts * CARRIER_BYTES, 0) if parts > 1 else 0
         steps = c_strides(shape, 1)
         numbers = (outputs, count, parts, length, work, *([steps[d] for d in order] or [0]))
