@@ -299,6 +299,36 @@ def test_pending_arguments_run_before():
     same(y, numpy.array([1.0, 7, 7, 7, 7]) + 6 * numpy.arange(5))
 
 
+def test_elements_that_were_looked_at_are_seen_anew():
+    kernel = ElementwiseKernel("T x", "raw T y", "y[i] = x", "overwrite")
+    y = np.zeros(4)
+    for value in (1.0, 2.0, 3.0):
+        kernel(np.full(4, value), y)
+        assert float(y[2]) == value
+
+
+def test_the_same_call_again_checks_what_may_have_changed():
+    kernel = ElementwiseKernel("T x, int8 v", "raw T y", "y[i] = x + v", "checked_again")
+    x, y = np.arange(4.0), np.zeros(4)
+    for value in (1, 2):
+        kernel(x, value, y)
+        same(y, numpy.arange(4.0) + value)
+    with pytest.raises(OverflowError, match="300"):
+        kernel(x, 300, y)
+    y.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        kernel(x, 1, y)
+    with pytest.raises(ValueError, match="broadcast"):
+        ElementwiseKernel("T x, T z", "raw T y", "y[i] = x + z", "broadcast_again")(x, np.ones(3), np.zeros(4))
+
+
+def test_the_same_call_again_makes_outputs_of_its_own():
+    kernel = ElementwiseKernel("raw T x", "T y", "y = x[i] + 1", "own_outputs")
+    first, second = kernel(np.arange(4.0), size=4), kernel(np.arange(4.0) * 2, size=4)
+    same(first, numpy.arange(4.0) + 1)
+    same(second, numpy.arange(4.0) * 2 + 1)
+
+
 # ---------------------------------------------------------------- outputs that are read
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -26,6 +27,7 @@ from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, use
 from numloom.emit.user_loop import Slot, UserKernel, emit_loop
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
+from numloom.graph.node import Node
 from numloom.kernels.host import run_op
 from numloom.kernels.options import checked
 from numloom.kernels.signature import Arguments, Parameter, declared, identifier
@@ -204,6 +206,8 @@ class ElementwiseKernel:
         self._operation = counted if self._recorded else operation
         self._counts = (("i" in words), ("n" in words))
         self._read_first = tuple(not written_first(operation, parameter.name) for parameter in self.out_params)
+        self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], tuple[tuple[Op, int], ...]]] = {}
+        self._ready: dict[tuple[Any, ...], Ready] = {}
 
     def __repr__(self) -> str:
         return f"<ElementwiseKernel {self.name}>"
@@ -212,6 +216,22 @@ class ElementwiseKernel:
 
     def __call__(self, *args: Any, size: Any = None, block_size: int = 128, stream: Any = None) -> Any:
         """Run it on arrays and numbers, then outputs if they are given; see the class."""
+        kinds = kinds_of(args)
+        met = self._met.get(kinds)
+        if met is not None and size is None:
+            codes, rows = met
+            nodes = nodes_of(args, codes)
+            values = [build.loop(row, nodes, code) for row, code in rows]
+            results = [deliver(value, args) for value in values]
+        else:
+            again = self._again(args, kinds, size, block_size)
+            results = self._first(args, kinds, size, block_size) if again is None else again
+        if self.no_return:
+            return None
+        return results[0] if len(results) == 1 and not self.return_tuple else tuple(results)
+
+    def _first(self, args: tuple[Any, ...], kinds: tuple[Any, ...], size: Any, block_size: Any) -> list[Any]:
+        """Results of a call whose arguments are to be checked."""
         if len(args) not in (self.nin, self.nargs):
             takes = ", ".join(map(str, (*self.in_params, *self.out_params)))
             raise TypeError(
@@ -222,12 +242,13 @@ class ElementwiseKernel:
         given = Arguments(self.name, self.in_params, self.out_params, args[: self.nin], outs)
         shape = self._shape(given, size)
         if self._recorded and size is None:
-            results = self._record(given, shape)
-        else:
-            results = self._run(given, shape, block_threads(self.name, block_size))
-        if self.no_return:
-            return None
-        return results[0] if len(results) == 1 and not self.return_tuple else tuple(results)
+            return self._record(given, shape, kinds)
+        ready = self._prepared(given, shape, block_threads(self.name, block_size))
+        if KNOWN.issuperset(kinds) and (size is None or type(size) is int):
+            if len(self._ready) >= 256:
+                self._ready.clear()
+            self._ready[kinds, size, block_size, layouts_of(args)] = ready
+        return self._run(ready, [*given.ins, *given.outs])
 
     def _shape(self, given: Arguments, size: Any) -> tuple[int, ...]:
         """Shape of the loop."""
@@ -265,8 +286,8 @@ class ElementwiseKernel:
 
     # ------------------------------------------------------------ recorded
 
-    def _record(self, given: Arguments, shape: tuple[int, ...]) -> list[Any]:
-        """Record one operation for each output."""
+    def _record(self, given: Arguments, shape: tuple[int, ...], kinds: tuple[Any, ...]) -> list[Any]:
+        """Record one operation for each output; later calls with arguments of these kinds need no checks."""
         nodes = [given.node(position) for position in range(self.nin)]
         read = tuple(out is not None and first for out, first in zip(given.outs, self._read_first, strict=True))
         nodes += [node_of(out) for out, reads in zip(given.outs, read, strict=True) if reads]
@@ -281,6 +302,8 @@ class ElementwiseKernel:
             self.name, self.in_params, self.out_params, self._operation, self.preamble, type_names(given.types),
             given.in_codes, given.out_codes, read, self._counts, registry.current().name,
         )  # fmt: skip
+        if len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
+            self._met[kinds] = given.in_codes, tuple(zip(rows, given.out_codes, strict=True))
         values = [build.loop(row, nodes, code) for row, code in zip(rows, given.out_codes, strict=True)]
         results = []
         for value, out in zip(values, given.outs, strict=True):
@@ -293,28 +316,82 @@ class ElementwiseKernel:
 
     # ------------------------------------------------------------ run at once
 
-    def _run(self, given: Arguments, shape: tuple[int, ...], block_size: int) -> list[Any]:
-        """Run a kernel of its own, now."""
+    def _again(self, args: tuple[Any, ...], kinds: tuple[Any, ...], size: Any, block_size: Any) -> list[Any] | None:
+        """Run a kernel of its own on arguments like those of an earlier call; None if there was none."""
+        if not self._ready or not KNOWN.issuperset(kinds) or not (size is None or type(size) is int):
+            return None
+        ready = self._ready.get((kinds, size, block_size, layouts_of(args)))
+        if ready is None or ready.device is not registry.current():
+            return None
+        for slot, arg in zip(ready.slots, args, strict=False):
+            if slot.form == "value":
+                build.scalar_as(arg, slot.code)  # an int that does not fit
+            elif slot.written and not arg.writeable:
+                return None
+        return self._run(ready, [*args, *(None,) * (self.nargs - len(args))])
+
+    def _prepared(self, given: Arguments, shape: tuple[int, ...], block_size: int) -> Ready:
+        """The kernel for arguments of certain types and layouts."""
         for position, out in enumerate(given.outs):
             if out is None:
                 given.outs[position] = empty(shape, DTYPES[given.out_codes[position]])
-        arguments = [*given.ins, *given.outs]
-        codes = [*given.in_codes, *given.out_codes]
+        codes = (*given.in_codes, *given.out_codes)
         parameters = (*self.in_params, *self.out_params)
         slots = tuple(
             slot_of(parameter, argument, code, k >= self.nin, shape)
-            for k, (parameter, argument, code) in enumerate(zip(parameters, arguments, codes, strict=True))
+            for k, (parameter, argument, code) in enumerate(
+                zip(parameters, (*given.ins, *given.outs), codes, strict=True)
+            )
         )
         kernel = _loop(
             self.name, slots, len(shape), type_names(given.types), self.preamble, self.loop_prep, self.operation,
             self.after_loop, self.options,
         )  # fmt: skip
-        compiled = check(kernel.user, kernel.text, kernel.entry)
         count = prod(shape)
-        if count:
-            blocks = min(-(-count // block_size), _MOST)
-            launch(compiled, slots, arguments, shape, (count,), Geometry(count, 256, blocks, block_size), _steps)
-        return given.outs
+        geometry = Geometry(count, 256, min(-(-count // block_size), _MOST), block_size)
+        return Ready(registry.current(), check(kernel.user, kernel.text, kernel.entry), slots, shape, geometry)
+
+    def _run(self, ready: Ready, arguments: list[Any]) -> list[Any]:
+        """Run a kernel of its own, now; outputs that are None are made."""
+        for position in range(self.nin, self.nargs):
+            if arguments[position] is None:
+                arguments[position] = empty(ready.shape, DTYPES[ready.slots[position].code])
+        if ready.geometry.items:
+            launch(ready.kernel, ready.slots, arguments, ready.shape, (ready.geometry.items,), ready.geometry, _steps)
+        return arguments[self.nin :]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A kernel of its own for arguments of certain types and layouts."""
+
+    device: Any
+    kernel: Any
+    slots: tuple[Slot, ...]
+    shape: tuple[int, ...]
+    geometry: Geometry
+
+
+KNOWN = frozenset((*range(len(DTYPES)), int, float))
+"""Kinds of arguments (see `kinds_of`) that say all about them that a kernel asks for."""
+
+
+def kinds_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Codes of the dtypes of arrays, types of what is none."""
+    return tuple([arg.code if type(arg) is ndarray else type(arg) for arg in args])
+
+
+def layouts_of(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Shapes and strides of arrays."""
+    return tuple([(arg.shape, arg.strides) if type(arg) is ndarray else None for arg in args])
+
+
+def nodes_of(args: tuple[Any, ...], codes: Sequence[int]) -> list[Node]:
+    """Values of arrays and numbers of known kinds."""
+    return [
+        node_of(arg) if type(arg) is ndarray else build.scalar_as(arg, code)
+        for arg, code in zip(args, codes, strict=True)
+    ]
 
 
 def block_threads(name: str, block_size: Any) -> int:

@@ -23,9 +23,12 @@ from numloom.emit.user_reduce import CARRIER_BYTES, emit_reduce
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
 from numloom.kernels.elementwise import (
+    KNOWN,
     block_threads,
     check,
+    kinds_of,
     launch,
+    nodes_of,
     pure,
     row_of,
     slot_of,
@@ -132,6 +135,7 @@ class ReductionKernel:
             and pure(words | words_of(self.preamble))
         )
         self._written_first = all(written_first(post_map_expr, parameter.name) for parameter in self.out_params)
+        self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], Op, int, tuple[tuple[Reduction, int], ...]]] = {}
 
     def __repr__(self) -> str:
         return f"<ReductionKernel {self.name}>"
@@ -141,6 +145,21 @@ class ReductionKernel:
         stream: Any = None,
     ) -> Any:  # fmt: skip
         """Reduce arrays over `axis`; see the class."""
+        kinds = kinds_of(args)
+        met = self._met.get(kinds)
+        if met is not None and out is None:
+            codes, mapped, carried, rows = met
+            value = build.loop(mapped, nodes_of(args, codes), carried)
+            axes = normal_axes(axis, len(value.shape))
+            results = [deliver(build.reduce(row, value, axes, bool(keepdims), code), args) for row, code in rows]
+        else:
+            results = self._first(args, kinds, out, axis, keepdims, block_size)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _first(
+        self, args: tuple[Any, ...], kinds: tuple[Any, ...], out: Any, axis: Any, keepdims: bool, block_size: Any
+    ) -> list[Any]:
+        """Results of a call whose arguments are to be checked."""
         given = self._arguments(args, out)
         arrays = [array for array in given.ins if type(array) is ndarray]
         plain = [a.shape for a, p in zip(given.ins, self.in_params, strict=True) if type(a) is ndarray and not p.raw]
@@ -157,10 +176,8 @@ class ReductionKernel:
         carried = self._carried(given)
         fresh = all(array is None for array in given.outs)
         if self._recorded and carried >= 0 and (fresh or self._written_first):
-            results = self._record(given, shape, axes, bool(keepdims), carried, arrays)
-        else:
-            results = self._run(given, shape, axes, result, carried, block_size)
-        return results[0] if len(results) == 1 else tuple(results)
+            return self._record(given, shape, axes, bool(keepdims), carried, arrays, kinds)
+        return self._run(given, shape, axes, result, carried, block_size)
 
     def _arguments(self, args: tuple[Any, ...], out: Any) -> Arguments:
         outs: tuple[Any, ...] = args[self.nin :]
@@ -197,9 +214,9 @@ class ReductionKernel:
 
     def _record(
         self, given: Arguments, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool, carried: int,
-        arrays: Sequence[Any],
+        arrays: Sequence[Any], kinds: tuple[Any, ...],
     ) -> list[Any]:  # fmt: skip
-        """Record a map and a reduction for each output."""
+        """Record a map and a reduction for each output; later calls with such arguments need no checks."""
         nodes = [given.node(position) for position in range(self.nin)]
         position, count = self._counts
         if position:
@@ -212,6 +229,8 @@ class ReductionKernel:
             self.preamble, type_names(given.types), given.in_codes, given.out_codes, carried, self._counts,
             registry.current().name,
         )  # fmt: skip
+        if len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
+            self._met[kinds] = given.in_codes, mapped, carried, tuple(zip(rows, given.out_codes, strict=True))
         value = build.loop(mapped, nodes, carried)
         results = []
         for row, code, out in zip(rows, given.out_codes, given.outs, strict=True):
