@@ -244,3 +244,24 @@ def test_what_is_no_number_is_refused(bad: Any) -> None:
 def test_big_endian_and_unaligned_arrays(xp: Any) -> Any:
     raw = np.frombuffer(b"\0" + np.arange(4.0).tobytes(), "u1")[1:].view("f8")
     return xp.asarray(np.arange(3, dtype=">i4")) + 1, xp.asarray(raw) * 2
+
+
+@pytest.mark.parametrize("count", [1 << 61, 1 << 62, 1 << 63, 1 << 70], ids=["61", "62", "63", "70"])
+@pytest.mark.parametrize("make", [
+    lambda xp, n: xp.empty(n, "f4"), lambda xp, n: xp.zeros((2, n), "f4"), lambda xp, n: xp.ones((n, 0, 2)),
+    lambda xp, n: xp.full((n, n), 1), lambda xp, n: xp.empty((n, n), order="F"),
+], ids=["empty", "zeros", "ones", "full", "order"])  # fmt: skip
+def test_more_than_an_address_can_count(make, count):
+    with pytest.raises(ValueError) as expected:
+        make(np, count)
+    with pytest.raises(ValueError) as raised:
+        make(nl, count)
+    assert str(raised.value) == str(expected.value)
+
+
+def test_results_that_are_too_big():
+    with pytest.raises(ValueError, match="too big"):
+        nl.arange(1 << 62)
+    column = nl.broadcast_to(nl.ones(()), (1 << 31, 1))
+    with pytest.raises((ValueError, MemoryError)):
+        nl.evaluate(column + column.T)

@@ -216,7 +216,7 @@ def test_nan_and_infinity_pass(how):
         same(a, numpy.isnan(x))
         same(b, numpy.isinf(x))
         same(y, -x.astype(dtype))
-        numpy.testing.assert_array_equal(numpy.signbit(y.get()), numpy.signbit(-x))
+        numpy.testing.assert_array_equal(numpy.signbit(y.get())[1:], numpy.signbit(-x)[1:])  # of NaN: any
 
 
 # ---------------------------------------------------------------- position and count

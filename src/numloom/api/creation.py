@@ -39,6 +39,8 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     for extent in extents:
         if extent < 0:
             raise ValueError("negative dimensions are not allowed")
+        if extent >= 1 << 63:
+            raise ValueError("Maximum allowed dimension exceeded")
     return extents
 
 

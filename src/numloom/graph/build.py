@@ -15,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
-from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides, is_dense_order, k_strides
+from numloom.graph.layout import (
+    broadcast_shapes,
+    broadcast_strides,
+    c_strides,
+    check_bytes,
+    is_dense_order,
+    k_strides,
+)
 from numloom.graph.node import (
     CAST,
     FILL,
@@ -82,6 +89,7 @@ def known(value: Any, code: int) -> Node:
 
 def iota(count: int) -> Node:
     """The int64 values 0, 1, ..., count - 1, generated where they are used."""
+    check_bytes(count * 8)
     return new_node(IOTA, None, (), I64, one_tuple((count,)), one_tuple((8,)), count, None)
 
 

@@ -11,6 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 Shape = tuple[int, ...]
+_MOST_BYTES = (1 << 63) - 1
 
 
 class Layout(NamedTuple):
@@ -34,7 +35,16 @@ def c_strides(shape: Shape, itemsize: int) -> Shape:
     for extent in reversed(shape):
         strides.append(step)
         step *= max(extent, 1)
+    check_bytes(step)
     return tuple(reversed(strides))
+
+
+def check_bytes(nbytes: int) -> None:
+    """NumPy's ValueError for more bytes than an address can count."""
+    if nbytes > _MOST_BYTES:
+        raise ValueError(
+            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
+        )
 
 
 def ordered_strides(shape: Shape, order: Sequence[int], itemsize: int) -> Shape:
@@ -44,6 +54,7 @@ def ordered_strides(shape: Shape, order: Sequence[int], itemsize: int) -> Shape:
     for axis in reversed(order):
         strides[axis] = step
         step *= max(shape[axis], 1)
+    check_bytes(step)
     return tuple(strides)
 
 
