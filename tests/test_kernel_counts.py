@@ -150,3 +150,12 @@ def test_inputs_that_only_recorded_work_needs_are_let_go() -> None:
 
         assert register.orphan_bytes <= 4 << 20
         assert [float(s) for s in sums] == [float(1 << 18)] * 8
+
+
+def test_parts_of_a_complex_value_do_not_have_it_stored() -> None:
+    c = nl.asarray(np.linspace(-2, 2, 64).astype("c8"))
+    with assert_kernels(1):
+        z = c * c
+        for _ in range(6):
+            z = z * z * 0.25 + c * z.real - z.imag * z.imag
+        nl.evaluate(z)

@@ -103,8 +103,10 @@ def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strid
             itemsize = ITEMSIZES[value.code]
             part = offset % itemsize
             if part in (0, itemsize // 2) and not any(stride % itemsize for stride in strides):
-                whole = build.view(value, value.code, offset - part, shape, strides)
-                return build.unary(_IMAG if part else _REAL, whole)
+                # No view where the whole is read: two layouts of one value would have it stored.
+                if offset != part or shape != value.shape or strides != value.strides:
+                    value = build.view(value, value.code, offset - part, shape, strides)
+                return build.unary(_IMAG if part else _REAL, value)
     return build.view(value, code, offset, shape, strides)
 
 

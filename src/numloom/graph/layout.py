@@ -42,9 +42,7 @@ def c_strides(shape: Shape, itemsize: int) -> Shape:
 def check_bytes(nbytes: int) -> None:
     """NumPy's ValueError for more bytes than an address can count."""
     if nbytes > _MOST_BYTES:
-        raise ValueError(
-            "array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size."
-        )
+        raise ValueError("array is too big; `arr.size * arr.dtype.itemsize` is larger than the maximum possible size.")
 
 
 def ordered_strides(shape: Shape, order: Sequence[int], itemsize: int) -> Shape:
