@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
+from numloom.api.ufunc import deliver
 from numloom.array.convert import asarray
-from numloom.array.ndarray import bind, node_of, store_result, view_of, wrap
+from numloom.array.ndarray import bind, ndarray, node_of, store_result, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, code_of
 from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call
@@ -87,7 +88,8 @@ def multiplied(a: Node, b: Node, axis: int, keepdims: bool = False) -> Node:
     code = a.code
     if code == F16:
         a, b = build.cast(a, F32), build.cast(b, F32)
-    return build.cast(summed(build.binary(MULTIPLY, a, b), (axis,), keepdims), code)
+        return build.cast(summed(build.loop(MULTIPLY, [a, b], F32), (axis,), keepdims), code)
+    return summed(build.loop(MULTIPLY, [a, b], code), (axis,), keepdims)
 
 
 def product(a: Node, b: Node) -> Node:
@@ -167,6 +169,11 @@ def matmul(
     subok: bool = True,
 ) -> Array:
     """Matrix product over the last two axes, leading axes broadcast; vectors count as a row and a column."""
+    if type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None and x1.code == x2.code:
+        # A matrix and a vector of one dtype, which loops of small products are made of: nothing is to be resolved.
+        shape, vector = x1.shape, x2.shape
+        if len(vector) == 1 and shape and shape[-1] == vector[0]:
+            return deliver(multiplied(node_of(x1), node_of(x2), len(shape) - 1), (x1, x2))
     a, b, code = _operands(np.matmul, x1, x2, dtype, casting)
     for number, array in enumerate((a, b)):
         if not array.ndim:
