@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.ufunc import NO_VALUE, WHERE, deliver, make_ufuncs, mask_of, node_at, store, ufunc, value_of
+from numloom.api.running import deliver
+from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of
 from numloom.base.dtypes import BOOL, DTYPES, KINDS, code_of

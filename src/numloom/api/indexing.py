@@ -12,8 +12,9 @@ import numpy as np
 from numloom.api.elementwise import logical_or
 from numloom.api.manipulation import broadcast_to, normal_axis
 from numloom.api.products import diagonal_view
+from numloom.api.running import deliver
 from numloom.api.sorting import flatnonzero
-from numloom.api.ufunc import WHERE, check_out, deliver, store
+from numloom.api.ufunc import WHERE, check_out, store
 from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
 from numloom.array.storage import broadcast_value, read, write

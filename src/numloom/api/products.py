@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
-from numloom.api.ufunc import deliver
+from numloom.api.running import deliver
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, code_of

@@ -21,7 +21,8 @@ from numloom.api.elementwise import (
     subtract,
 )
 from numloom.api.elementwise import where as choose
-from numloom.api.ufunc import NO_VALUE, WHERE, deliver, finish, mask_of, node_at, store
+from numloom.api.running import deliver
+from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, code_of

@@ -1,7 +1,13 @@
 cimport cython
-from numloom.array.ndarray cimport ndarray
+from numloom.array.ndarray cimport ndarray, wrap
+from numloom.array.ndarray cimport pinned as is_pinned
 from numloom.engine.evaluate cimport evaluate as evaluate_values
+from numloom.graph.node cimport Node
 
 
 @cython.locals(array=ndarray, values=list)
 cpdef object evaluate_arrays(tuple arrays)
+cpdef bint pinned(object operands) except -1
+
+@cython.locals(result=ndarray)
+cpdef ndarray deliver(Node node, object operands=*)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.running import deliver
 from numloom.array.convert import asarray
 from numloom.array.ndarray import (
     apply1,
@@ -16,11 +17,9 @@ from numloom.array.ndarray import (
     ndarray,
     node_of,
     operand,
-    wrap,
 )
 from numloom.array.storage import write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, KINDS, code_of
-from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, c_strides, f_strides, is_c_contiguous, is_f_contiguous
@@ -41,19 +40,6 @@ _COMPARISONS = frozenset(
 )
 
 # ---------------------------------------------------------------- results
-
-
-def pinned(operands: Sequence[Any]) -> bool:
-    """Whether an operand's memory is exported, so that what reads it must run now."""
-    return any(type(x) is ndarray and x.cell.pins for x in operands)
-
-
-def deliver(node: Node, operands: Sequence[Any] = ()) -> Array:
-    """A value as a new array; computed at once if it read pinned memory."""
-    result = wrap(node)
-    if pinned(operands):
-        after_record(node, now=True)
-    return result
 
 
 def check_out(out: Any) -> Array:

@@ -1,4 +1,5 @@
 cimport cython
+from numloom.graph.build cimport unary
 from numloom.graph.node cimport Node, hold, unhold
 
 
@@ -14,6 +15,8 @@ cpdef Cell new_cell(Node value)
 cpdef void set_value(Cell cell, Node value) noexcept
 @cython.locals(current=Node)
 cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)
+@cython.locals(itemsize=cython.Py_ssize_t, part=cython.Py_ssize_t)
+cpdef Node read_part(Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)
 
 cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)

@@ -20,6 +20,7 @@ except ImportError:
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
 from numloom.graph import build
+from numloom.graph.build import unary
 from numloom.graph.layout import (
     broadcast_strides,
     is_dense_order,
@@ -97,16 +98,19 @@ def read(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tu
 
 def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
     """A value seen through a layout that is not its own."""
-    if value.code != code and value.kind != LEAF:
-        complex_code = {F32: C64, F64: C128}.get(code)
-        if complex_code == value.code:
-            itemsize = ITEMSIZES[value.code]
-            part = offset % itemsize
-            if part in (0, itemsize // 2) and not any(stride % itemsize for stride in strides):
-                # No view where the whole is read: two layouts of one value would have it stored.
-                if offset != part or shape != value.shape or strides != value.strides:
-                    value = build.view(value, value.code, offset - part, shape, strides)
-                return build.unary(_IMAG if part else _REAL, value)
+    if (
+        value.code != code
+        and value.kind != LEAF
+        and ((value.code == C64 and code == F32) or (value.code == C128 and code == F64))
+    ):
+        itemsize = 8 if code == F32 else 16
+        part = offset % itemsize
+        row = _REAL if part == 0 else _IMAG if 2 * part == itemsize else None
+        # No view where the whole is read: two layouts of one value would have it stored.
+        if row is not None and offset == part and shape == value.shape and strides == value.strides:
+            return unary(row, value)
+        if row is not None and not any([stride % itemsize for stride in strides]):
+            return unary(row, build.view(value, value.code, offset - part, shape, strides))
     return build.view(value, code, offset, shape, strides)
 
 

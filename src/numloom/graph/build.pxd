@@ -3,6 +3,7 @@ from numloom.graph.node cimport Node, Register, new_node, count_reader, count_re
 
 cdef dict _rules
 cdef dict _order
+cdef dict _scales
 cdef dict _tuples
 cdef dict _pairs
 cdef dict _reduced
@@ -24,6 +25,7 @@ cpdef Node unary(object row, Node a)
 @cython.locals(shape=tuple, strides=tuple, size=cython.Py_ssize_t, found=tuple, key=tuple)
 cdef Node _binary_loop(object row, Node a, Node b, int out)
 cdef tuple _result_strides1(Node a, int out)
+cdef tuple _scaled(Node node, int code)
 cpdef Node view(Node node, int code, object offset, tuple shape, tuple strides)
 cpdef int weak_code(object value) except -1
 cpdef Node leaf(object buffer, int code, tuple shape, tuple strides)

@@ -55,6 +55,7 @@ _tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
 _order: dict[Any, tuple[int, ...]] = {}
 _pairs: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
 _reduced: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]] = {}
+_scales: dict[Any, tuple[int, ...]] = {}
 _orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
 _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
@@ -296,7 +297,13 @@ def _result_strides1(a: Node, out: int) -> tuple[int, ...]:
 def _scaled(node: Node, code: int) -> tuple[int, ...]:
     """Strides of a dense value in the physical order of `node` with another itemsize."""
     have, want = ITEMSIZES[node.code], ITEMSIZES[code]
-    return tuple([stride // have * want for stride in node.strides])
+    key = (node.strides, have * 32 + want)
+    strides = _scales.get(key)
+    if strides is None:
+        if len(_scales) > 4096:
+            _scales.clear()
+        strides = _scales[key] = one_tuple(tuple([stride // have * want for stride in node.strides]))
+    return strides
 
 
 def _host_cast(value: Any, code: int, new_code: int) -> Any:

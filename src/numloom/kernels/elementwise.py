@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from numloom.api.creation import empty
-from numloom.api.ufunc import check_broadcast, deliver, store
+from numloom.api.running import deliver
+from numloom.api.ufunc import check_broadcast, store
 from numloom.array.ndarray import ndarray, node_of
 from numloom.array.storage import materialize, pin, unpin
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES

@@ -13,7 +13,8 @@ from math import prod
 from typing import Any
 
 from numloom.api.creation import empty
-from numloom.api.ufunc import deliver, normal_axes, store
+from numloom.api.running import deliver
+from numloom.api.ufunc import normal_axes, store
 from numloom.array.ndarray import ndarray
 from numloom.base.dtypes import C64, CTYPES, DTYPES, F16, F32, F64, I32, I64, U32, U64, code_of
 from numloom.device import registry
