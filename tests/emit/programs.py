@@ -516,9 +516,11 @@ def shapes(random: Random, rank: int, budget: int) -> tuple[int, ...]:
     return tuple(extents)
 
 
-def random_map(random: Random, budget: int = 3000, any_casts: bool = False) -> Case:
+def random_map(
+    random: Random, budget: int = 3000, any_casts: bool = False, shape: tuple[int, ...] | None = None
+) -> Case:
     """A program without reductions; `any_casts`: all dtypes and casts, whose bits NumPy does not always give."""
-    shape = shapes(random, random.randint(1, 4), random.randint(1, budget))
+    shape = shape or shapes(random, random.randint(1, 4), random.randint(1, budget))
     maker = Maker(random, shape, len(shape), any_casts)
     body = maker.body()
     if random.random() < 0.25:

@@ -38,6 +38,23 @@ def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check(random_map(Random(1000 + seed)), backwards=False)
 
 
+@pytest.mark.parametrize("shape", [(16, 64), (31, 125), (2, 15, 60), (33, 250), (3, 2, 16, 63)], ids=str)
+@pytest.mark.parametrize("seed", range(8))
+def test_patches(seed: int, shape: tuple[int, ...]) -> None:
+    """Long rows that cannot be read 16 bytes at a time, boxes among them."""
+    case = random_map(Random(seed), shape=shape)
+    assert "column" in emit(case.program).text or maps._Map(case.program).wide or not _patchable(case.program)
+    check(case, backwards=bool(seed & 1))
+
+
+def _patchable(program: Program) -> bool:
+    return (
+        max(DTYPES[operand.code].itemsize for operand in program.operands) <= 8
+        and not any(instr.kind == "gather" for instr in program.body)
+        and "tile" not in emit(program).text
+    )
+
+
 @pytest.mark.parametrize("code", [F32, F64, I8, C128, F16])
 @pytest.mark.parametrize(
     ("shape", "across", "steps"),

@@ -1,10 +1,12 @@
 """Kernels of maps: every point of the space on its own, one or several outputs.
 
 CUDA: a thread takes V elements. Where the inner accesses are aligned these are V neighbours, read
-and written 16 bytes at a time; otherwise elements 256 apart, so that every access of a warp is
-coalesced whatever its alignment. Operands that lie across (neighbours in memory along another
-dimension) go through square tiles of shared memory. CPU: a plain loop over the inner dimension
-that the compiler vectorises; items are elements of a one-dimensional space, else rows.
+and written 16 bytes at a time; otherwise a block takes a patch of rows, a thread neighbours along a
+column of it, or (where rows are short) elements 256 apart, so that every access of a warp is coalesced
+whatever its alignment. A patch reads the neighbouring rows of a stencil from memory once. Operands that
+lie across (neighbours in memory along another dimension) go through square tiles of shared memory. CPU: a
+plain loop over the inner dimension that the compiler vectorises; items are elements of a one-dimensional
+space, else rows.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from numloom.emit.values import (
 from numloom.plan.program import Geometry, Operand, Program, Source
 
 THREADS = 256
+PATCH = (16, 64)
+"""Rows and columns of a patch; a row of it is four accesses of a warp or two."""
 TILE_BYTES = 40 << 10
 """Most shared memory that tiles of 64 by 64 elements may take, else they are of 32 by 32."""
 
@@ -103,6 +107,15 @@ class _Map:
         self.across, self.turned = self._turned()
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
         self.tile = 64 if room <= TILE_BYTES else 32
+        patches = [-(-extent // side) * side for extent, side in zip(program.shape[-2:], PATCH, strict=False)]
+        self.patched = (
+            self.rank > 1
+            and not (self.wide or self.turned or self.gathers)
+            and max(sizes) <= 8
+            and prod(patches) <= 1.25 * prod(program.shape[-2:])
+        )
+        if self.patched:
+            self.vector = PATCH[0] * PATCH[1] // THREADS
 
     def _turned(self) -> tuple[int, list[int]]:
         """The dimension along which operands that are read across are contiguous, and those operands."""
@@ -201,11 +214,36 @@ class _Map:
                 lines.append(f"else\n#pragma unroll 1\nfor ({kind} i = i0; i < ({kind}){n}; ++i) {{")
                 lines += self._scalar_body(["i"], kind)
                 lines.append("}")
+        elif self.patched:
+            lines += self._patch(names, kind, v)
+            within = f"{names[-2]} < ({kind}){block.number(f'e{self.rank - 2}', program.shape[-2])}"
+            where = [f"const {kind} {names[-2]} = row + v;", f"if (column && {within}) {{"]
+            lines += self._several_body(names, kind, v, where, [])
         else:
             lines.append(f"const {kind} first = ({kind})blockIdx.x * {THREADS * v} + ({kind})threadIdx.x;")
-            lines += self._spread_body(names, kind, v, n)
+            where = [f"const {kind} at = first + v * {THREADS};", f"if (at < ({kind}){n}) {{"]
+            dense = all(program.operands[s.operand].strides == _c_strides(program.shape) for s in program.stores)
+            split = self._decompose("at", names, kind, inner=program.shape[-1])
+            lines += self._several_body(names, kind, v, where, split, "at" if dense else "")
         lines.append("}")
         return "\n".join(lines) + "\n"
+
+    def _patch(self, names: list[str], kind: str, v: int) -> list[str]:
+        """Statements that give a thread's column, its first row, and the outer indices of the block's patch."""
+        shape, last, number = self.program.shape, self.rank - 1, self.block.number
+        lines = ["i32 rest = (i32)blockIdx.x, q;"]
+        for d in range(last, 0, -1):
+            side = PATCH[d - last + 1] if d >= last - 1 else 1
+            count = -(-shape[d] // side)
+            m, s = magic(count, "i32")
+            name = {last: "jt", last - 1: "it"}.get(d, names[d])
+            lines.append(f"q = nl::divide(rest, {number(f'pm{d}', m)}, {number(f'ph{d}', s)});")
+            lines.append(f"const {kind} {name} = rest - q * (i32){number(f'pe{d}', count)}; rest = q;")
+        lines.append(f"const {kind} {names[0] if last > 1 else 'it'} = rest;")
+        lines.append(f"const {kind} {names[last]} = jt * {PATCH[1]} + (i32)(threadIdx.x % {PATCH[1]});")
+        lines.append(f"const {kind} row = it * {PATCH[0]} + (i32)(threadIdx.x / {PATCH[1]}) * {v};")
+        lines.append(f"const bool column = {names[last]} < ({kind}){number(f'e{last}', shape[last])};")
+        return lines
 
     def _decompose(self, linear: str, names: list[str], kind: str, inner: int) -> list[str]:
         """Statements that split a linear index into one for each axis, by reciprocals."""
@@ -263,8 +301,14 @@ class _Map:
             lines.append(f"{self.pointer(s.operand)}[{self._store_offset(s.operand, names, kind)}] = r{s.operand};")
         return lines
 
-    def _spread_body(self, names: list[str], kind: str, v: int, n: str) -> list[str]:
-        """V elements THREADS apart: read all, compute all, write all."""
+    def _several_body(
+        self, names: list[str], kind: str, v: int, where: list[str], split: list[str], at: str = ""
+    ) -> list[str]:
+        """V elements a thread: read all, compute all, write all.
+
+        `where` says which element `v` is and opens a block for it, `split` gives its indices, `at` is its place in
+        dense results.
+        """
         program, box = self.program, self.program.box
         lines = []
         for k in self.reads:
@@ -273,8 +317,6 @@ class _Map:
             lines.append(f"{CTYPES[program.operands[s.operand].code]} b{s.operand}[{v}];")
         if box is not None:
             lines.append(f"bool inside[{v}];")
-        where = [f"const {kind} at = first + v * {THREADS};", f"if (at < ({kind}){n}) {{"]
-        split = self._decompose("at", names, kind, inner=program.shape[-1])
         loop = f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{"
         lines += [loop, *where, *split]
         if box is not None:
@@ -298,12 +340,11 @@ class _Map:
         outs = {s.operand: f"b{s.operand}[v]" for s in program.stores}
         condition = "if (inside[v]) " if box is not None else ""
         lines += [condition + self.call(values, names, kind, outs), "} }", loop, *where]
-        dense = all(program.operands[s.operand].strides == _c_strides(program.shape) for s in program.stores)
-        if not dense:
+        if not at:
             lines += split
         for s in program.stores:
-            at = "at" if dense else self._store_offset(s.operand, names, kind)
-            lines.append(f"{self.pointer(s.operand)}[{at}] = b{s.operand}[v];")
+            place = at or self._store_offset(s.operand, names, kind)
+            lines.append(f"{self.pointer(s.operand)}[{place}] = b{s.operand}[v];")
         lines.append("} }")
         return lines
 
@@ -513,6 +554,8 @@ class _Map:
         if self.turned:
             tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]
             blocks = prod(tiles) * (count // (shape[self.across] * shape[-1]))
+        elif self.patched:
+            blocks = prod(shape[:-2]) * prod(-(-e // side) for e, side in zip(shape[-2:], PATCH, strict=True))
         return Geometry(items=items, grain=grain, blocks=blocks, threads=THREADS)
 
 
