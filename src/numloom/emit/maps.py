@@ -29,8 +29,8 @@ from numloom.emit.values import (
 from numloom.plan.program import Geometry, Operand, Program, Source
 
 THREADS = 256
-PATCH = (16, 64)
-"""Rows and columns of a patch; a row of it is four accesses of a warp or two."""
+PATCH = (4, 256)
+"""Rows and columns of a patch. Narrower ones were slower, most of all in three dimensions (measured)."""
 TILE_BYTES = 40 << 10
 """Most shared memory that tiles of 64 by 64 elements may take, else they are of 32 by 32."""
 
@@ -111,7 +111,7 @@ class _Map:
         self.patched = (
             self.rank > 1
             and not (self.wide or self.turned or self.gathers)
-            and max(sizes) <= 8
+            and 4 <= max(sizes) <= 8  # single bytes took longer so (measured)
             and prod(patches) <= 1.25 * prod(program.shape[-2:])
         )
         if self.patched:
