@@ -20,7 +20,7 @@ from programs import (
 )
 
 from numloom.base.dtypes import C64, F16, F32, F64, I32
-from numloom.emit import reducing
+from numloom.emit import elements, reducing
 
 ROUNDED = ("sum", "prod", "mean", "m2", "var")
 """Reductions of floating point numbers that NumPy rounds in another order."""
@@ -71,7 +71,7 @@ def test_random_reductions(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reducing, "index_type", lambda program: "i64")
+    monkeypatch.setattr(elements, "index_type", lambda program: "i64")
     check(random_reduction(Random(1000 + seed)), backwards=False)
 
 

@@ -18,20 +18,10 @@ from __future__ import annotations
 
 from math import prod
 
-from numloom.base.dtypes import CHARS, CTYPES, ITEMSIZES
-from numloom.emit.block import Block
-from numloom.emit.maps import index_type, magic
-from numloom.emit.values import (
-    VALUE_TYPES,
-    gather_instrs,
-    header,
-    iota_instrs,
-    loaded,
-    prelude,
-    read_operands,
-    statements,
-    stored,
-)
+from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.emit.carriers import Carriers
+from numloom.emit.elements import Elements
+from numloom.emit.values import VALUE_TYPES, header, prelude
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Geometry, Program, Source
 
@@ -56,25 +46,12 @@ def emit_reduction(program: Program, entry: str) -> Source:
     return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
 
 
-class _Reduction:
+class _Reduction(Elements):
     def __init__(self, program: Program) -> None:
-        self.program = program
-        self.block = Block()
-        self.kept = program.kept
-        self.rank = len(program.shape)
-        self.outputs = prod(program.shape[: self.kept])
-        self.count = prod(program.shape[self.kept :])
-        self.index = index_type(program)
+        super().__init__(program)
+        self.carriers = Carriers(program, program.reductions)
         self.lanes = LANES if program.fast else 1
         self.chunk = chunk_of(self.count)
-        self.reads = read_operands(program.body)
-        self.iotas = iota_instrs(program.body)
-        self.gathers = gather_instrs(program.body)
-        self.streams = list(
-            dict.fromkeys(
-                [*self.reads, *(program.body[n].operand for n in self.gathers), *(s.operand for s in program.stores)]
-            )
-        )
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
@@ -114,201 +91,42 @@ class _Reduction:
 
     # ------------------------------------------------------------ shared text
 
-    def number(self, name: str, value: int) -> str:
-        return self.block.number(name, value)
-
     def shared_text(self) -> str:
         """Carrier, positions of streams, the element function and the post stage."""
-        return self._carrier() + header("reduce") + self._row() + self._element() + self._post()
-
-    def _chars(self) -> list[str]:
-        return [CHARS[self.program.body[r.value].code] for r in self.program.reductions]
-
-    def _carrier(self) -> str:
-        fields, none, merge = [], [], []
-        for k, (reduction, char) in enumerate(zip(self.program.reductions, self._chars(), strict=True)):
-            row = reduction.row
-            fields.append(f"{row.carrier(char)} a{k};")
-            none.append(f"r.a{k} = {row.identity(char)};")
-            combined = row.combine.replace("{a}", f"a.a{k}").replace("{b}", f"b.a{k}")
-            merge.append(
-                f"r.a{k} = ({row.carrier(char)})({combined});"
-                if row.carrier(char) in CTYPES
-                else f"r.a{k} = {combined};"
-            )
-        return (
-            f"struct A {{ {' '.join(fields)} }};\n"
-            f"NL_DEV A a_none() {{ A r; {' '.join(none)} return r; }}\n"
-            f"NL_DEV A a_merge(const A& a, const A& b) {{ A r; {' '.join(merge)} return r; }}\n"
-        )
-
-    def _sum(self, name: str, strides: tuple[int, ...], first: int, last: int, kind: str, prefix: str) -> str:
-        terms = []
-        for d in range(first, last):
-            stride = strides[d]
-            if stride == 0:
-                continue
-            factor = "" if stride == 1 and d == self.rank - 1 else f" * ({kind}){self.number(f'{name}_{d}', stride)}"
-            terms.append(f"{prefix}{d}{factor}")
-        return " + ".join(terms) or "0"
-
-    def _row(self) -> str:
-        """Struct Row: where the streams of one output begin; and the split of an output's number."""
-        program = self.program
-        fields, sets = [], []
-        for k in self.streams:
-            operand = program.operands[k]
-            const = "" if operand.written else "const "
-            fields.append(f"{const}{CTYPES[operand.code]}* q{k};")
-            pointer = self.block.pointer(k, operand.code, const=not operand.written)
-            begin = f"{pointer} + ({self._sum(f's{k}', operand.strides, 0, self.kept, 'i64', 'k')})"
-            sets.append(f"r.q{k} = {begin};")
-        for iota in self.iotas:
-            fields.append(f"i64 t{iota.index};")
-            offset = self._sum(f"t{iota.index}", iota.strides, 0, self.kept, "i64", "k")
-            sets.append(f"r.t{iota.index} = {self.block.iota_offset(iota.index)} + {offset};")
-        names = ", ".join(f"i64& k{d}" for d in range(self.kept))
-        lines = ["i64 rest = output;"] if self.kept else []
-        for d in range(self.kept - 1, 0, -1):
-            e = self.number(f"e{d}", program.shape[d])
-            lines.append(f"k{d} = rest % {e}; rest /= {e};")
-        if self.kept:
-            lines.append("k0 = rest;")
-        comma = ", " if names else ""
-        split = f"NL_DEV void split(const P& p, i64 output{comma}{names}) {{ {' '.join(lines)} }}\n"
-        args = ", ".join(f"k{d}" for d in range(self.kept))
-        declared = f"i64 {args}; " if args else ""
-        return (
-            split
-            + f"struct Row {{ {' '.join(fields)} }};\n"
-            + f"NL_DEV Row row_of(const P& p, i64 output) {{ {declared}split(p, output{comma}{args}); Row r; "
-            + " ".join(sets)
-            + " return r; }\n"
-        )
+        return self.carriers.text() + header("reduce") + self.row() + self._element() + self._post()
 
     def _element(self) -> str:
         """element(p, row, r, values...): the reduced values at position r of a row; side stores on the way."""
         program = self.program
-        # Plain 64-bit indices on the host: wrapping 32-bit ones keep its compiler from seeing neighbours.
-        kind = "nl_index"
-        lines = []
-        reduced = list(range(self.kept, self.rank))
-        lines.append(f"const {kind} r{self.kept} = r;" if len(reduced) == 1 else f"{kind} rest = r;")
-        if len(reduced) > 1:
-            for d in range(self.rank - 1, self.kept, -1):
-                m, s = magic(program.shape[d], self.index)
-                e = self.number(f"e{d}", program.shape[d])
-                lines.append(
-                    f"const {kind} u{d} = NL_DIVIDE(rest, {self.number(f'm{d}', m)}, {self.number(f'h{d}', s)}, {e});"
-                )
-                lines.append(f"const {kind} r{d} = rest - u{d} * ({kind}){e}; rest = u{d};")
-            lines.append(f"const {kind} r{self.kept} = rest;")
-        reads, iotas, gathers = {}, {}, {}
-        for k in self.reads:
-            operand = program.operands[k]
-            at = self._sum(f"s{k}", operand.strides, self.kept, self.rank, kind, "r")
-            reads[k] = loaded(f"row.q{k}[{at}]", operand.code)
-        for iota in self.iotas:
-            at = self._sum(f"t{iota.index}", iota.strides, self.kept, self.rank, "i64", "r")
-            iotas[iota.index] = f"(row.t{iota.index} + {at})"
-        for n in self.gathers:
-            k = program.body[n].operand
-            at = self._sum(f"s{k}", program.operands[k].strides, self.kept, self.rank, kind, "r")
-            gathers[n] = f"(row.q{k} + {at})"
-        lines += statements(program.body, self.block, "v", reads, iotas, gathers)
-        for store in program.stores:
-            operand = program.operands[store.operand]
-            at = self._sum(f"s{store.operand}", operand.strides, self.kept, self.rank, kind, "r")
-            lines.append(f"row.q{store.operand}[{at}] = {stored(f'v{store.value}', operand.code)};")
+        lines = self.element_lines()
+        lines += [self.store_line(store) for store in program.stores]
         outs = []
         for k, reduction in enumerate(program.reductions):
-            outs.append(f"{VALUE_TYPES[program.body[reduction.value].code]}& o{k}")
+            outs.append(f"{self.carriers.types[k]}& o{k}")
             lines.append(f"o{k} = v{reduction.value};")
-        head = f"NL_DEV void element(const P& p, const Row& row, {kind} r, {', '.join(outs)}) {{\n  "
-        index = (
-            f"#ifdef __CUDACC__\ntypedef {self.index} nl_index;\n#define NL_DIVIDE(n, m, s, d) nl::divide(n, m, s)\n"
-            "#else\ntypedef i64 nl_index;\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n#endif\n"
-        )
-        return index + head + "\n  ".join(lines) + "\n}\n"
+        head = f"NL_DEV void element(const P& p, const Row& row, nl_index r, {', '.join(outs)}) {{\n  "
+        return self.index_text() + head + "\n  ".join(lines) + "\n}\n"
 
-    def _lift(self, k: int, value: str, index: str) -> str:
-        row = self.program.reductions[k].row
-        return row.lift.replace("{x}", value).replace("{index}", index)  # type: ignore[no-any-return]
+    def _call(self, at: str) -> str:
+        """The call of the element function."""
+        return f"element(p, row, {at}, {', '.join(self.carriers.values)});"
 
     def _post(self) -> str:
         program = self.program
         count = self.number("count", self.count)
-        finished = []
-        for k, reduction in enumerate(program.reductions):
-            ctype = VALUE_TYPES[reduction.code]
-            text = reduction.row.finish.replace("{a}", f"a.a{k}").replace("{n}", count).replace("{T}", ctype)
-            if reduction.row.name == "sum" and not self.count:
-                text = f"{ctype}()"
-            char = CHARS[reduction.code]
-            finished.append(f"nl::round_f16({text})" if char == "e" else text)
-        reads, iotas, gathers = {}, {}, {}
-        for k in read_operands(program.post):
-            operand = program.operands[k]
-            pointer = self.block.pointer(k, operand.code, const=not operand.written)
-            reads[k] = loaded(f"{pointer}[{self._kept_sum(f's{k}', operand.strides)}]", operand.code)
-        for iota in iota_instrs(program.post):
-            at = self._kept_sum(f"t{iota.index}", iota.strides)
-            iotas[iota.index] = f"({self.block.iota_offset(iota.index)} + {at})"
-        for n in gather_instrs(program.post):
-            k = program.post[n].operand
-            operand = program.operands[k]
-            pointer = self.block.pointer(k, operand.code, const=True)
-            gathers[n] = f"({pointer} + {self._kept_sum(f's{k}', operand.strides)})"
-        lines = statements(program.post, self.block, "w", reads, iotas, gathers, finished)
-        for store in program.post_stores:
-            operand = program.operands[store.operand]
-            pointer = self.block.pointer(store.operand, operand.code, const=False)
-            at = self._kept_sum(f"s{store.operand}", operand.strides)
-            lines.append(f"{pointer}[{at}] = {stored(f'w{store.value}', operand.code)};")
-        names = ", ".join(f"k{d}" for d in range(self.kept))
-        declared = f"i64 {names}; split(p, output, {names});\n  " if names else ""
-        return "NL_DEV void post(const P& p, i64 output, const A& a) {\n  " + declared + "\n  ".join(lines) + "\n}\n"
-
-    def _kept_sum(self, name: str, strides: tuple[int, ...]) -> str:
-        terms = [
-            f"k{d} * {self.number(f'{name}_{d}', stride)}" for d, stride in enumerate(strides[: self.kept]) if stride
-        ]
-        return " + ".join(terms) or "0"
+        finished = {
+            k: self.carriers.finished(k, self.count, count, VALUE_TYPES[reduction.code])
+            for k, reduction in enumerate(program.reductions)
+        }
+        lines = [self.split_line(), *self.post_lines(finished)]
+        lines += [self.post_store_line(store) for store in program.post_stores]
+        return "NL_DEV void post(const P& p, i64 output, const A& a) {\n  " + "\n  ".join(lines) + "\n}\n"
 
     # ------------------------------------------------------------ CUDA
 
-    def _run_text(self, lines_each: str, index: str, kind: str) -> str:
-        """Statements that add one run (RUN elements `lane + e * step` below `end`) into carrier `acc`."""
-        program = self.program
-        outs = [f"x{k}" for k in range(len(program.reductions))]
-        declared = " ".join(
-            f"{VALUE_TYPES[program.body[r.value].code]} x{k};" for k, r in enumerate(program.reductions)
-        )
-        buffers, uses, closes = [], [], []
-        for k, reduction in enumerate(program.reductions):
-            row = reduction.row
-            char = self._chars()[k]
-            if row.run:
-                buffers.append(f"{VALUE_TYPES[program.body[reduction.value].code]} buf{k}[{RUN}];")
-                uses.append(f"buf{k}[e] = x{k};")
-                closes.append(f"acc.a{k} = {row.run}(buf{k}, @USED@);")
-            else:
-                combined = row.combine.replace("{a}", f"acc.a{k}").replace("{b}", f"l{k}")
-                cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
-                uses.append(
-                    f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64)({index})')}; "
-                    f"acc.a{k} = {cast}({combined});"
-                )
-        call = f"{declared} element(p, row, ({kind})({index}), {', '.join(outs)}); {' '.join(uses)}"
-        close = " ".join(closes)
-        # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
-        return (
-            f"A acc = a_none();\nif (full) {{ {' '.join(buffers)}\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {call} }}\n{close.replace('@USED@', str(RUN))}\n}} "
-            f"else {{ {' '.join(buffers)} int used = 0;\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({lines_each}) {{ {call} ++used; }}\n"
-            f"{close.replace('@USED@', 'used')}\n}}\n"
-        )
+    def _run_text(self, exists: str, index: str, kind: str) -> str:
+        """Statements that add one run (RUN elements at `index`, by e) into carrier `acc`."""
+        return self.carriers.run(self._call(f"({kind})({index})"), index, exists)
 
     def cuda(self, entry: str) -> str:
         kind = self.index
@@ -357,34 +175,12 @@ class _Reduction:
         return (
             f"Row row = row_of(p, output);\n{held}A lane[{width}];\n{unroll}"
             f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
-            + self._single("start", "" if width == self.count else n, kind)
+            + self.carriers.single(self._call("start"), "start", "" if width == self.count else f"start < {n}")
             + f" lane[l] = acc; }}\n{unroll}"
             f"for (int half = {width // 2}; half > 0; half /= 2) {{\n{unroll}"
             f"for (int l = 0; l < {max(width // 2, 1)}; ++l) if (l < half) lane[l] = a_merge(lane[l], lane[l + half]);"
             f" }}\npost(p, output, lane[0]);\n"
         )
-
-    def _single(self, at: str, n: str, kind: str) -> str:
-        """One element into a fresh carrier `acc`, if it exists (`n` is empty where it does)."""
-        program = self.program
-        declared = " ".join(
-            f"{VALUE_TYPES[program.body[r.value].code]} x{k};" for k, r in enumerate(program.reductions)
-        )
-        outs = ", ".join(f"x{k}" for k in range(len(program.reductions)))
-        uses = []
-        for k, reduction in enumerate(program.reductions):
-            row, char = reduction.row, self._chars()[k]
-            if row.run:
-                uses.append(f"acc.a{k} = {row.run}(&x{k}, 1);")
-                continue
-            combined = row.combine.replace("{a}", f"acc.a{k}").replace("{b}", f"l{k}")
-            cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
-            uses.append(
-                f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64){at}')}; "
-                f"acc.a{k} = {cast}({combined});"
-            )
-        guard = f"if ({at} < {n})" if n else ""
-        return f"A acc = a_none(); {guard} {{ {declared} element(p, row, {at}, {outs}); {' '.join(uses)} }}"
 
     def _cuda_line(self, kind: str, n: str, outputs: str) -> str:
         """A warp a row of at most 128 elements: at most four lanes a thread, one element each."""
@@ -399,7 +195,7 @@ class _Reduction:
             f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
             f"const Row row = row_of(p, output);\nA lane[{each}];\n#pragma unroll\n"
             f"for (int j = 0; j < {each}; ++j) {{ const {kind} at = (threadIdx.x & 31) + 32 * j;\n"
-            + self._single("at", n, kind)
+            + self.carriers.single(self._call("at"), "at", f"at < {n}")
             + f" lane[j] = acc; }}\nA a = {merged};\n"
             "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
             "if ((threadIdx.x & 31) == 0) post(p, output, a);\n"
@@ -444,7 +240,7 @@ class _Reduction:
             return text.replace("@WORK@", "").replace("__SKIP__", "true").replace("__DONE__", "post(p, output, a);")
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
-        second = self.number("second", self._counter_bytes() + self.outputs * self.chunks * self._carrier_bytes())
+        second = self.number("second", self._counter_bytes() + self.outputs * self.chunks * self.carriers.nbytes())
         start = (
             f"A* partial = (A*)({work} + {partial}) + output * {chunks};\n"
             f"u32* done = (u32*){work} + output;\n__shared__ bool last;\n"
@@ -469,13 +265,6 @@ class _Reduction:
             "__syncthreads();\nA* other = from; from = to; to = other; left = groups;\n}\n"
             "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(from)); }\n"
         )
-
-    def _carrier_bytes(self) -> int:
-        """Upper bound of sizeof(A)."""
-        total = 0
-        for reduction, char in zip(self.program.reductions, self._chars(), strict=True):
-            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in CTYPES else 16
-        return total
 
     def _counter_bytes(self) -> int:
         units = self.outputs if self.program.fast else self._tiles()
@@ -545,75 +334,14 @@ class _Reduction:
             "for (i64 output = from; output < to; ++output) {\n" + self._short_row(n, "nl_index") + "}\n}\n"
         )
 
-    def _cpu_run(self, width: str, at: str, guard: str) -> str:
-        """One line of a run: element `at` (by l) of every lane into arrays of carriers."""
-        program = self.program
-        declared = " ".join(
-            f"{VALUE_TYPES[program.body[r.value].code]} x{k};" for k, r in enumerate(program.reductions)
-        )
-        outs = ", ".join(f"x{k}" for k in range(len(program.reductions)))
-        uses = []
-        for k, reduction in enumerate(program.reductions):
-            row, char = reduction.row, self._chars()[k]
-            if row.run:
-                uses.append(f"buf{k}[e][l] = x{k};")
-            elif self._is_position(k):
-                # Positions rise, so only a better value, or the first NaN, takes a lane: plain selects vectorise.
-                sign = ">" if row.name == "argmax" else "<"
-                uses.append(
-                    f"const bool b{k} = (bi{k}[l] < 0) | (x{k} {sign} bv{k}[l]) "
-                    f"| ((x{k} != x{k}) & (bv{k}[l] == bv{k}[l])); "
-                    f"bi{k}[l] = b{k} ? (i64)({at}) : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
-                )
-            else:
-                combined = row.combine.replace("{a}", f"acc{k}[l]").replace("{b}", f"l{k}")
-                cast = f"({row.carrier(char)})" if row.carrier(char) in CTYPES else ""
-                uses.append(
-                    f"const {row.carrier(char)} l{k} = {self._lift(k, f'x{k}', f'(i64)({at})')}; "
-                    f"acc{k}[l] = {cast}({combined});"
-                )
-        return (
-            f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {guard} {declared} "
-            f"element(p, row, (nl_index)({at}), {outs}); {' '.join(uses)} }}"
-        )
-
-    def _is_position(self, k: int) -> bool:
-        """Whether reduction `k` finds the position of an extreme of real numbers."""
-        return self.program.reductions[k].row.name in ("argmax", "argmin") and self._chars()[k] not in "FD"
-
-    def _cpu_arrays(self, size: int) -> tuple[str, str, str]:
-        """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
-        declare, reset, close = [], [], []
-        for k, reduction in enumerate(self.program.reductions):
-            row, char = reduction.row, self._chars()[k]
-            if row.run:
-                ctype = VALUE_TYPES[self.program.body[reduction.value].code]
-                declare.append(f"{ctype} buf{k}[{RUN}][{size}];")
-                close.append(
-                    f"for (i64 l = 0; l < width; ++l) {{ {ctype} t[{RUN}]; "
-                    f"for (int e = 0; e < {RUN}; ++e) t[e] = buf{k}[e][l]; "
-                    f"const int used = (int)(l < tail ? lines : lines - 1); "
-                    f"done[l].a{k} = {row.run}(t, used); }}"
-                )
-            elif self._is_position(k):
-                ctype = VALUE_TYPES[self.program.body[reduction.value].code]
-                declare.append(f"{ctype} bv{k}[{size}]; i64 bi{k}[{size}];")
-                reset.append(f"for (i64 l = 0; l < width; ++l) {{ bv{k}[l] = {ctype}(); bi{k}[l] = -1; }}")
-                close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = nl::make_arg(bv{k}[l], bi{k}[l]);")
-            else:
-                carrier = row.carrier(char)
-                declare.append(f"{carrier} acc{k}[{size}];")
-                reset.append(f"for (i64 l = 0; l < width; ++l) acc{k}[l] = {row.identity(char)};")
-                close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = acc{k}[l];")
-        return " ".join(declare), " ".join(reset), " ".join(close)
+    def _cpu_line(self, width: str, at: str, guard: str) -> str:
+        return self.carriers.line(width, at, f"{guard} {self.carriers.declared} {self._call(f'(nl_index)({at})')}")
 
     def _cpu_fast(self, entry: str) -> str:
-        declare, reset, close = self._cpu_arrays(LANES)
         chunks = self.number("chunks", self.chunks)
         size = self.number("size", self.chunk)
         n = self.number("count", self.count)
-        levels = (CHUNKS[-1] // WARP).bit_length() + 1
-        line = self._cpu_run("line", "begin + (first + e) * width + l", "")
+        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"))
         finish = ""
         done = "post(p, output, lane[0]);"
         if self.chunks > 1:
@@ -627,35 +355,18 @@ class _Reduction:
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
         return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
-            f"A done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n"
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}'
             "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
             f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
-            "const Row row = row_of(p, output);\n"
-            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\n"
-            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
-            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
-            "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
-            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
-            f"{close}\n"
-            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
-            "done[l] = a_merge(level[k][l], done[l]);\n"
-            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
-            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-            "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\n"
-            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
-            "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) "
-            "lane[l] = a_merge(lane[l], lane[l + half]);\n"
-            f"{done}\n}}\n}}\n{finish}"
+            f"const Row row = row_of(p, output);\n{chunk}{done}\n}}\n}}\n{finish}"
         )
 
     def _cpu_columns(self, entry: str) -> str:
         """Blocks of up to 256 neighbouring outputs, all rows of each one after another."""
         program = self.program
         size = 256
-        declare, reset, close = self._cpu_arrays(size)
+        declare, reset, close = self.carriers.arrays(size)
         inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
         n = self.number("count", self.count)
         chunks = self.number("cpu_chunks", self.cpu_parts())
@@ -676,7 +387,7 @@ class _Reduction:
                     f"row.t{iota.index} = base.t{iota.index} + "
                     f"l * {self.number(f't{iota.index}_{self.kept - 1}', stride)};"
                 )
-        line = self._cpu_run("width", "start + first + e", f"Row row = base; {' '.join(moves)}")
+        line = self._cpu_line("width", "start + first + e", f"Row row = base; {' '.join(moves)}")
         finish = ""
         done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
         if self.cpu_parts() > 1:
@@ -729,7 +440,7 @@ class _Reduction:
     # ------------------------------------------------------------ launch
 
     def geometry(self) -> Geometry:
-        carrier = self._carrier_bytes()
+        carrier = self.carriers.nbytes()
         if self.program.fast:
             items = self.outputs * self.chunks
             cost = max(1, min(self.count, self.chunk) * max(1, len(self.program.body) // 2))
@@ -762,4 +473,4 @@ class _Reduction:
         )  # fmt: skip
 
 
-__all__ = ["ITEMSIZES", "emit_reduction"]
+__all__ = ["emit_reduction"]

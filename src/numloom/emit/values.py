@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -67,15 +67,19 @@ def statements(
     reads: dict[int, str],
     iotas: dict[int, str],
     gathers: dict[int, str],
-    reduced: Sequence[str] = (),
+    reduced: Mapping[int, str] | None = None,
+    only: Collection[int] | None = None,
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 
     `reads` gives the expression of an operand's value at the current index, `iotas` that of an
-    iota, `gathers` the pointer from which a gather reads, `reduced` the finished reductions.
+    iota, `gathers` the pointer from which a gather reads, `reduced` the finished reductions (or, in a body, the
+    values of the row); `only` are the instructions wanted, if not all.
     """
     lines = []
     for number, instr in enumerate(instrs):
+        if only is not None and number not in only:
+            continue
         ctype = VALUE_TYPES[instr.code]
         name = f"{prefix}{number}"
         args = [f"{prefix}{arg}" for arg in instr.args]
@@ -103,7 +107,7 @@ def statements(
             )
             text = loaded(f"{gathers[number]}[{offset}]", instr.code)
         else:
-            text = reduced[instr.index]
+            text = (reduced or {})[instr.index]
         lines.append(f"const {ctype} {name} = {text};")
     return lines
 

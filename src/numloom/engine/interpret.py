@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from math import prod
 from typing import Any
@@ -64,7 +64,9 @@ def interpret(
     run = _Run(program, pointers, params, iota_offsets, device)
     run.places = places
     with np.errstate(all="ignore"):
-        if program.reductions:
+        if program.by_rows:
+            run.rows()
+        elif program.reductions:
             run.reduce()
         else:
             run.map()
@@ -94,9 +96,9 @@ class _Run:
             at = tuple([s + t * k for s, t, k in zip(box.starts, box.steps, starts, strict=True)])
             self.block(at, counts, box.steps)
 
-    def block(self, starts: Index, counts: Index, steps: Index | None = None) -> list[Any]:
+    def block(self, starts: Index, counts: Index, steps: Index | None = None) -> dict[int, Any]:
         """Evaluate the body over a box of the space, store what it stores, and give its values."""
-        values = self.values(self.program.body, starts, counts, (), steps)
+        values = self.values(self.program.body, starts, counts, {}, steps)
         for store in self.program.stores:
             target = self.memory(store.operand, self.program.operands[store.operand], starts, counts, steps)
             target[...] = values[store.value]
@@ -128,10 +130,37 @@ class _Run:
         for reduction in program.reductions:
             result = reduce_axes(reduction.row, full[reduction.value], axes, axes, program.fast, False)
             results.append(result.astype(DTYPES[reduction.code]))
-        post = self.values(program.post, whole[:kept], shape[:kept], results)
+        post = self.values(program.post, whole[:kept], shape[:kept], dict(enumerate(results)))
         for store in program.post_stores:
             target = self.memory(store.operand, program.operands[store.operand], whole[:kept], shape[:kept])
             target[...] = post[store.value]
+
+    def rows(self) -> None:
+        """A program in stages: some rows at a time, all passes over them."""
+        program = self.program
+        kept, row = program.kept, program.shape[program.kept :]
+        stages = program.stages()
+        axes = tuple(range(kept, len(program.shape)))
+        for at, extents in _blocks(program.shape[:kept], max(1, _BLOCK // max(prod(row), 1))):
+            starts, counts = (*at, *(0 for _ in row)), (*extents, *row)
+            results: dict[int, Any] = {}
+            post: dict[int, Any] = {}
+            body: dict[int, Any] = {}
+            for stage in range(stages.passes + 1):
+                posts = [n for n, own in enumerate(stages.post) if own == stage]
+                self.values(program.post, at, extents, results, only=posts, values=post)
+                of_rows = {n: np.reshape(v, np.shape(v) + (1,) * len(row) * bool(np.ndim(v))) for n, v in post.items()}
+                passed = [n for n, own in enumerate(stages.body) if own == stage]
+                self.values(program.body, starts, counts, of_rows, only=passed, values=body)
+                for k, reduction in enumerate(program.reductions):
+                    if stages.body[reduction.value] == stage:
+                        full = np.broadcast_to(np.asarray(body[reduction.value]), counts)
+                        result = reduce_axes(reduction.row, full, axes, axes, program.fast, False)
+                        results[k] = result.astype(DTYPES[reduction.code])
+            for store in program.stores:
+                self.memory(store.operand, program.operands[store.operand], starts, counts)[...] = body[store.value]
+            for store in program.post_stores:
+                self.memory(store.operand, program.operands[store.operand], at, extents)[...] = post[store.value]
 
     def memory(self, k: int, operand: Operand, starts: Index, counts: Index, steps: Index | None = None) -> Host:
         """An operand over a box of the space."""
@@ -145,15 +174,16 @@ class _Run:
         return array_at(address, counts, strides, dtype)
 
     def values(
-        self, instrs: Sequence[Instr], starts: Index, counts: Index, reduced: Sequence[Host],
-        steps: Index | None = None,
-    ) -> list[Any]:  # fmt: skip
-        """Values of instructions over a box of their space."""
+        self, instrs: Sequence[Instr], starts: Index, counts: Index, reduced: Mapping[int, Any],
+        steps: Index | None = None, only: Sequence[int] | None = None, values: dict[int, Any] | None = None,
+    ) -> dict[int, Any]:  # fmt: skip
+        """Values of instructions (of those in `only`) over a box of their space, added to `values`."""
         program = self.program
         # A store must not change what a later one writes.
         several = len(program.stores) + len(program.post_stores) > 1
-        values: list[Any] = []
-        for instr in instrs:
+        values = {} if values is None else values
+        for number in range(len(instrs)) if only is None else only:
+            instr = instrs[number]
             kind = instr.kind
             args = [values[arg] for arg in instr.args]
             if kind == "load":
@@ -177,7 +207,7 @@ class _Run:
                 value = self.gather(instr, args, starts, counts, steps)
             else:
                 value = reduced[instr.index]
-            values.append(value)
+            values[number] = value
         return values
 
     def cast(self, code: int, out_code: int, value: Any) -> Any:
@@ -230,15 +260,15 @@ class _Run:
         return out
 
 
-def _blocks(shape: Index) -> Iterator[tuple[Index, Index]]:
-    """Cut a space into boxes of about `_BLOCK` points that the processor's cache holds: starts and extents."""
-    if prod(shape) <= _BLOCK:
+def _blocks(shape: Index, most: int = _BLOCK) -> Iterator[tuple[Index, Index]]:
+    """Cut a space into boxes of about `most` points, as the processor's cache holds: starts and extents."""
+    if prod(shape) <= most:
         if all(shape):
             yield (0,) * len(shape), shape
         return
-    d = next(d for d in range(len(shape)) if prod(shape[d + 1 :]) <= _BLOCK)
+    d = next(d for d in range(len(shape)) if prod(shape[d + 1 :]) <= most)
     inner = shape[d + 1 :]
-    step = _BLOCK // prod(inner)
+    step = most // prod(inner)
     zeros = (0,) * len(inner)
     for outer in np.ndindex(*shape[:d]):
         for start in range(0, shape[d], step):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from numloom.plan.position import Map
 from numloom.plan.program import Box
 
 
@@ -33,6 +34,10 @@ class Space:
     def memo(self, post: bool) -> dict[Any, int]:
         """Instructions already made for (value, index map) pairs of a stage."""
         return self._memo[post]
+
+    def of_row(self, at: Map) -> bool:
+        """Whether what is read at an index map is one value for every reduced row."""
+        return self.axes is not None and not any(coefficients[axis] for _, coefficients in at for axis in self.axes)
 
     def collapse(
         self, columns: Sequence[tuple[tuple[int, ...], bool]], leader: tuple[int, ...] | None, box: Box | None

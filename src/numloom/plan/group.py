@@ -12,23 +12,30 @@ Rules for storing, in order (evaluation.md has the evidence):
 
 Kernels run in the order of their making. A stored value joins the latest kernel of its space that it
 may join: one not before any kernel it needs, and, where it needs that kernel's own result, reading it
-at the same position. So no dependency leaves a kernel and enters it again.
+at the same position. So no dependency leaves a kernel and enters it again. A kernel that reduces along the
+fast axis may go on with its rows once their results are there (softmax): what reads results of a row
+for elements of that row joins while a row is at most `ROW_BYTES`, so that it stays on the chip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.graph.layout import Layout, factor, may_overlap
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.plan.position import Map, compose, fit, identity, kept_position, same_position
 
 MAX_OPS = 256
 MAX_LOADS = 40
 MAX_OUTPUTS = 8
 SMALL = 65536
 """Elements up to which launches, not bytes, decide, so that unrelated values share a kernel."""
+
+ROW_BYTES = 1 << 17
+"""Largest row that is kept on the chip between reductions and what reads them."""
 
 GENERATED = (SCALAR, FILL, IOTA)
 
@@ -60,7 +67,8 @@ class Choice:
 class Draft:
     """A kernel in the making.
 
-    `space` is the shape it runs over; with `axes` it reduces over them. `members` are the stored
+    `space` is the shape it runs over; with `axes` it reduces over them, walked in `order` (slowest first).
+    `rows`: results of rows are read again for elements of those rows. `members` are the stored
     values it computes. `update` is the number of the UPDATE it runs, or -1; `mode` then is "place"
     (into the base's memory), "copy" (into a copy of it) or "box" (old and new into fresh memory).
     """
@@ -69,8 +77,10 @@ class Draft:
     space: tuple[int, ...]
     members: list[int]
     axes: tuple[int, ...] | None = None
+    order: tuple[int, ...] = ()
     fast: bool = True
-    kept_shape: tuple[int, ...] = ()
+    rows: bool = False
+    row_bytes: int = 0
     ops: int = 0
     loads: int = 0
     update: int = -1
@@ -244,46 +254,60 @@ def group(choice: Choice) -> list[Draft]:
     return drafts
 
 
-def dependencies(choice: Choice, number: int) -> tuple[dict[int, bool], int, int]:
-    """Stored values that one needs, each with whether it is read only at the same position.
+def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]], int, int]:
+    """Stored values that one needs, each with where it is read over the reader's space (None: elsewhere).
 
     Also gives bit sets of the operations and the loads that it computes inline.
     """
-    nodes, memory = choice.nodes, choice.memory
-    node = nodes[number]
+    memory = choice.memory
+    node = choice.nodes[number]
     space = node.args[0].shape if node.kind == REDUCE else node.shape
-    found: dict[int, bool] = {}
-    seen: set[tuple[int, bool]] = set()
-    stack = [(arg.number, node.kind not in (GATHER, VIEW) and arg.shape == space) for arg in node.args]
+    found: dict[int, set[Map | None]] = {}
+    seen: set[tuple[int, Map | None]] = set()
+    stack = _read_at(node, identity(space), len(space))
     loads = 0
     ops = 1 << number
     while stack:
-        item = stack.pop()
-        if item in seen:
+        arg, where = stack.pop()
+        at = arg.number
+        if (at, where) in seen:
             continue
-        seen.add(item)
-        at, same = item
-        arg = nodes[at]
+        seen.add((at, where))
         if memory[at]:
             loads |= 1 << at
             if arg.kind != LEAF:
-                found[at] = found.get(at, True) and same
+                found.setdefault(at, set()).add(where)
         elif arg.kind not in GENERATED:
             if arg.kind == VIEW:
                 loads |= 1 << at
             else:
                 ops |= 1 << at
-            inner = same and arg.kind not in (GATHER, VIEW)
-            stack.extend((a.number, inner and a.shape == arg.shape) for a in arg.args)
+            stack.extend(_read_at(arg, where, len(space)))
     return found, ops, loads
+
+
+def _read_at(node: Node, at: Map | None, rank: int) -> list[tuple[Node, Map | None]]:
+    """Where the arguments of a value are read if that is read at an index map."""
+    if node.kind == REDUCE:
+        return [(node.args[0], at)]
+    if at is None or node.kind == GATHER:
+        return [(arg, None) for arg in node.args]
+    if node.kind == VIEW:
+        base = node.args[0]
+        if ITEMSIZES[node.code] != ITEMSIZES[base.code]:
+            return [(base, None)]
+        found = factor(node.attr, node.shape, node.strides, base.shape, base.strides, ITEMSIZES[base.code])
+        return [(base, None if found is None else compose(at, found[0], found[1], rank))]
+    return [(arg, fit(at, arg.shape, node.shape)) for arg in node.args]
 
 
 def _place(choice: Choice, drafts: list[Draft], node: Node, space: tuple[int, ...], reduction: Node | None) -> None:
     number = node.number
     found, ops, loads = dependencies(choice, number)
     first = 0
-    for dependency, same in found.items():
+    for dependency, maps in found.items():
         index = choice.kernel[dependency]
+        same = _reads_same(choice, drafts[index], dependency, maps, space)
         first = max(first, index if same else index + 1)
     joined = None
     size = 1
@@ -299,15 +323,53 @@ def _place(choice: Choice, drafts: list[Draft], node: Node, space: tuple[int, ..
     if joined is None:
         joined = Draft(len(drafts), space, [])
         drafts.append(joined)
+    if choice.full[number]:
+        inside = [n for n in found if choice.kernel[n] == joined.index]
+        joined.rows = joined.rows or any(not choice.full[n] for n in inside)
     if reduction is not None:
-        axes, fast, _ = reduction.attr
-        joined.axes, joined.fast, joined.kept_shape = axes, fast, reduction.shape
-        joined.arg_order = joined.arg_order or reduction.row.name.startswith("arg")
+        joined.axes, joined.fast, _ = reduction.attr
+        joined.order = reduced_order(reduction)
+        joined.arg_order = joined.arg_order or _finds_position(reduction)
+        source = reduction.args[0]
+        joined.row_bytes = max(joined.row_bytes, prod(space[axis] for axis in joined.axes) * ITEMSIZES[source.code])
         choice.full[number] = False
     joined.members.append(number)
     joined.ops |= ops
     joined.loads |= loads
     choice.kernel[number] = joined.index
+
+
+def _reads_same(choice: Choice, draft: Draft, number: int, maps: set[Map | None], space: tuple[int, ...]) -> bool:
+    """Whether a value over `space`, in this kernel, would read its member `number` at its own position."""
+    shape = choice.nodes[number].shape
+    rank = len(draft.space)
+    own: Map | None = identity(space)
+    if space != draft.space:
+        own = None if draft.axes is None else kept_position(draft.space, draft.axes, space)
+    if choice.full[number]:
+        there = identity(draft.space) if shape == draft.space else None
+    else:
+        there = None if draft.axes is None else kept_position(draft.space, draft.axes, shape)
+    if own is None or there is None:
+        return False
+    return all(
+        at is not None
+        and same_position(compose(own, [o for o, _ in at], [c for _, c in at], rank), there, shape, draft.space)
+        for at in maps
+    )
+
+
+def reduced_order(reduction: Node) -> tuple[int, ...]:
+    """Order in which a reduction walks its axes: physical, slowest first; C order for positions (argmin)."""
+    axes: tuple[int, ...] = reduction.attr[0]
+    if _finds_position(reduction):
+        return axes
+    source = reduction.args[0]
+    return tuple(sorted(axes, key=lambda axis: -abs(source.strides[axis]) if source.strides[axis] else -(1 << 62)))
+
+
+def _finds_position(reduction: Node) -> bool:
+    return reduction.row.name.startswith("arg")  # type: ignore[no-any-return]
 
 
 def _may_join(
@@ -316,7 +378,7 @@ def _may_join(
     node: Node,
     space: tuple[int, ...],
     reduction: Node | None,
-    found: dict[int, bool],
+    found: dict[int, set[Map | None]],
     ops: int,
     loads: int,
     size: int,
@@ -330,21 +392,28 @@ def _may_join(
         return ""
     inside = [number for number in found if choice.kernel[number] == draft.index]
     close = bool(inside) or bool(draft.loads & loads) or size <= SMALL
+    of_rows = [number for number in inside if not choice.full[number]]
     if reduction is not None:
-        if not close or draft.space != space or any(not choice.full[number] for number in inside):
+        if not close or draft.space != space or (of_rows and not _on_chip(draft)):
             return ""
         if draft.axes is None:
             # A map kernel becomes a reducing one; its outputs are written on the way.
             return "full" if node.size else ""
         axes, fast, _ = reduction.attr
-        arg = reduction.row.name.startswith("arg")
-        same = draft.axes == axes and draft.fast == fast and draft.kept_shape == reduction.shape
-        return "full" if same and arg == draft.arg_order else ""
-    if draft.axes is not None and inside and all(not choice.full[number] for number in inside):
-        return "post" if space == draft.kept_shape else ""
-    if draft.space == space and all(choice.full[number] for number in inside) and close:
+        wide = [[axis for axis in order if space[axis] > 1] for order in (draft.order, reduced_order(reduction))]
+        same = draft.axes == axes and draft.fast == fast and wide[0] == wide[1]
+        return "full" if same and _finds_position(reduction) == draft.arg_order else ""
+    after = draft.axes is not None and inside and len(of_rows) == len(inside)
+    if after and kept_position(draft.space, draft.axes or (), space) is not None:
+        return "post"
+    if draft.space == space and close and (not of_rows or _on_chip(draft)):
         return "full"
     return ""
+
+
+def _on_chip(draft: Draft) -> bool:
+    """Whether the rows of a reducing kernel stay on the chip."""
+    return draft.fast and draft.row_bytes <= ROW_BYTES
 
 
 def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:

@@ -16,10 +16,9 @@ from numloom.graph.layout import factor
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
 from numloom.plan.collapse import Space
 from numloom.plan.group import Choice, Draft, box_of
+from numloom.plan.position import Map, address, compose, fit, identity, kept_position, unit
 from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Store
 from numloom.plan.step import Binding, Step
-
-Map = tuple[tuple[int, tuple[int, ...]], ...]
 
 
 @dataclass(slots=True)
@@ -199,94 +198,36 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
             at = []
             for d in range(len(value.shape)):
                 axis = axes.index(d) if d in axes else -1
-                at.append((-starts[axis], _unit(rank, axis)) if axis >= 0 else (0, (0,) * rank))
+                at.append((-starts[axis], unit(rank, axis)) if axis >= 0 else (0, (0,) * rank))
             lowered.values[node.number] = _lower_value(lowered, value, tuple(at), post=False)
             lowered.loaded.add(node.args[0].number)
         else:
             lowered = Lowered(choice, draft, Space(value.shape, None, ()))
-            lowered.values[node.number] = _lower_value(lowered, value, _identity(value.shape), post=False)
+            lowered.values[node.number] = _lower_value(lowered, value, identity(value.shape), post=False)
             lowered.loaded.add(node.args[0].number)
         return lowered
-    lowered = Lowered(choice, draft, Space(draft.space, draft.axes, _reduced_order(nodes, draft)))
+    lowered = Lowered(choice, draft, Space(draft.space, draft.axes, draft.order))
     if not all(draft.space) and all(not nodes[n].size for n in draft.members):
         return lowered
     for number in draft.members:
         node = nodes[number]
         if node.kind == REDUCE:
             source = node.args[0]
-            reduced = _lower_value(lowered, source, _identity(source.shape), post=False)
+            reduced = _lower_value(lowered, source, identity(source.shape), post=False)
             lowered.values[number] = len(lowered.post)
             lowered.post.append(Instr("reduced", node.code, index=len(lowered.reductions)))
             lowered.reductions.append(Reduce(node.row, reduced, node.code))
         elif node.size:
             post = not choice.full[number]
-            space = draft.kept_shape if post else draft.space
-            lowered.values[number] = _lower_value(lowered, node, _identity(space), post=post)
+            own = kept_position(draft.space, draft.axes or (), node.shape) if post else identity(draft.space)
+            assert own is not None
+            lowered.values[number] = _lower_value(lowered, node, own, post=post)
     return lowered
-
-
-def _reduced_order(nodes: Sequence[Node], draft: Draft) -> tuple[int, ...]:
-    """Order of a kernel's reduced axes: physical, slowest first; C order for positions (argmin)."""
-    if draft.axes is None:
-        return ()
-    source = next(nodes[n].args[0] for n in draft.members if nodes[n].kind == REDUCE)
-    if draft.arg_order:
-        return draft.axes
-    return tuple(
-        sorted(draft.axes, key=lambda axis: -abs(source.strides[axis]) if source.strides[axis] else -(1 << 62))
-    )
-
-
-def _unit(rank: int, axis: int) -> tuple[int, ...]:
-    return tuple(int(d == axis) for d in range(rank))
-
-
-def _identity(shape: tuple[int, ...]) -> Map:
-    rank = len(shape)
-    return tuple((0, _unit(rank, axis)) for axis in range(rank))
-
-
-def _fit(at: Map, shape: tuple[int, ...], target: tuple[int, ...]) -> Map:
-    """The map of an argument of `shape`, broadcast to `target`, whose map is `at`."""
-    if shape == target:
-        return at
-    lead = len(target) - len(shape)
-    rank = len(at[0][1]) if at else 0
-    return tuple(
-        (0, (0,) * rank) if extent == 1 and target[lead + axis] != 1 else at[lead + axis]
-        for axis, extent in enumerate(shape)
-    )
-
-
-def _compose(inner: Map, starts: Sequence[int], coefficients: Sequence[Sequence[int]], rank: int) -> Map:
-    """Index map of a base, seen through a view whose own index map is `inner`."""
-    result = []
-    for start, row in zip(starts, coefficients, strict=True):
-        offset = start
-        total = [0] * rank
-        for c, (off, coeffs) in zip(row, inner, strict=True):
-            if c:
-                offset += c * off
-                for d in range(rank):
-                    total[d] += c * coeffs[d]
-        result.append((offset, tuple(total)))
-    return tuple(result)
-
-
-def _address(at: Map, strides: Sequence[int], rank: int) -> tuple[int, tuple[int, ...]]:
-    """Offset and strides (in the units of `strides`) of memory read at an index map."""
-    offset = 0
-    total = [0] * rank
-    for stride, (off, coeffs) in zip(strides, at, strict=True):
-        offset += stride * off
-        for d in range(rank):
-            total[d] += stride * coeffs[d]
-    return offset, tuple(total)
 
 
 def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
     """Instruction that gives `root` at an index map (iterative: arguments are pushed first)."""
-    rank = len(lowered.draft.kept_shape if post else lowered.space.shape)
+    rank = len(lowered.space.shape)
     instrs = lowered.post if post else lowered.body
     memo: dict[tuple[int, Map], int] = lowered.space.memo(post)
     stack: list[tuple[Node, Map]] = [(root, at)]
@@ -339,38 +280,48 @@ def _arguments(
         instrs.append(Instr("param", node.code, index=lowered.param(number, node.code)))
         return len(instrs) - 1
     if kind == IOTA and not (choice.memory[number] and not is_root):
-        offset, strides = _address(here, (1,), rank)
+        offset, strides = address(here, (1,), rank)
         lowered.iotas.append((offset, strides, post))
         instrs.append(Instr("iota", I64, index=len(lowered.iotas) - 1))
         return len(instrs) - 1
     if choice.memory[number] and not (is_root and number in lowered.draft.members):
-        mine = number in lowered.values and number in lowered.draft.members
-        if mine and choice.full[number] != post and lowered.draft.update < 0:
+        if number not in lowered.values:
+            return _load(lowered, node, node, here, 0, -1, post, rank)
+        if choice.full[number] != post:
             return lowered.values[number]
-        return _load(lowered, node, node, here, 0, -1, post, rank)
+        return _of_row(lowered, lowered.values[number])
+    if lowered.draft.rows and not post and kind in (OP, CAST) and lowered.space.of_row(here):
+        # One value a row: computed once, not for every element.
+        return _of_row(lowered, _lower_value(lowered, node, here, post=True))
     if kind == VIEW:
         base = node.args[0]
-        if choice.memory[base.number]:
+        if choice.memory[base.number] and base.number not in lowered.values:
             view = number if base.buffer is not None else -1
             return _load(lowered, base, node, here, 0 if view >= 0 else node.attr, view, post, rank)
         found = factor(node.attr, node.shape, node.strides, base.shape, base.strides, ITEMSIZES[base.code])
         if base.kind in (SCALAR, FILL):
             return [(base, tuple((0, (0,) * rank) for _ in base.shape))]
         assert found is not None
-        return [(base, _compose(here, found[0], found[1], rank))]
+        return [(base, compose(here, found[0], found[1], rank))]
     if kind == GATHER:
         _, position, count = node.attr
         index_map = here[position : position + count]
         index_shape = node.shape[position : position + count]
-        return [(arg, _fit(index_map, arg.shape, index_shape) if arg.shape else ()) for arg in node.args[1:]]
+        return [(arg, fit(index_map, arg.shape, index_shape) if arg.shape else ()) for arg in node.args[1:]]
     assert kind in (OP, CAST), kind
-    return [(arg, _fit(here, arg.shape, node.shape)) for arg in node.args]
+    return [(arg, fit(here, arg.shape, node.shape)) for arg in node.args]
+
+
+def _of_row(lowered: Lowered, value: int) -> int:
+    """An instruction of the body that gives a value of the row."""
+    lowered.body.append(Instr("kept", lowered.post[value].code, index=value))
+    return len(lowered.body) - 1
 
 
 def _load(lowered: Lowered, base: Node, seen: Node, at: Map, offset: int, view: int, post: bool, rank: int) -> int:
     """Read the memory of `base` at an index map of `seen` (the base itself, or a view of it)."""
     itemsize = ITEMSIZES[seen.code]
-    start, strides = _address(at, seen.strides, rank)
+    start, strides = address(at, seen.strides, rank)
     lowered.loaded.add(base.number)
     instrs = lowered.post if post else lowered.body
     binding = Binding(base.number, offset + start, view)
@@ -388,7 +339,7 @@ def _gather(lowered: Lowered, node: Node, here: Map, indices: tuple[int, ...], p
     dynamic = source.kind == VIEW and base.buffer is not None
     offset = source.attr if source.kind == VIEW and not dynamic else 0
     itemsize = ITEMSIZES[source.code]
-    start, strides = _address(at, source.strides, rank)
+    start, strides = address(at, source.strides, rank)
     lowered.loaded.add(base.number)
     binding = Binding(base.number, offset + start, source.number if dynamic else -1)
     operand = lowered.operand(source.code, tuple(s // itemsize for s in strides), binding, post)

@@ -12,7 +12,7 @@ may lie outside of the buffer where the box (below) keeps accesses inside.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,8 @@ class Instr:
       range sets the error word and reads element 0. `strides` holds ``(extent, stride)`` pairs,
       both launch parameters; `index` numbers the gathers of the program.
     - ``reduced`` (only in `post`): result of `reductions[index]`.
+    - ``kept`` (only in `body`): value `index` of `post`, which is one for all elements of a row. Programs with
+      such values run in stages (`Program.stages`).
     """
 
     kind: str
@@ -111,6 +113,44 @@ class Program:
     box: Box | None = None
     fast: bool = True
     """Reducing programs: the reduced elements lie along the fast axis (lanes = 128), else lanes = 1."""
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether results of a row are read again for its elements."""
+        return any(instr.kind == "kept" for instr in self.body)
+
+    def stages(self) -> Stages:
+        """When each value can be computed, counted in passes over a row.
+
+        A pass computes values of `body` and ends with its reductions; values of `post` are of the pass that may read
+        them, so those that need no reduction are of pass 0.
+        """
+        body: list[int] = []
+        post: list[int] = []
+
+        def finish(until: int) -> None:
+            # In order: a value of the body never needs a value of `post` that waits for a later one of the body.
+            for instr in self.post[len(post) : until]:
+                reduced = instr.kind == "reduced"
+                own = body[self.reductions[instr.index].value] + 1 if reduced else 0
+                post.append(max([own, *(post[arg] for arg in instr.args)]))
+
+        for instr in self.body:
+            if instr.kind == "kept":
+                finish(instr.index + 1)
+                body.append(post[instr.index])
+            else:
+                body.append(max([0, *(body[arg] for arg in instr.args)]))
+        finish(len(self.post))
+        return Stages(tuple(body), tuple(post), 1 + max([*body, *(body[r.value] for r in self.reductions)]))
+
+
+class Stages(NamedTuple):
+    """The stage of each value of a program's body and post, and the number of passes over a row."""
+
+    body: tuple[int, ...]
+    post: tuple[int, ...]
+    passes: int
 
 
 @dataclass(frozen=True, slots=True)

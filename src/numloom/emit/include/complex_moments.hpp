@@ -6,7 +6,7 @@ NL_DEV complex_moments make_moments(f64 n, f64 re, f64 im, f64 m2) {
 }
 template <class T> NL_DEV complex_moments moments_run(const complex<T>* x, int count) {
     T re[16], im[16];
-    for (int i = 0; i < count; ++i) { re[i] = x[i].re; im[i] = x[i].im; }
+    NL_OF_RUN(i, count) { re[i] = x[i].re; im[i] = x[i].im; }
     moments a = moments_run(re, count), b = moments_run(im, count);
     return make_moments(a.n, a.mean, b.mean, a.m2 + b.m2);
 }

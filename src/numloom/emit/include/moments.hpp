@@ -2,12 +2,18 @@
 namespace nl {
 struct moments { f64 n, mean, m2; };
 NL_DEV moments make_moments(f64 n, f64 mean, f64 m2) { moments r; r.n = n; r.mean = mean; r.m2 = m2; return r; }
+// On the GPU runs are unrolled, so that their elements stay in registers.
+#ifdef __CUDACC__
+#define NL_OF_RUN(i, count) _Pragma("unroll") for (int i = 0; i < 16; ++i) if (i < count)
+#else
+#define NL_OF_RUN(i, count) for (int i = 0; i < count; ++i)
+#endif
 // In the order of ops/tree.py, which must give the same bits.
 template <class T> NL_DEV moments moments_run(const T* x, int count) {
     T sum = 0, square = 0, rest = 0;
-    for (int i = 0; i < count; ++i) sum += x[i];
+    NL_OF_RUN(i, count) sum += x[i];
     T mean = count ? sum / (T)count : (T)0;
-    for (int i = 0; i < count; ++i) { T d = x[i] - mean; square += d * d; rest += d; }
+    NL_OF_RUN(i, count) { T d = x[i] - mean; square += d * d; rest += d; }
     f64 n = count, shift = count ? (f64)rest / n : 0.0;
     return make_moments(n, (f64)mean + shift, (f64)square - (f64)rest * shift);
 }

@@ -1,0 +1,180 @@
+"""Carriers of reductions: struct A, what it begins with, how two merge, and how elements get into one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numloom.base.dtypes import CHARS, CTYPES
+from numloom.emit.values import VALUE_TYPES
+from numloom.ops.tree import CHUNKS, LANES, RUN
+from numloom.plan.program import Program, Reduce
+
+
+class Carriers:
+    """Text of some reductions of a program that take their elements together.
+
+    The element function gives values ``x0, x1, ...`` (`declared`, `values`), one for each reduction.
+    """
+
+    def __init__(self, program: Program, reductions: Sequence[Reduce]) -> None:
+        self.reductions = tuple(reductions)
+        codes = [program.body[r.value].code for r in self.reductions]
+        self.chars = [CHARS[code] for code in codes]
+        self.types = [VALUE_TYPES[code] for code in codes]
+        self.declared = " ".join(f"{ctype} x{k};" for k, ctype in enumerate(self.types))
+        self.values = [f"x{k}" for k in range(len(self.types))]
+
+    def text(self) -> str:
+        """Struct A with a_none and a_merge."""
+        fields, none, merge = [], [], []
+        for k, (reduction, char) in enumerate(zip(self.reductions, self.chars, strict=True)):
+            row = reduction.row
+            fields.append(f"{row.carrier(char)} a{k};")
+            none.append(f"r.a{k} = {row.identity(char)};")
+            combined = row.combine.replace("{a}", f"a.a{k}").replace("{b}", f"b.a{k}")
+            merge.append(f"r.a{k} = {self._cast(k)}({combined});" if self._cast(k) else f"r.a{k} = {combined};")
+        return (
+            f"struct A {{ {' '.join(fields)} }};\n"
+            f"NL_DEV A a_none() {{ A r; {' '.join(none)} return r; }}\n"
+            f"NL_DEV A a_merge(const A& a, const A& b) {{ A r; {' '.join(merge)} return r; }}\n"
+        )
+
+    def _cast(self, k: int) -> str:
+        """Plain numbers are cast back to their own type, since small integers add up as int."""
+        carrier = self.reductions[k].row.carrier(self.chars[k])
+        return f"({carrier})" if carrier in CTYPES else ""
+
+    def nbytes(self) -> int:
+        """Upper bound of sizeof(A)."""
+        total = 0
+        for reduction, char in zip(self.reductions, self.chars, strict=True):
+            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in CTYPES else 16
+        return total
+
+    def add(self, k: int, to: str, index: str) -> str:
+        """Statements that combine value ``x{k}``, at a position of its row, into `to`."""
+        row = self.reductions[k].row
+        lift = row.lift.replace("{x}", f"x{k}").replace("{index}", index)
+        combined = row.combine.replace("{a}", to).replace("{b}", f"l{k}")
+        return f"const {row.carrier(self.chars[k])} l{k} = {lift}; {to} = {self._cast(k)}({combined});"
+
+    # ------------------------------------------------------------ one thread, one lane
+
+    def buffers(self) -> str:
+        """Declarations of what a run collects for reductions that take it as a whole."""
+        return " ".join(f"{self.types[k]} buf{k}[{RUN}];" for k, r in enumerate(self.reductions) if r.row.run)
+
+    def collect(self, index: str) -> str:
+        """Statements that take element `e` of a run."""
+        return " ".join(
+            f"buf{k}[e] = x{k};" if r.row.run else self.add(k, f"acc.a{k}", f"(i64)({index})")
+            for k, r in enumerate(self.reductions)
+        )
+
+    def close(self, used: str) -> str:
+        """Statements that end a run of `used` elements."""
+        return " ".join(f"acc.a{k} = {r.row.run}(buf{k}, {used});" for k, r in enumerate(self.reductions) if r.row.run)
+
+    def run(self, call: str, index: str, exists: str) -> str:
+        """Statements that add one run into a fresh `acc`; `call` gives the values of element `e` at `index`."""
+        each = f"{self.declared} {call} {self.collect(index)}"
+        # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
+        return (
+            f"A acc = a_none();\nif (full) {{ {self.buffers()}\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {each} }}\n{self.close(str(RUN))}\n}} "
+            f"else {{ {self.buffers()} int used = 0;\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
+            f"{self.close('used')}\n}}\n"
+        )
+
+    def single(self, call: str, at: str, exists: str) -> str:
+        """One element into a fresh `acc`, if it exists (`exists` is empty where it does)."""
+        uses = [
+            f"acc.a{k} = {r.row.run}(&x{k}, 1);" if r.row.run else self.add(k, f"acc.a{k}", f"(i64){at}")
+            for k, r in enumerate(self.reductions)
+        ]
+        guard = f"if ({exists})" if exists else ""
+        return f"A acc = a_none(); {guard} {{ {self.declared} {call} {' '.join(uses)} }}"
+
+    # ------------------------------------------------------------ the host: arrays of lanes
+
+    def line(self, width: str, at: str, call: str) -> str:
+        """One line of a run: element `at` (by l) of every lane into arrays of carriers."""
+        uses = []
+        for k, reduction in enumerate(self.reductions):
+            if reduction.row.run:
+                uses.append(f"buf{k}[e][l] = x{k};")
+            elif self._is_position(k):
+                # Positions rise, so only a better value, or the first NaN, takes a lane: plain selects vectorise.
+                sign = ">" if reduction.row.name == "argmax" else "<"
+                uses.append(
+                    f"const bool b{k} = (bi{k}[l] < 0) | (x{k} {sign} bv{k}[l]) "
+                    f"| ((x{k} != x{k}) & (bv{k}[l] == bv{k}[l])); "
+                    f"bi{k}[l] = b{k} ? (i64)({at}) : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
+                )
+            else:
+                uses.append(self.add(k, f"acc{k}[l]", f"(i64)({at})"))
+        return f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {call} {' '.join(uses)} }}"
+
+    def _is_position(self, k: int) -> bool:
+        """Whether reduction `k` finds the position of an extreme of real numbers."""
+        return self.reductions[k].row.name in ("argmax", "argmin") and self.chars[k] not in "FD"
+
+    def arrays(self, size: int) -> tuple[str, str, str]:
+        """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
+        declare, reset, close = [], [], []
+        for k, (reduction, char) in enumerate(zip(self.reductions, self.chars, strict=True)):
+            row, ctype = reduction.row, self.types[k]
+            if row.run:
+                declare.append(f"{ctype} buf{k}[{RUN}][{size}];")
+                close.append(
+                    f"for (i64 l = 0; l < width; ++l) {{ {ctype} t[{RUN}]; "
+                    f"for (int e = 0; e < {RUN}; ++e) t[e] = buf{k}[e][l]; "
+                    f"const int used = (int)(l < tail ? lines : lines - 1); "
+                    f"done[l].a{k} = {row.run}(t, used); }}"
+                )
+            elif self._is_position(k):
+                declare.append(f"{ctype} bv{k}[{size}]; i64 bi{k}[{size}];")
+                reset.append(f"for (i64 l = 0; l < width; ++l) {{ bv{k}[l] = {ctype}(); bi{k}[l] = -1; }}")
+                close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = nl::make_arg(bv{k}[l], bi{k}[l]);")
+            else:
+                declare.append(f"{row.carrier(char)} acc{k}[{size}];")
+                reset.append(f"for (i64 l = 0; l < width; ++l) acc{k}[l] = {row.identity(char)};")
+                close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = acc{k}[l];")
+        return " ".join(declare), " ".join(reset), " ".join(close)
+
+    def chunk(self, call: str) -> tuple[str, str]:
+        """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
+
+        `call` gives the values of the element `at`.
+        """
+        declare, reset, close = self.arrays(LANES)
+        levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
+        at = "begin + (first + e) * width + l"
+        line = self.line("line", at, f"const i64 at = {at}; {self.declared} {call}")
+        return (
+            f"{declare}\nA done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n",
+            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
+            "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\n"
+            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
+            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
+            "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
+            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
+            f"{close}\n"
+            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
+            "done[l] = a_merge(level[k][l], done[l]);\n"
+            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
+            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
+            "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\n"
+            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
+            "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) "
+            "lane[l] = a_merge(lane[l], lane[l + half]);\n",
+        )
+
+    def finished(self, k: int, count: int, number: str, ctype: str) -> str:
+        """The result of reduction `k` from carrier ``a`` over `count` elements (as text: `number`)."""
+        reduction = self.reductions[k]
+        text = reduction.row.finish.replace("{a}", f"a.a{k}").replace("{n}", number).replace("{T}", ctype)
+        if reduction.row.name == "sum" and not count:
+            text = f"{ctype}()"
+        return f"nl::round_f16({text})" if CHARS[reduction.code] == "e" else text

@@ -1,0 +1,161 @@
+"""Elements of rows: what kernels that reduce have in common before and after their reductions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from numloom.base.dtypes import CTYPES
+from numloom.emit.block import Block
+from numloom.emit.maps import index_type, magic
+from numloom.emit.values import gather_instrs, iota_instrs, loaded, read_operands, statements, stored
+from numloom.plan.program import Program, Store
+
+
+class Elements:
+    """A program over rows: streams that begin somewhere for each row, elements of it, and values of the row."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.block = Block()
+        self.kept = program.kept
+        self.rank = len(program.shape)
+        self.outputs = prod(program.shape[: self.kept])
+        self.count = prod(program.shape[self.kept :])
+        self.index = index_type(program)
+        self.reads = read_operands(program.body)
+        self.iotas = iota_instrs(program.body)
+        self.gathers = gather_instrs(program.body)
+        self.streams = list(
+            dict.fromkeys(
+                [*self.reads, *(program.body[n].operand for n in self.gathers), *(s.operand for s in program.stores)]
+            )
+        )
+
+    def number(self, name: str, value: int) -> str:
+        """A number of the parameter block."""
+        return self.block.number(name, value)
+
+    def _sum(self, name: str, strides: tuple[int, ...], first: int, last: int, kind: str, prefix: str) -> str:
+        terms = []
+        for d in range(first, last):
+            stride = strides[d]
+            if stride == 0:
+                continue
+            factor = "" if stride == 1 and d == self.rank - 1 else f" * ({kind}){self.number(f'{name}_{d}', stride)}"
+            terms.append(f"{prefix}{d}{factor}")
+        return " + ".join(terms) or "0"
+
+    def row(self) -> str:
+        """Struct Row: where the streams of one output begin; and the split of an output's number."""
+        program = self.program
+        fields, sets = [], []
+        for k in self.streams:
+            operand = program.operands[k]
+            const = "" if operand.written else "const "
+            fields.append(f"{const}{CTYPES[operand.code]}* q{k};")
+            pointer = self.block.pointer(k, operand.code, const=not operand.written)
+            begin = f"{pointer} + ({self._sum(f's{k}', operand.strides, 0, self.kept, 'i64', 'k')})"
+            sets.append(f"r.q{k} = {begin};")
+        for iota in self.iotas:
+            fields.append(f"i64 t{iota.index};")
+            offset = self._sum(f"t{iota.index}", iota.strides, 0, self.kept, "i64", "k")
+            sets.append(f"r.t{iota.index} = {self.block.iota_offset(iota.index)} + {offset};")
+        names = ", ".join(f"i64& k{d}" for d in range(self.kept))
+        lines = ["i64 rest = output;"] if self.kept else []
+        for d in range(self.kept - 1, 0, -1):
+            e = self.number(f"e{d}", program.shape[d])
+            lines.append(f"k{d} = rest % {e}; rest /= {e};")
+        if self.kept:
+            lines.append("k0 = rest;")
+        comma = ", " if names else ""
+        split = f"NL_DEV void split(const P& p, i64 output{comma}{names}) {{ {' '.join(lines)} }}\n"
+        args = ", ".join(f"k{d}" for d in range(self.kept))
+        declared = f"i64 {args}; " if args else ""
+        return (
+            split
+            + f"struct Row {{ {' '.join(fields)} }};\n"
+            + f"NL_DEV Row row_of(const P& p, i64 output) {{ {declared}split(p, output{comma}{args}); Row r; "
+            + " ".join(sets)
+            + " return r; }\n"
+        )
+
+    def index_text(self) -> str:
+        """The type of positions in a row, nl_index, and their division."""
+        # Plain 64-bit indices on the host: wrapping 32-bit ones keep its compiler from seeing neighbours.
+        return (
+            f"#ifdef __CUDACC__\ntypedef {self.index} nl_index;\n#define NL_DIVIDE(n, m, s, d) nl::divide(n, m, s)\n"
+            "#else\ntypedef i64 nl_index;\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n#endif\n"
+        )
+
+    def element_lines(self, only: Sequence[int] | None = None, kept: Mapping[int, str] | None = None) -> list[str]:
+        """Statements for the body's values (those in `only`) at position r of a row; `kept` gives values of the row."""
+        program = self.program
+        kind = "nl_index"
+        lines = []
+        reduced = list(range(self.kept, self.rank))
+        lines.append(f"const {kind} r{self.kept} = r;" if len(reduced) == 1 else f"{kind} rest = r;")
+        if len(reduced) > 1:
+            for d in range(self.rank - 1, self.kept, -1):
+                m, s = magic(program.shape[d], self.index)
+                e = self.number(f"e{d}", program.shape[d])
+                lines.append(
+                    f"const {kind} u{d} = NL_DIVIDE(rest, {self.number(f'm{d}', m)}, {self.number(f'h{d}', s)}, {e});"
+                )
+                lines.append(f"const {kind} r{d} = rest - u{d} * ({kind}){e}; rest = u{d};")
+            lines.append(f"const {kind} r{self.kept} = rest;")
+        reads, iotas, gathers = {}, {}, {}
+        for k in self.reads:
+            reads[k] = loaded(f"row.q{k}[{self._position(k)}]", program.operands[k].code)
+        for iota in self.iotas:
+            at = self._sum(f"t{iota.index}", iota.strides, self.kept, self.rank, "i64", "r")
+            iotas[iota.index] = f"(row.t{iota.index} + {at})"
+        for n in self.gathers:
+            k = program.body[n].operand
+            gathers[n] = f"(row.q{k} + {self._position(k)})"
+        return lines + statements(program.body, self.block, "v", reads, iotas, gathers, kept, only)
+
+    def store_line(self, store: Store) -> str:
+        """The statement that writes an element's value."""
+        operand = self.program.operands[store.operand]
+        value = stored(f"v{store.value}", operand.code)
+        return f"row.q{store.operand}[{self._position(store.operand)}] = {value};"
+
+    def _position(self, k: int) -> str:
+        return self._sum(f"s{k}", self.program.operands[k].strides, self.kept, self.rank, "nl_index", "r")
+
+    def post_lines(self, finished: Mapping[int, str], only: Sequence[int] | None = None) -> list[str]:
+        """Statements for the values of a row (those in `only`); `finished` gives the results of reductions."""
+        program = self.program
+        reads, iotas, gathers = {}, {}, {}
+        for k in read_operands(program.post):
+            operand = program.operands[k]
+            pointer = self.block.pointer(k, operand.code, const=not operand.written)
+            reads[k] = loaded(f"{pointer}[{self._kept_sum(f's{k}', operand.strides)}]", operand.code)
+        for iota in iota_instrs(program.post):
+            at = self._kept_sum(f"t{iota.index}", iota.strides)
+            iotas[iota.index] = f"({self.block.iota_offset(iota.index)} + {at})"
+        for n in gather_instrs(program.post):
+            k = program.post[n].operand
+            operand = program.operands[k]
+            pointer = self.block.pointer(k, operand.code, const=True)
+            gathers[n] = f"({pointer} + {self._kept_sum(f's{k}', operand.strides)})"
+        return statements(program.post, self.block, "w", reads, iotas, gathers, finished, only)
+
+    def post_store_line(self, store: Store) -> str:
+        """The statement that writes a value of a row."""
+        operand = self.program.operands[store.operand]
+        pointer = self.block.pointer(store.operand, operand.code, const=False)
+        at = self._kept_sum(f"s{store.operand}", operand.strides)
+        return f"{pointer}[{at}] = {stored(f'w{store.value}', operand.code)};"
+
+    def split_line(self) -> str:
+        """The statement that gives the kept indices of an output."""
+        names = ", ".join(f"k{d}" for d in range(self.kept))
+        return f"i64 {names}; split(p, output, {names});" if names else ""
+
+    def _kept_sum(self, name: str, strides: tuple[int, ...]) -> str:
+        terms = [
+            f"k{d} * {self.number(f'{name}_{d}', stride)}" for d, stride in enumerate(strides[: self.kept]) if stride
+        ]
+        return " + ".join(terms) or "0"

@@ -1,0 +1,402 @@
+"""Kernels that go over a row several times: softmax, norms, standardising; a row stays on the chip.
+
+A program in stages (`Program.stages`) makes passes over each row. A pass computes elements, ends with reductions
+of the row's tree, and then computes what there is one of for the row; the next pass reads that. What a later pass
+needs of an earlier one's elements is held: on CUDA in registers, so memory is read once and written once; on the CPU in
+an array that the cache holds.
+
+CUDA: a row of up to 2048 elements has up to 32 threads (four of its 128 lanes each, one run); longer ones have blocks
+of 128 threads a group of up to four runs, up to four groups. Where a row's held elements exceed the registers,
+each pass computes them again from memory, which by then is cached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from numloom.base.dtypes import ITEMSIZES
+from numloom.emit.carriers import Carriers
+from numloom.emit.elements import Elements
+from numloom.emit.values import VALUE_TYPES, header, prelude
+from numloom.ops.tree import CHUNKS, LANES, RUN
+from numloom.plan.program import Geometry, Program, Source, Store
+
+SHORT = 16
+HELD_WORDS = 64
+"""Registers of a thread that hold elements between passes."""
+HELD_BYTES = 1 << 20
+"""Bytes that a row's held elements may take on the host's stack."""
+THREADS = 128
+MOST_THREADS = 1024
+REGISTERS = 65536
+OTHER_WORDS = 48
+"""Registers that a thread needs beside those that hold elements, about."""
+
+
+def emit_rows(program: Program, entry: str) -> Source:
+    """Emit a program in stages; the entry's name is a placeholder that the caller fills in."""
+    kernel = _Rows(program)
+    shared = kernel.shared_text()
+    cuda = kernel.cuda(entry)
+    cpu = kernel.cpu(entry)
+    text = (
+        prelude(program) + header("kernel") + kernel.block.text() + shared
+        + "#ifdef __CUDACC__\n" + cuda + "#else\n" + cpu + "#endif\n"
+    )  # fmt: skip
+    return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
+
+
+@dataclass(slots=True)
+class Pass:
+    """One pass over a row: what it computes, what it takes from earlier passes and gives to later ones."""
+
+    number: int
+    reductions: list[int]
+    stores: list[Store]
+    evaluate: list[int] = field(default_factory=list)
+    takes: list[int] = field(default_factory=list)
+    gives: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
+
+    Of a group's `lines` of elements the first `sure` are whole whatever the row's length.
+    """
+
+    width: int
+    threads: int
+    lanes: int
+    groups: int
+    runs: int
+    lines: int
+    sure: int
+    held: bool
+
+    @property
+    def block(self) -> int:
+        """Threads of a block."""
+        return max(THREADS, self.threads * self.groups)
+
+
+def passes(program: Program, hold: bool) -> list[Pass]:
+    """The passes of a program; with `hold` what was computed once is held, else computed again."""
+    stages = program.stages()
+    found = [
+        Pass(
+            number,
+            [k for k, r in enumerate(program.reductions) if stages.body[r.value] == number],
+            [store for store in program.stores if stages.body[store.value] == number],
+        )
+        for number in range(stages.passes)
+    ]
+    made: dict[int, Pass] = {}
+    for each in found:
+        roots = [program.reductions[k].value for k in each.reductions] + [store.value for store in each.stores]
+        stack = list(dict.fromkeys(roots))
+        seen = set(stack)
+        while stack:
+            value = stack.pop()
+            instr = program.body[value]
+            if hold and value in made and instr.kind not in ("kept", "param", "iota"):
+                each.takes.append(value)
+                if value not in made[value].gives:
+                    made[value].gives.append(value)
+                continue
+            each.evaluate.append(value)
+            for arg in instr.args:
+                if arg not in seen:
+                    seen.add(arg)
+                    stack.append(arg)
+        for value in each.evaluate:
+            made.setdefault(value, each)
+        each.evaluate.sort()
+        each.takes.sort()
+    return found
+
+
+def held_bytes(program: Program, found: Sequence[Pass], smallest: int) -> int:
+    """Most bytes an element that are held between two passes, each value being at least `smallest`."""
+    most = 0
+    for boundary in range(1, len(found)):
+        live = {v for each in found[:boundary] for v in each.gives}
+        live &= {v for each in found[boundary:] for v in each.takes}
+        most = max(most, sum(max(smallest, _value_bytes(program, v)) for v in live))
+    return most
+
+
+def _value_bytes(program: Program, value: int) -> int:
+    code = program.body[value].code
+    return 4 if VALUE_TYPES[code] == "f32" else ITEMSIZES[code]
+
+
+class _Rows(Elements):
+    def __init__(self, program: Program) -> None:
+        super().__init__(program)
+        self.stages = program.stages()
+        self.holding = passes(program, True)
+        self.repeating = passes(program, False)
+        self.carriers = [Carriers(program, [program.reductions[k] for k in each.reductions]) for each in self.holding]
+        self.size = 1 << max(self.count - 1, 0).bit_length()
+        self.host_holds = held_bytes(program, self.holding, 1) * self.size <= HELD_BYTES
+        self.shape = row_shape(self.count, max(1, -(-held_bytes(program, self.holding, 4) // 4)))
+        stages = self.stages.post
+        of_row = {instr.index for instr in program.body if instr.kind == "kept"}
+        for number, instr in enumerate(program.post):
+            of_row.update(arg for arg in instr.args if stages[arg] < stages[number])
+        self.of_row = sorted(of_row)
+
+    # ------------------------------------------------------------ shared text
+
+    def shared_text(self) -> str:
+        """Carriers of each pass, positions of streams, values of the row and what follows each pass."""
+        spaces = "".join(
+            f"namespace pass{number} {{\n{carriers.text()}{header('reduce')}}}\n"
+            for number, carriers in enumerate(self.carriers)
+            if carriers.reductions
+        )
+        fields = " ".join(f"{VALUE_TYPES[self.program.post[q].code]} w{q};" for q in self.of_row)
+        posts = "".join(self._post(stage) for stage in range(self._posts()))
+        return spaces + self.row() + self.index_text() + f"struct Kept {{ {fields} }};\n" + posts
+
+    def _posts(self) -> int:
+        return 1 + max((r for r in self.stages.post), default=0)
+
+    def _post(self, stage: int) -> str:
+        """post<stage>: values of a row that can be computed after `stage` passes."""
+        program, stages = self.program, self.stages.post
+        own = {q for q, at in enumerate(stages) if at == stage}
+        args = {arg for q in own for arg in program.post[q].args} - own
+        own |= {q for q in args if program.post[q].kind == "param"}
+        lines = [self.split_line()]
+        lines += [f"const {VALUE_TYPES[program.post[q].code]} w{q} = kept.w{q};" for q in sorted(args - own)]
+        finished = {}
+        if stage:
+            count = self.number("count", self.count)
+            for k, number in enumerate(self.holding[stage - 1].reductions):
+                ctype = VALUE_TYPES[program.reductions[number].code]
+                finished[number] = self.carriers[stage - 1].finished(k, self.count, count, ctype)
+        lines += self.post_lines(finished, sorted(own))
+        lines += [f"kept.w{q} = w{q};" for q in self.of_row if stages[q] == stage]
+        stores = [self.post_store_line(s) for s in program.post_stores if stages[s.value] == stage]
+        if stores:
+            lines.append(f"if (first) {{ {' '.join(stores)} }}")
+        carrier = f", const pass{stage - 1}::A& a" if stage else ""
+        return (
+            f"NL_DEV void post{stage}(const P& p, i64 output, Kept& kept, bool first{carrier}) {{\n  "
+            + "\n  ".join(lines) + "\n}\n"
+        )  # fmt: skip
+
+    def _elements(self, found: Sequence[Pass]) -> str:
+        """element<pass>(...): the values of a pass at position r of a row, those it takes and gives by argument."""
+        program = self.program
+        kept = {q: f"kept.w{q}" for q in self.of_row}
+        text = []
+        for each in found:
+            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r", "bool here"]
+            args += [f"const {self._type(v)} v{v}" for v in each.takes]
+            args += [f"{self._type(v)}& g{v}" for v in each.gives]
+            args += [f"{ctype}& o{k}" for k, ctype in enumerate(self.carriers[each.number].types)]
+            lines = self.element_lines(each.evaluate, kept)
+            lines += [f"g{v} = v{v};" for v in each.gives]
+            lines += [f"if (here) {self.store_line(store)}" for store in each.stores]
+            lines += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]
+            text.append(f"NL_DEV void element{each.number}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n")
+        return "".join(text)
+
+    def _type(self, value: int) -> str:
+        return VALUE_TYPES[self.program.body[value].code]
+
+    def _call(self, each: Pass, at: str, here: str, slot: str) -> str:
+        held = [f"h{v}[{slot}]" for v in (*each.takes, *each.gives)]
+        values = self.carriers[each.number].values
+        return f"element{each.number}({', '.join(['p', 'row', 'kept', at, here, *held, *values])});"
+
+    def _held(self, found: Sequence[Pass], size: int) -> str:
+        """Declarations of what is held of a row's elements."""
+        return " ".join(f"{self._type(v)} h{v}[{size}];" for v in sorted({v for each in found for v in each.gives}))
+
+    # ------------------------------------------------------------ threads
+
+    def _share(self, each: Pass, shape: Shape, kind: str, n: str, merged: str) -> str:
+        """One thread's share of a pass; `merged` makes carrier `a` of the row from its carriers ``lane``."""
+        carriers = self.carriers[each.number]
+        slot = f"j * {shape.lines} + line" if shape.held else "0"
+        call = self._call(each, "at", "exists && live", slot)
+        # Addresses stay within the row, so that loads need no branch.
+        element = (
+            f"const {kind} place = start + ({kind})(j * {shape.threads} + line * {shape.width});\n"
+            f"const bool exists = line < {shape.sure} || place < {n};\n"
+            f"const {kind} at = exists ? place : {n} - 1;\n"
+        )
+        unroll = "NL_UNROLL\n" if shape.held else "#pragma unroll 1\n"
+        lanes = f"NL_UNROLL\nfor (int j = 0; j < {shape.lanes}; ++j) {{\n"
+        lines = (
+            f"NL_UNROLL\nfor (int e = 0; e < {RUN}; ++e) {{ const int line = r * {RUN} + e; "
+            f"if (line < {shape.lines}) {{\n{element}"
+        )
+        runs = f"{unroll}for (int r = 0; r < {shape.runs}; ++r) {{\n"
+        if not each.reductions:
+            return f"{lanes}{runs}{lines}{call}\n}} }} }} }}\n"
+        run = (
+            f"A acc = a_none(); {carriers.buffers()} int used = 0;\n{lines}{carriers.declared} {call}\n"
+            f"if (exists) {{ {carriers.collect('at')} ++used; }}\n}} }}\n{carriers.close('used')}\n"
+        )
+        if shape.held:
+            inner = f"A run[{shape.runs}];\n{runs}{run}run[r] = acc;\n}}\n"
+            total = _pairs([f"run[{r}]" for r in range(shape.runs)])
+        else:
+            inner = f"counter<4> c; counter_start(c);\n{runs}{run}counter_add(c, acc);\n}}\n"
+            total = "counter_total(c)"
+        return (
+            f"{{ using namespace pass{each.number};\nA lane[{shape.lanes}];\n{lanes}{inner}lane[j] = {total};\n}}\n"
+            f"{merged}post{each.number + 1}(p, output, kept, first, a);\n}}\n"
+        )
+
+    def cuda(self, entry: str) -> str:
+        """The kernel for the GPU."""
+        shape, kind = self.shape, self.index
+        found = self.holding if shape.held else self.repeating
+        n = self.block.narrow("count", self.count, kind)
+        outputs = self.number("outputs", self.outputs)
+        rows = shape.block // (shape.threads * shape.groups)
+        group = RUN * shape.runs * shape.width
+        begin = (
+            f"const int u = threadIdx.x & {shape.threads - 1}, g = threadIdx.x / {shape.threads} % {shape.groups};\n"
+            f"const i64 wanted = (i64)blockIdx.x * {rows} + threadIdx.x / {shape.threads * shape.groups};\n"
+            f"const bool live = wanted < {outputs}, first = live && u == 0 && g == 0;\n"
+            # Threads without a row go along with the last one, since lanes of a warp exchange values.
+            f"const i64 output = live ? wanted : {outputs} - 1;\n"
+            f"const {kind} start = ({kind})(u + g * {group});\n"
+        )
+        merged = self._across_block(shape) if shape.threads == LANES else self._across_warp(shape)
+        shares = "".join(self._share(each, shape, kind, n, merged) for each in found)
+        return (
+            self._elements(found)
+            + f'extern "C" __global__ void __launch_bounds__({shape.block}) {entry}(const __grid_constant__ P p) {{\n'
+            + begin + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
+            + self._held(found, shape.lanes * shape.lines) + "\n" + shares + "}\n"
+        )  # fmt: skip
+
+    def _across_warp(self, shape: Shape) -> str:
+        return (
+            f"A a = {_halves([f'lane[{j}]' for j in range(shape.lanes)])};\n"
+            f"NL_UNROLL\nfor (int mask = {shape.threads // 2}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+        )
+
+    def _across_block(self, shape: Shape) -> str:
+        """Groups are neighbours in the tree: pairs of them for each lane of a chunk, then lanes, then chunks."""
+        groups = shape.groups
+        each = CHUNKS[0] // (RUN * LANES * shape.runs) if groups > 1 else 1
+        chunks = -(-groups // each)
+        put = f"__shared__ A part[{groups}][{LANES}];\npart[g][u] = lane[0];\n__syncthreads();\n"
+        put += "const int q = threadIdx.x & 31;\n"
+        butterfly = "NL_UNROLL\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+        if groups <= 2 and chunks == 1:
+            # Every warp for itself, which spares a second barrier.
+            four = [_pairs([f"part[{k}][q + {32 * j}]" for k in range(groups)]) for j in range(4)]
+            return f"{put}A a = {_halves(four)};\n{butterfly}"
+        return (
+            f"{put}__shared__ A total[{chunks}];\nif (threadIdx.x < {32 * chunks}) {{\n"
+            f"const int from = (threadIdx.x >> 5) * {each};\nA four[4];\nNL_UNROLL\n"
+            "for (int j = 0; j < 4; ++j) {\ncounter<5> d; counter_start(d);\nNL_UNROLL\n"
+            f"for (int k = 0; k < {each}; ++k) if (from + k < {groups}) counter_add(d, part[from + k][q + 32 * j]);\n"
+            "four[j] = counter_total(d);\n}\n"
+            f"A a = {_halves([f'four[{j}]' for j in range(4)])};\n{butterfly}"
+            "if (q == 0) total[threadIdx.x >> 5] = a;\n}\n__syncthreads();\n"
+            f"const A a = {_pairs([f'total[{c}]' for c in range(chunks)])};\n"
+        )
+
+    # ------------------------------------------------------------ CPU
+
+    def cpu(self, entry: str) -> str:
+        """The kernel for the host: one row after another."""
+        n = f"(nl_index){self.number('count', self.count)}"
+        if self.count <= SHORT:
+            sure = int(self.size == self.count)
+            shape = Shape(self.size, 1, self.size, 1, 1, 1, sure, True)
+            found = self.holding
+            merged = f"const A a = {_halves([f'lane[{j}]' for j in range(self.size)])};\n"
+            each_row = "const nl_index start = 0;\n"
+            each_row += "".join(self._share(each, shape, "nl_index", n, merged) for each in found)
+        else:
+            found = self.holding if self.host_holds else self.repeating
+            each_row = "".join(self._over(each, n, "at" if self.host_holds else "0") for each in found)
+        return (
+            self._elements(found)
+            + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            + self._held(found, self.size)
+            + "\nconst bool first = true, live = true;\nfor (i64 output = from; output < to; ++output) {\n"
+            + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
+            + each_row + "}\n}\n"
+        )  # fmt: skip
+
+    def _over(self, each: Pass, n: str, slot: str) -> str:
+        """A pass over a whole row."""
+        call = self._call(each, "(nl_index)at", "true", slot)
+        if not each.reductions:
+            return f"NL_IVDEP\nfor (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
+        declare, chunk = self.carriers[each.number].chunk(call)
+        return (
+            f"{{ using namespace pass{each.number};\n{declare}counter<8> c; counter_start(c);\n"
+            f"for (i64 begin = 0; begin < {n}; begin += {CHUNKS[0]}) {{\n"
+            f"const i64 count = {n} - begin < {CHUNKS[0]} ? {n} - begin : {CHUNKS[0]};\n"
+            f"{chunk}counter_add(c, lane[0]);\n}}\nconst A a = counter_total(c);\n"
+            f"post{each.number + 1}(p, output, kept, first, a);\n}}\n"
+        )
+
+    # ------------------------------------------------------------ launch
+
+    def geometry(self) -> Geometry:
+        """How the kernel is launched."""
+        shape = self.shape
+        cost = max(1, self.count * max(1, len(self.program.body) // 2))
+        rows = shape.block // (shape.threads * shape.groups)
+        return Geometry(
+            items=self.outputs, grain=max(1, 32768 // cost), blocks=-(-self.outputs // rows), threads=shape.block
+        )
+
+
+def row_shape(count: int, words: int) -> Shape:
+    """How threads share rows of `count` elements, of each of which `words` registers are held."""
+    width = min(LANES, 1 << max(count - 1, 0).bit_length())
+    lines = -(-count // width)
+    # Few lengths have a text of their own: lines are rounded up in steps.
+    step = 1 if lines <= 8 else 2 if lines <= 16 else 4 if lines <= 32 else 8
+    whole = -(-lines // step) * step
+    lanes = min(4, width)
+    if lines <= RUN and lanes * whole * words <= HELD_WORDS:
+        return Shape(width, width // lanes, lanes, 1, 1, whole, whole - step, True)
+    runs = -(-lines // RUN)
+    if whole * words <= HELD_WORDS:
+        return Shape(width, LANES, 1, 1, runs, whole, whole - step, True)
+    fitting = []
+    for each in (1, 2, 4):
+        groups = -(-runs // each)
+        words_each = each * RUN * words
+        registers = groups * LANES * (words_each + OTHER_WORDS)
+        if words_each <= HELD_WORDS and groups * LANES <= MOST_THREADS and registers <= REGISTERS:
+            fitting.append((groups * each, -each, groups))
+    if fitting:
+        _, each, groups = min(fitting)
+        return Shape(width, LANES, 1, groups, -each, -each * RUN, 0, True)
+    each = 1 << (-(-runs * LANES // MOST_THREADS) - 1).bit_length()
+    return Shape(width, LANES, 1, -(-runs // each), each, each * RUN, 0, False)
+
+
+def _pairs(values: Sequence[str]) -> str:
+    """Text that merges neighbours, then neighbours of those, as a binary counter does."""
+    while len(values) > 1:
+        merged = [f"a_merge({a}, {b})" for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = [*merged, values[-1]] if len(values) % 2 else merged
+    return values[0]
+
+
+def _halves(values: Sequence[str]) -> str:
+    """Text that merges the first half with the second, and so on."""
+    while len(values) > 1:
+        half = len(values) // 2
+        values = [f"a_merge({a}, {b})" for a, b in zip(values[:half], values[half:], strict=True)]
+    return values[0]
