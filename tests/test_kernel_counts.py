@@ -33,13 +33,13 @@ def softmax(x: Any) -> Any:
 EXPRESSIONS = {
     "softplus": (1, lambda x, y: nl.maximum(0, x) + nl.log1p(nl.exp(-abs(x)))),
     "arange": (1, lambda x, y: nl.arange(10_000).reshape(1000, -1).T * 2),
-    "logsumexp": (2, lambda x, y: logsumexp(x)),
+    "logsumexp": (1, lambda x, y: logsumexp(x)),
     "l2 norm": (1, lambda x, y: nl.sqrt((x * x).sum(1))),
     "mean of squares": (1, lambda x, y: ((x - y) ** 2).mean()),
     "var": (1, lambda x, y: x.var()),
     "where sum": (1, lambda x, y: nl.where(x > 1, x, 0).sum()),
     "transposed": (1, lambda x, y: x.T + y.T),
-    "softmax": (3, lambda x, y: softmax(x)),
+    "softmax": (1, lambda x, y: softmax(x)),
     "hundred steps": (1, lambda x, y: steps(x, 100)),
     "matrix vector": (1, lambda x, y: 1 / (1 + nl.exp(-(x @ y[0]))) - y[0, 0]),
 }

@@ -568,8 +568,24 @@ def random_reduction(random: Random, budget: int = 6000, any_casts: bool = False
     fast = kept == 0 or random.random() < 0.6
     maker = Maker(random, shape, kept, any_casts)
     body = maker.body()
+    reductions = some_reductions(maker, body, random.randint(1, 3))
+    stores = maker.stores(body) if random.random() < 0.3 else []
+    post = maker.body(post=True, reduced=tuple(r.code for r in reductions), operations=2)
+    post_stores = [Store(k, maker.operand(r.code, written=True, post=True)) for k, r in enumerate(reductions)]
+    if len(post) > len(reductions):
+        post_stores.append(Store(len(post) - 1, maker.operand(post[-1].code, written=True, post=True)))
+    return maker.case(
+        Program(shape, kept, tuple(body), tuple(stores), tuple(maker.operands),
+                tuple(code_of(p.dtype) for p in maker.params), tuple(reductions), tuple(post), tuple(post_stores),
+                fast=fast)
+    )  # fmt: skip
+
+
+def some_reductions(maker: Maker, body: list[Instr], most: int) -> list[Reduce]:
+    """One or several reductions of values of a body."""
+    random = maker.random
     reductions = []
-    for _ in range(random.randint(1, 3)):
+    for _ in range(most):
         row = REDUCTIONS[random.choice(REDUCE)]
         value = random.randrange(len(body))
         code = body[value].code
@@ -582,17 +598,43 @@ def random_reduction(random: Random, budget: int = 6000, any_casts: bool = False
         code = body[value].code
         out = code_of(row.out_char(CHARS[code]))
         reductions.append(Reduce(row, value, out))
-    if not reductions:
-        reductions = [Reduce(REDUCTIONS["max"], 0, body[0].code)]
-    stores = maker.stores(body) if random.random() < 0.3 else []
-    post = maker.body(post=True, reduced=tuple(r.code for r in reductions), operations=2)
-    post_stores = [Store(k, maker.operand(r.code, written=True, post=True)) for k, r in enumerate(reductions)]
-    if len(post) > len(reductions):
-        post_stores.append(Store(len(post) - 1, maker.operand(post[-1].code, written=True, post=True)))
+    return reductions or [Reduce(REDUCTIONS["max"], 0, body[0].code)]
+
+
+def random_rows(random: Random, shape: tuple[int, ...], kept: int, any_casts: bool = False) -> Case:
+    """A program in stages: reductions, values of the row, and elements computed from those, one to three times."""
+    maker = Maker(random, shape, kept, any_casts)
+    body = maker.body(operations=3)
+    post: list[Instr] = []
+    reductions: list[Reduce] = []
+    post_stores: list[Store] = []
+    for _ in range(random.randint(1, 3)):
+        found = some_reductions(maker, body, random.randint(1, 2))
+        for reduction in found:
+            post.append(Instr("reduced", reduction.code, index=len(reductions)))
+            reductions.append(reduction)
+            if random.random() < 0.3:
+                store = maker.operand(reduction.code, written=True, post=True)
+                post_stores.append(Store(len(post) - 1, store))
+        if random.random() < 0.3:
+            code = random.choice(maker.codes)
+            post.append(Instr("load", code, operand=maker.operand(code, post=True)))
+        for _ in range(random.randint(0, 2)):
+            maker.operation(post)
+        body.append(Instr("kept", post[-1].code, index=len(post) - 1))
+        last = len(body) - 1
+        if random.random() < 0.3:
+            code = random.choice(maker.codes)
+            body.append(Instr("load", code, operand=maker.operand(code)))
+        for _ in range(random.randint(1, 4)):
+            maker.operation(body)
+        code = random.choice((F32, F64))
+        args = maker.cast(body, len(body) - 1, code), maker.cast(body, last, code)
+        body.append(Instr("op", code, args, row=ELEMENTWISE[random.choice(("subtract", "maximum", "divide"))]))
+    stores = maker.stores(body)
     return maker.case(
         Program(shape, kept, tuple(body), tuple(stores), tuple(maker.operands),
-                tuple(code_of(p.dtype) for p in maker.params), tuple(reductions), tuple(post), tuple(post_stores),
-                fast=fast)
+                tuple(code_of(p.dtype) for p in maker.params), tuple(reductions), tuple(post), tuple(post_stores))
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from programs import (
     expected,
     random_map,
     random_reduction,
+    random_rows,
     reduction_of_memory,
     run_host,
     same,
@@ -47,6 +48,13 @@ def test_random_maps(seed: int) -> None:
 @given(st.integers(0, 2**32))
 def test_random_reductions(seed: int) -> None:
     check(random_reduction(Random(seed), budget=6000 if seed % 10 else 200_000, any_casts=True))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_rows(seed: int) -> None:
+    random = Random(seed)
+    shape = random.choice(((70,), (20, 7), (3, 2000), (2, 40_000), (3, 4, 50), (300, 400)))
+    check(random_rows(random, shape, len(shape) - 1, any_casts=True))
 
 
 @pytest.mark.parametrize("fast", [True, False])

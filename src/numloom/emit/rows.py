@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
-from numloom.emit.values import VALUE_TYPES, header, prelude
+from numloom.emit.values import VALUE_TYPES, gather_instrs, header, prelude
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Geometry, Program, Source, Store
 
@@ -95,6 +95,8 @@ def passes(program: Program, hold: bool) -> list[Pass]:
     made: dict[int, Pass] = {}
     for each in found:
         roots = [program.reductions[k].value for k in each.reductions] + [store.value for store in each.stores]
+        # A gather reports indices out of range, even if nothing uses what it read.
+        roots += [n for n in gather_instrs(program.body) if stages.body[n] == each.number]
         stack = list(dict.fromkeys(roots))
         seen = set(stack)
         while stack:

@@ -1,0 +1,106 @@
+"""Kernels that go over rows in stages: host text and emulated CUDA threads give the same bits, and NumPy's numbers."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from programs import Case, Maker, describe, random_rows, run_emulated, run_host, same
+
+from numloom.base.dtypes import F16, F32, F64
+from numloom.emit import rows
+from numloom.emit.emit import emit
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reductions import REDUCTIONS
+from numloom.plan.program import Instr, Operand, Program, Reduce, Store
+from nvrtc import compile_for_gpu
+
+ROWS = [(3, 1), (40, 2), (70, 5), (9, 16), (21, 24), (6, 64), (5, 100), (4, 128), (3, 129), (2, 1000), (3, 2048),
+        (2, 2049), (1, 5000), (2, 8192), (1, 12000), (2, 17000), (1, 33000), (3, 4, 50), (2, 3, 30, 40), (2, 100, 33),
+        (70,), (3000,)]  # fmt: skip
+"""Shapes whose last axis, or the last two of four, is reduced; the last two shapes are one row."""
+
+
+def kept_of(shape: tuple[int, ...]) -> int:
+    return {1: 0, 2: 1, 3: 2, 4: 2}[len(shape)] if shape != (2, 100, 33) else 1
+
+
+def check(case: Case, backwards: bool) -> None:
+    assert case.program.by_rows
+    host, emulated = run_host(case), run_emulated(case, backwards)
+    assert same(host.memory, emulated.memory), describe(case)
+    assert host.error == emulated.error
+
+
+@pytest.mark.parametrize("number", range(2 * len(ROWS)))
+def test_random_rows(number: int) -> None:
+    shape = ROWS[number % len(ROWS)]
+    check(random_rows(Random(number), shape, kept_of(shape)), backwards=number >= len(ROWS))
+
+
+def normalised(shape: tuple[int, int], code: int, bias: bool = True) -> Case:
+    """Layer norm: two reductions one after the other, rows of their own and rows that all share."""
+    maker = Maker(Random(3), shape, 1)
+    body = [Instr("load", code, operand=0), Instr("kept", code, index=0)]
+    body.append(Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]))
+    body.append(Instr("op", code, (2, 2), row=ELEMENTWISE["multiply"]))
+    body.append(Instr("kept", code, index=3))
+    body.append(Instr("op", code, (2, 4), row=ELEMENTWISE["divide"]))
+    post = [Instr("reduced", code, index=0), Instr("reduced", code, index=1), Instr("param", code, index=0)]
+    post += [Instr("op", code, (1, 2), row=ELEMENTWISE["add"])]
+    operands = [Operand(code, (shape[1], 1), False), Operand(code, (shape[1], 1), False, True)]
+    if bias:
+        body.append(Instr("load", code, operand=2))
+        body.append(Instr("op", code, (5, 6), row=ELEMENTWISE["add"]))
+        operands.append(Operand(code, (0, 1), False))
+    dtype = np.dtype({F16: "e", F32: "f", F64: "d"}[code])
+    rng = np.random.default_rng(0)
+    memory = [rng.standard_normal(shape).astype(dtype).ravel(), np.zeros(shape, dtype).ravel()]
+    memory += [rng.standard_normal(shape[1]).astype(dtype)] if bias else []
+    reductions = (Reduce(REDUCTIONS["mean"], 0, code), Reduce(REDUCTIONS["mean"], 3, code))
+    program = Program(shape, 1, tuple(body), (Store(len(body) - 1, 1),), tuple(operands), (code,), reductions,
+                      tuple(post))  # fmt: skip
+    return Case(program, memory, [0] * len(operands), [dtype.type(0.5)], maker.iotas)
+
+
+@pytest.mark.parametrize("code", [F16, F32, F64])
+@pytest.mark.parametrize("shape", [(5, 3), (3, 40), (3, 200), (2, 1537), (2, 4096), (2, 6000), (1, 30000)])
+def test_two_reductions_and_a_map(shape: tuple[int, int], code: int) -> None:
+    case = normalised(shape, code)
+    check(case, backwards=False)
+    x = case.memory[0].reshape(shape).astype("d")
+    centred = x - x.mean(1, keepdims=True)
+    want = centred / ((centred * centred).mean(1, keepdims=True) + 0.5) + case.memory[2].astype("d")
+    got = run_host(case).memory[1].reshape(shape).astype("d")
+    np.testing.assert_allclose(got, want, atol={F16: 2e-2, F32: 1e-5, F64: 1e-13}[code])
+
+
+def test_what_a_row_needs_decides_how_threads_share_it() -> None:
+    assert rows.row_shape(64, 1).threads == 16
+    assert (rows.row_shape(2048, 1).threads, rows.row_shape(2048, 1).lanes) == (32, 4)
+    assert rows.row_shape(4096, 1).groups == 1
+    assert rows.row_shape(32768, 1).groups == 4
+    assert rows.row_shape(32768, 1).held and not rows.row_shape(32768, 2).held
+    for count in (1, 2, 3, 100, 129, 2047, 2049, 5000, 8192, 10000, 12288, 20000, 65536, 131072):
+        for words in (1, 2, 3, 5):
+            shape = rows.row_shape(count, words)
+            lines = shape.groups * shape.runs * rows.RUN if shape.runs > 1 or shape.groups > 1 else shape.lines
+            assert lines * shape.width >= count > shape.sure * shape.width, (count, words)
+            assert shape.block <= 1024
+
+
+@pytest.mark.parametrize("shape", [(64, 64), (1000, 1024), (99, 4096), (40, 12288), (3, 32768), (2, 65536)])
+def test_texts_compile_for_the_gpu(shape: tuple[int, int]) -> None:
+    for code in (F16, F32, F64):
+        program = normalised((2, 2), code).program
+        operands = tuple(Operand(o.code, (shape[1] if o.strides[0] else 0, 1), False, o.written)
+                         for o in program.operands)  # fmt: skip
+        large = Program(shape, 1, program.body, program.stores, operands, program.params, program.reductions,
+                        program.post)  # fmt: skip
+        assert compile_for_gpu(emit(large).text)
+
+
+def test_rows_of_one_structure_share_their_text() -> None:
+    for small, large in (((10, 900), (4000, 1000)), ((3, 4000), (8192, 4096)), ((3, 11000), (9, 12288))):
+        assert emit(normalised(small, F32).program).text == emit(normalised(large, F32).program).text
