@@ -44,6 +44,10 @@ class Carriers:
         carrier = self.reductions[k].row.carrier(self.chars[k])
         return f"({carrier})" if carrier in CTYPES else ""
 
+    def plain(self) -> bool:
+        """Whether all carriers are plain numbers, which merge in an instruction or two."""
+        return all(r.row.carrier(char) in CTYPES for r, char in zip(self.reductions, self.chars, strict=True))
+
     def nbytes(self) -> int:
         """Upper bound of sizeof(A)."""
         total = 0

@@ -104,9 +104,8 @@ class Elements:
                 )
                 lines.append(f"const {kind} r{d} = rest - u{d} * ({kind}){e}; rest = u{d};")
             lines.append(f"const {kind} r{self.kept} = rest;")
-        reads, iotas, gathers = {}, {}, {}
-        for k in self.reads:
-            reads[k] = loaded(f"row.q{k}[{self._position(k)}]", program.operands[k].code)
+        reads = {k: self.load(k) for k in self.reads}
+        iotas, gathers = {}, {}
         for iota in self.iotas:
             at = self._sum(f"t{iota.index}", iota.strides, self.kept, self.rank, "i64", "r")
             iotas[iota.index] = f"(row.t{iota.index} + {at})"
@@ -114,6 +113,14 @@ class Elements:
             k = program.body[n].operand
             gathers[n] = f"(row.q{k} + {self._position(k)})"
         return lines + statements(program.body, self.block, "v", reads, iotas, gathers, kept, only)
+
+    def load(self, k: int) -> str:
+        """An element of an operand."""
+        return loaded(self.fetch(k), self.program.operands[k].code)
+
+    def fetch(self, k: int) -> str:
+        """The memory of an element of an operand."""
+        return f"row.q{k}[{self._position(k)}]"
 
     def store_line(self, store: Store) -> str:
         """The statement that writes an element's value."""

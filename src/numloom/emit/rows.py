@@ -30,7 +30,7 @@ HELD_BYTES = 1 << 20
 THREADS = 128
 MOST_THREADS = 1024
 REGISTERS = 65536
-OTHER_WORDS = 48
+OTHER_WORDS = 32
 """Registers that a thread needs beside those that hold elements, about."""
 
 
@@ -141,14 +141,24 @@ class _Rows(Elements):
         self.holding = passes(program, True)
         self.repeating = passes(program, False)
         self.carriers = [Carriers(program, [program.reductions[k] for k in each.reductions]) for each in self.holding]
+        self.clamped = self.rank - self.kept > 1 or bool(self.iotas or self.gathers)
+        """Whether positions past the end of a row are moved to its last element, else loads there are skipped."""
+        if not self.clamped and all(program.operands[k].strides[-1] in (0, 1) for k in self.streams):
+            # Constants of 64-bit positions become part of the instruction.
+            self.index = "i64"
         self.size = 1 << max(self.count - 1, 0).bit_length()
         self.host_holds = held_bytes(program, self.holding, 1) * self.size <= HELD_BYTES
-        self.shape = row_shape(self.count, max(1, -(-held_bytes(program, self.holding, 4) // 4)))
+        self.shape = row_shape(self.count, *words_of(program, self.holding))
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
         for number, instr in enumerate(program.post):
             of_row.update(arg for arg in instr.args if stages[arg] < stages[number])
         self.of_row = sorted(of_row)
+
+    def load(self, k: int) -> str:
+        """An element of an operand."""
+        text = super().load(k)
+        return text if self.clamped else f"(exists ? {text} : {VALUE_TYPES[self.program.operands[k].code]}())"
 
     # ------------------------------------------------------------ shared text
 
@@ -197,13 +207,13 @@ class _Rows(Elements):
         kept = {q: f"kept.w{q}" for q in self.of_row}
         text = []
         for each in found:
-            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r", "bool here"]
+            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r", "bool exists", "bool live"]
             args += [f"const {self._type(v)} v{v}" for v in each.takes]
             args += [f"{self._type(v)}& g{v}" for v in each.gives]
             args += [f"{ctype}& o{k}" for k, ctype in enumerate(self.carriers[each.number].types)]
             lines = self.element_lines(each.evaluate, kept)
             lines += [f"g{v} = v{v};" for v in each.gives]
-            lines += [f"if (here) {self.store_line(store)}" for store in each.stores]
+            lines += [f"if (exists && live) {self.store_line(store)}" for store in each.stores]
             lines += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]
             text.append(f"NL_DEV void element{each.number}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n")
         return "".join(text)
@@ -211,10 +221,10 @@ class _Rows(Elements):
     def _type(self, value: int) -> str:
         return VALUE_TYPES[self.program.body[value].code]
 
-    def _call(self, each: Pass, at: str, here: str, slot: str) -> str:
+    def _call(self, each: Pass, at: str, exists: str, live: str, slot: str) -> str:
         held = [f"h{v}[{slot}]" for v in (*each.takes, *each.gives)]
         values = self.carriers[each.number].values
-        return f"element{each.number}({', '.join(['p', 'row', 'kept', at, here, *held, *values])});"
+        return f"element{each.number}({', '.join(['p', 'row', 'kept', at, exists, live, *held, *values])});"
 
     def _held(self, found: Sequence[Pass], size: int) -> str:
         """Declarations of what is held of a row's elements."""
@@ -222,30 +232,29 @@ class _Rows(Elements):
 
     # ------------------------------------------------------------ threads
 
-    def _share(self, each: Pass, shape: Shape, kind: str, n: str, merged: str) -> str:
+    def _share(self, each: Pass, shape: Shape, merged: str) -> str:
         """One thread's share of a pass; `merged` makes carrier `a` of the row from its carriers ``lane``."""
         carriers = self.carriers[each.number]
         slot = f"j * {shape.lines} + line" if shape.held else "0"
-        call = self._call(each, "at", "exists && live", slot)
-        # Addresses stay within the row, so that loads need no branch.
-        element = (
-            f"const {kind} place = start + ({kind})(j * {shape.threads} + line * {shape.width});\n"
-            f"const bool exists = line < {shape.sure} || place < {n};\n"
-            f"const {kind} at = exists ? place : {n} - 1;\n"
-        )
-        unroll = "NL_UNROLL\n" if shape.held else "#pragma unroll 1\n"
+        call = self._call(each, "at", "exists", "live", slot)
         lanes = f"NL_UNROLL\nfor (int j = 0; j < {shape.lanes}; ++j) {{\n"
-        lines = (
-            f"NL_UNROLL\nfor (int e = 0; e < {RUN}; ++e) {{ const int line = r * {RUN} + e; "
-            f"if (line < {shape.lines}) {{\n{element}"
-        )
-        runs = f"{unroll}for (int r = 0; r < {shape.runs}; ++r) {{\n"
+        runs = f"{'NL_UNROLL' if shape.held else '#pragma unroll 1'}\nfor (int r = 0; r < {shape.runs}; ++r) {{\n"
+        take = f"{carriers.collect('at')} ++used;" if each.reductions else ""
+        # Only a row's last elements may be absent, so runs that are whole are tested once.
+        of_run = self._lines(shape, carriers.declared + call, take, f"line < {shape.sure} || ahead < left")
+        if shape.groups > 1 and shape.sure < shape.lines:
+            whole = self._lines(shape, carriers.declared + call, take, "true")
+            last = f"j * {shape.threads} + (r * {RUN} + {RUN - 1}) * {shape.width}"
+            of_run = f"if ({last} < left) {{\n{whole}}} else {{\n{of_run}}}\n"
         if not each.reductions:
-            return f"{lanes}{runs}{lines}{call}\n}} }} }} }}\n"
-        run = (
-            f"A acc = a_none(); {carriers.buffers()} int used = 0;\n{lines}{carriers.declared} {call}\n"
-            f"if (exists) {{ {carriers.collect('at')} ++used; }}\n}} }}\n{carriers.close('used')}\n"
-        )
+            return f"{lanes}{runs}{of_run}}} }}\n"
+        most = f"{shape.lines} - r * {RUN} < {RUN} ? {shape.lines} - r * {RUN} : {RUN}"
+        close = ""
+        if carriers.buffers():
+            # Lengths known to the compiler make its divisions cheap.
+            close = f"const int most = {most};\nif (used == most) {{ {carriers.close('most')} }} "
+            close += f"else {{ {carriers.close('used')} }}\n"
+        run = f"A acc = a_none(); {carriers.buffers()} int used = 0;\n{of_run}{close}"
         if shape.held:
             inner = f"A run[{shape.runs}];\n{runs}{run}run[r] = acc;\n}}\n"
             total = _pairs([f"run[{r}]" for r in range(shape.runs)])
@@ -257,11 +266,21 @@ class _Rows(Elements):
             f"{merged}post{each.number + 1}(p, output, kept, first, a);\n}}\n"
         )
 
+    def _lines(self, shape: Shape, compute: str, take: str, exists: str) -> str:
+        """The elements of run `r` of lane `j`."""
+        return (
+            f"NL_UNROLL\nfor (int e = 0; e < {RUN}; ++e) {{ const int line = r * {RUN} + e; "
+            f"if (line < {shape.lines}) {{\n"
+            f"const int ahead = j * {shape.threads} + line * {shape.width};\nconst bool exists = {exists};\n"
+            f"const nl_index at = {'exists ? start + ahead : last' if self.clamped else 'start + ahead'};\n"
+            f"{compute}\nif (exists) {{ {take} }}\n}} }}\n"
+        )
+
     def cuda(self, entry: str) -> str:
         """The kernel for the GPU."""
-        shape, kind = self.shape, self.index
+        shape = self.shape
         found = self.holding if shape.held else self.repeating
-        n = self.block.narrow("count", self.count, kind)
+        count = self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
         group = RUN * shape.runs * shape.width
@@ -271,10 +290,11 @@ class _Rows(Elements):
             f"const bool live = wanted < {outputs}, first = live && u == 0 && g == 0;\n"
             # Threads without a row go along with the last one, since lanes of a warp exchange values.
             f"const i64 output = live ? wanted : {outputs} - 1;\n"
-            f"const {kind} start = ({kind})(u + g * {group});\n"
+            f"const nl_index start = u + g * {group}, last = (nl_index){count} - 1;\n"
+            f"const int left = (int){count} - (int)start;\n"
         )
-        merged = self._across_block(shape) if shape.threads == LANES else self._across_warp(shape)
-        shares = "".join(self._share(each, shape, kind, n, merged) for each in found)
+        across = self._across_block if shape.threads == LANES else self._across_warp
+        shares = "".join(self._share(each, shape, across(shape, each.number)) for each in found)
         return (
             self._elements(found)
             + f'extern "C" __global__ void __launch_bounds__({shape.block}) {entry}(const __grid_constant__ P p) {{\n'
@@ -282,13 +302,13 @@ class _Rows(Elements):
             + self._held(found, shape.lanes * shape.lines) + "\n" + shares + "}\n"
         )  # fmt: skip
 
-    def _across_warp(self, shape: Shape) -> str:
+    def _across_warp(self, shape: Shape, _: int) -> str:
         return (
             f"A a = {_halves([f'lane[{j}]' for j in range(shape.lanes)])};\n"
             f"NL_UNROLL\nfor (int mask = {shape.threads // 2}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
         )
 
-    def _across_block(self, shape: Shape) -> str:
+    def _across_block(self, shape: Shape, number: int) -> str:
         """Groups are neighbours in the tree: pairs of them for each lane of a chunk, then lanes, then chunks."""
         groups = shape.groups
         each = CHUNKS[0] // (RUN * LANES * shape.runs) if groups > 1 else 1
@@ -296,7 +316,7 @@ class _Rows(Elements):
         put = f"__shared__ A part[{groups}][{LANES}];\npart[g][u] = lane[0];\n__syncthreads();\n"
         put += "const int q = threadIdx.x & 31;\n"
         butterfly = "NL_UNROLL\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
-        if groups <= 2 and chunks == 1:
+        if groups <= 2 and self.carriers[number].plain():
             # Every warp for itself, which spares a second barrier.
             four = [_pairs([f"part[{k}][q + {32 * j}]" for k in range(groups)]) for j in range(4)]
             return f"{put}A a = {_halves(four)};\n{butterfly}"
@@ -321,8 +341,8 @@ class _Rows(Elements):
             shape = Shape(self.size, 1, self.size, 1, 1, 1, sure, True)
             found = self.holding
             merged = f"const A a = {_halves([f'lane[{j}]' for j in range(self.size)])};\n"
-            each_row = "const nl_index start = 0;\n"
-            each_row += "".join(self._share(each, shape, "nl_index", n, merged) for each in found)
+            each_row = f"const nl_index start = 0, last = {n} - 1;\nconst int left = (int){n};\n"
+            each_row += "".join(self._share(each, shape, merged) for each in found)
         else:
             found = self.holding if self.host_holds else self.repeating
             each_row = "".join(self._over(each, n, "at" if self.host_holds else "0") for each in found)
@@ -337,7 +357,7 @@ class _Rows(Elements):
 
     def _over(self, each: Pass, n: str, slot: str) -> str:
         """A pass over a whole row."""
-        call = self._call(each, "(nl_index)at", "true", slot)
+        call = self._call(each, "(nl_index)at", "true", "true", slot)
         if not each.reductions:
             return f"NL_IVDEP\nfor (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
         declare, chunk = self.carriers[each.number].chunk(call)
@@ -361,31 +381,44 @@ class _Rows(Elements):
         )
 
 
-def row_shape(count: int, words: int) -> Shape:
-    """How threads share rows of `count` elements, of each of which `words` registers are held."""
+def words_of(program: Program, found: Sequence[Pass]) -> tuple[int, int]:
+    """Registers an element needs: for what is held, and with what a pass loads beside it."""
+    held = max(1, -(-held_bytes(program, found, 4) // 4))
+    most = held
+    for each in found:
+        loads = [v for v in each.evaluate if program.body[v].kind == "load" and v not in each.gives]
+        most = max(most, sum(max(1, _value_bytes(program, v) // 4) for v in (*loads, *each.takes)))
+    return held, most
+
+
+def row_shape(count: int, held: int, needed: int) -> Shape:
+    """How threads share rows of `count` elements, for each of which `held` registers are held, `needed` wanted."""
     width = min(LANES, 1 << max(count - 1, 0).bit_length())
     lines = -(-count // width)
-    # Few lengths have a text of their own: lines are rounded up in steps.
+    # Few lengths have a text of their own: lines are rounded up in steps, but lengths that fill them are spared tests.
     step = 1 if lines <= 8 else 2 if lines <= 16 else 4 if lines <= 32 else 8
     whole = -(-lines // step) * step
+    sure = whole if whole * width == count else whole - step
     lanes = min(4, width)
-    if lines <= RUN and lanes * whole * words <= HELD_WORDS:
-        return Shape(width, width // lanes, lanes, 1, 1, whole, whole - step, True)
+    if lines <= RUN and lanes * whole * needed <= HELD_WORDS // 2:
+        return Shape(width, width // lanes, lanes, 1, 1, whole, sure, True)
     runs = -(-lines // RUN)
-    if whole * words <= HELD_WORDS:
-        return Shape(width, LANES, 1, 1, runs, whole, whole - step, True)
+    if whole * needed <= HELD_WORDS:
+        return Shape(width, LANES, 1, 1, runs, whole, sure, True)
     fitting = []
     for each in (1, 2, 4):
         groups = -(-runs // each)
-        words_each = each * RUN * words
-        registers = groups * LANES * (words_each + OTHER_WORDS)
-        if words_each <= HELD_WORDS and groups * LANES <= MOST_THREADS and registers <= REGISTERS:
-            fitting.append((groups * each, -each, groups))
+        words = each * RUN * held
+        fits = words <= HELD_WORDS and groups * LANES <= MOST_THREADS
+        if fits and groups * LANES * (words + OTHER_WORDS) <= REGISTERS:
+            fitting.append((each > 1 and each * RUN * needed > HELD_WORDS, groups * each, -each, groups))
     if fitting:
-        _, each, groups = min(fitting)
-        return Shape(width, LANES, 1, groups, -each, -each * RUN, 0, True)
+        _, filled, each, groups = min(fitting)
+        sure = -each * RUN if filled * RUN * width == count else 0
+        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True)
     each = 1 << (-(-runs * LANES // MOST_THREADS) - 1).bit_length()
-    return Shape(width, LANES, 1, -(-runs // each), each, each * RUN, 0, False)
+    groups = -(-runs // each)
+    return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
 
 
 def _pairs(values: Sequence[str]) -> str:

@@ -20,7 +20,8 @@ template <class T> NL_DEV moments moments_run(const T* x, int count) {
 NL_DEV moments merge(moments a, moments b) {
     if (a.n == 0) return b;
     if (b.n == 0) return a;
-    f64 n = a.n + b.n, d = b.mean - a.mean, w = b.n / n;
+    f64 n = a.n + b.n, d = b.mean - a.mean;
+    const f64 w = a.n == b.n ? 0.5 : b.n / n;  // the same bits, mostly without the division
     return make_moments(n, a.mean + d * w, a.m2 + b.m2 + d * d * (a.n * w));
 }
 template <class T> NL_DEV moments moments_one(T x) { return make_moments(1, (f64)x, x - x == 0 ? 0.0 : (f64)(x - x)); }
