@@ -3,7 +3,7 @@
 A program in stages (`Program.stages`) makes passes over each row. A pass computes elements, ends with reductions
 of the row's tree, and then computes what there is one of for the row; the next pass reads that. What a later pass
 needs of an earlier one's elements is held: on CUDA in registers, so memory is read once and written once; on the CPU in
-an array that the cache holds.
+an array that the cache holds (what costs little is computed again).
 
 CUDA: a row of up to 2048 elements has up to 32 threads (four of its 128 lanes each, one run); longer ones have blocks
 of 128 threads a group of up to four runs, up to four groups. Where a row's held elements exceed the registers,
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
@@ -25,6 +26,8 @@ from numloom.plan.program import Geometry, Program, Source, Store
 SHORT = 16
 HELD_WORDS = 64
 """Registers of a thread that hold elements between passes."""
+COSTLY = 8
+"""Instructions from which the host holds a value instead of computing it again."""
 HELD_BYTES = 1 << 20
 """Bytes that a row's held elements may take on the host's stack."""
 THREADS = 128
@@ -63,7 +66,8 @@ class Pass:
 class Shape:
     """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
 
-    Of a group's `lines` of elements the first `sure` are whole whatever the row's length.
+    Of a group's `lines` of elements the first `sure` are whole whatever the row's length. A processor holds at
+    least `blocks` blocks.
     """
 
     width: int
@@ -74,6 +78,7 @@ class Shape:
     lines: int
     sure: int
     held: bool
+    blocks: int = 1
 
     @property
     def block(self) -> int:
@@ -81,8 +86,11 @@ class Shape:
         return max(THREADS, self.threads * self.groups)
 
 
-def passes(program: Program, hold: bool) -> list[Pass]:
-    """The passes of a program; with `hold` what was computed once is held, else computed again."""
+def passes(program: Program, least: float) -> list[Pass]:
+    """The passes of a program; what costs at least `least` instructions is held once computed, else computed again."""
+    costs: list[int] = []
+    for instr in program.body:
+        costs.append((instr.row.cost if instr.kind == "op" else 0) + sum(costs[arg] for arg in instr.args))
     stages = program.stages()
     found = [
         Pass(
@@ -102,7 +110,7 @@ def passes(program: Program, hold: bool) -> list[Pass]:
         while stack:
             value = stack.pop()
             instr = program.body[value]
-            if hold and value in made and instr.kind not in ("kept", "param", "iota"):
+            if value in made and costs[value] >= least and instr.kind not in ("kept", "param", "iota"):
                 each.takes.append(value)
                 if value not in made[value].gives:
                     made[value].gives.append(value)
@@ -138,8 +146,9 @@ class _Rows(Elements):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self.stages = program.stages()
-        self.holding = passes(program, True)
-        self.repeating = passes(program, False)
+        self.holding = passes(program, 0)
+        self.repeating = passes(program, inf)
+        self.on_host = passes(program, COSTLY)
         self.carriers = [Carriers(program, [program.reductions[k] for k in each.reductions]) for each in self.holding]
         self.clamped = self.rank - self.kept > 1 or bool(self.iotas or self.gathers)
         """Whether positions past the end of a row are moved to its last element, else loads there are skipped."""
@@ -147,7 +156,8 @@ class _Rows(Elements):
             # Constants of 64-bit positions become part of the instruction.
             self.index = "i64"
         self.size = 1 << max(self.count - 1, 0).bit_length()
-        self.host_holds = held_bytes(program, self.holding, 1) * self.size <= HELD_BYTES
+        if held_bytes(program, self.on_host, 1) * self.size > HELD_BYTES:
+            self.on_host = self.repeating
         self.shape = row_shape(self.count, *words_of(program, self.holding))
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
@@ -283,6 +293,8 @@ class _Rows(Elements):
         count = self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
+        # Two blocks at least, where they can be: while one waits for its threads, the other goes on.
+        bounds = f"{shape.block}, {shape.blocks}" if shape.groups > 1 else f"{shape.block}"
         group = RUN * shape.runs * shape.width
         begin = (
             f"const int u = threadIdx.x & {shape.threads - 1}, g = threadIdx.x / {shape.threads} % {shape.groups};\n"
@@ -297,7 +309,7 @@ class _Rows(Elements):
         shares = "".join(self._share(each, shape, across(shape, each.number)) for each in found)
         return (
             self._elements(found)
-            + f'extern "C" __global__ void __launch_bounds__({shape.block}) {entry}(const __grid_constant__ P p) {{\n'
+            + f'extern "C" __global__ void __launch_bounds__({bounds}) {entry}(const __grid_constant__ P p) {{\n'
             + begin + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
             + self._held(found, shape.lanes * shape.lines) + "\n" + shares + "}\n"
         )  # fmt: skip
@@ -309,24 +321,34 @@ class _Rows(Elements):
         )
 
     def _across_block(self, shape: Shape, number: int) -> str:
-        """Groups are neighbours in the tree: pairs of them for each lane of a chunk, then lanes, then chunks."""
+        """Groups are neighbours in the tree: they merge for each lane of a chunk, then lanes, then chunks."""
         groups = shape.groups
         each = CHUNKS[0] // (RUN * LANES * shape.runs) if groups > 1 else 1
         chunks = -(-groups // each)
-        put = f"__shared__ A part[{groups}][{LANES}];\npart[g][u] = lane[0];\n__syncthreads();\n"
-        put += "const int q = threadIdx.x & 31;\n"
+        plain = self.carriers[number].plain()
+        text = f"__shared__ A part[{groups}][{LANES}];\npart[g][u] = lane[0];\n__syncthreads();\n"
+        text += "const int q = threadIdx.x & 31;\n"
         butterfly = "NL_UNROLL\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
-        if groups <= 2 and self.carriers[number].plain():
+        if plain and groups <= 2:
             # Every warp for itself, which spares a second barrier.
             four = [_pairs([f"part[{k}][q + {32 * j}]" for k in range(groups)]) for j in range(4)]
-            return f"{put}A a = {_halves(four)};\n{butterfly}"
+            return f"{text}A a = {_halves(four)};\n{butterfly}"
+        merge = "counter<5> d; counter_start(d);\n{}\nfor (int k = from; k < from + {} && k < {}; ++k) "
+        merge = merge.format("NL_UNROLL" if plain else "#pragma unroll 1", each, groups)
+        four = [f"part[from][q + {32 * j}]" for j in range(4)]
+        lanes = ""
+        if plain:
+            lanes = f"A four[4];\nNL_UNROLL\nfor (int j = 0; j < 4; ++j) {{\n{merge}"
+            lanes += "counter_add(d, part[k][q + 32 * j]);\nfour[j] = counter_total(d);\n}\n"
+            four = [f"four[{j}]" for j in range(4)]
+        elif groups > 1:
+            text += (
+                f"if (threadIdx.x < {LANES * chunks}) {{\nconst int from = (threadIdx.x >> 7) * {each};\n{merge}"
+                "counter_add(d, part[k][u]);\npart[from][u] = counter_total(d);\n}\n__syncthreads();\n"
+            )
         return (
-            f"{put}__shared__ A total[{chunks}];\nif (threadIdx.x < {32 * chunks}) {{\n"
-            f"const int from = (threadIdx.x >> 5) * {each};\nA four[4];\nNL_UNROLL\n"
-            "for (int j = 0; j < 4; ++j) {\ncounter<5> d; counter_start(d);\nNL_UNROLL\n"
-            f"for (int k = 0; k < {each}; ++k) if (from + k < {groups}) counter_add(d, part[from + k][q + 32 * j]);\n"
-            "four[j] = counter_total(d);\n}\n"
-            f"A a = {_halves([f'four[{j}]' for j in range(4)])};\n{butterfly}"
+            f"{text}__shared__ A total[{chunks}];\nif (threadIdx.x < {32 * chunks}) {{\n"
+            f"const int from = (threadIdx.x >> 5) * {each};\n{lanes}A a = {_halves(four)};\n{butterfly}"
             "if (q == 0) total[threadIdx.x >> 5] = a;\n}\n__syncthreads();\n"
             f"const A a = {_pairs([f'total[{c}]' for c in range(chunks)])};\n"
         )
@@ -344,8 +366,8 @@ class _Rows(Elements):
             each_row = f"const nl_index start = 0, last = {n} - 1;\nconst int left = (int){n};\n"
             each_row += "".join(self._share(each, shape, merged) for each in found)
         else:
-            found = self.holding if self.host_holds else self.repeating
-            each_row = "".join(self._over(each, n, "at" if self.host_holds else "0") for each in found)
+            found = self.on_host
+            each_row = "".join(self._over(each, n) for each in found)
         return (
             self._elements(found)
             + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
@@ -355,9 +377,9 @@ class _Rows(Elements):
             + each_row + "}\n}\n"
         )  # fmt: skip
 
-    def _over(self, each: Pass, n: str, slot: str) -> str:
+    def _over(self, each: Pass, n: str) -> str:
         """A pass over a whole row."""
-        call = self._call(each, "(nl_index)at", "true", "true", slot)
+        call = self._call(each, "(nl_index)at", "true", "true", "at")
         if not each.reductions:
             return f"NL_IVDEP\nfor (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
         declare, chunk = self.carriers[each.number].chunk(call)
@@ -415,7 +437,8 @@ def row_shape(count: int, held: int, needed: int) -> Shape:
     if fitting:
         _, filled, each, groups = min(fitting)
         sure = -each * RUN if filled * RUN * width == count else 0
-        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True)
+        room = REGISTERS // (groups * LANES * (-each * RUN * held + OTHER_WORDS))
+        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(room, 2))
     each = 1 << (-(-runs * LANES // MOST_THREADS) - 1).bit_length()
     groups = -(-runs // each)
     return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
