@@ -88,22 +88,26 @@ class Elements:
             "#else\ntypedef i64 nl_index;\n#define NL_DIVIDE(n, m, s, d) ((n) / (d))\n#endif\n"
         )
 
+    def position_lines(self) -> list[str]:
+        """Statements that split position r of a row into indices of the reduced dimensions."""
+        kind = "nl_index"
+        if self.rank - self.kept == 1:
+            return [f"const {kind} r{self.kept} = r;"]
+        lines = [f"{kind} rest = r;"]
+        for d in range(self.rank - 1, self.kept, -1):
+            m, s = magic(self.program.shape[d], self.index)
+            e = self.number(f"e{d}", self.program.shape[d])
+            lines.append(
+                f"const {kind} u{d} = NL_DIVIDE(rest, {self.number(f'm{d}', m)}, {self.number(f'h{d}', s)}, {e});"
+            )
+            lines.append(f"const {kind} r{d} = rest - u{d} * ({kind}){e}; rest = u{d};")
+        lines.append(f"const {kind} r{self.kept} = rest;")
+        return lines
+
     def element_lines(self, only: Sequence[int] | None = None, kept: Mapping[int, str] | None = None) -> list[str]:
         """Statements for the body's values (those in `only`) at position r of a row; `kept` gives values of the row."""
         program = self.program
-        kind = "nl_index"
-        lines = []
-        reduced = list(range(self.kept, self.rank))
-        lines.append(f"const {kind} r{self.kept} = r;" if len(reduced) == 1 else f"{kind} rest = r;")
-        if len(reduced) > 1:
-            for d in range(self.rank - 1, self.kept, -1):
-                m, s = magic(program.shape[d], self.index)
-                e = self.number(f"e{d}", program.shape[d])
-                lines.append(
-                    f"const {kind} u{d} = NL_DIVIDE(rest, {self.number(f'm{d}', m)}, {self.number(f'h{d}', s)}, {e});"
-                )
-                lines.append(f"const {kind} r{d} = rest - u{d} * ({kind}){e}; rest = u{d};")
-            lines.append(f"const {kind} r{self.kept} = rest;")
+        lines = self.position_lines()
         reads = {k: self.load(k) for k in self.reads}
         iotas, gathers = {}, {}
         for iota in self.iotas:

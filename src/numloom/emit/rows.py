@@ -217,24 +217,40 @@ class _Rows(Elements):
         kept = {q: f"kept.w{q}" for q in self.of_row}
         text = []
         for each in found:
-            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r", "bool exists", "bool live"]
+            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r", "bool exists"]
             args += [f"const {self._type(v)} v{v}" for v in each.takes]
             args += [f"{self._type(v)}& g{v}" for v in each.gives]
+            args += [f"{self._type(store.value)}& y{n}" for n, store in enumerate(each.stores)]
             args += [f"{ctype}& o{k}" for k, ctype in enumerate(self.carriers[each.number].types)]
             lines = self.element_lines(each.evaluate, kept)
             lines += [f"g{v} = v{v};" for v in each.gives]
-            lines += [f"if (exists && live) {self.store_line(store)}" for store in each.stores]
+            lines += [f"y{n} = v{store.value};" for n, store in enumerate(each.stores)]
             lines += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]
             text.append(f"NL_DEV void element{each.number}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n")
+            if each.stores:
+                args = [f"{self._type(store.value)} v{store.value}" for store in each.stores]
+                args = ["const P& p", "const Row& row", "nl_index r", *dict.fromkeys(args)]
+                lines = [*self.position_lines(), *map(self.store_line, each.stores)]
+                text.append(f"NL_DEV void put{each.number}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n")
         return "".join(text)
+
+    def _put(self, each: Pass, at: str, slot: str) -> str:
+        """The call that writes a pass's values."""
+        values = {store.value: f"y{n}{slot}" for n, store in enumerate(each.stores)}
+        return f"put{each.number}({', '.join(['p', 'row', at, *values.values()])});" if each.stores else ""
 
     def _type(self, value: int) -> str:
         return VALUE_TYPES[self.program.body[value].code]
 
-    def _call(self, each: Pass, at: str, exists: str, live: str, slot: str) -> str:
+    def _call(self, each: Pass, exists: str, slot: str, run_slot: str) -> str:
         held = [f"h{v}[{slot}]" for v in (*each.takes, *each.gives)]
+        written = [f"y{n}{run_slot}" for n in range(len(each.stores))]
         values = self.carriers[each.number].values
-        return f"element{each.number}({', '.join(['p', 'row', 'kept', at, exists, live, *held, *values])});"
+        return f"element{each.number}({', '.join(['p', 'row', 'kept', 'at', exists, *held, *written, *values])});"
+
+    def _written(self, each: Pass, run_slot: str) -> str:
+        """Declarations of what a pass writes."""
+        return " ".join(f"{self._type(store.value)} y{n}{run_slot};" for n, store in enumerate(each.stores))
 
     def _held(self, found: Sequence[Pass], size: int) -> str:
         """Declarations of what is held of a row's elements."""
@@ -246,16 +262,22 @@ class _Rows(Elements):
         """One thread's share of a pass; `merged` makes carrier `a` of the row from its carriers ``lane``."""
         carriers = self.carriers[each.number]
         slot = f"j * {shape.lines} + line" if shape.held else "0"
-        call = self._call(each, "at", "exists", "live", slot)
+        call = self._call(each, "exists", slot, "[e]")
         lanes = f"NL_UNROLL\nfor (int j = 0; j < {shape.lanes}; ++j) {{\n"
         runs = f"{'NL_UNROLL' if shape.held else '#pragma unroll 1'}\nfor (int r = 0; r < {shape.runs}; ++r) {{\n"
-        take = f"{carriers.collect('at')} ++used;" if each.reductions else ""
+        # All loads of a run before its stores: the compiler cannot know that none of them overlap.
+        written = self._written(each, f"[{RUN}]")
+        put = f"if (exists && live) {self._put(each, 'at', '[e]')}" if each.stores else ""
+        take = f"if (exists) {{ {carriers.collect('at')} ++used; }}" if each.reductions else ""
         # Only a row's last elements may be absent, so runs that are whole are tested once.
-        of_run = self._lines(shape, carriers.declared + call, take, f"line < {shape.sure} || ahead < left")
+        compute = f"{carriers.declared} {call}\n{take}"
+        exists = f"line < {shape.sure} || ahead < left"
+        of_run = self._lines(shape, compute, exists) + self._lines(shape, put, exists)
         if shape.groups > 1 and shape.sure < shape.lines:
-            whole = self._lines(shape, carriers.declared + call, take, "true")
+            whole = self._lines(shape, compute, "true") + self._lines(shape, put, "true")
             last = f"j * {shape.threads} + (r * {RUN} + {RUN - 1}) * {shape.width}"
             of_run = f"if ({last} < left) {{\n{whole}}} else {{\n{of_run}}}\n"
+        of_run = f"{written}\n{of_run}"
         if not each.reductions:
             return f"{lanes}{runs}{of_run}}} }}\n"
         most = f"{shape.lines} - r * {RUN} < {RUN} ? {shape.lines} - r * {RUN} : {RUN}"
@@ -276,14 +298,16 @@ class _Rows(Elements):
             f"{merged}post{each.number + 1}(p, output, kept, first, a);\n}}\n"
         )
 
-    def _lines(self, shape: Shape, compute: str, take: str, exists: str) -> str:
-        """The elements of run `r` of lane `j`."""
+    def _lines(self, shape: Shape, work: str, exists: str) -> str:
+        """Work on each element of run `r` of lane `j`."""
+        if not work:
+            return ""
         return (
             f"NL_UNROLL\nfor (int e = 0; e < {RUN}; ++e) {{ const int line = r * {RUN} + e; "
             f"if (line < {shape.lines}) {{\n"
             f"const int ahead = j * {shape.threads} + line * {shape.width};\nconst bool exists = {exists};\n"
             f"const nl_index at = {'exists ? start + ahead : last' if self.clamped else 'start + ahead'};\n"
-            f"{compute}\nif (exists) {{ {take} }}\n}} }}\n"
+            f"{work}\n}} }}\n"
         )
 
     def cuda(self, entry: str) -> str:
@@ -379,7 +403,7 @@ class _Rows(Elements):
 
     def _over(self, each: Pass, n: str) -> str:
         """A pass over a whole row."""
-        call = self._call(each, "(nl_index)at", "true", "true", "at")
+        call = f"{self._written(each, '')} {self._call(each, 'true', 'at', '')} {self._put(each, 'at', '')}"
         if not each.reductions:
             return f"NL_IVDEP\nfor (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
         declare, chunk = self.carriers[each.number].chunk(call)
