@@ -104,11 +104,20 @@ class Elements:
         lines.append(f"const {kind} r{self.kept} = rest;")
         return lines
 
-    def element_lines(self, only: Sequence[int] | None = None, kept: Mapping[int, str] | None = None) -> list[str]:
-        """Statements for the body's values (those in `only`) at position r of a row; `kept` gives values of the row."""
+    def element_lines(
+        self,
+        only: Sequence[int] | None = None,
+        kept: Mapping[int, str] | None = None,
+        reads: dict[int, str] | None = None,
+    ) -> list[str]:
+        """Statements for the body's values (those in `only`) at position r of a row.
+
+        `kept` gives values of the row, `reads` elements that were read before.
+        """
         program = self.program
         lines = self.position_lines()
-        reads = {k: self.load(k) for k in self.reads}
+        if reads is None:
+            reads = {k: self.load(k) for k in self.reads}
         iotas, gathers = {}, {}
         for iota in self.iotas:
             at = self._sum(f"t{iota.index}", iota.strides, self.kept, self.rank, "i64", "r")

@@ -19,7 +19,7 @@ from math import inf
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
-from numloom.emit.values import VALUE_TYPES, gather_instrs, header, prelude
+from numloom.emit.values import VALUE_TYPES, gather_instrs, header, prelude, read_operands
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Geometry, Program, Source, Store
 
@@ -217,12 +217,19 @@ class _Rows(Elements):
         kept = {q: f"kept.w{q}" for q in self.of_row}
         text = []
         for each in found:
-            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r", "bool exists"]
+            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r"]
             args += [f"const {self._type(v)} v{v}" for v in each.takes]
             args += [f"{self._type(v)}& g{v}" for v in each.gives]
             args += [f"{self._type(store.value)}& y{n}" for n, store in enumerate(each.stores)]
             args += [f"{ctype}& o{k}" for k, ctype in enumerate(self.carriers[each.number].types)]
-            lines = self.element_lines(each.evaluate, kept)
+            loads = self._loads(each)
+            args += [f"const {self._read_type(k)} i{k}" for k in loads]
+            if loads:
+                reads = ", ".join(["const P& p", "const Row& row", "nl_index r", "bool exists",
+                                   *(f"{self._read_type(k)}& i{k}" for k in loads)])  # fmt: skip
+                lines = [*self.position_lines(), *(f"i{k} = {self.load(k)};" for k in loads)]
+                text.append(f"NL_DEV void get{each.number}({reads}) {{\n  " + "\n  ".join(lines) + "\n}\n")
+            lines = self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads})
             lines += [f"g{v} = v{v};" for v in each.gives]
             lines += [f"y{n} = v{store.value};" for n, store in enumerate(each.stores)]
             lines += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]
@@ -234,23 +241,38 @@ class _Rows(Elements):
                 text.append(f"NL_DEV void put{each.number}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n")
         return "".join(text)
 
-    def _put(self, each: Pass, at: str, slot: str) -> str:
-        """The call that writes a pass's values."""
-        values = {store.value: f"y{n}{slot}" for n, store in enumerate(each.stores)}
-        return f"put{each.number}({', '.join(['p', 'row', at, *values.values()])});" if each.stores else ""
+    def _loads(self, each: Pass) -> list[int]:
+        """Operands that a pass reads."""
+        return read_operands([self.program.body[v] for v in each.evaluate])
+
+    def _read_type(self, k: int) -> str:
+        return VALUE_TYPES[self.program.operands[k].code]
 
     def _type(self, value: int) -> str:
         return VALUE_TYPES[self.program.body[value].code]
 
-    def _call(self, each: Pass, exists: str, slot: str, run_slot: str) -> str:
-        held = [f"h{v}[{slot}]" for v in (*each.takes, *each.gives)]
-        written = [f"y{n}{run_slot}" for n in range(len(each.stores))]
-        values = self.carriers[each.number].values
-        return f"element{each.number}({', '.join(['p', 'row', 'kept', 'at', exists, *held, *written, *values])});"
+    def _arrays(self, each: Pass, slot: str) -> str:
+        """Declarations of what a pass reads and writes."""
+        read = [f"{self._read_type(k)} i{k}{slot};" for k in self._loads(each)]
+        return " ".join([*read, *(f"{self._type(store.value)} y{n}{slot};" for n, store in enumerate(each.stores))])
 
-    def _written(self, each: Pass, run_slot: str) -> str:
-        """Declarations of what a pass writes."""
-        return " ".join(f"{self._type(store.value)} y{n}{run_slot};" for n, store in enumerate(each.stores))
+    def _get(self, each: Pass, exists: str, slot: str) -> str:
+        """The call that reads a pass's operands."""
+        reads = [f"i{k}{slot}" for k in self._loads(each)]
+        return f"get{each.number}({', '.join(['p', 'row', 'at', exists, *reads])});" if reads else ""
+
+    def _call(self, each: Pass, held_slot: str, slot: str) -> str:
+        """The call that computes a pass's values."""
+        held = [f"h{v}[{held_slot}]" for v in (*each.takes, *each.gives)]
+        written = [f"y{n}{slot}" for n in range(len(each.stores))]
+        reads = [f"i{k}{slot}" for k in self._loads(each)]
+        values = self.carriers[each.number].values
+        return f"element{each.number}({', '.join(['p', 'row', 'kept', 'at', *held, *written, *values, *reads])});"
+
+    def _put(self, each: Pass, slot: str) -> str:
+        """The call that writes a pass's values."""
+        values = {store.value: f"y{n}{slot}" for n, store in enumerate(each.stores)}
+        return f"put{each.number}({', '.join(['p', 'row', 'at', *values.values()])});" if each.stores else ""
 
     def _held(self, found: Sequence[Pass], size: int) -> str:
         """Declarations of what is held of a row's elements."""
@@ -262,22 +284,23 @@ class _Rows(Elements):
         """One thread's share of a pass; `merged` makes carrier `a` of the row from its carriers ``lane``."""
         carriers = self.carriers[each.number]
         slot = f"j * {shape.lines} + line" if shape.held else "0"
-        call = self._call(each, "exists", slot, "[e]")
+        call = self._call(each, slot, "[e]")
         lanes = f"NL_UNROLL\nfor (int j = 0; j < {shape.lanes}; ++j) {{\n"
         runs = f"{'NL_UNROLL' if shape.held else '#pragma unroll 1'}\nfor (int r = 0; r < {shape.runs}; ++r) {{\n"
-        # All loads of a run before its stores: the compiler cannot know that none of them overlap.
-        written = self._written(each, f"[{RUN}]")
-        put = f"if (exists && live) {self._put(each, 'at', '[e]')}" if each.stores else ""
+        # A run's loads come before anything that branches or stores, which they would wait for.
+        arrays = self._arrays(each, f"[{RUN}]")
+        get = self._get(each, "exists", "[e]")
+        put = f"if (exists && live) {self._put(each, '[e]')}" if each.stores else ""
         take = f"if (exists) {{ {carriers.collect('at')} ++used; }}" if each.reductions else ""
         # Only a row's last elements may be absent, so runs that are whole are tested once.
         compute = f"{carriers.declared} {call}\n{take}"
         exists = f"line < {shape.sure} || ahead < left"
-        of_run = self._lines(shape, compute, exists) + self._lines(shape, put, exists)
+        of_run = "".join(self._lines(shape, work, exists) for work in (get, compute, put))
         if shape.groups > 1 and shape.sure < shape.lines:
-            whole = self._lines(shape, compute, "true") + self._lines(shape, put, "true")
+            whole = "".join(self._lines(shape, work, "true") for work in (get, compute, put))
             last = f"j * {shape.threads} + (r * {RUN} + {RUN - 1}) * {shape.width}"
             of_run = f"if ({last} < left) {{\n{whole}}} else {{\n{of_run}}}\n"
-        of_run = f"{written}\n{of_run}"
+        of_run = f"{arrays}\n{of_run}"
         if not each.reductions:
             return f"{lanes}{runs}{of_run}}} }}\n"
         most = f"{shape.lines} - r * {RUN} < {RUN} ? {shape.lines} - r * {RUN} : {RUN}"
@@ -403,7 +426,9 @@ class _Rows(Elements):
 
     def _over(self, each: Pass, n: str) -> str:
         """A pass over a whole row."""
-        call = f"{self._written(each, '')} {self._call(each, 'true', 'at', '')} {self._put(each, 'at', '')}"
+        call = (
+            f"{self._arrays(each, '')} {self._get(each, 'true', '')} {self._call(each, 'at', '')} {self._put(each, '')}"
+        )
         if not each.reductions:
             return f"NL_IVDEP\nfor (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
         declare, chunk = self.carriers[each.number].chunk(call)
