@@ -81,8 +81,6 @@ inline unsigned exchange(unsigned value, int from) {
     return r;
 }
 inline unsigned __shfl_xor_sync(unsigned, unsigned value, int mask) { return exchange(value, fibres::now ^ mask); }
-template <class T> inline T __ldcs(const T* at) { return *at; }
-template <class T> inline void __stcs(T* at, T value) { *at = value; }
 template <class T> inline T atomicAdd(T* at, T value) { const T old = *at; *at += value; return old; }
 inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
 inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }

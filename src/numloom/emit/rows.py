@@ -259,7 +259,8 @@ class _Rows(Elements):
     def _get(self, each: Pass, exists: str, slot: str) -> str:
         """The call that reads a pass's operands."""
         reads = [f"i{k}{slot}" for k in self._loads(each)]
-        return f"get{each.number}({', '.join(['p', 'row', 'at', exists, *reads])});" if reads else ""
+        settled = " ".join(f"nl::settle({read});" for read in reads)
+        return f"get{each.number}({', '.join(['p', 'row', 'at', exists, *reads])}); {settled}" if reads else ""
 
     def _call(self, each: Pass, held_slot: str, slot: str) -> str:
         """The call that computes a pass's values."""
@@ -287,7 +288,7 @@ class _Rows(Elements):
         call = self._call(each, slot, "[e]")
         lanes = f"NL_UNROLL\nfor (int j = 0; j < {shape.lanes}; ++j) {{\n"
         runs = f"{'NL_UNROLL' if shape.held else '#pragma unroll 1'}\nfor (int r = 0; r < {shape.runs}; ++r) {{\n"
-        # A run's loads come before anything that branches or stores, which they would wait for.
+        # A run's loads come before anything that branches or stores: what comes later would wait for them one by one.
         arrays = self._arrays(each, f"[{RUN}]")
         get = self._get(each, "exists", "[e]")
         put = f"if (exists && live) {self._put(each, '[e]')}" if each.stores else ""

@@ -45,20 +45,10 @@ template <class T> NL_DEV T fetch(const T* from) {
     else for (int k = 0; k < (int)sizeof(T); ++k) to[k] = ((const volatile char*)from)[k];
     return r;
 }
-// An element that nobody reads again: it leaves the cache first.
-template <class T> NL_DEV T once(const T* from) {
-    typedef typename word<sizeof(T)>::type W;
-    const W w = __ldcs(reinterpret_cast<const W*>(from));
-    T r;
-    NL_COPY(&r, &w, sizeof(T));
-    return r;
-}
-template <class T, class U> NL_DEV void put_once(T* to, U value) {
-    typedef typename word<sizeof(T)>::type W;
-    W w; const T v = value;
-    NL_COPY(&w, &v, sizeof(T));
-    __stcs(reinterpret_cast<W*>(to), w);
-}
+// A value is there from here on: compilers move loads down to their uses, behind branches, where each waits alone.
+template <class T> NL_DEV void settle(T&) {}
+NL_DEV void settle(f32& x) { asm volatile("" : "+f"(x)); }
+NL_DEV void settle(f64& x) { asm volatile("" : "+d"(x)); }
 // Another lane's value of any type.
 template <class T> NL_DEV T from_lane(T value, int mask) {
     constexpr int N = (sizeof(T) + 3) / 4;
@@ -72,8 +62,7 @@ template <class T> NL_DEV T from_lane(T value, int mask) {
     return r;
 }
 #else
-template <class T> NL_DEV T once(const T* from) { return *from; }
-template <class T, class U> NL_DEV void put_once(T* to, U value) { *to = value; }
+template <class T> NL_DEV void settle(T&) {}
 #endif
 }
 #ifndef __CUDACC__
