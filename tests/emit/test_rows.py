@@ -76,20 +76,19 @@ def test_two_reductions_and_a_map(shape: tuple[int, int], code: int) -> None:
     np.testing.assert_allclose(got, want, atol={F16: 2e-2, F32: 1e-5, F64: 1e-13}[code])
 
 
-def test_what_a_row_needs_decides_how_threads_share_it() -> None:
-    assert rows.row_shape(64, 1, 1).threads == 16
-    assert (rows.row_shape(1024, 1, 1).threads, rows.row_shape(1024, 1, 1).lanes) == (32, 4)
-    assert rows.row_shape(4096, 1, 1).groups == 1
-    assert rows.row_shape(4096, 1, 3).groups == 2
-    assert rows.row_shape(32768, 1, 1).groups == 4
-    assert rows.row_shape(32768, 1, 1).held and not rows.row_shape(32768, 4, 4).held
+def test_what_a_row_holds_decides_how_threads_share_it() -> None:
+    assert rows.row_shape(64, 1).threads == 16
+    assert (rows.row_shape(1024, 1).threads, rows.row_shape(1024, 1).lanes) == (32, 4)
+    assert rows.row_shape(4096, 1).groups == 1
+    assert rows.row_shape(4096, 3).groups == 2
+    assert rows.row_shape(32768, 1).groups == 4
+    assert rows.row_shape(32768, 1).held and not rows.row_shape(32768, 4).held
     for count in (1, 2, 3, 100, 129, 2047, 2049, 5000, 8192, 10000, 12288, 20000, 65536, 131072):
-        for held in (1, 2, 3, 5):
-            for more in (0, 2):
-                shape = rows.row_shape(count, held, held + more)
-                most = (shape.groups - 1) * shape.runs * rows.RUN + shape.lines
-                assert most * shape.width >= count > (shape.sure - 1) * shape.width, (count, held)
-                assert shape.block <= 1024
+        for words in (1, 2, 3, 5):
+            shape = rows.row_shape(count, words)
+            most = (shape.groups - 1) * shape.runs * rows.RUN + shape.lines
+            assert most * shape.width >= count > (shape.sure - 1) * shape.width, (count, words)
+            assert shape.block <= 1024
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (1000, 1024), (99, 4096), (40, 12288), (3, 32768), (2, 65536)])

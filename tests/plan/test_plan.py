@@ -186,9 +186,73 @@ def test_reductions_of_the_same_data_share_a_kernel(held: Any) -> None:
     assert len(program.reductions) == 2
 
 
-def test_rows_normalized_by_their_sum_are_two_kernels_at_most() -> None:
+def softmax(x: Node) -> Node:
+    e = op("exp", op("subtract", x, reduce("max", x, 1, keepdims=True)))
+    return op("divide", e, reduce("sum", e, 1, keepdims=True))
+
+
+def test_rows_go_through_stages_in_one_kernel() -> None:
+    _, program = only(planned(softmax(leaf(30, 40))))
+    assert program.by_rows
+    assert program.stages().passes == 3
+    assert [r.row.name for r in program.reductions] == ["max", "sum"]
+    names = [instr.row.name for instr in program.body if instr.kind == "op"]
+    assert names == ["subtract", "exp", "divide"], "the exponential is computed once"
+    assert len([operand for operand in program.operands if not operand.written]) == 1
+
+
+def test_what_there_is_one_of_for_a_row_is_computed_once() -> None:
     x = leaf(30, 40)
-    assert planned(op("divide", x, reduce("sum", x, 1, keepdims=True))).kernels <= 2
+    centred = op("subtract", x, reduce("mean", x, 1, keepdims=True))
+    variance = reduce("mean", op("multiply", centred, centred), 1, keepdims=True)
+    _, program = only(planned(op("divide", centred, op("sqrt", op("add", variance, 1e-5)))))
+    assert "sqrt" not in [instr.row.name for instr in program.body if instr.kind == "op"]
+    assert [instr.row.name for instr in program.post if instr.kind == "op"] == ["add", "sqrt"]
+
+
+def test_rows_with_and_without_their_axis_share_a_kernel() -> None:
+    x = leaf(30, 40)
+    low = build.view(reduce("min", x, 1), F64, 0, (30, 1), (8, 0))
+    high = reduce("max", x, 1, keepdims=True)
+    _, program = only(planned(op("divide", op("subtract", x, low), op("subtract", high, low))))
+    assert len(program.reductions) == 2 and program.by_rows
+
+
+def test_held_results_of_rows_are_stored_by_their_kernel(held: Any) -> None:
+    x = leaf(30, 40)
+    mean = held(reduce("mean", x, 1, keepdims=True))
+    step, program = only(planned(op("subtract", x, mean)))
+    assert mean.number in step.computed and len(program.post_stores) == 1
+
+
+@pytest.mark.parametrize(
+    "shifted",
+    [
+        lambda x, m: op("subtract", x, build.view(m, F64, 29 * 8, (30, 1), (-8, 0))),
+        lambda x, m: op("subtract", x, build.view(m, F64, 0, (1, 30), (0, 8))),
+        lambda x, m: op("subtract", x, build.view(m, F64, 0, (30, 30), (0, 0))),
+    ],
+    ids=["reversed", "turned", "first"],
+)
+def test_results_of_other_rows_come_from_memory(shifted: Callable[[Node, Node], Node]) -> None:
+    x = leaf(30, 30)
+    plan = planned(shifted(x, reduce("mean", x, 1, keepdims=True)))
+    assert plan.kernels == 2
+    assert not any(step.program.by_rows for step in plan.steps if step.program is not None)
+
+
+def test_long_rows_and_columns_are_not_kept_on_chip() -> None:
+    assert planned(softmax(leaf(4, 16384))).kernels == 1
+    assert planned(softmax(leaf(4, 16385))).kernels == 3
+    x = leaf(30, 40)
+    assert planned(op("subtract", x, reduce("mean", x, 0))).kernels == 2
+
+
+def test_reductions_that_walk_in_other_orders_are_kernels_of_their_own(held: Any) -> None:
+    x = leaf(30, 40)
+    y = build.leaf(Memory(9600), F64, (30, 40), (8, 240))
+    sums = [held(reduce("sum", op("multiply", a, 2.0))) for a in (x, y)]
+    assert planned(*sums).kernels == 2
 
 
 def test_conditions_are_inline() -> None:

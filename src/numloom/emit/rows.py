@@ -158,7 +158,7 @@ class _Rows(Elements):
         self.size = 1 << max(self.count - 1, 0).bit_length()
         if held_bytes(program, self.on_host, 1) * self.size > HELD_BYTES:
             self.on_host = self.repeating
-        self.shape = row_shape(self.count, *words_of(program, self.holding))
+        self.shape = row_shape(self.count, max(1, -(-held_bytes(program, self.holding, 4) // 4)))
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
         for number, instr in enumerate(program.post):
@@ -453,18 +453,8 @@ class _Rows(Elements):
         )
 
 
-def words_of(program: Program, found: Sequence[Pass]) -> tuple[int, int]:
-    """Registers an element needs: for what is held, and with what a pass loads beside it."""
-    held = max(1, -(-held_bytes(program, found, 4) // 4))
-    most = held
-    for each in found:
-        loads = [v for v in each.evaluate if program.body[v].kind == "load" and v not in each.gives]
-        most = max(most, sum(max(1, _value_bytes(program, v) // 4) for v in (*loads, *each.takes)))
-    return held, most
-
-
-def row_shape(count: int, held: int, needed: int) -> Shape:
-    """How threads share rows of `count` elements, for each of which `held` registers are held, `needed` wanted."""
+def row_shape(count: int, words: int) -> Shape:
+    """How threads share rows of `count` elements, for each of which `words` registers are held."""
     width = min(LANES, 1 << max(count - 1, 0).bit_length())
     lines = -(-count // width)
     # Few lengths have a text of their own: lines are rounded up in steps, but lengths that fill them are spared tests.
@@ -472,23 +462,22 @@ def row_shape(count: int, held: int, needed: int) -> Shape:
     whole = -(-lines // step) * step
     sure = whole if whole * width == count else whole - step
     lanes = min(4, width)
-    if lines <= RUN and lanes * whole * needed <= HELD_WORDS // 2:
+    if lines <= RUN and lanes * whole * words <= HELD_WORDS // 2:
         return Shape(width, width // lanes, lanes, 1, 1, whole, sure, True)
     runs = -(-lines // RUN)
-    if whole * needed <= HELD_WORDS:
+    if whole * words <= HELD_WORDS:
         return Shape(width, LANES, 1, 1, runs, whole, sure, True)
     fitting = []
     for each in (1, 2, 4):
         groups = -(-runs // each)
-        words = each * RUN * held
-        fits = words <= HELD_WORDS and groups * LANES <= MOST_THREADS
-        if fits and groups * LANES * (words + OTHER_WORDS) <= REGISTERS:
-            fitting.append((each > 1 and each * RUN * needed > HELD_WORDS, groups * each, -each, groups))
+        registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
+        if each * RUN * words <= HELD_WORDS and groups * LANES <= MOST_THREADS and registers <= REGISTERS:
+            fitting.append((groups * each, -each, groups, registers))
     if fitting:
-        _, filled, each, groups = min(fitting)
+        # The least that stays empty, then the fewest threads.
+        filled, each, groups, registers = min(fitting)
         sure = -each * RUN if filled * RUN * width == count else 0
-        room = REGISTERS // (groups * LANES * (-each * RUN * held + OTHER_WORDS))
-        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(room, 2))
+        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(REGISTERS // registers, 2))
     each = 1 << (-(-runs * LANES // MOST_THREADS) - 1).bit_length()
     groups = -(-runs // each)
     return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
