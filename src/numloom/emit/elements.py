@@ -62,14 +62,8 @@ class Elements:
             offset = self._sum(f"t{iota.index}", iota.strides, 0, self.kept, "i64", "k")
             sets.append(f"r.t{iota.index} = {self.block.iota_offset(iota.index)} + {offset};")
         names = ", ".join(f"i64& k{d}" for d in range(self.kept))
-        lines = ["i64 rest = output;"] if self.kept else []
-        for d in range(self.kept - 1, 0, -1):
-            e = self.number(f"e{d}", program.shape[d])
-            lines.append(f"k{d} = rest % {e}; rest /= {e};")
-        if self.kept:
-            lines.append("k0 = rest;")
         comma = ", " if names else ""
-        split = f"NL_DEV void split(const P& p, i64 output{comma}{names}) {{ {' '.join(lines)} }}\n"
+        split = f"NL_DEV void split(const P& p, i64 output{comma}{names}) {{{self._split_lines()}}}\n"
         args = ", ".join(f"k{d}" for d in range(self.kept))
         declared = f"i64 {args}; " if args else ""
         return (
@@ -79,6 +73,24 @@ class Elements:
             + " ".join(sets)
             + " return r; }\n"
         )
+
+    def _split_lines(self) -> str:
+        """Statements that split an output's number into its indices; on the GPU by 32-bit reciprocals where it fits."""
+        if not self.kept:
+            return ""
+        by_division, by_reciprocal = ["i64 rest = output;"], ["i32 rest = (i32)output, q;"]
+        for d in range(self.kept - 1, 0, -1):
+            extent = self.program.shape[d]
+            e = self.number(f"e{d}", extent)
+            by_division.append(f"k{d} = rest % {e}; rest /= {e};")
+            if self.index == "i32":
+                m, s = magic(extent, "i32")
+                q = f"nl::divide(rest, {self.number(f'km{d}', m)}, {self.number(f'kh{d}', s)})"
+                by_reciprocal.append(f"q = {q}; k{d} = rest - q * (i32){e}; rest = q;")
+        division, reciprocal = (f" {' '.join(lines)} k0 = rest; " for lines in (by_division, by_reciprocal))
+        if self.index != "i32" or self.kept == 1:
+            return division
+        return f"\n#ifdef __CUDACC__\n{reciprocal}\n#else\n{division}\n#endif\n"
 
     def index_text(self) -> str:
         """The type of positions in a row, nl_index, and their division."""

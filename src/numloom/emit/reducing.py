@@ -16,6 +16,7 @@ On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
@@ -28,6 +29,8 @@ from numloom.plan.program import Geometry, Program, Source
 SHORT = 16
 REUSED = 64
 """Longest rows that a thread takes alone where every operand is read by many rows, as in tables of distances."""
+TOGETHER = 16
+"""Outputs of such rows that a thread takes in turn."""
 WARP = LANES * RUN
 BLOCK = 256
 COLUMNS = 32
@@ -52,10 +55,12 @@ class _Reduction(Elements):
         self.carriers = Carriers(program, program.reductions)
         self.lanes = LANES if program.fast else 1
         self.chunk = chunk_of(self.count)
+        self.together = 1
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
                 self.strategy = "thread"
+                self.together = self._together()
             elif self.count <= LANES:
                 self.strategy = "line"
             elif self.count <= WARP:
@@ -74,6 +79,17 @@ class _Reduction(Elements):
             self.part = RUN * (1 << (runs - 1).bit_length())
             self.chunks = max(1, -(-self.count // (self.part * self.parts)))
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
+
+    def _together(self) -> int:
+        """Outputs that a thread takes in turn, since they share an operand's row."""
+        if self.kept < 2 or self.count < 8 or self.gathers:
+            return 1
+        down, across = self.program.shape[self.kept - 2 : self.kept]
+        shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
+        other = [k for k in self.reads if k not in shared and self.program.operands[k].strides[self.kept - 1]]
+        # Enough threads have to be left to fill the device.
+        most = self.outputs // (132 * 1024)
+        return min(TOGETHER, down, 1 << max(most.bit_length() - 1, 0)) if shared and not other and across >= 32 else 1
 
     def _reuse(self) -> float:
         """How many times the operand that is read least often is read."""
@@ -145,16 +161,41 @@ class _Reduction(Elements):
         return head + self._cuda_columns(kind, n, outputs) + "}\n"
 
     def _cuda_thread(self, kind: str, n: str, outputs: str) -> str:
-        """A thread a row: one element a lane, lanes merged by halving."""
+        """A thread a row: one element a lane, lanes merged by halving.
+
+        Where some operand is the same for outputs along the last dimension but one, a thread takes `together` of
+        these, which read it once; what else they read is then the same for neighbouring threads.
+        """
+        if self.together == 1:
+            return (
+                f"const i64 output = (i64)blockIdx.x * 256 + threadIdx.x;\nif (output >= {outputs}) return;\n"
+                + f"Row row = row_of(p, output);\n{self._held_rows(self.reads)}"
+                + self._short_row(n, kind)
+            )
+        down, across = self.program.shape[self.kept - 2 : self.kept]
+        shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
+        groups = self.number("groups", -(-down // self.together))
+        width, height = self.number("across", across), self.number("down", down)
         return (
-            f"const i64 output = (i64)blockIdx.x * 256 + threadIdx.x;\nif (output >= {outputs}) return;\n"
-            + self._short_row(n, kind, self._held_rows())
+            "i64 rest = (i64)blockIdx.x * 256 + threadIdx.x;\n"
+            f"const i64 last = rest % {width}; rest /= {width};\nconst i64 group = rest % {groups}; rest /= {groups};\n"
+            f"const i64 begin = group * {self.together}, outer = rest * {height};\n"
+            f"i64 output = (outer + begin) * {width} + last;\nif (output >= {outputs}) return;\n"
+            f"const i64 end = begin + {self.together} < {height} ? begin + {self.together} : {height};\n"
+            f"Row row = row_of(p, output);\n{self._held_rows(shared)}"
+            f"#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
+            f"const Row next = row_of(p, output);\n"
+            + "".join(f"row.q{k} = next.q{k};\n" for k in self.streams if k not in shared)
+            + "".join(f"row.t{iota.index} = next.t{iota.index};\n" for iota in self.iotas)
+            + self._held_rows([k for k in self.reads if k not in shared])
+            + self._short_row(n, kind)
+            + "}\n"
         )
 
-    def _held_rows(self) -> str:
+    def _held_rows(self, reads: Sequence[int]) -> str:
         """Statements that read whole rows 16 bytes at a time into registers, where they lie so."""
         lines = []
-        for k in self.reads:
+        for k in reads:
             operand = self.program.operands[k]
             nbytes = self.count * ITEMSIZES[operand.code]
             whole = self.rank - self.kept == 1 and self.count.bit_count() == 1 and nbytes % 16 == 0
@@ -168,12 +209,12 @@ class _Reduction(Elements):
                 )
         return "".join(lines)
 
-    def _short_row(self, n: str, kind: str, held: str = "") -> str:
+    def _short_row(self, n: str, kind: str) -> str:
         """A row of few elements, a lane each, merged by halving; then its post stage."""
         width = 1 << max(self.count - 1, 0).bit_length()
         unroll = "NL_UNROLL\n"
         return (
-            f"Row row = row_of(p, output);\n{held}A lane[{width}];\n{unroll}"
+            f"A lane[{width}];\n{unroll}"
             f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
             + self.carriers.single(self._call("start"), "start", "" if width == self.count else f"start < {n}")
             + f" lane[l] = acc; }}\n{unroll}"
@@ -331,7 +372,9 @@ class _Reduction(Elements):
         n = f"(nl_index){self.number('count', self.count)}"
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            "for (i64 output = from; output < to; ++output) {\n" + self._short_row(n, "nl_index") + "}\n}\n"
+            "for (i64 output = from; output < to; ++output) {\nRow row = row_of(p, output);\n"
+            + self._short_row(n, "nl_index")
+            + "}\n}\n"
         )
 
     def _cpu_line(self, width: str, at: str, guard: str) -> str:
@@ -454,7 +497,9 @@ class _Reduction(Elements):
             cpu_space = self.outputs * self.cpu_parts() * carrier if finish else 0
         counters = space = 0
         if self.strategy == "thread":
-            blocks, threads = -(-self.outputs // 256), 256
+            threads = 256
+            down = self.program.shape[self.kept - 2] if self.together > 1 else 1
+            blocks = -(-(self.outputs // down) * -(-down // self.together) // 256)
         elif self.strategy in ("line", "warp"):
             blocks, threads = -(-self.outputs // 8), 256
         elif self.strategy in ("block", "split"):
