@@ -19,8 +19,11 @@ from programs import (
     same,
 )
 
-from numloom.base.dtypes import C64, F16, F32, F64, I32
+from numloom.base.dtypes import C64, DTYPES, F16, F32, F64, I32
 from numloom.emit import elements, reducing
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reductions import REDUCTIONS
+from numloom.plan.program import Instr, Operand, Program, Reduce, Store
 
 ROUNDED = ("sum", "prod", "mean", "m2", "var")
 """Reductions of floating point numbers that NumPy rounds in another order."""
@@ -67,6 +70,42 @@ def close_to(got: np.ndarray, want: np.ndarray, values: np.ndarray, name: str, k
 @given(st.integers(0, 2**32))
 def test_random_reductions(seed: int) -> None:
     check(random_reduction(Random(seed)), backwards=bool(seed & 1))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_many_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is chosen where there are more rows than a test has memory for."""
+    monkeypatch.setattr(reducing, "FULL", 1)
+    check(random_reduction(Random(500 + seed), budget=1500), backwards=bool(seed & 1))
+
+
+@pytest.mark.parametrize("code", [F32, F64, I32, F16])
+@pytest.mark.parametrize(("down", "across", "count"), [(9, 40, 8), (17, 33, 12), (35, 32, 32), (9, 64, 30)])
+@pytest.mark.parametrize("outer", [1, 2])
+def test_tables_of_distances(
+    outer: int, down: int, across: int, count: int, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sums over rows of two matrices, every row of one with every row of the other."""
+    monkeypatch.setattr(reducing, "FULL", 1)
+    shape = (outer, down, across, count)
+    body = (
+        Instr("load", code, operand=0), Instr("load", code, operand=1),
+        Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", code, (2, 2), row=ELEMENTWISE["multiply"]),
+    )  # fmt: skip
+    operands = (
+        Operand(code, (down * count, count, 0, 1)),
+        Operand(code, (across * count, 0, count, 1), aligned=count % 4 == 0),
+        Operand(code, (down * across, across, 1), written=True, post=True),
+    )
+    program = Program(
+        shape, 3, body, (), operands, reductions=(Reduce(REDUCTIONS["sum"], 3, code),),
+        post=(Instr("reduced", code, index=0),), post_stores=(Store(0, 2),),
+    )  # fmt: skip
+    random = np.random.default_rng(count)
+    sizes = outer * down * count, outer * across * count, outer * down * across
+    memory = [random.integers(-5, 5, size).astype(DTYPES[code]) for size in sizes]
+    assert reducing._Reduction(program).together > 1
+    check(Case(program, memory, [0, 0, 0]), backwards=bool(outer & 1))
 
 
 @pytest.mark.parametrize("seed", range(8))

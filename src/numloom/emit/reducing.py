@@ -5,7 +5,7 @@ neither on the strategy nor on the executor. Strategies on CUDA, by the length R
 and the number O of outputs:
 
 - fast axis reduced (128 lanes): R <= 16 (64 where operands are read by many rows) a thread a row;
-  R <= 128 a warp a row, an element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
+  R <= 128 a warp or a part of one a row, an element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
   block of 128 threads a row; beyond, a block a chunk, and the block that finishes a row last merges
   its chunks in order (one launch);
 - fast axis kept (one lane): 32 columns by 8 parts a block, or fewer columns by more parts where there are
@@ -31,6 +31,10 @@ REUSED = 64
 """Longest rows that a thread takes alone where every operand is read by many rows, as in tables of distances."""
 TOGETHER = 16
 """Outputs of such rows that a thread takes in turn."""
+EACH = 8
+"""Elements of a row of up to 128 that a thread takes where there are many rows."""
+FULL = 132 << 10
+"""Threads that keep a large GPU busy, about."""
 WARP = LANES * RUN
 BLOCK = 256
 COLUMNS = 32
@@ -56,6 +60,7 @@ class _Reduction(Elements):
         self.lanes = LANES if program.fast else 1
         self.chunk = chunk_of(self.count)
         self.together = 1
+        self.line = 32
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
@@ -63,6 +68,9 @@ class _Reduction(Elements):
                 self.together = self._together()
             elif self.count <= LANES:
                 self.strategy = "line"
+                width = 1 << (self.count - 1).bit_length()
+                while not program.stores and self.line > max(width // EACH, 4) and self.outputs * self.line >= 2 * FULL:
+                    self.line //= 2
             elif self.count <= WARP:
                 self.strategy = "warp"
             else:
@@ -88,7 +96,7 @@ class _Reduction(Elements):
         shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
         other = [k for k in self.reads if k not in shared and self.program.operands[k].strides[self.kept - 1]]
         # Enough threads have to be left to fill the device.
-        most = self.outputs // (132 * 1024)
+        most = self.outputs // FULL
         return min(TOGETHER, down, 1 << max(most.bit_length() - 1, 0)) if shared and not other and across >= 32 else 1
 
     def _reuse(self) -> float:
@@ -182,7 +190,7 @@ class _Reduction(Elements):
             f"const i64 begin = group * {self.together}, outer = rest * {height};\n"
             f"i64 output = (outer + begin) * {width} + last;\nif (output >= {outputs}) return;\n"
             f"const i64 end = begin + {self.together} < {height} ? begin + {self.together} : {height};\n"
-            f"Row row = row_of(p, output);\n{self._held_rows(shared)}"
+            f"Row row = row_of(p, output);\n{self._held_rows(shared, single=True)}"
             f"#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
             f"const Row next = row_of(p, output);\n"
             + "".join(f"row.q{k} = next.q{k};\n" for k in self.streams if k not in shared)
@@ -192,15 +200,15 @@ class _Reduction(Elements):
             + "}\n"
         )
 
-    def _held_rows(self, reads: Sequence[int]) -> str:
-        """Statements that read whole rows 16 bytes at a time into registers, where they lie so."""
+    def _held_rows(self, reads: Sequence[int], single: bool = False) -> str:
+        """Statements that read whole rows into registers: 16 bytes at a time, or (`single`) also element by element."""
         lines = []
         for k in reads:
             operand = self.program.operands[k]
-            nbytes = self.count * ITEMSIZES[operand.code]
-            whole = self.rank - self.kept == 1 and self.count.bit_count() == 1 and nbytes % 16 == 0
-            if whole and operand.strides[-1] == 1 and operand.aligned and not operand.written and not operand.in_place:
-                ctype, each = CTYPES[operand.code], 16 // ITEMSIZES[operand.code]
+            ctype, itemsize = CTYPES[operand.code], ITEMSIZES[operand.code]
+            each = 16 // itemsize if operand.aligned and self.count * itemsize % 16 == 0 else 1
+            dense = self.rank - self.kept == 1 and self.count > 0 and operand.strides[-1] == 1
+            if dense and (each > 1 or single or itemsize == 16) and not operand.written and not operand.in_place:
                 lines.append(
                     f"{ctype} held{k}[{self.count}];\n#pragma unroll\n"
                     f"for (int l = 0; l < {self.count}; l += {each}) {{ "
@@ -224,22 +232,29 @@ class _Reduction(Elements):
         )
 
     def _cuda_line(self, kind: str, n: str, outputs: str) -> str:
-        """A warp a row of at most 128 elements: at most four lanes a thread, one element each."""
-        width = 1 << (self.count - 1).bit_length()
-        each = width // 32
-        merged = {
-            1: "lane[0]",
-            2: "a_merge(lane[0], lane[1])",
-            4: "a_merge(a_merge(lane[0], lane[2]), a_merge(lane[1], lane[3]))",
-        }[each]
+        """Some threads of a warp a row of at most 128 elements, an element a lane; a thread merges its own lanes first.
+
+        The fewer threads share a row the less is exchanged; all 32 where rows are few.
+        """
+        width, threads = 1 << (self.count - 1).bit_length(), self.line
+        each = width // threads
         return (
-            f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
-            f"const Row row = row_of(p, output);\nA lane[{each}];\n#pragma unroll\n"
-            f"for (int j = 0; j < {each}; ++j) {{ const {kind} at = (threadIdx.x & 31) + 32 * j;\n"
+            f"i64 output = (i64)blockIdx.x * {256 // threads} + threadIdx.x / {threads};\n"
+            # Threads of a warp exchange, so all of them stay where they have several rows.
+            + (
+                f"if (output >= {outputs}) return;\nconst bool exists = true;\n"
+                if threads == 32
+                else f"const bool exists = output < {outputs};\nif (!exists) output = 0;\n"
+            )
+            + f"const Row row = row_of(p, output);\nA lane[{each}];\n#pragma unroll\n"
+            f"for (int j = 0; j < {each}; ++j) {{ const {kind} at = threadIdx.x % {threads} + {threads} * j;\n"
             + self.carriers.single(self._call("at"), "at", f"at < {n}")
-            + f" lane[j] = acc; }}\nA a = {merged};\n"
-            "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
-            "if ((threadIdx.x & 31) == 0) post(p, output, a);\n"
+            + " lane[j] = acc; }\n"
+            f"#pragma unroll\nfor (int half = {each // 2}; half > 0; half /= 2) {{\n#pragma unroll\n"
+            f"for (int j = 0; j < {max(each // 2, 1)}; ++j) if (j < half) lane[j] = a_merge(lane[j], lane[j + half]);"
+            " }\nA a = lane[0];\n"
+            f"#pragma unroll\nfor (int mask = {threads // 2}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+            f"if (exists && threadIdx.x % {threads} == 0) post(p, output, a);\n"
         )
 
     def _cuda_warp(self, kind: str, n: str, outputs: str) -> str:
@@ -501,7 +516,7 @@ class _Reduction(Elements):
             down = self.program.shape[self.kept - 2] if self.together > 1 else 1
             blocks = -(-(self.outputs // down) * -(-down // self.together) // 256)
         elif self.strategy in ("line", "warp"):
-            blocks, threads = -(-self.outputs // 8), 256
+            blocks, threads = -(-self.outputs * self.line // 256), 256
         elif self.strategy in ("block", "split"):
             blocks, threads = self.outputs * self.chunks, LANES
             if self.strategy == "split":
