@@ -29,7 +29,7 @@ from numloom.plan.program import Geometry, Program, Source
 SHORT = 16
 REUSED = 64
 """Longest rows that a thread takes alone where every operand is read by many rows, as in tables of distances."""
-TOGETHER = 16
+TOGETHER = 32
 """Outputs of such rows that a thread takes in turn."""
 EACH = 8
 """Elements of a row of up to 128 that a thread takes where there are many rows."""
