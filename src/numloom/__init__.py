@@ -395,10 +395,12 @@ from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
 from numloom.kernels.python import kernel
 from numloom.kernels.raw import RawKernel, RawModule
 from numloom.kernels.reduction import ReductionKernel
+from numloom.kernels.texture import Texture
 from numloom.kernels.vectorize import fuse, vectorize
 
 bool = bool_
@@ -407,6 +409,8 @@ bool = bool_
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Texture",
+    "texture",
     "Comparison",
     "CompileError",
     "DeviceError",
