@@ -409,8 +409,6 @@ bool = bool_
 __version__ = "0.1.0.dev0"
 
 __all__ = [
-    "Texture",
-    "texture",
     "Comparison",
     "CompileError",
     "DeviceError",
@@ -421,6 +419,7 @@ __all__ = [
     "RawKernel",
     "RawModule",
     "ReductionKernel",
+    "Texture",
     "abs",
     "absolute",
     "acos",
@@ -777,6 +776,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "testing",
+    "texture",
     "tile",
     "trace",
     "transpose",

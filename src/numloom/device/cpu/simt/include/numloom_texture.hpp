@@ -162,12 +162,19 @@ NUMLOOM_UNWATCHED inline Texel fetched(const Texels& t, int i) {
     return texel;
 }
 
+template <bool FLOAT> struct Word {
+    static unsigned of(unsigned word) { return word; }
+};
+template <> struct Word<true> {
+    static float of(unsigned word) { return bits<float>(word); }
+};
+
 template <class T> struct Fetched { static constexpr bool here = false; };
 
 #define NUMLOOM_FETCHED(T, vector, FLOAT)                                                                             \
     template <> struct Fetched<T> {                                                                                  \
         static constexpr bool here = true, floating = FLOAT;                                                        \
-        static T part(unsigned word) { return FLOAT ? T(bits<float>(word)) : T(word); }                             \
+        static T part(unsigned word) { return static_cast<T>(Word<FLOAT>::of(word)); }                               \
         static T of(const Texel& t) { return part(t.word[0]); }                                                      \
     };                                                                                                               \
     template <> struct Fetched<vector##1> : Fetched<T> {                                                             \
