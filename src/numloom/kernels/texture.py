@@ -276,7 +276,7 @@ class TextureDescriptor:
         normalizedCoords: bool | None = None,
         maxAnisotropy: int | None = None,
     ) -> None:
-        modes = [addressModes] if isinstance(addressModes, int) else list(addressModes or ())
+        modes = [addressModes] if isinstance(addressModes, int) else list(() if addressModes is None else addressModes)
         if len(modes) > 3 or any(mode not in range(4) for mode in modes):
             raise ValueError(
                 f"addressModes are up to three of 0 (wrap), 1 (clamp), 2 (mirror), 3 (border); got {addressModes!r}"
@@ -285,7 +285,7 @@ class TextureDescriptor:
             raise ValueError(f"filterMode is 0 (point) or 1 (linear), got {filterMode!r}")
         if readMode not in (0, 1):
             raise ValueError(f"readMode is 0 (element type) or 1 (normalized float), got {readMode!r}")
-        border = [float(part) for part in borderColors or ()]
+        border = [] if borderColors is None else [float(part) for part in borderColors]
         if len(border) > 4:
             raise ValueError(f"borderColors are up to four numbers, got {borderColors!r}")
         border += [0.0] * (4 - len(border))
