@@ -319,8 +319,13 @@ class TextureDescriptor:
             raise ValueError(f"a texture of {dtype} that is read as integers has a border of 0, not borderColors")
         if self.sRGB and (dtype != np.uint8 or not as_float):
             raise ValueError(f"sRGB is of uint8 that is read as normalized float, the texture holds {dtype}")
+        axes = len(texels.extent) - texels.layered
+        x, y, z = (
+            *self.addressModes[:axes],
+            *(cudaAddressModeClamp,) * (3 - axes),
+        )  # a border beside a 1-D texture shows
         return Sampling(
-            self.addressModes, bool(self.filterMode), as_float, self.normalizedCoords, self.sRGB, self.borderColors,
+            (x, y, z), bool(self.filterMode), as_float, self.normalizedCoords, self.sRGB, self.borderColors,
             self.maxAnisotropy,
         )  # fmt: skip
 

@@ -78,10 +78,9 @@ NUMLOOM_UNWATCHED inline unsigned channel(const Texels& t, const unsigned char* 
     return bits<unsigned>(value);
 }
 
-// The element at an index that may be outside; channels that are not there are 0, 0 and 1.
+// The element at an index that may be outside; channels that are not there are 0.
 NUMLOOM_UNWATCHED inline Texel element(const Texels& t, const long long (&index)[3], int axes) {
-    const unsigned one = reads_float(t) ? 0x3f800000u : 1u;
-    Texel texel = {{0, 0, 0, one}};
+    Texel texel = {{0, 0, 0, 0}};
     const unsigned char* at = t.data;
     for (int axis = 0; axis < 3; ++axis) {
         const long long count = t.extent[axis];
@@ -109,7 +108,7 @@ NUMLOOM_UNWATCHED inline float placed(const Texels& t, float x, int axis) {
     if (t.normalized) {
         const float whole = floorf(x);
         if (t.address[axis] == WRAP || (t.address[axis] == MIRROR && fmodf(whole, 2) == 0))
-            x = __builtin_isinf(x) ? 0 : x - whole;
+            x = __builtin_isinf(x) ? 0 : fminf(x - whole, 0.99999994f);
         else if (t.address[axis] == MIRROR)
             x = __builtin_isinf(x) ? 0 : 1 - (x - whole);
         x *= float(t.extent[axis]);
@@ -125,7 +124,7 @@ NUMLOOM_UNWATCHED inline Texel sampled(const Texels& t, float x, float y, float 
     const int axes = t.dimensions;
     if (t.layered) {
         const long long last = t.extent[axes] - 1;
-        index[axes] = layer < 0 ? 0 : layer > last ? last : layer;
+        index[axes] = layer < 0 || layer > last ? last : layer;  // the GPU takes it as unsigned
     }
     for (int axis = 0; axis < axes; ++axis) {
         float at = placed(t, given[axis], axis);
@@ -137,7 +136,7 @@ NUMLOOM_UNWATCHED inline Texel sampled(const Texels& t, float x, float y, float 
         low[axis] = index[axis] = (long long)whole;
     }
     if (!t.linear) return element(t, index, axes);
-    float sum[4] = {0, 0, 0, 0};
+    double sum[4] = {0, 0, 0, 0};  // closest to what GPUs do: rounded once
     for (int corner = 0; corner < 1 << axes; ++corner) {
         float share = 1;
         for (int axis = 0; axis < axes; ++axis) {
@@ -147,15 +146,15 @@ NUMLOOM_UNWATCHED inline Texel sampled(const Texels& t, float x, float y, float 
         }
         if (share == 0) continue;
         const Texel texel = element(t, index, axes);
-        for (int c = 0; c < t.channels; ++c) sum[c] += share * bits<float>(texel.word[c]);
+        for (int c = 0; c < t.channels; ++c) sum[c] += double(share) * bits<float>(texel.word[c]);
     }
-    Texel texel = {{0, 0, 0, 0x3f800000u}};
-    for (int c = 0; c < t.channels; ++c) texel.word[c] = bits<unsigned>(sum[c]);
+    Texel texel = {{0, 0, 0, 0}};
+    for (int c = 0; c < t.channels; ++c) texel.word[c] = bits<unsigned>(float(sum[c]));
     return texel;
 }
 
 NUMLOOM_UNWATCHED inline Texel fetched(const Texels& t, int i) {
-    Texel texel = {{0, 0, 0, reads_float(t) ? 0x3f800000u : 1u}};
+    Texel texel = {{0, 0, 0, 0}};
     const bool inside = i >= 0 && i < t.extent[0];
     for (int c = 0; c < t.channels; ++c)
         texel.word[c] = inside ? channel(t, t.data + (long long)i * t.bytes * t.channels, c) : 0u;
