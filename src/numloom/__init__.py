@@ -395,10 +395,12 @@ from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
 from numloom.kernels.python import kernel
 from numloom.kernels.raw import RawKernel, RawModule
 from numloom.kernels.reduction import ReductionKernel
+from numloom.kernels.texture import Texture
 from numloom.kernels.vectorize import fuse, vectorize
 
 bool = bool_
@@ -417,6 +419,7 @@ __all__ = [
     "RawKernel",
     "RawModule",
     "ReductionKernel",
+    "Texture",
     "abs",
     "absolute",
     "acos",
@@ -773,6 +776,7 @@ __all__ = [
     "tanh",
     "tensordot",
     "testing",
+    "texture",
     "tile",
     "trace",
     "transpose",

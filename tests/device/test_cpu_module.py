@@ -918,8 +918,8 @@ WRONG = {
     "a name": ("int* x", "    int i = 0;\n    x[i] = unknown_name;", 4, "unknown_name"),
     "assembly": ("int* x", '    int l;\n    asm volatile("mov.u32 %0, %%laneid;" : "=r"(l));', 4,
     "inline PTX assembly runs on a GPU"),
-    "texture": ("float* x, cudaTextureObject_t a", "    x[0] =\n        tex2D<float>(a, 1.f, 2.f);", 4,
-    "textures and surfaces run on a GPU"),
+    "texture": ("float* x, cudaTextureObject_t a", "    x[0] =\n        tex2DLod<float>(a, 1.f, 2.f, 0.f);", 4,
+    "tex2DLod runs on a GPU only"),
     "a launch": ("int* x", "    k<<<1, 2>>>(x);", 3, "kernels that launch kernels"),
     "types": ("int* x", "    const char* s = x;", 3, "cannot convert|incompatible|cannot initialize"),
 }  # fmt: skip

@@ -88,6 +88,58 @@ class Module(Protocol):
         """Address and bytes of a ``__device__`` or ``__constant__`` variable; KeyError."""
 
 
+@dataclass(frozen=True, slots=True)
+class Texels:
+    """The elements that a texture or surface is made of.
+
+    Attributes
+    ----------
+    dtype, channels : numpy.dtype, int
+        Of one channel; how many an element has: 1, 2 or 4.
+    extent : tuple of int
+        Width, height, depth as far as they are there; with `layered` the last one counts layers.
+    pitch : int
+        Bytes from row to row.
+    """
+
+    dtype: np.dtype[Any]
+    channels: int
+    extent: tuple[int, ...]
+    pitch: int
+    layered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a texture is read: address modes by CUDA's numbers for x, y and z, and the rest of CUDA's description."""
+
+    address: tuple[int, int, int]
+    linear: bool
+    as_float: bool
+    normalized: bool
+    srgb: bool
+    border: tuple[float, float, float, float]
+    anisotropy: int
+
+
+class Image(Protocol):
+    """Memory laid out for textures and surfaces (a "CUDA array"), freed with its last reference."""
+
+    texels: Texels
+
+    def write(self, address: int, stream: int | None = None) -> None:
+        """Copy all elements from device memory, where they lie densely; in the order of `stream` and of all work."""
+
+    def read(self, address: int, stream: int | None = None) -> None:
+        """Copy all elements to device memory, likewise."""
+
+
+class Handle(Protocol):
+    """A texture or surface object; `value` is what kernels take. It goes with its last reference."""
+
+    value: int
+
+
 class Device(Protocol):
     """A backend; `name` is "cpu", "cuda" or "null", `pool` what `allocate` takes memory from."""
 
@@ -140,6 +192,15 @@ class Device(Protocol):
         `names` are name expressions (``"scale<float>"``) to instantiate. CompileError shows the
         user's own line. The same arguments give the same module, also from the disk cache.
         """
+
+    def image(self, texels: Texels, flags: int) -> Image:
+        """Memory for textures and surfaces; `flags` are CUDA's of an array."""
+
+    def texture(self, memory: Image | int, texels: Texels, sampling: Sampling) -> Handle:
+        """A texture object over an image, or over memory at an address (with `extent` of one or two numbers)."""
+
+    def surface(self, image: Image) -> Handle:
+        """A surface object, through which kernels also write to an image."""
 
     def workspace(self, nbytes: int, counters: int) -> int:
         """Address of scratch memory for the next launch; its first `counters` bytes are zero."""

@@ -4,6 +4,7 @@ from numloom.kernels.elementwise import ElementwiseKernel
 from numloom.kernels.python import kernel
 from numloom.kernels.raw import RawKernel, RawModule
 from numloom.kernels.reduction import ReductionKernel
+from numloom.kernels.texture import Texture
 from numloom.kernels.vectorize import fuse, vectorize
 
-__all__ = ["ElementwiseKernel", "RawKernel", "RawModule", "ReductionKernel", "fuse", "kernel", "vectorize"]
+__all__ = ["ElementwiseKernel", "RawKernel", "RawModule", "ReductionKernel", "Texture", "fuse", "kernel", "vectorize"]

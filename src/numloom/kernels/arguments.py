@@ -24,6 +24,7 @@ MEMORY, INTEGER, FLOAT, VALUE, UNKNOWN = range(5)
 """How a parameter is filled: from an array, by a fast check of Python's numbers, by `encoded`, by what is given."""
 
 _POINTER_BYTES = 8
+_HANDLES = {"cudaTextureObject_t": "a texture (numloom.Texture)", "cudaSurfaceObject_t": "a surface (SurfaceObject)"}
 _FORMATS: dict[str, dict[int, str]] = {
     "i": {1: "b", 2: "h", 4: "i", 8: "q"},
     "u": {1: "B", 2: "H", 4: "I", 8: "Q"},
@@ -256,6 +257,8 @@ class Signature:
     def _scalar(self, at: int, a: Any, kind: int) -> Any:
         """A value for a parameter of known type: bytes, or for INTEGER and FLOAT a number for the packer."""
         parameter = self.parameters[at]
+        if "Object_t" in parameter.text or hasattr(a, "kernel_parameter"):
+            self._check_handle(at, a)
         if type(a) is ndarray:
             raise TypeError(
                 f"{self._place(at)} takes a number, got an array of shape {a.shape} and dtype {a.dtype}: pass a number "
@@ -267,6 +270,16 @@ class Signature:
         except (TypeError, OverflowError) as error:
             raise type(error)(f"{self._place(at)} {error}") from None
         return value.item() if kind in (INTEGER, FLOAT) else value.tobytes()
+
+    def _check_handle(self, at: int, a: Any) -> None:
+        """Textures and surfaces go where their handles belong."""
+        parameter = self.parameters[at]
+        wanted = next((name for name in _HANDLES if name in parameter.text), None)
+        given = getattr(a, "kernel_parameter", None)
+        if type(a) is ndarray and wanted is not None:
+            raise TypeError(f"{self._place(at)} takes {_HANDLES[wanted]}, got an array: make one of it")
+        if given is not None and (given != wanted if wanted is not None else parameter.dtype != np.uint64):
+            raise TypeError(f"{self._place(at)} takes {_HANDLES.get(wanted or '', parameter.text)}, got a {given}")
 
     # ------------------------------------------------------------ complaints
 

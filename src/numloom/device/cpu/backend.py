@@ -16,7 +16,8 @@ from numloom.device.cpu.builder import Builder, CpuKernel
 from numloom.device.cpu.loops import Loops, packaged
 from numloom.device.cpu.module import CpuModule, Loader
 from numloom.device.cpu.routines import ROUTINES
-from numloom.device.interface import Strided
+from numloom.device.cpu.simt.texture import CpuHandle, CpuImage, surface_object, texture_object
+from numloom.device.interface import Image, Sampling, Strided, Texels
 from numloom.device.memory import Buffer, Pool
 
 
@@ -81,6 +82,15 @@ class CpuDevice:
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
     ) -> CpuModule:
         return self._modules.load(sources, options, names)
+
+    def image(self, texels: Texels, flags: int) -> CpuImage:
+        return CpuImage(self.pool, texels, flags)
+
+    def texture(self, memory: Image | int, texels: Texels, sampling: Sampling) -> CpuHandle:
+        return texture_object(memory, texels, sampling)
+
+    def surface(self, image: Image) -> CpuHandle:
+        return surface_object(image)
 
     def workspace(self, nbytes: int, counters: int) -> int:
         local = self._local

@@ -27,8 +27,9 @@ from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.module import load
 from numloom.device.cuda.routines import ROUTINES
+from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Staging
-from numloom.device.interface import Module
+from numloom.device.interface import Image, Module, Sampling, Texels
 from numloom.device.memory import Buffer, Pool
 
 try:
@@ -255,6 +256,15 @@ class CudaDevice:
             if module is None:
                 module = self._user_modules[key] = load(self, sources, options, names)
         return module
+
+    def image(self, texels: Texels, flags: int) -> CudaImage:
+        return CudaImage(self, texels, flags)
+
+    def texture(self, memory: Image | int, texels: Texels, sampling: Sampling) -> CudaHandle:
+        return texture_object(self, memory, texels, sampling)
+
+    def surface(self, image: Image) -> CudaHandle:
+        return surface_object(self, image)
 
     def launch(self, kernel: Any, params: array[int], geometry: Any) -> None:
         if geometry.shared > PLAIN_SHARED:

@@ -382,11 +382,11 @@ class CudaFunction:
                 grid, block, packed, shared, own
             )  # fmt: skip
         else:
-            _order(own, stream)
+            order(own, stream)
             run = self._cooperate if cooperative else self._call
             code = run(grid, block, packed, shared, stream)
             if not code:
-                _order(stream, own)
+                order(stream, own)
         if code:
             self._failed(code, grid, block, packed, shared, stream, cooperative)
 
@@ -443,7 +443,7 @@ class CudaFunction:
             driver.fail(code, f"launching kernel {self.name} ({size}, {shared} bytes of shared memory)")
 
 
-def _order(first: int, then: int) -> None:
+def order(first: int, then: int) -> None:
     """What is put on stream `then` from now on runs after what is on stream `first`."""
     bindings = driver.bindings()
     event = driver.call("cuEventCreate", bindings.CUevent_flags.CU_EVENT_DISABLE_TIMING, doing="making an event")

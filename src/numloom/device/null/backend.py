@@ -81,6 +81,18 @@ class NullDevice:
         """Refused: functions of a module have attributes that nobody here could tell."""
         raise NotImplementedError("the null device has no compiler for raw kernels: use the device 'cpu' or 'cuda'")
 
+    def image(self, texels: Any, flags: int) -> NoReturn:
+        """Refused, since no raw kernel runs here."""
+        raise NotImplementedError("the null device has no textures: use the device 'cpu' or 'cuda'")
+
+    def texture(self, memory: Any, texels: Any, sampling: Any) -> NoReturn:
+        """Refused."""
+        raise NotImplementedError("the null device has no textures: use the device 'cpu' or 'cuda'")
+
+    def surface(self, image: Any) -> NoReturn:
+        """Refused."""
+        raise NotImplementedError("the null device has no surfaces: use the device 'cpu' or 'cuda'")
+
     def workspace(self, nbytes: int, counters: int) -> int:
         """An address."""
         return 1 << 16

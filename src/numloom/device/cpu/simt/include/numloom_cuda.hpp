@@ -147,11 +147,9 @@ inline unsigned long long __globaltimer() { return (unsigned long long)clock64()
 #include "numloom_warp.hpp"
 #include "numloom_atomics.hpp"
 #include "numloom_intrinsics.hpp"
+#include "numloom_texture.hpp"
 
 // ---------------------------------------------------------------- what runs on a GPU only
-
-typedef unsigned long long cudaTextureObject_t;
-typedef unsigned long long cudaSurfaceObject_t;
 
 namespace numloom {
 template <class T> struct OnGpuOnly { static constexpr bool here = false; };
@@ -159,26 +157,20 @@ template <class T> struct OnGpuOnly { static constexpr bool here = false; };
 
 #define NUMLOOM_TEXTURE(name)                                                                                        \
     template <class T = void, class... A> inline T name(A...) {                                                      \
-        static_assert(numloom::OnGpuOnly<T>::here, #name ": textures and surfaces run on a GPU only; on the CPU " \
-                                                          "read the array by its index");                            \
+        static_assert(numloom::OnGpuOnly<T>::here, #name " runs on a GPU only: on the CPU there are tex1Dfetch, "   \
+                                                          "tex1D, tex2D, tex3D and layers, without levels");         \
         return T();                                                                                                  \
     }
-NUMLOOM_TEXTURE(tex1D)
-NUMLOOM_TEXTURE(tex1Dfetch)
 NUMLOOM_TEXTURE(tex1DLod)
-NUMLOOM_TEXTURE(tex2D)
+NUMLOOM_TEXTURE(tex1DGrad)
 NUMLOOM_TEXTURE(tex2DLod)
+NUMLOOM_TEXTURE(tex2DGrad)
 NUMLOOM_TEXTURE(tex2Dgather)
-NUMLOOM_TEXTURE(tex3D)
-NUMLOOM_TEXTURE(tex1DLayered)
-NUMLOOM_TEXTURE(tex2DLayered)
+NUMLOOM_TEXTURE(tex3DLod)
+NUMLOOM_TEXTURE(tex3DGrad)
 NUMLOOM_TEXTURE(texCubemap)
-NUMLOOM_TEXTURE(surf1Dread)
-NUMLOOM_TEXTURE(surf2Dread)
-NUMLOOM_TEXTURE(surf3Dread)
-NUMLOOM_TEXTURE(surf1Dwrite)
-NUMLOOM_TEXTURE(surf2Dwrite)
-NUMLOOM_TEXTURE(surf3Dwrite)
+NUMLOOM_TEXTURE(surfCubemapread)
+NUMLOOM_TEXTURE(surfCubemapwrite)
 
 // ---------------------------------------------------------------- how a kernel is called and found
 
