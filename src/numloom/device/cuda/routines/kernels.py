@@ -11,6 +11,7 @@ import numpy as np
 
 from numloom.base.dtypes import CTYPES, code_of
 from numloom.device.interface import Strided
+from numloom.emit.values import header
 
 PRELUDE = """\
 #define DEV __device__ __forceinline__
@@ -45,6 +46,9 @@ template <int R> DEV i64 place(i64 i, const i64* extent, const i64* stride) {
 }
 """
 
+PREFIX = "#define NL_DEV DEV\n" + header("prefix")
+"""What tiles of a sequence tell those behind them."""
+
 THREADS = 256
 
 
@@ -60,6 +64,31 @@ class Grid(NamedTuple):
 def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int]) -> None:
     """Launch `entry` of a text; `words` fill its struct of parameters, 8 bytes each."""
     device.launch(device.kernel(text, entry, wait=True), array("q", words), grid)
+
+
+class Mail:
+    """Words by which blocks of one launch tell each other totals (``prefix.hpp``), used by launch after launch."""
+
+    def __init__(self) -> None:
+        self.buffer: Any = None
+        self.launch = 0
+
+    def next(self, device: Any, words: int) -> tuple[int, int]:
+        """Address of at least `words` words, none of which holds the number of the launch that is given too."""
+        if self.buffer is None or self.buffer.nbytes < 8 * words or self.launch == (1 << 31) - 1:
+            self.buffer = device.allocate(max(8 * words, 1 << 16))
+            device.clear(self.buffer, self.buffer.nbytes)
+            self.launch = 0
+        self.launch += 1
+        return self.buffer.ptr, self.launch
+
+
+def mail(device: Any, tiles: int, itemsize: int, lines: int = 1) -> tuple[int, int, int]:
+    """Where `tiles` tiles of each of `lines` sequences leave totals, the number of the launch, and words a sequence."""
+    if not hasattr(device, "mail"):
+        device.mail = Mail()
+    words = (tiles + -(-tiles // 32) + -(-tiles // 1024)) * (-(-itemsize // 4))
+    return (*device.mail.next(device, words * lines), words)
 
 
 def ctype_of(dtype: np.dtype[Any]) -> str:

@@ -1,7 +1,7 @@
-"""Running operations along an axis.
+"""Running operations along an axis, in one pass.
 
-A line is cut into chunks of fixed size: chunks are reduced, their results scanned, and each chunk scanned from
-what is before it. Where there are many lines beside each other, a thread runs along each. Which elements are
+A line is cut into tiles of fixed size; a tile is scanned in registers and learns from those before it what comes
+before (``prefix.hpp``). Where there are many lines beside each other, a thread runs along each. Which elements are
 combined in which order depends on shape and strides alone, so results are the same in every run. No identity
 is needed: what a thread past the end holds never reaches one before it.
 """
@@ -15,14 +15,25 @@ from typing import Any
 import numpy as np
 
 from numloom.device.cuda.routines.host import on_host
-from numloom.device.cuda.routines.kernels import PRELUDE, THREADS, Grid, address, collapse, ctype_of, empty, run
+from numloom.device.cuda.routines.kernels import (
+    PREFIX,
+    PRELUDE,
+    THREADS,
+    Grid,
+    address,
+    collapse,
+    ctype_of,
+    mail,
+    run,
+)
 from numloom.device.interface import Strided
 
-ITEMS = 4
-TILE = THREADS * ITEMS
-CHUNK = TILE * 8
-_SERIAL_LINES = 8192
-_SERIAL_LENGTH = 32
+WARPS = THREADS // 32
+ROWS = 4
+"""Accesses of a lane in a tile."""
+AHEAD = 8
+SERIAL_LINES = 8192
+SERIAL_LENGTH = 32
 
 # How two values of dtype kinds combine, `a` being the earlier one.
 _REAL = {
@@ -54,99 +65,121 @@ def combine_text(op: str, dtype: np.dtype[Any]) -> str | None:
 
 
 @cache
-def scan_text(ctype: str, combine: str, rank: int) -> str:
-    """Text of the three kernels."""
-    return f"""{PRELUDE}
+def scan_text(ctype: str, combine: str, rank: int, warps: int) -> str:
+    """Text of the kernels, in blocks of `warps` warps."""
+    return f"""{PRELUDE}{PREFIX}
 typedef {ctype} T;
 typedef value_of<T>::type V;
-DEV V combine(V a, V b) {{ return (V)({combine}); }}
+#define WARPS {warps}
+constexpr int VEC = sizeof(T) > 4 ? 16 / sizeof(T) : 4, ROWS = {ROWS}, SPAN = 32 * VEC, TILE = WARPS * ROWS * SPAN;
+struct alignas(VEC * sizeof(T)) Pack {{ T x[VEC]; }};
+struct Combine {{ DEV V operator()(V a, V b) const {{ return (V)({combine}); }} }};
 struct P {{
-    const T* a; T* out; const V* carry; V* totals;
-    i64 lines, length, chunks, step, out_step;
+    const T* a; T* out; u64* mail; i64 launch, words, wide;
+    i64 lines, length, tiles, step, out_step;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
-struct Q {{ V* a; i64 length; }};
-template <class X> DEV X shifted(X x, int d) {{
-    constexpr int N = (sizeof(X) + 3) / 4;
-    u32 w[N];
-    w[N - 1] = 0;
-    memcpy(w, &x, sizeof(X));
-#pragma unroll
-    for (int k = 0; k < N; ++k) w[k] = __shfl_up_sync(0xffffffffu, w[k], d);
-    memcpy(&x, w, sizeof(X));
-    return x;
-}}
-// Inclusive scan of a tile; `carry` is what is before it, and then what is before the next one.
-DEV void scan_tile(V (&x)[{ITEMS}], V& carry, bool& carried, V* warps) {{
+extern "C" __global__ void __launch_bounds__({32 * warps}) scan(const __grid_constant__ P p) {{
+    __shared__ V totals[WARPS], before_tile;
+    const Combine combine;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    for (int k = 1; k < {ITEMS}; ++k) x[k] = combine(x[k - 1], x[k]);
-    V sum = x[{ITEMS - 1}];
-    for (int d = 1; d < 32; d *= 2) {{
-        const V other = shifted(sum, d);
-        if (lane >= d) sum = combine(other, sum);
-    }}
-    if (lane == 31) warps[warp] = sum;
-    V before = shifted(sum, 1);
-    __syncthreads();
-    bool some = carried;
-    V head = carry;
-    for (int w = 0; w < warp; ++w) {{ head = some ? combine(head, warps[w]) : warps[w]; some = true; }}
-    if (lane > 0) {{ head = some ? combine(head, before) : before; some = true; }}
-    if (some) for (int k = 0; k < {ITEMS}; ++k) x[k] = combine(head, x[k]);
-    for (int w = 0; w < {THREADS // 32}; ++w) {{
-        carry = carried ? combine(carry, warps[w]) : warps[w];
-        carried = true;
-    }}
-    __syncthreads();
-}}
-// Chunk by chunk: without `out` only the totals of all but the last chunk of each line.
-extern "C" __global__ void __launch_bounds__({THREADS}) scan(const __grid_constant__ P p) {{
-    __shared__ V warps[{THREADS // 32}];
-    const i64 chunks = p.out ? p.chunks : p.chunks - 1;
-    const i64 line = blockIdx.x / chunks, chunk = blockIdx.x - line * chunks;
+    const i64 line = blockIdx.x / p.tiles, tile = blockIdx.x - line * p.tiles;
     const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    T* out = p.out ? p.out + place<{rank}>(line, p.extent, p.out_stride) : 0;
-    V carry;
-    bool carried = p.out && chunk > 0;
-    if (carried) carry = p.carry[line * (p.chunks - 1) + chunk - 1];
-    const i64 end = (chunk + 1) * {CHUNK} < p.length ? (chunk + 1) * {CHUNK} : p.length;
-    for (i64 start = chunk * {CHUNK}; start < end; start += {TILE}) {{
-        const i64 first = start + (i64)threadIdx.x * {ITEMS};
-        V x[{ITEMS}];
+    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    const i64 first = tile * TILE + warp * (ROWS * SPAN) + lane * VEC;
+    const bool wide = p.wide && (tile + 1) * TILE <= p.length;
+    V x[ROWS][VEC], sum[ROWS], head[ROWS];
+    if (wide) {{
+        Pack packs[ROWS];
 #pragma unroll
-        for (int k = 0; k < {ITEMS}; ++k) {{
-            const i64 i = first + k < end ? first + k : end - 1;
-            x[k] = widen(a[i * p.step]);
+        for (int k = 0; k < ROWS; ++k) packs[k] = *reinterpret_cast<const Pack*>(a + first + k * SPAN);
+#pragma unroll
+        for (int k = 0; k < ROWS; ++k)
+#pragma unroll
+            for (int v = 0; v < VEC; ++v) x[k][v] = widen(packs[k].x[v]);
+    }} else {{
+#pragma unroll
+        for (int k = 0; k < ROWS; ++k)
+#pragma unroll
+            for (int v = 0; v < VEC; ++v) {{
+                const i64 i = first + k * SPAN + v;
+                x[k][v] = widen(a[(i < p.length ? i : p.length - 1) * p.step]);
+            }}
+    }}
+    // Neighbours, lanes, rows, warps, tiles: what is past the end is behind everything that counts.
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k) {{
+#pragma unroll
+        for (int v = 1; v < VEC; ++v) x[k][v] = combine(x[k][v - 1], x[k][v]);
+        sum[k] = nl::scan_lanes(x[k][VEC - 1], combine);
+        head[k] = nl::shifted(sum[k], 1);
+    }}
+    V total;
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k) {{
+        const V row = nl::of_lane(sum[k], 31);
+        if (k > 0) {{
+            head[k] = lane > 0 ? combine(total, head[k]) : total;
+            total = combine(total, row);
+        }} else total = row;
+    }}
+    if (lane == 0) totals[warp] = total;
+    __syncthreads();
+    V start = total;
+    bool some = warp > 0;
+    if (some) start = totals[0];
+    for (int w = 1; w < warp; ++w) start = combine(start, totals[w]);
+    if (p.tiles > 1) {{
+        if (warp == 0) {{
+            total = totals[0];
+            for (int w = 1; w < WARPS; ++w) total = combine(total, totals[w]);
+            total = nl::before(p.mail + line * p.words, p.tiles, tile, (u32)p.launch, total, combine);
+            if (lane == 0) before_tile = total;
         }}
-        scan_tile(x, carry, carried, warps);
-        if (out)
+        __syncthreads();
+        if (tile > 0) {{ start = some ? combine(before_tile, start) : before_tile; some = true; }}
+    }}
 #pragma unroll
-            for (int k = 0; k < {ITEMS}; ++k) if (first + k < end) put(out + (first + k) * p.out_step, x[k]);
+    for (int k = 0; k < ROWS; ++k) {{
+        const bool inner = k > 0 || lane > 0;
+        if (some) head[k] = inner ? combine(start, head[k]) : start;
+        if (some || inner)
+#pragma unroll
+            for (int v = 0; v < VEC; ++v) x[k][v] = combine(head[k], x[k][v]);
+        if (wide) {{
+            Pack pack;
+#pragma unroll
+            for (int v = 0; v < VEC; ++v) put(pack.x + v, x[k][v]);
+            *reinterpret_cast<Pack*>(out + first + k * SPAN) = pack;
+        }} else
+#pragma unroll
+            for (int v = 0; v < VEC; ++v) {{
+                const i64 i = first + k * SPAN + v;
+                if (i < p.length) put(out + i * p.out_step, x[k][v]);
+            }}
     }}
-    if (!p.out && threadIdx.x == 0) p.totals[blockIdx.x] = carry;
 }}
-// The totals of each line, in place, a block a line.
-extern "C" __global__ void __launch_bounds__({THREADS}) scan_totals(const __grid_constant__ Q p) {{
-    __shared__ V warps[{THREADS // 32}];
-    V* a = p.a + (i64)blockIdx.x * p.length;
-    V carry;
-    bool carried = false;
-    for (i64 start = 0; start < p.length; start += {TILE}) {{
-        const i64 first = start + (i64)threadIdx.x * {ITEMS};
-        V x[{ITEMS}];
-        for (int k = 0; k < {ITEMS}; ++k) x[k] = a[first + k < p.length ? first + k : p.length - 1];
-        scan_tile(x, carry, carried, warps);
-        for (int k = 0; k < {ITEMS}; ++k) if (first + k < p.length) a[first + k] = x[k];
-    }}
-}}
-extern "C" __global__ void __launch_bounds__({THREADS}) scan_serial(const __grid_constant__ P p) {{
-    const i64 line = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+// A thread a line, {AHEAD} elements under way.
+extern "C" __global__ void __launch_bounds__({32 * warps}) scan_serial(const __grid_constant__ P p) {{
+    const Combine combine;
+    const i64 line = (i64)blockIdx.x * {32 * warps} + threadIdx.x;
     if (line >= p.lines) return;
     const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
     T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
     V sum = widen(*a);
     put(out, sum);
-    for (i64 i = 1; i < p.length; ++i) {{
+    i64 i = 1;
+    for (; i + {AHEAD} <= p.length; i += {AHEAD}) {{
+        V x[{AHEAD}];
+#pragma unroll
+        for (int k = 0; k < {AHEAD}; ++k) x[k] = widen(a[(i + k) * p.step]);
+#pragma unroll
+        for (int k = 0; k < {AHEAD}; ++k) {{
+            sum = combine(sum, x[k]);
+            put(out + (i + k) * p.out_step, sum);
+        }}
+    }}
+    for (; i < p.length; ++i) {{
         sum = combine(sum, widen(a[i * p.step]));
         put(out + i * p.out_step, sum);
     }}
@@ -170,21 +203,25 @@ def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
     shape = [a.shape[k] for k in keep]
     extents, (strides, out_strides) = collapse(shape, [a.strides[k] for k in keep], [out.strides[k] for k in keep])
     lines, step, out_step = prod(shape), a.strides[axis], out.strides[axis]
-    text = scan_text(ctype_of(a.dtype), combine, len(extents))
-    chunks = -(-length // CHUNK)
+    itemsize = a.dtype.itemsize
     source, target = address(a), address(out)
     tail = [*extents, *strides, *out_strides]
-    if length <= _SERIAL_LENGTH or (lines >= _SERIAL_LINES and abs(step) != 1):
-        words = [source, target, 0, 0, lines, length, chunks, step, out_step, *tail]
+    serial = length <= SERIAL_LENGTH or (lines >= SERIAL_LINES and abs(step) != 1)
+    row = ROWS * 32 * (16 // itemsize if itemsize > 4 else 4)
+    warps = 1 if length <= row and not serial else WARPS
+    text = scan_text(ctype_of(a.dtype), combine, len(extents), warps)
+    if serial:
+        words = [source, target, 0, 0, 0, 0, lines, length, 1, step, out_step, *tail]
         run(device, text, "scan_serial", Grid(-(-lines // THREADS)), words)
         return
-    totals = 0
-    if chunks > 1:
-        size = max(a.dtype.itemsize, 4) if a.dtype.kind == "f" else a.dtype.itemsize
-        held = empty(device, (lines * (chunks - 1) * size,), np.uint8)
-        totals = address(held)
-        words = [source, 0, 0, totals, lines, length, chunks, step, out_step, *tail]
-        run(device, text, "scan", Grid(lines * (chunks - 1)), words)
-        run(device, text, "scan_totals", Grid(lines), [totals, chunks - 1])
-    words = [source, target, totals, 0, lines, length, chunks, step, out_step, *tail]
-    run(device, text, "scan", Grid(lines * chunks), words)
+    tiles = -(-length // (warps * row))
+    held = (0, 0, 0)
+    if tiles > 1:
+        size = 4 if a.dtype.char == "e" else itemsize
+        held = mail(device, tiles, size, lines)
+    # The accesses of a lane are 16 bytes where every line begins so, or four neighbours of smaller elements.
+    unit = max(16 // itemsize, 1) if itemsize > 4 else 4
+    offsets = [source // itemsize, target // itemsize, *(strides + out_strides if lines > 1 else [])]
+    wide = step == out_step == 1 and all(at % unit == 0 for at in offsets)
+    words = [source, target, *held, int(wide), lines, length, tiles, step, out_step, *tail]
+    run(device, text, "scan", Grid(lines * tiles, 32 * warps), words)
