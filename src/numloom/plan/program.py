@@ -111,6 +111,8 @@ class Program:
     box: Box | None = None
     fast: bool = True
     """Reducing programs: the reduced elements lie along the fast axis (lanes = 128), else lanes = 1."""
+    select: int = 0
+    """Bytes of an element of the array of which the one store's truth values select; 0: nothing is selected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,8 @@ class Word:
     (iota `index`, `dim`), ``gather_extent`` / ``gather_stride`` (gather `index`, its `dim`-th
     index), ``box_start`` / ``box_step`` / ``box_count`` (`dim`), ``error`` (address of the error
     word), ``place`` (what gather `index` writes there), ``workspace`` (address of zeroed-counter
-    scratch memory), or ``constant``: a number (`value`) that the emitter computed from the sizes
-    (magic divisors, chunk counts).
+    scratch memory), ``select_...`` (see `emit.selecting`), or ``constant``: a number (`value`) that the
+    emitter computed from the sizes (magic divisors, chunk counts).
     """
 
     kind: str

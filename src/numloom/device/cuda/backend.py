@@ -27,8 +27,9 @@ from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.module import load
 from numloom.device.cuda.routines import ROUTINES
+from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.transfer import Staging
-from numloom.device.interface import Module
+from numloom.device.interface import Module, Strided
 from numloom.device.memory import Buffer, Pool
 
 try:
@@ -326,6 +327,10 @@ class CudaDevice:
 
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
+
+    def select(self, blocks: int, a: Strided) -> Chosen:
+        """What a launch of a selecting kernel (`numloom.emit.selecting`) in `blocks` blocks needs and gives."""
+        return Chosen(self, blocks, a)
 
     # ------------------------------------------------------------ time
 

@@ -6,28 +6,38 @@ sizes are known only afterwards, so both wait once for the device.
 
 from __future__ import annotations
 
-from functools import cache
+from array import array
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from numloom.base.dtypes import BOOL
 from numloom.device.cuda.routines.kernels import (
     PRELUDE,
     THREADS,
     Grid,
     address,
+    assign,
     cell_of,
     collapse,
     ctype_of,
     empty,
+    is_dense,
+    mail,
     run,
 )
 from numloom.device.interface import Strided
+from numloom.emit.emit import emit
+from numloom.emit.selecting import SELECT_WORDS
+from numloom.plan.program import Instr, Operand, Program, Source
 
 ROUNDS = 16
 CHUNK = THREADS * ROUNDS
 WARPS = THREADS // 32
+SPARE = 1 << 20
+"""Bytes from which a result does not keep memory that it hardly uses."""
 
 _SCAN_THREADS = 1024
 
@@ -208,11 +218,51 @@ def nonzero(device: Any, a: Strided) -> tuple[Strided, ...]:
     return _Selection(device, a).indices(device)
 
 
+@lru_cache(1024)
+def _by_mask(count: int, itemsize: int, aligned: bool) -> Source:
+    """The kernel that selects by a mask in memory."""
+    operand = Operand(BOOL, (1,), aligned)
+    return emit(Program((count,), 1, (Instr("load", BOOL, operand=0),), (), (operand,), select=itemsize))
+
+
+class Chosen:
+    """What a kernel of `numloom.emit.selecting` chooses of a dense `a`, and the words that it needs for that."""
+
+    def __init__(self, device: Any, tiles: int, a: Strided) -> None:
+        self.device = device
+        self.count = prod(a.shape)
+        self.memory = empty(device, (self.count,), a.dtype)
+        self.total = empty(device, (1,), np.int64)
+        where, launch, _ = mail(device, tiles, 8)
+        wide = address(a) % 16 == 0
+        self.words = (address(a), self.memory.buffer.ptr, where, launch, tiles, int(wide), self.total.buffer.ptr)
+
+    def result(self) -> Strided:
+        """The chosen elements, after the launch (waits)."""
+        device, dtype = self.device, self.memory.dtype
+        found = int(device.download(self.total.buffer, 0, 8).view(np.int64)[0])
+        chosen = Strided(self.memory.buffer, 0, (found,), (1,), dtype)
+        if self.count * dtype.itemsize < SPARE or found * 5 > self.count * 2:
+            return chosen
+        # Most of the memory was not needed.
+        kept = empty(device, (found,), dtype)
+        assign(device, kept, chosen)
+        return kept
+
+
 def compress(device: Any, a: Strided, mask: Strided) -> Strided:
     """The elements (in C order) of `a` where `mask`, of the leading axes of `a`, is true."""
     lead = len(mask.shape)
     rest = a.shape[lead:]
     cell = cell_of(a.dtype)
+    if not rest and prod(a.shape) and is_dense(a) and is_dense(mask):
+        at = address(mask)
+        source = _by_mask(prod(a.shape), a.dtype.itemsize, at % 16 == 0)
+        known = [at if word.kind == "pointer" else word.value for word in source.words[: -len(SELECT_WORDS)]]
+        chosen = Chosen(device, source.geometry.blocks, a)
+        kernel = device.kernel(source.text, source.entry, wait=True)
+        device.launch(kernel, array("q", (*known, *chosen.words)), source.geometry)
+        return chosen.result()
     selection = _Selection(device, mask)
     result = empty(device, (selection.total, *rest), a.dtype)
     if not prod(result.shape):
