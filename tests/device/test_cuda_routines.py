@@ -157,6 +157,11 @@ def test_scan_over_many_chunks(runner):
     check_scan(runner, np.exp(1j * random((n,), "d")), "multiply", 0)
 
 
+def test_scan_over_groups_of_tiles(runner):
+    check_scan(runner, random((80_000,), "D").view("d").astype("D") / 1e4, "add", 0)
+    check_scan(runner, random((3, 150_000), "l"), "add", 1)
+
+
 def test_scan_of_nan(runner):
     x = awkward((9000,), "d")
     for op in ("maximum", "minimum", "fmax", "fmin"):
@@ -224,6 +229,37 @@ def test_unique(runner, equal_nan):
             got = ROUTINES["unique"](runner, operand(runner, x), equal_nan=equal_nan)
             for result, expected in zip(got, ROWS["unique"].numpy(x, equal_nan=equal_nan), strict=True):
                 np.testing.assert_array_equal(back(runner, result), expected)
+
+
+# ---------------------------------------------------------------- counting
+
+
+def test_bincount(runner):
+    rng = np.random.default_rng(6)
+    for bins in (1, 7, 1000, 20_000):
+        for char in "bBhl" if bins < 100 else "hHl":
+            for n in (0, 3, large(runner)):
+                x = rng.integers(0, min(bins, np.iinfo(char).max), n).astype(char)
+                same(runner, "bincount", x, minlength=bins)
+                same(runner, "bincount", x[::-2], minlength=bins)
+                same(runner, "bincount", x[1:], minlength=bins)
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+def test_histogram(runner, uniform):
+    for char in "efdbHlL":
+        for bins in (1, 10) if char == "e" else (1, 10, 1500, 7000):
+            x = awkward((5000,), char)
+            edges = np.histogram_bin_edges(x[np.isfinite(x)], bins, (-20, 30))
+            if not uniform:
+                edges = np.unique(np.concatenate([edges[:3], edges[4:-3], edges[-2:]]))
+                if edges.size < 2:
+                    continue
+            if edges.dtype == np.float16:
+                edges = edges.astype(np.float32)
+            with np.errstate(invalid="ignore"):
+                same(runner, "histogram", x, edges, uniform=uniform)
+                same(runner, "histogram", x[::-3], edges, uniform=uniform)
 
 
 # ---------------------------------------------------------------- products

@@ -161,6 +161,20 @@ def bincount(a: Host, *, minlength: int) -> Host:
 
 
 @routine()
+def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
+    """How many (int64) of the vector `a` lie between neighbours of `edges`, the last bin with both its edges.
+
+    `uniform` says that the edges are NumPy's for bins of one width. Values are compared in the dtype of the edges.
+    """
+    if uniform:
+        return np.histogram(a, edges.size - 1, (edges[0].item(), edges[-1].item()))[0]
+    place = np.searchsorted(edges, a, "right")
+    place -= a == edges[-1:]
+    # Everything outside goes to two more bins; NaN is sorted behind the last edge.
+    return np.bincount(place, minlength=edges.size + 1)[1 : edges.size]
+
+
+@routine()
 def weighted_bincount(a: Host, weights: Host, *, minlength: int) -> Host:
     """Sums (float64) of the weights of each of 0 ... minlength - 1 in `a`."""
     return np.bincount(a, weights, minlength)

@@ -255,7 +255,7 @@ def compress(device: Any, a: Strided, mask: Strided) -> Strided:
     lead = len(mask.shape)
     rest = a.shape[lead:]
     cell = cell_of(a.dtype)
-    if not rest and prod(a.shape) and is_dense(a) and is_dense(mask):
+    if lead == len(a.shape) and 0 not in a.shape and is_dense(a) and is_dense(mask):
         at = address(mask)
         source = _by_mask(prod(a.shape), a.dtype.itemsize, at % 16 == 0)
         known = [at if word.kind == "pointer" else word.value for word in source.words[: -len(SELECT_WORDS)]]
