@@ -74,21 +74,26 @@ class Mail:
         self.launch = 0
 
     def next(self, device: Any, words: int) -> tuple[int, int]:
-        """Address of at least `words` words, none of which holds the number of the launch that is given too."""
-        if self.buffer is None or self.buffer.nbytes < 8 * words or self.launch == (1 << 31) - 1:
+        """Address of at least `words` words, and a number that with the next one stands in no upper half of them."""
+        if self.buffer is None or self.buffer.nbytes < 8 * words or self.launch >= (1 << 32) - 4:
             self.buffer = device.allocate(max(8 * words, 1 << 16))
             device.clear(self.buffer, self.buffer.nbytes)
             self.launch = 0
-        self.launch += 1
+        self.launch += 2
         return self.buffer.ptr, self.launch
+
+
+def mail_words(device: Any, words: int) -> tuple[int, int]:
+    """`Mail.next` of the device's own."""
+    if not hasattr(device, "mail"):
+        device.mail = Mail()
+    return device.mail.next(device, words)  # type: ignore[no-any-return]
 
 
 def mail(device: Any, tiles: int, itemsize: int, lines: int = 1) -> tuple[int, int, int]:
     """Where `tiles` tiles of each of `lines` sequences leave totals, the number of the launch, and words a sequence."""
-    if not hasattr(device, "mail"):
-        device.mail = Mail()
     words = (tiles + -(-tiles // 32) + -(-tiles // 1024)) * (-(-itemsize // 4))
-    return (*device.mail.next(device, words * lines), words)
+    return (*mail_words(device, words * lines), words)
 
 
 def ctype_of(dtype: np.dtype[Any]) -> str:

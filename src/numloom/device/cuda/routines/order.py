@@ -1,8 +1,9 @@
-"""Sorting: blocks sort tiles in shared memory, then runs are merged pairwise until one is left.
+"""Sorting: long vectors by their digits (`radix`), what is short, many or complex by merging.
 
-A merge sort is stable, so it gives `argsort` as well, and it needs no more than an order: NaN last, the two
-zeros equal, complex numbers by real and then imaginary part, all as NumPy orders them, with no recoding of
-keys. Where a block starts in a merge is found by a binary search along its diagonal (merge path).
+Blocks sort tiles in shared memory, then runs are merged pairwise until one is left. A merge sort is stable, so it
+gives `argsort` as well, and it needs no more than an order: NaN last, the two zeros equal, complex numbers by real and
+then imaginary part, all as NumPy orders them. Where a block starts in a merge is found by a binary search along its
+diagonal (merge path).
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ from numloom.device.cuda.routines.kernels import (
     empty,
     run,
 )
+from numloom.device.cuda.routines.radix import radix_sort, sortable
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.interface import Strided
 
+APART = 1 << 17
+"""Elements from which each of several lines is sorted by digits on its own."""
 ORDER = """
 template <class X> DEV bool less(X a, X b) { return a < b || (b != b && a == a); }
 DEV bool less(f16 a, f16 b) { return less(widen(a), widen(b)); }
@@ -185,6 +189,12 @@ def _sorted(
     keep = [k for k in range(len(a.shape)) if k != axis]
     shape = [a.shape[k] for k in keep]
     extents, (strides, out_strides) = collapse(shape, [a.strides[k] for k in keep], [target.strides[k] for k in keep])
+    if sortable(a.dtype, length) and (prod(shape) == 1 or length >= APART):
+        for line in np.ndindex(*shape):
+            each = [None if x is None else _line(x, axis, line) for x in (a, out, positions)]
+            rows = None if order is None else _line(order, len(order.shape) - 1, line)
+            radix_sort(device, each[0], rows, each[1], each[2])  # type: ignore[arg-type]
+        return
     ctype = ctype_of(a.dtype)
     tile = tile_of(ctype)
     lines, tiles = prod(shape), -(-length // tile)
@@ -208,6 +218,13 @@ def _sorted(
         run(device, text, "merge_runs", grid, [address(a), 0, *runs[0], *runs[1], *shared, width, *tail])
         runs.reverse()
         width *= 2
+
+
+def _line(operand: Strided, axis: int, line: tuple[int, ...]) -> Strided:
+    """One line along an axis, at an index of the other axes."""
+    steps = [*operand.strides[:axis], *operand.strides[axis + 1 :]]
+    at = operand.offset + sum(i * step for i, step in zip(line, steps, strict=True))
+    return Strided(operand.buffer, at, (operand.shape[axis],), (operand.strides[axis],), operand.dtype)
 
 
 def sort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
@@ -304,13 +321,13 @@ extern "C" __global__ void __launch_bounds__({THREADS}) invert(const __grid_cons
     if (i < p.n) p.inverse[p.at[i]] = p.ranks[i] - 1;
 }}
 struct R {{
-    const i64* starts; const T* keys; const i64* at; T* values; i64* index; i64* counts; i64 n, total;
+    const i64* starts; const T* a; const i64* at; T* values; i64* index; i64* counts; i64 n, total;
 }};
 extern "C" __global__ void __launch_bounds__({THREADS}) gather(const __grid_constant__ R p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;
     const i64 start = p.starts[i];
-    p.values[i] = p.keys[start];
+    p.values[i] = p.a[p.at[start]];
     p.index[i] = p.at[start];
     p.counts[i] = (i + 1 < p.n ? p.starts[i + 1] : p.total) - start;
 }}
@@ -336,6 +353,6 @@ def unique(device: Any, a: Strided, *, equal_nan: bool) -> tuple[Strided, Stride
     (starts,) = nonzero(device, flags)
     count = starts.shape[0]
     values, index, counts = (empty(device, (count,), dtype) for dtype in (a.dtype, np.int64, np.int64))
-    words = [*map(address, (starts, keys, at, values, index, counts)), count, n]
+    words = [*map(address, (starts, flat, at, values, index, counts)), count, n]
     run(device, text, "gather", Grid(-(-count // THREADS)), words)
     return values, index, inverse, counts
