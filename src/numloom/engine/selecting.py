@@ -15,12 +15,12 @@ from numloom.engine.execute import ReadyPlan, launch
 from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.walk import pending_roots, walk
 from numloom.graph.layout import c_strides
-from numloom.graph.node import CAST, LEAF, OP, VIEW, Node, become_leaf
+from numloom.graph.node import CAST, LEAF, OP, VIEW, Node
 from numloom.plan.plan import make_plan
 from numloom.plan.step import Plan
 
 _selections: dict[Any, tuple[int, ReadyPlan | None]] = {}
-"""By device, element size and the first half of a mask's plan key: the second half, and the plan if there is one."""
+"""By device and the first half of a mask's plan key: the second half, and the plan if there is one."""
 _KEPT = 4096
 
 
@@ -60,17 +60,20 @@ def _simple(array: Node, mask: Node) -> bool:
 
 
 def _fused(array: Node, mask: Node, device: Any) -> Node | None:
-    """Compute the mask and select in one kernel; None where the mask is not one simple kernel."""
+    """Select by a mask that is computed, but not stored, by the same kernel; None where it is not a simple one.
+
+    The mask stays as it was: a temporary one is never stored.
+    """
     found = walk([mask])
-    itemsize = ITEMSIZES[array.code]
-    key = (device, itemsize, found.first)
+    key = (device, found.first)
     second, plan = _selections.get(key, (found.second, None))
     if key not in _selections or second != found.second:
         made = make_plan(found.nodes, [mask.number])
         plan = None
         if len(made.steps) == 1 and made.steps[0].program is not None and selectable(made.steps[0].program):
             step = made.steps[0]
-            step.program = replace(made.steps[0].program, select=itemsize)
+            step.allocate = step.computed = ()
+            step.program = replace(made.steps[0].program, select=True)
             plan = ReadyPlan(Plan((step,), made.drop), device, found.second)
         if len(_selections) >= _KEPT:
             _selections.clear()
@@ -79,10 +82,8 @@ def _fused(array: Node, mask: Node, device: Any) -> Node | None:
         return None
     count_flush()
     ready = plan.steps[0]
-    chosen = device.select(ready.geometry.blocks, strided(array))
+    chosen = device.select(ready.source.geometry.blocks, strided(array))
     for place, word in enumerate(chosen.words, len(ready.source.words) - len(SELECT_WORDS)):
         ready.words.put(place, word)
-    buffers = [plan.pool.allocate(nbytes) for _, nbytes in ready.allocate]
-    launch(ready, found.nodes, buffers, plan)
-    become_leaf(mask, buffers[0])
+    launch(ready, found.nodes, [], plan)
     return from_strided(chosen.result())

@@ -111,8 +111,8 @@ class Program:
     box: Box | None = None
     fast: bool = True
     """Reducing programs: the reduced elements lie along the fast axis (lanes = 128), else lanes = 1."""
-    select: int = 0
-    """Bytes of an element of the array of which the one store's truth values select; 0: nothing is selected."""
+    select: bool = False
+    """The one store's truth values are not stored: they say what is selected (see `emit.selecting`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -328,6 +328,10 @@ class CudaDevice:
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
 
+    def resident(self, each: int) -> int:
+        """Blocks that run at once where a multiprocessor holds `each`."""
+        return each * self.multiprocessors
+
     def select(self, blocks: int, a: Strided) -> Chosen:
         """What a launch of a selecting kernel (`numloom.emit.selecting`) in `blocks` blocks needs and gives."""
         return Chosen(self, blocks, a)

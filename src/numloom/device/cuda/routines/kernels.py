@@ -11,7 +11,6 @@ import numpy as np
 
 from numloom.base.dtypes import CTYPES, code_of
 from numloom.device.interface import Strided
-from numloom.emit.values import header
 
 PRELUDE = """\
 #define DEV __device__ __forceinline__
@@ -46,8 +45,39 @@ template <int R> DEV i64 place(i64 i, const i64* extent, const i64* stride) {
 }
 """
 
-PREFIX = "#define NL_DEV DEV\n" + header("prefix")
-"""What tiles of a sequence tell those behind them."""
+LANES = """
+// The value of the lane `d` before this one, and of lane `l`.
+template <class V> DEV V shifted(V x, int d) {
+    constexpr int N = (sizeof(V) + 3) / 4;
+    u32 w[N];
+    w[N - 1] = 0;
+    memcpy(w, &x, sizeof(V));
+#pragma unroll
+    for (int k = 0; k < N; ++k) w[k] = __shfl_up_sync(0xffffffffu, w[k], d);
+    memcpy(&x, w, sizeof(V));
+    return x;
+}
+template <class V> DEV V of_lane(V x, int l) {
+    constexpr int N = (sizeof(V) + 3) / 4;
+    u32 w[N];
+    w[N - 1] = 0;
+    memcpy(w, &x, sizeof(V));
+#pragma unroll
+    for (int k = 0; k < N; ++k) w[k] = __shfl_sync(0xffffffffu, w[k], l);
+    memcpy(&x, w, sizeof(V));
+    return x;
+}
+template <class V, class C> DEV V scan_lanes(V x, C combine) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        const V other = shifted(x, d);
+        if (lane >= d) x = combine(other, x);
+    }
+    return x;
+}
+struct Sum { template <class V> __device__ V operator()(V a, V b) const { return a + b; } };
+"""
 
 THREADS = 256
 
@@ -67,7 +97,7 @@ def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int]) ->
 
 
 class Mail:
-    """Words by which blocks of one launch tell each other totals (``prefix.hpp``), used by launch after launch."""
+    """Words by which blocks of one launch tell each other counts, used by launch after launch, never cleared."""
 
     def __init__(self) -> None:
         self.buffer: Any = None
@@ -83,17 +113,11 @@ class Mail:
         return self.buffer.ptr, self.launch
 
 
-def mail_words(device: Any, words: int) -> tuple[int, int]:
+def mail(device: Any, words: int) -> tuple[int, int]:
     """`Mail.next` of the device's own."""
     if not hasattr(device, "mail"):
         device.mail = Mail()
     return device.mail.next(device, words)  # type: ignore[no-any-return]
-
-
-def mail(device: Any, tiles: int, itemsize: int, lines: int = 1) -> tuple[int, int, int]:
-    """Where `tiles` tiles of each of `lines` sequences leave totals, the number of the launch, and words a sequence."""
-    words = (tiles + -(-tiles // 32) + -(-tiles // 1024)) * (-(-itemsize // 4))
-    return (*mail_words(device, words * lines), words)
 
 
 def ctype_of(dtype: np.dtype[Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.device.cuda.routines.kernels import PREFIX, PRELUDE, Grid, address, ctype_of, empty, mail_words, run
+from numloom.device.cuda.routines.kernels import LANES, PRELUDE, Grid, address, ctype_of, empty, mail, run
 from numloom.device.interface import Strided
 
 THREADS = 512
@@ -56,16 +56,21 @@ def radix_text(dtype: np.dtype[Any], positions: bool) -> str:
     """Text of the two kernels; each key brings along where it stood if `positions` are asked for."""
     items = _items(dtype.itemsize)
     tile = THREADS * items
-    return f"""{PRELUDE}{PREFIX}
+    return f"""{PRELUDE}{LANES}
 typedef {ctype_of(dtype)} T;
 {_keys(dtype, positions)}
 constexpr int ITEMS = {items}, TILE = {tile}, DIGITS = sizeof(U);
 #define WITH {int(positions)}
 struct P {{
     const T* a; const i64* order; const U* keys; const u32* at; U* next_keys; u32* next_at; T* out; i64* out_at;
-    u32* counts; volatile u64* state; i64 launch, n, step, out_step, digit;
+    u32* counts; u64* state; i64 launch, n, step, out_step, digit;
 }};
-struct Sum {{ template <class X> __device__ X operator()(X a, X b) const {{ return a + b; }} }};
+DEV u64 look(const u64* at) {{
+    u64 x;
+    asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+    return x;
+}}
+DEV void tell(u64* at, u64 x) {{ asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory"); }}
 // How many keys have each value of each digit.
 extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_constant__ P p) {{
     __shared__ u32 counts[DIGITS * 256];
@@ -140,7 +145,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     __syncthreads();
     // A thread a digit: what earlier warps have, then what smaller digits have, here and in all keys.
     const int d = threadIdx.x;
-    volatile u64* state = p.state + tile * 256 + d;
+    u64* state = p.state + tile * 256 + d;
     u64 own = 0, sum = 0;
     if (d < 256) {{
         u32 all = 0;
@@ -150,9 +155,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
             ranks[w * 256 + d] = all;
             all += here;
         }}
-        *state = (u64)(p.launch + (tile == 0)) << 32 | all;
+        tell(state, (u64)(p.launch + (tile == 0)) << 32 | all);
         own = (u64)p.counts[p.digit * 256 + d] << 32 | all;
-        sum = nl::scan_lanes(own, Sum());
+        sum = scan_lanes(own, Sum());
         if (lane == 31) sums[warp] = sum;
     }}
     __syncthreads();
@@ -173,14 +178,14 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     if (d < 256) {{
         u32 before = 0;
         for (i64 t = tile - 1; t >= 0;) {{
-            const u64 found = p.state[t * 256 + d];
+            const u64 found = look(p.state + t * 256 + d);
             const u32 whose = (u32)(found >> 32) - (u32)p.launch;
             if (whose > 1) continue;
             before += (u32)found;
             if (whose) break;
             --t;
         }}
-        if (tile > 0) *state = (u64)(p.launch + 1) << 32 | (before + (u32)own);
+        if (tile > 0) tell(state, (u64)(p.launch + 1) << 32 | (before + (u32)own));
         places[d] = (u32)(sum >> 32) + before - (u32)sum;
     }}
     __syncthreads();
@@ -237,7 +242,7 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     source, first = address(a), 0 if order is None else address(order)
     keys = at = 0
     for digit in range(itemsize):
-        state, launch = mail_words(device, tiles * 256)
+        state, launch = mail(device, tiles * 256)
         last = digit == itemsize - 1
         next_keys = 0 if last else address(held[digit % 2])
         next_at = 0 if last or positions is None else address(held_at[digit % 2])
