@@ -197,6 +197,25 @@ def test_order_over_many_tiles(runner):
     same(runner, "argsort", random((n,), "d"), axis=0)
 
 
+@pytest.mark.parametrize("char", ALL[:12])
+def test_order_by_digits(runner, char):
+    for x in (awkward((20_011,), char), random((40_000,), char)[::-2]):
+        same(runner, "sort", x, axis=0)
+        same(runner, "argsort", x, axis=0)
+    if char in "hd" and hasattr(runner, "pool"):
+        x = awkward((2, large(runner) // 2 + 140_000), char)
+        same(runner, "argsort", x, axis=1)
+        same(runner, "sort", x.T, axis=0, order="F")
+        same(runner, "lexsort", x[0], x[1], axis=0)
+
+
+def test_bits_survive_sorting_by_digits(runner):
+    x = random((20_000,), "f")
+    x[::7], x[1::70], x[2::70] = np.nan, -np.nan, -0.0
+    got, _ = run(runner, "sort", x, axis=0)
+    np.testing.assert_array_equal(np.sort(got.view("i")), np.sort(x.view("i")))
+
+
 def test_partition(runner):
     x = awkward((200, 3), "f")
     got, expected = run(runner, "partition", x, kth=(50,), axis=0)
@@ -226,9 +245,20 @@ def test_searchsorted(runner, side):
 def test_unique(runner, equal_nan):
     for char in chars(runner):
         for x in (*views(awkward((5, 60), char)), awkward((0,), char), awkward((1,), char)):
-            got = ROUTINES["unique"](runner, operand(runner, x), equal_nan=equal_nan)
-            for result, expected in zip(got, ROWS["unique"].numpy(x, equal_nan=equal_nan), strict=True):
-                np.testing.assert_array_equal(back(runner, result), expected)
+            for asked in ((True, True, True), (False, False, False), (False, False, True), (True, False, False)):
+                options = {"equal_nan": equal_nan, **dict(zip(("index", "inverse", "counts"), asked, strict=True))}
+                got = ROUTINES["unique"](runner, operand(runner, x), **options)
+                for result, expected in zip(got, ROWS["unique"].numpy(x, **options), strict=True):
+                    np.testing.assert_array_equal(back(runner, result), expected)
+
+
+def test_unique_of_many(runner):
+    x = awkward((large(runner) + 20_000,), "f")
+    for asked in (True, False):
+        options = {"equal_nan": True, "index": asked, "inverse": asked, "counts": True}
+        got = ROUTINES["unique"](runner, operand(runner, x), **options)
+        for result, expected in zip(got, ROWS["unique"].numpy(x, **options), strict=True):
+            np.testing.assert_array_equal(back(runner, result), expected)
 
 
 # ---------------------------------------------------------------- counting

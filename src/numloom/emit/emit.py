@@ -6,6 +6,7 @@ import hashlib
 
 from numloom.emit.maps import emit_map
 from numloom.emit.reducing import emit_reduction
+from numloom.emit.rows import in_words
 from numloom.emit.selecting import emit_select
 from numloom.plan.program import Program, Source
 
@@ -19,6 +20,6 @@ def emit(program: Program) -> Source:
     named by a hash of it, so equal texts are equal kernels.
     """
     family = emit_reduction if program.reductions else emit_select if program.select else emit_map
-    source = family(program, _ENTRY)
+    source = family(in_words(program), _ENTRY)
     entry = "k_" + hashlib.sha256(source.text.encode()).hexdigest()[:20]
     return Source(source.text.replace(_ENTRY, entry), entry, source.words, source.geometry)

@@ -113,12 +113,11 @@ def compress(a: Host, mask: Host) -> Host:
 
 
 @routine(sized=False)
-def unique(a: Host, *, equal_nan: bool) -> tuple[Host, Host, Host, Host]:
-    """Sorted distinct elements, the first position of each, the inverse (flat) and the counts."""
-    values, index, inverse, counts = np.unique(
-        a, return_index=True, return_inverse=True, return_counts=True, equal_nan=equal_nan
-    )
-    return values, index, inverse.reshape(-1), counts
+def unique(a: Host, *, equal_nan: bool, index: bool, inverse: bool, counts: bool) -> tuple[Host, ...]:
+    """Sorted distinct elements; where asked for, the first position of each, the inverse (flat) and the counts."""
+    found = np.unique(a, index, inverse, counts, equal_nan=equal_nan)
+    results = found if isinstance(found, tuple) else (found,)
+    return tuple(result.reshape(-1) for result in results)
 
 
 # ---------------------------------------------------------------- scans, scatters and counts
