@@ -270,9 +270,15 @@ def test_bincount(runner):
         for char in "bBhl" if bins < 100 else "hHl":
             for n in (0, 3, large(runner)):
                 x = rng.integers(0, min(bins, np.iinfo(char).max), n).astype(char)
-                same(runner, "bincount", x, minlength=bins)
-                same(runner, "bincount", x[::-2], minlength=bins)
-                same(runner, "bincount", x[1:], minlength=bins)
+                for view in (x, x[::-2], x[1:]):
+                    for minlength in (0, 5, 7000):
+                        got = ROUTINES["bincount"](runner, operand(runner, view), minlength=minlength)
+                        expected = np.bincount(view, minlength=minlength)
+                        assert got.shape == expected.shape
+                        np.testing.assert_array_equal(back(runner, got), expected)
+    for wrong in ([3, -1, 2], [-(1 << 62)]):
+        with pytest.raises(ValueError, match="negative"):
+            ROUTINES["bincount"](runner, operand(runner, np.array(wrong)), minlength=2)
 
 
 @pytest.mark.parametrize("uniform", [True, False])

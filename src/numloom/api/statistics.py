@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -304,14 +305,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
     numbers = node_of(array) if array.dtype.kind in "iu" else build.cast(node_of(array), I64)
-    length = minlength
-    if array.size:
-        low, high = (int(value) for value in (array.min(), array.max()))
-        if low < 0:
-            raise ValueError("'list' argument must have no negative elements")
-        length = max(length, high + 1)
     if weights is None:
-        return wrap(call("bincount", numbers, code=I64, shape=(length,), minlength=length))
+        return wrap(call("bincount", numbers, minlength=as_index(minlength)))
     amounts = asarray(weights)
     if amounts.shape != array.shape:
         raise ValueError("The weights and list don't have the same length.")
@@ -320,6 +315,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
             f"Cannot cast array data from {amounts.dtype!r} to dtype('float64') according to the rule 'safe'"
         )
     node = build.cast(node_of(amounts), F64)
+    length = minlength
+    if array.size:
+        low, high = (int(value) for value in (array.min(), array.max()))
+        if low < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        length = max(length, high + 1)
     return wrap(call("weighted_bincount", numbers, node, code=F64, shape=(length,), minlength=length))
 
 

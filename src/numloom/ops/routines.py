@@ -115,7 +115,7 @@ def compress(a: Host, mask: Host) -> Host:
 @routine(sized=False)
 def unique(a: Host, *, equal_nan: bool, index: bool, inverse: bool, counts: bool) -> tuple[Host, ...]:
     """Sorted distinct elements; where asked for, the first position of each, the inverse (flat) and the counts."""
-    found = np.unique(a, index, inverse, counts, equal_nan=equal_nan)
+    found: Any = np.unique(a, index, inverse, counts, equal_nan=equal_nan)  # type: ignore[call-overload]
     results = found if isinstance(found, tuple) else (found,)
     return tuple(result.reshape(-1) for result in results)
 
@@ -153,9 +153,9 @@ def scatter(a: Host, value: Host, *indices: Host, axes: tuple[int, ...], positio
     return result
 
 
-@routine()
+@routine(sized=False)
 def bincount(a: Host, *, minlength: int) -> Host:
-    """How often (int64) each of 0 ... minlength - 1 occurs in the vector `a`, which holds nothing else."""
+    """How often (int64) each of 0 to the largest (to `minlength` - 1 at least) occurs in the vector `a`."""
     return np.bincount(a, minlength=minlength)
 
 

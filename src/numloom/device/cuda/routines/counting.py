@@ -10,7 +10,9 @@ from functools import cache
 from math import prod
 from typing import Any
 
-from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, ctype_of, run
+import numpy as np
+
+from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, ctype_of, empty, run
 from numloom.device.interface import Strided
 
 THREADS = 512
@@ -21,11 +23,18 @@ EDGES = 2048
 PACKS = 4
 BLOCKS = 264
 
-_WHOLE = "DEV i64 bin_of(const P&, const V*, T x) { return (i64)x; }"
+# A whole number is its own bin; the largest one is found on the way, a negative one being larger than all.
+_WHOLE = """
+DEV i64 bin_of(const P& p, const V*, T x, u64& top) {
+    const u64 above = x < T(0) ? ~(u64)0 : (u64)x + 1;
+    if (above > top) top = above;
+    return above <= (u64)p.bins ? (i64)x : -1;
+}
+"""
 
 # The bin of a value: guessed by its distance from the first edge where bins are of one width, else searched for.
 _BINS = """
-DEV i64 bin_of(const P& p, const V* edges, T value) {
+DEV i64 bin_of(const P& p, const V* edges, T value, u64&) {
     const V x = (V)widen(value);
     const V low = edges[0], high = edges[p.bins];
     if (!(x >= low && x <= high)) return -1;
@@ -72,6 +81,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
     }}
     u32* mine = counts + (int)((threadIdx.x >> 5) % (u32)p.copies) * (int)p.bins;
     const i64 step = (i64)gridDim.x * TILE;
+    u64 top = 0;
     for (i64 start = (i64)blockIdx.x * TILE; start < p.n; start += step) {{
         if (p.wide && start + TILE <= p.n) {{
             Pack packs[{PACKS}];
@@ -82,19 +92,27 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
             for (int k = 0; k < {PACKS}; ++k)
 #pragma unroll
                 for (int v = 0; v < VEC; ++v) {{
-                    const i64 b = bin_of(p, edges, packs[k].x[v]);
+                    const i64 b = bin_of(p, edges, packs[k].x[v], top);
                     if (b >= 0) {{
                         if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
                     }}
                 }}
         }} else {{
             for (i64 i = start + threadIdx.x; i < start + TILE && i < p.n; i += {THREADS}) {{
-                const i64 b = bin_of(p, edges, p.a[i * p.step]);
+                const i64 b = bin_of(p, edges, p.a[i * p.step], top);
                 if (b >= 0) {{
                     if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
                 }}
             }}
         }}
+    }}
+    if ({int(not edges)}) {{
+#pragma unroll
+        for (int d = 16; d; d /= 2) {{
+            const u64 other = __shfl_xor_sync(0xffffffffu, top, d);
+            if (other > top) top = other;
+        }}
+        if ((threadIdx.x & 31) == 0) atomicMax(p.out + p.bins, top);
     }}
     if ({int(shared)}) {{
         __syncthreads();
@@ -109,7 +127,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
 
 
 def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: bool, out: Strided) -> None:
-    device.clear(out.buffer, 8 * bins)
+    device.clear(out.buffer, 8 * prod(out.shape))
     n = prod(a.shape)
     if not n or not bins:
         return
@@ -125,9 +143,21 @@ def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: b
     run(device, text, "count", Grid(blocks, THREADS), words)
 
 
-def bincount(device: Any, a: Strided, *, minlength: int, out: Strided) -> None:
-    """``out`` = how often (int64) each of 0 ... minlength - 1 occurs in the vector `a`, which holds nothing else."""
-    _count(device, a, None, minlength, False, out)
+def bincount(device: Any, a: Strided, *, minlength: int) -> Strided:
+    """How often (int64) each whole number occurs in the vector `a`, of at least `minlength` of them.
+
+    As many as fit in shared memory are counted before it is known how many there are; seldom are there more.
+    """
+    bins = max(minlength, COUNTERS)
+    while True:
+        counted = empty(device, (bins + 1,), np.int64)
+        _count(device, a, None, bins, False, counted)
+        top = int(device.download(counted.buffer, 8 * bins, 8).view(np.uint64)[0])
+        if top > 1 << 63:
+            raise ValueError("'list' argument must have no negative elements")
+        if top <= bins:
+            return Strided(counted.buffer, 0, (max(top, minlength),), (1,), counted.dtype)
+        bins = top
 
 
 def histogram(device: Any, a: Strided, edges: Strided, *, uniform: bool, out: Strided) -> None:
