@@ -66,12 +66,12 @@ def combine_text(op: str, dtype: np.dtype[Any]) -> str | None:
 
 
 @cache
-def scan_text(ctype: str, combine: str, rank: int, whole: bool) -> str:
-    """Text of the kernels; `whole`: a warp has a line to itself."""
+def scan_text(ctype: str, combine: str, rank: int, whole: bool, rows: int) -> str:
+    """Text of the kernels; a lane has `rows` accesses in a tile; `whole`: a warp has a line to itself."""
     return f"""{PRELUDE}{LANES}
 typedef {ctype} T;
 typedef value_of<T>::type V;
-constexpr int WARPS = {1 if whole else THREADS // 32}, VEC = sizeof(T) > 4 ? 16 / sizeof(T) : 4, ROWS = {ROWS};
+constexpr int WARPS = {1 if whole else THREADS // 32}, VEC = sizeof(T) > 4 ? 16 / sizeof(T) : 4, ROWS = {rows};
 constexpr int SPAN = 32 * VEC, TILE = WARPS * ROWS * SPAN;
 struct alignas(VEC * sizeof(T)) Pack {{ T x[VEC]; }};
 struct Combine {{ DEV V operator()(V a, V b) const {{ return (V)({combine}); }} }};
@@ -264,6 +264,9 @@ def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
     row = ROWS * 32 * vector
     serial = length <= SERIAL_LENGTH or (lines >= SERIAL_LINES and abs(step) != 1)
     whole = length <= row and not serial
+    rows = ROWS
+    while whole and rows > 1 and length <= row // 2:
+        rows, row = rows // 2, row // 2
     if serial:
         chunk = max(-(-length * lines // SERIAL_THREADS), SERIAL_LENGTH)
         tiles = -(-length // chunk)
@@ -275,7 +278,7 @@ def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
     # The accesses of a lane are 16 bytes where every line begins so, or four neighbours of smaller elements.
     offsets = [address(a) // itemsize, address(out) // itemsize, *(strides + out_strides if lines > 1 else [])]
     wide = step == out_step == 1 and all(at % vector == 0 for at in offsets)
-    text = scan_text(ctype_of(a.dtype), combine, len(extents), whole)
+    text = scan_text(ctype_of(a.dtype), combine, len(extents), whole, rows)
     entry = "scan_serial" if serial else "scan"
     totals = 0
     tail = [int(wide), lines, length, tiles, chunk, step, out_step, *extents, *strides, *out_strides]
