@@ -226,6 +226,61 @@ def numbered_rows(n: int) -> Inputs:
     return lambda rng: (rng.standard_normal((n, 64), np.float32), rng.integers(0, n, n))
 
 
+def take_rows(xp: Any, x: Any, numbers: Any) -> Any:
+    return xp.take(x, numbers, axis=0)
+
+
+def running_sum(xp: Any, x: Any) -> Any:
+    return xp.cumsum(x)
+
+
+def running_sums_of_rows(xp: Any, x: Any) -> Any:
+    return xp.cumsum(x, axis=1)
+
+
+def running_sums_of_columns(xp: Any, x: Any) -> Any:
+    return xp.cumsum(x, axis=0)
+
+
+def sort(xp: Any, x: Any) -> Any:
+    return xp.sort(x)
+
+
+def argsort(xp: Any, x: Any) -> Any:
+    return xp.argsort(x)
+
+
+def counts(xp: Any, x: Any) -> Any:
+    return xp.bincount(x)
+
+
+def distinct(xp: Any, x: Any) -> Any:
+    return xp.unique(x)
+
+
+def places(xp: Any, edges: Any, x: Any) -> Any:
+    return xp.searchsorted(edges, x)
+
+
+def histogram(xp: Any, x: Any) -> Any:
+    return xp.histogram(x, 1000, (-5, 5))[0]
+
+
+def whole_numbers(n: int, end: int) -> Inputs:
+    """Integers (int64) from 0 to `end`, which is left out."""
+    return lambda rng: (rng.integers(0, end, n),)
+
+
+def shuffled(n: int) -> Inputs:
+    """Different numbers (float32) in no order."""
+    return lambda rng: (rng.permutation(n).astype(np.float32) - n // 2,)
+
+
+def sorted_and_more(n: int, more: int) -> Inputs:
+    """A sorted vector of float32, and more values in no order."""
+    return lambda rng: (np.sort(rng.standard_normal(n, np.float32)), rng.standard_normal(more, np.float32))
+
+
 # ------------------------------------------------------------------- the table
 
 
@@ -276,6 +331,21 @@ def table() -> tuple[Case, ...]:
     for n, small in ((1024, True), (8192, False)):
         rows.append(Case(f"x.T+y  {n}²", normal((n, n), (n, n)), transposed_add, 12 * n * n, 0, small))
     rows.append(Case("x[i]  1e6×64", numbered_rows(10**6), rows_by_number, 520 * 10**6))
+    rows.append(Case("take(x,i,0)  1e6×64", numbered_rows(10**6), take_rows, 520 * 10**6))
+    for n, small in ((10**6, True), (10**8, False)):
+        rows.append(Case(f"cumsum  {_name(n)}", normal((n,)), running_sum, 8 * n, 0, small))
+    rows.append(Case("cumsum of rows  8192²", normal((8192, 8192)), running_sums_of_rows, 8 * 8192**2))
+    rows.append(Case("cumsum of columns  8192²", normal((8192, 8192)), running_sums_of_columns, 8 * 8192**2))
+    for n, small in ((10**5, True), (10**7, False)):
+        # A pass of a sort by digits reads and writes once; float32 has four digits of 8 bits.
+        rows.append(Case(f"sort  {_name(n)}", shuffled(n), sort, 36 * n, 0, small))
+        rows.append(Case(f"argsort  {_name(n)}", shuffled(n), argsort, 72 * n, 0, small))
+    for n, small in ((10**6, True), (10**7, False)):
+        counted = whole_numbers(n, 1000)
+        rows.append(Case(f"bincount into 1000  {_name(n)}", counted, counts, 16 * n, 0, small, data_dependent=True))
+        rows.append(Case(f"histogram, 1000 bins  {_name(n)}", normal((n,)), histogram, 4 * n, 0, small))
+        rows.append(Case(f"unique of 1000  {_name(n)}", counted, distinct, 8 * n, 0, small, data_dependent=True))
+        rows.append(Case(f"searchsorted in 1e6  {_name(n)}", sorted_and_more(10**6, n), places, 12 * n, 0, small))
     rows.append(Case("a-a.mean(1)  64²", normal((64, 64)), centre_rows, small=True))
     rows.append(Case("x=x*0.9+0.1, 100 times  1000", normal((1000,)), hundred_updates, small=True))
     for n, small in ((10**4, True), (10**5, False)):

@@ -127,7 +127,7 @@ class TorchNamespace:
 
     def __init__(self, torch: Any, device: str) -> None:
         self.torch, self.device = torch, device
-        for name in ("exp", "log", "log1p", "sqrt", "abs", "where"):
+        for name in ("exp", "log", "log1p", "sqrt", "abs", "where", "bincount", "searchsorted", "argsort"):
             setattr(self, name, getattr(torch, name))
 
     def arange(self, n: int) -> Any:
@@ -155,6 +155,21 @@ class TorchNamespace:
 
     def argmin(self, x: Any, axis: int) -> Any:
         return self.torch.argmin(x, dim=axis)
+
+    def cumsum(self, x: Any, axis: int = 0) -> Any:
+        return self.torch.cumsum(x, dim=axis)
+
+    def sort(self, x: Any) -> Any:
+        return self.torch.sort(x).values
+
+    def unique(self, x: Any) -> Any:
+        return self.torch.unique(x)
+
+    def take(self, x: Any, indices: Any, axis: int) -> Any:
+        return self.torch.index_select(x, axis, indices)
+
+    def histogram(self, x: Any, bins: int, range: tuple[float, float]) -> Any:
+        return self.torch.histc(x, bins, *range), None
 
 
 class Torch(Library):

@@ -157,6 +157,15 @@ def test_scan_over_many_chunks(runner):
     check_scan(runner, np.exp(1j * random((n,), "d")), "multiply", 0)
 
 
+def test_scan_over_groups_of_tiles(runner):
+    check_scan(runner, random((80_000,), "D").view("d").astype("D") / 1e4, "add", 0)
+    check_scan(runner, random((3, 150_000), "l"), "add", 1)
+    for length in (33, 64, 130, 257, 513):
+        for char in "fdb":
+            check_scan(runner, random((19, length), char), "add" if char != "f" else "maximum", 1)
+            check_scan(runner, random((19, length + 3), char)[:, 2:-1], "maximum", 1)
+
+
 def test_scan_of_nan(runner):
     x = awkward((9000,), "d")
     for op in ("maximum", "minimum", "fmax", "fmin"):
@@ -192,6 +201,25 @@ def test_order_over_many_tiles(runner):
     same(runner, "argsort", random((n,), "d"), axis=0)
 
 
+@pytest.mark.parametrize("char", ALL[:12])
+def test_order_by_digits(runner, char):
+    for x in (awkward((20_011,), char), random((40_000,), char)[::-2]):
+        same(runner, "sort", x, axis=0)
+        same(runner, "argsort", x, axis=0)
+    if char in "hd" and hasattr(runner, "pool"):
+        x = awkward((2, large(runner) // 2 + 140_000), char)
+        same(runner, "argsort", x, axis=1)
+        same(runner, "sort", x.T, axis=0, order="F")
+        same(runner, "lexsort", x[0], x[1], axis=0)
+
+
+def test_bits_survive_sorting_by_digits(runner):
+    x = random((20_000,), "f")
+    x[::7], x[1::70], x[2::70] = np.nan, -np.nan, -0.0
+    got, _ = run(runner, "sort", x, axis=0)
+    np.testing.assert_array_equal(np.sort(got.view("i")), np.sort(x.view("i")))
+
+
 def test_partition(runner):
     x = awkward((200, 3), "f")
     got, expected = run(runner, "partition", x, kth=(50,), axis=0)
@@ -221,9 +249,57 @@ def test_searchsorted(runner, side):
 def test_unique(runner, equal_nan):
     for char in chars(runner):
         for x in (*views(awkward((5, 60), char)), awkward((0,), char), awkward((1,), char)):
-            got = ROUTINES["unique"](runner, operand(runner, x), equal_nan=equal_nan)
-            for result, expected in zip(got, ROWS["unique"].numpy(x, equal_nan=equal_nan), strict=True):
-                np.testing.assert_array_equal(back(runner, result), expected)
+            for asked in ((True, True, True), (False, False, False), (False, False, True), (True, False, False)):
+                options = {"equal_nan": equal_nan, **dict(zip(("index", "inverse", "counts"), asked, strict=True))}
+                got = ROUTINES["unique"](runner, operand(runner, x), **options)
+                for result, expected in zip(got, ROWS["unique"].numpy(x, **options), strict=True):
+                    np.testing.assert_array_equal(back(runner, result), expected)
+
+
+def test_unique_of_many(runner):
+    x = awkward((large(runner) + 20_000,), "f")
+    for asked in (True, False):
+        options = {"equal_nan": True, "index": asked, "inverse": asked, "counts": True}
+        got = ROUTINES["unique"](runner, operand(runner, x), **options)
+        for result, expected in zip(got, ROWS["unique"].numpy(x, **options), strict=True):
+            np.testing.assert_array_equal(back(runner, result), expected)
+
+
+# ---------------------------------------------------------------- counting
+
+
+def test_bincount(runner):
+    rng = np.random.default_rng(6)
+    for bins in (1, 7, 1000, 20_000):
+        for char in "bBhl" if bins < 100 else "hHl":
+            for n in (0, 3, large(runner)):
+                x = rng.integers(0, min(bins, np.iinfo(char).max), n).astype(char)
+                for view in (x, x[::-2], x[1:]):
+                    for minlength in (0, 5, 7000):
+                        got = ROUTINES["bincount"](runner, operand(runner, view), minlength=minlength)
+                        expected = np.bincount(view, minlength=minlength)
+                        assert got.shape == expected.shape
+                        np.testing.assert_array_equal(back(runner, got), expected)
+    for wrong in ([3, -1, 2], [-(1 << 62)]):
+        with pytest.raises(ValueError, match="negative"):
+            ROUTINES["bincount"](runner, operand(runner, np.array(wrong)), minlength=2)
+
+
+@pytest.mark.parametrize("uniform", [True, False])
+def test_histogram(runner, uniform):
+    for char in "efdbHlL":
+        for bins in (1, 10) if char == "e" else (1, 10, 1500, 7000):
+            x = awkward((5000,), char)
+            edges = np.histogram_bin_edges(x[np.isfinite(x)], bins, (-20, 30))
+            if not uniform:
+                edges = np.unique(np.concatenate([edges[:3], edges[4:-3], edges[-2:]]))
+                if edges.size < 2:
+                    continue
+            if edges.dtype == np.float16:
+                edges = edges.astype(np.float32)
+            with np.errstate(invalid="ignore"):
+                same(runner, "histogram", x, edges, uniform=uniform)
+                same(runner, "histogram", x[::-3], edges, uniform=uniform)
 
 
 # ---------------------------------------------------------------- products

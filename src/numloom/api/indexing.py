@@ -21,6 +21,7 @@ from numloom.array.storage import broadcast_value, read, write
 from numloom.array.subscript import Advanced
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import call
+from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, c_strides
 from numloom.graph.node import VIEW, Node
@@ -126,7 +127,7 @@ def take_advanced(array: Array, found: Advanced) -> Array:
     node = read(array.cell, array.code, found.offset, found.shape, found.strides)
     mask = _only_mask(found)
     if mask is not None and found.axes[0] == 0:
-        return wrap(call("compress", node, mask))
+        return wrap(compress_values(node, mask))
     try:
         result = build.gather(node, _index_nodes(found), found.axes, found.position)
     except ValueError as error:

@@ -56,10 +56,14 @@ def unique(
     """Sorted distinct elements (or distinct parts along `axis`), with what else is asked for."""
     array = asarray(ar)
     if axis is None:
-        values, index, inverse, counts = map(wrap, call("unique", node_of(array), equal_nan=equal_nan))
-        inverse = inverse.reshape(array.shape)
-    else:
-        values, index, inverse, counts = _unique_parts(array, normal_axis(axis, array.ndim))
+        asked = bool(return_index), bool(return_inverse), bool(return_counts)
+        results = call("unique", node_of(array), equal_nan=equal_nan, index=asked[0], inverse=asked[1], counts=asked[2])
+        found = [*map(wrap, results)]
+        if return_inverse:
+            place = 1 + bool(return_index)
+            found[place] = found[place].reshape(array.shape)
+        return tuple(found) if len(found) > 1 else found[0]
+    values, index, inverse, counts = _unique_parts(array, normal_axis(axis, array.ndim))
     wanted = [values]
     wanted += [index] * return_index + [inverse] * return_inverse + [counts] * return_counts
     return tuple(wanted) if len(wanted) > 1 else values

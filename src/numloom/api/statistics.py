@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from numloom.api.products import matmul
 from numloom.api.sorting import searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
-from numloom.base.dtypes import BOOL, C128, F64, I64, code_of
+from numloom.base.dtypes import BOOL, C128, F16, F32, F64, I64, KINDS, code_of
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.ops.elementwise import ELEMENTWISE
@@ -303,15 +304,9 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
-    numbers = build.cast(node_of(array), I64)
-    length = minlength
-    if array.size:
-        low, high = (int(value) for value in (array.min(), array.max()))
-        if low < 0:
-            raise ValueError("'list' argument must have no negative elements")
-        length = max(length, high + 1)
+    numbers = node_of(array) if array.dtype.kind in "iu" else build.cast(node_of(array), I64)
     if weights is None:
-        return wrap(call("bincount", numbers, code=I64, shape=(length,), minlength=length))
+        return wrap(call("bincount", numbers, minlength=as_index(minlength)))
     amounts = asarray(weights)
     if amounts.shape != array.shape:
         raise ValueError("The weights and list don't have the same length.")
@@ -320,6 +315,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
             f"Cannot cast array data from {amounts.dtype!r} to dtype('float64') according to the rule 'safe'"
         )
     node = build.cast(node_of(amounts), F64)
+    length = minlength
+    if array.size:
+        low, high = (int(value) for value in (array.min(), array.max()))
+        if low < 0:
+            raise ValueError("'list' argument must have no negative elements")
+        length = max(length, high + 1)
     return wrap(call("weighted_bincount", numbers, node, code=F64, shape=(length,), minlength=length))
 
 
@@ -379,6 +380,13 @@ def histogram(
     edges = _edges(array, bins, range, weights)
     count = edges.size - 1
     sides = asarray(edges)
+    code = code_of(np.result_type(array.dtype, edges.dtype))
+    if amounts is None and KINDS[code] != "c":
+        # Values are compared in the wider of both dtypes, float16 in float32, which holds the same numbers.
+        between = build.cast(node_of(sides), F32 if code == F16 else code)
+        uniform = not np.ndim(bins)
+        total = wrap(call("histogram", node_of(array), between, code=I64, shape=(count,), uniform=uniform))
+        return _density(total, edges, sides, density)
     # The last bin holds its right edge, too.
     place = searchsorted(sides, array, "right")
     place = place - ((array == sides[-1:]) & (place == count + 1)).astype(np.int64)
@@ -393,11 +401,15 @@ def histogram(
         total = bincount(place, amounts, count + 2)[1 : count + 1]
         if amounts.dtype.kind in "iu" or (amounts.code != F64 and amounts.dtype.kind == "f"):
             total = total.astype(amounts.dtype)
-    total = total.copy()
-    if density:
-        widths = asarray(np.diff(edges).astype(np.float64))
-        return total / widths / total.sum(), sides
-    return total, sides
+    return _density(total.copy(), edges, sides, density)
+
+
+def _density(total: Array, edges: np.ndarray[Any, Any], sides: Array, density: bool | None) -> tuple[Array, Array]:
+    """Counts, or what share of them falls on a unit of the axis, and the edges."""
+    if not density:
+        return total, sides
+    widths = asarray(np.diff(edges).astype(np.float64))
+    return total / widths / total.sum(), sides
 
 
 # ---------------------------------------------------------------- signals

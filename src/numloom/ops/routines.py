@@ -113,12 +113,11 @@ def compress(a: Host, mask: Host) -> Host:
 
 
 @routine(sized=False)
-def unique(a: Host, *, equal_nan: bool) -> tuple[Host, Host, Host, Host]:
-    """Sorted distinct elements, the first position of each, the inverse (flat) and the counts."""
-    values, index, inverse, counts = np.unique(
-        a, return_index=True, return_inverse=True, return_counts=True, equal_nan=equal_nan
-    )
-    return values, index, inverse.reshape(-1), counts
+def unique(a: Host, *, equal_nan: bool, index: bool, inverse: bool, counts: bool) -> tuple[Host, ...]:
+    """Sorted distinct elements; where asked for, the first position of each, the inverse (flat) and the counts."""
+    found: Any = np.unique(a, index, inverse, counts, equal_nan=equal_nan)  # type: ignore[call-overload]
+    results = found if isinstance(found, tuple) else (found,)
+    return tuple(result.reshape(-1) for result in results)
 
 
 # ---------------------------------------------------------------- scans, scatters and counts
@@ -154,10 +153,24 @@ def scatter(a: Host, value: Host, *indices: Host, axes: tuple[int, ...], positio
     return result
 
 
-@routine()
+@routine(sized=False)
 def bincount(a: Host, *, minlength: int) -> Host:
-    """How often (int64) each of 0 ... minlength - 1 occurs in the vector `a`, which holds nothing else."""
+    """How often (int64) each of 0 to the largest (to `minlength` - 1 at least) occurs in the vector `a`."""
     return np.bincount(a, minlength=minlength)
+
+
+@routine()
+def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
+    """How many (int64) of the vector `a` lie between neighbours of `edges`, the last bin with both its edges.
+
+    `uniform` says that the edges are NumPy's for bins of one width. Values are compared in the dtype of the edges.
+    """
+    if uniform:
+        return np.histogram(a, edges.size - 1, (edges[0].item(), edges[-1].item()))[0]
+    place = np.searchsorted(edges, a, "right")
+    place -= a == edges[-1:]
+    # Everything outside goes to two more bins; NaN is sorted behind the last edge.
+    return np.bincount(place, minlength=edges.size + 1)[1 : edges.size]
 
 
 @routine()

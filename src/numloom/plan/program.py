@@ -113,6 +113,8 @@ class Program:
     box: Box | None = None
     fast: bool = True
     """Reducing programs: the reduced elements lie along the fast axis (lanes = 128), else lanes = 1."""
+    select: bool = False
+    """The one store's truth values are not stored: they say what is selected (see `emit.selecting`)."""
 
     @property
     def by_rows(self) -> bool:
@@ -162,8 +164,8 @@ class Word:
     (iota `index`, `dim`), ``gather_extent`` / ``gather_stride`` (gather `index`, its `dim`-th
     index), ``box_start`` / ``box_step`` / ``box_count`` (`dim`), ``error`` (address of the error
     word), ``place`` (what gather `index` writes there), ``workspace`` (address of zeroed-counter
-    scratch memory), or ``constant``: a number (`value`) that the emitter computed from the sizes
-    (magic divisors, chunk counts).
+    scratch memory), ``select_...`` (see `emit.selecting`), or ``constant``: a number (`value`) that the
+    emitter computed from the sizes (magic divisors, chunk counts).
     """
 
     kind: str

@@ -27,9 +27,10 @@ from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.module import load
 from numloom.device.cuda.routines import ROUTINES
+from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Staging
-from numloom.device.interface import Image, Module, Sampling, Texels
+from numloom.device.interface import Image, Module, Sampling, Strided, Texels
 from numloom.device.memory import Buffer, Pool
 
 try:
@@ -336,6 +337,14 @@ class CudaDevice:
 
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
+
+    def resident(self, each: int) -> int:
+        """Blocks that run at once where a multiprocessor holds `each`."""
+        return each * self.multiprocessors
+
+    def select(self, blocks: int, a: Strided) -> Chosen:
+        """What a launch of a selecting kernel (`numloom.emit.selecting`) in `blocks` blocks needs and gives."""
+        return Chosen(self, blocks, a)
 
     # ------------------------------------------------------------ time
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.device.cuda.routines.compaction import compress, nonzero
+from numloom.device.cuda.routines.counting import bincount, histogram
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
 from numloom.device.cuda.routines.products import matmul
 from numloom.device.cuda.routines.scans import scan
@@ -17,7 +18,9 @@ from numloom.device.cuda.routines.scans import scan
 ROUTINES: dict[str, Callable[..., Any]] = {
     "argpartition": argpartition,
     "argsort": argsort,
+    "bincount": bincount,
     "compress": compress,
+    "histogram": histogram,
     "lexsort": lexsort,
     "matmul": matmul,
     "nonzero": nonzero,

@@ -6,13 +6,16 @@ sizes are known only afterwards, so both wait once for the device.
 
 from __future__ import annotations
 
-from functools import cache
+from array import array
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from numloom.base.dtypes import BOOL
 from numloom.device.cuda.routines.kernels import (
+    LANES,
     PRELUDE,
     THREADS,
     Grid,
@@ -21,39 +24,47 @@ from numloom.device.cuda.routines.kernels import (
     collapse,
     ctype_of,
     empty,
+    is_dense,
     run,
 )
 from numloom.device.interface import Strided
+from numloom.emit.emit import emit
+from numloom.emit.selecting import ROWS, SELECT_WORDS, TILE
+from numloom.plan.program import Instr, Operand, Program, Source
 
 ROUNDS = 16
 CHUNK = THREADS * ROUNDS
 WARPS = THREADS // 32
 
 _SCAN_THREADS = 1024
+_SCAN_ITEMS = 8
 
 # Exclusive sums of `n` counts by one block, the total behind them.
-_OFFSETS = f"""
+_OFFSETS = f"""{LANES}
+struct Q {{ i64* counts; i64 n; }};
 extern "C" __global__ void __launch_bounds__({_SCAN_THREADS}) offsets(const __grid_constant__ Q p) {{
     __shared__ i64 warps[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     i64 carry = 0;
-    for (i64 start = 0; start < p.n; start += {_SCAN_THREADS}) {{
-        const i64 i = start + threadIdx.x;
-        const i64 x = i < p.n ? p.counts[i] : 0;
-        i64 sum = x;
-        for (int d = 1; d < 32; d *= 2) {{
-            const i64 other = __shfl_up_sync(0xffffffffu, sum, d);
-            if (lane >= d) sum += other;
-        }}
+    for (i64 start = 0; start < p.n; start += {_SCAN_THREADS * _SCAN_ITEMS}) {{
+        const i64 first = start + (i64)threadIdx.x * {_SCAN_ITEMS};
+        i64 x[{_SCAN_ITEMS}], own = 0;
+#pragma unroll
+        for (int k = 0; k < {_SCAN_ITEMS}; ++k) x[k] = first + k < p.n ? p.counts[first + k] : 0;
+#pragma unroll
+        for (int k = 0; k < {_SCAN_ITEMS}; ++k) own += x[k];
+        const i64 sum = scan_lanes(own, Sum());
         if (lane == 31) warps[warp] = sum;
         __syncthreads();
-        i64 before = carry, all = carry;
-        for (int w = 0; w < 32; ++w) {{
-            if (w < warp) before += warps[w];
-            all += warps[w];
+        const i64 all = scan_lanes(warps[lane], Sum());
+        i64 before = carry + sum - own;
+        before += of_lane(all, warp > 0 ? warp - 1 : 0) * (warp > 0);
+#pragma unroll
+        for (int k = 0; k < {_SCAN_ITEMS}; ++k) {{
+            if (first + k < p.n) p.counts[first + k] = before;
+            before += x[k];
         }}
-        if (i < p.n) p.counts[i] = before + sum - x;
-        carry = all;
+        carry += of_lane(all, 31);
         __syncthreads();
     }}
     if (threadIdx.x == 0) p.counts[p.n] = carry;
@@ -66,7 +77,6 @@ def count_text(ctype: str, rank: int) -> str:
     """Text of the first two kernels."""
     return f"""{PRELUDE}
 struct P {{ const {ctype}* a; i64* counts; i64 n; i64 extent[{rank}], stride[{rank}]; }};
-struct Q {{ i64* counts; i64 n; }};
 extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_constant__ P p) {{
     __shared__ int warps[{WARPS}];
     const i64 first = (i64)blockIdx.x * {CHUNK} + threadIdx.x;
@@ -208,11 +218,122 @@ def nonzero(device: Any, a: Strided) -> tuple[Strided, ...]:
     return _Selection(device, a).indices(device)
 
 
+@cache
+def kept_text(cell: str) -> str:
+    """Text that writes what bits say is chosen: gathered in shared memory, and from there without gaps."""
+    rows = 2 if cell == "c128" else ROWS
+    return f"""{PRELUDE}{_OFFSETS}
+struct P {{ const {cell}* from; {cell}* to; const u16* flags; const i64* offsets; i64 n, wide; }};
+struct alignas(4 * sizeof({cell}) < 16 ? 4 * sizeof({cell}) : 16) Four {{ {cell} x[4]; }};
+extern "C" __global__ void __launch_bounds__({THREADS}) keep(const __grid_constant__ P p) {{
+    constexpr int ROWS = {ROWS}, PART = {rows};
+    __shared__ {cell} kept[{THREADS} * 4 * PART];
+    __shared__ u32 counts[{WARPS}];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    // The last tiles are still in the cache.
+    const i64 tile = gridDim.x - 1 - blockIdx.x, first = tile * {TILE} + warp * (ROWS * 128) + lane * 4;
+    const u32 all_flags = p.flags[tile * {THREADS} + threadIdx.x];
+    const bool wide = p.wide && (tile + 1) * {TILE} <= p.n;
+    const i64 base = p.offsets[tile];
+    {cell} x[ROWS][4];
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k) {{
+        const {cell}* from = p.from + first + k * 128;
+        const u32 flags = all_flags >> 4 * k & 15;
+        if (wide) {{
+            if (flags) {{
+                const Four y = *reinterpret_cast<const Four*>(from);
+#pragma unroll
+                for (int v = 0; v < 4; ++v) x[k][v] = y.x[v];
+            }}
+        }} else
+#pragma unroll
+            for (int v = 0; v < 4; ++v) if (flags >> v & 1) x[k][v] = from[v];
+    }}
+    // Counts of the rows of a warp side by side in one word: none exceeds 128.
+    u32 own = 0;
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k) own |= (u32)__popc(all_flags >> 4 * k & 15) << 8 * k;
+    const u32 sum = scan_lanes(own, Sum()), before = sum - own, whole = of_lane(sum, 31);
+    u32 row = 0, at_row[ROWS];
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k) {{
+        at_row[k] = row;
+        row += whole >> 8 * k & 255;
+    }}
+    if (lane == 0) counts[warp] = row;
+    __syncthreads();
+    u32 at_warp = 0, all = 0;
+#pragma unroll
+    for (int w = 0; w < {WARPS}; ++w) {{
+        if (w == warp) at_warp = all;
+        all += counts[w];
+    }}
+    {cell}* to = p.to + base;
+    for (u32 part = 0; part < all; part += {THREADS} * 4 * PART) {{
+#pragma unroll
+        for (int k = 0; k < ROWS; ++k) {{
+            u32 at = at_warp + at_row[k] + (before >> 8 * k & 255) - part;
+#pragma unroll
+            for (int v = 0; v < 4; ++v)
+                if (all_flags >> (4 * k + v) & 1) {{
+                    if (at < {THREADS} * 4 * PART) kept[at] = x[k][v];
+                    ++at;
+                }}
+        }}
+        __syncthreads();
+        const u32 here = all - part < {THREADS} * 4 * PART ? all - part : {THREADS} * 4 * PART;
+        for (u32 i = threadIdx.x; i < here; i += {THREADS}) to[part + i] = kept[i];
+        __syncthreads();
+    }}
+}}
+"""
+
+
+class Chosen:
+    """What a kernel of `numloom.emit.selecting` chooses of a dense `a`, and the words that it needs for that."""
+
+    def __init__(self, device: Any, tiles: int, a: Strided) -> None:
+        self.device, self.tiles, self.a = device, tiles, a
+        self.flags = empty(device, (tiles * THREADS,), np.uint16)
+        self.counts = empty(device, (tiles + 1,), np.int64)
+        self.words = (address(self.flags), address(self.counts))
+
+    def result(self) -> Strided:
+        """The chosen elements, after the launch (waits)."""
+        device, tiles, a = self.device, self.tiles, self.a
+        flags, counts = self.words
+        text = kept_text(cell_of(a.dtype))
+        run(device, text, "offsets", Grid(1, _SCAN_THREADS), [counts, tiles])
+        found = int(device.download(self.counts.buffer, 8 * tiles, 8).view(np.int64)[0])
+        result = empty(device, (found,), a.dtype)
+        if found:
+            wide = int(address(a) % 16 == 0)
+            words = [address(a), address(result), flags, counts, prod(a.shape), wide]
+            run(device, text, "keep", Grid(tiles), words)
+        return result
+
+
+@lru_cache(1024)
+def _by_mask(count: int, aligned: bool) -> Source:
+    """The kernel that chooses by a mask in memory."""
+    operand = Operand(BOOL, (1,), aligned)
+    return emit(Program((count,), 1, (Instr("load", BOOL, operand=0),), (), (operand,), select=True))
+
+
 def compress(device: Any, a: Strided, mask: Strided) -> Strided:
     """The elements (in C order) of `a` where `mask`, of the leading axes of `a`, is true."""
     lead = len(mask.shape)
     rest = a.shape[lead:]
     cell = cell_of(a.dtype)
+    if lead == len(a.shape) and 0 not in a.shape and is_dense(a) and is_dense(mask):
+        at = address(mask)
+        source = _by_mask(prod(a.shape), at % 16 == 0)
+        known = [at if word.kind == "pointer" else word.value for word in source.words[: -len(SELECT_WORDS)]]
+        chosen = Chosen(device, source.geometry.blocks, a)
+        kernel = device.kernel(source.text, source.entry, wait=True)
+        device.launch(kernel, array("q", (*known, *chosen.words)), source.geometry)
+        return chosen.result()
     selection = _Selection(device, mask)
     result = empty(device, (selection.total, *rest), a.dtype)
     if not prod(result.shape):

@@ -45,6 +45,40 @@ template <int R> DEV i64 place(i64 i, const i64* extent, const i64* stride) {
 }
 """
 
+LANES = """
+// The value of the lane `d` before this one, and of lane `l`.
+template <class V> DEV V shifted(V x, int d) {
+    constexpr int N = (sizeof(V) + 3) / 4;
+    u32 w[N];
+    w[N - 1] = 0;
+    memcpy(w, &x, sizeof(V));
+#pragma unroll
+    for (int k = 0; k < N; ++k) w[k] = __shfl_up_sync(0xffffffffu, w[k], d);
+    memcpy(&x, w, sizeof(V));
+    return x;
+}
+template <class V> DEV V of_lane(V x, int l) {
+    constexpr int N = (sizeof(V) + 3) / 4;
+    u32 w[N];
+    w[N - 1] = 0;
+    memcpy(w, &x, sizeof(V));
+#pragma unroll
+    for (int k = 0; k < N; ++k) w[k] = __shfl_sync(0xffffffffu, w[k], l);
+    memcpy(&x, w, sizeof(V));
+    return x;
+}
+template <class V, class C> DEV V scan_lanes(V x, C combine) {
+    const int lane = threadIdx.x & 31;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        const V other = shifted(x, d);
+        if (lane >= d) x = combine(other, x);
+    }
+    return x;
+}
+struct Sum { template <class V> __device__ V operator()(V a, V b) const { return a + b; } };
+"""
+
 THREADS = 256
 
 
@@ -60,6 +94,30 @@ class Grid(NamedTuple):
 def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int]) -> None:
     """Launch `entry` of a text; `words` fill its struct of parameters, 8 bytes each."""
     device.launch(device.kernel(text, entry, wait=True), array("q", words), grid)
+
+
+class Mail:
+    """Words by which blocks of one launch tell each other counts, used by launch after launch, never cleared."""
+
+    def __init__(self) -> None:
+        self.buffer: Any = None
+        self.launch = 0
+
+    def next(self, device: Any, words: int) -> tuple[int, int]:
+        """Address of at least `words` words, and a number that with the next one stands in no upper half of them."""
+        if self.buffer is None or self.buffer.nbytes < 8 * words or self.launch >= (1 << 32) - 4:
+            self.buffer = device.allocate(max(8 * words, 1 << 16))
+            device.clear(self.buffer, self.buffer.nbytes)
+            self.launch = 0
+        self.launch += 2
+        return self.buffer.ptr, self.launch
+
+
+def mail(device: Any, words: int) -> tuple[int, int]:
+    """`Mail.next` of the device's own."""
+    if not hasattr(device, "mail"):
+        device.mail = Mail()
+    return device.mail.next(device, words)  # type: ignore[no-any-return]
 
 
 def ctype_of(dtype: np.dtype[Any]) -> str:

@@ -1,8 +1,9 @@
-"""Sorting: blocks sort tiles in shared memory, then runs are merged pairwise until one is left.
+"""Sorting: long vectors by their digits (`radix`), what is short, many or complex by merging.
 
-A merge sort is stable, so it gives `argsort` as well, and it needs no more than an order: NaN last, the two
-zeros equal, complex numbers by real and then imaginary part, all as NumPy orders them, with no recoding of
-keys. Where a block starts in a merge is found by a binary search along its diagonal (merge path).
+Blocks sort tiles in shared memory, then runs are merged pairwise until one is left. A merge sort is stable, so it
+gives `argsort` as well, and it needs no more than an order: NaN last, the two zeros equal, complex numbers by real and
+then imaginary part, all as NumPy orders them. Where a block starts in a merge is found by a binary search along its
+diagonal (merge path).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.device.cuda.routines.compaction import nonzero
+from numloom.device.cuda.routines.compaction import compress, nonzero
 from numloom.device.cuda.routines.kernels import (
     PRELUDE,
     THREADS,
@@ -25,9 +26,12 @@ from numloom.device.cuda.routines.kernels import (
     empty,
     run,
 )
+from numloom.device.cuda.routines.radix import radix_sort, sortable
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.interface import Strided
 
+APART = 1 << 17
+"""Elements from which each of several lines is sorted by digits on its own."""
 ORDER = """
 template <class X> DEV bool less(X a, X b) { return a < b || (b != b && a == a); }
 DEV bool less(f16 a, f16 b) { return less(widen(a), widen(b)); }
@@ -185,6 +189,12 @@ def _sorted(
     keep = [k for k in range(len(a.shape)) if k != axis]
     shape = [a.shape[k] for k in keep]
     extents, (strides, out_strides) = collapse(shape, [a.strides[k] for k in keep], [target.strides[k] for k in keep])
+    if sortable(a.dtype, length) and (prod(shape) == 1 or length >= APART):
+        for line in np.ndindex(*shape):
+            each = [None if x is None else _line(x, axis, line) for x in (a, out, positions)]
+            rows = None if order is None else _line(order, len(order.shape) - 1, line)
+            radix_sort(device, each[0], rows, each[1], each[2])  # type: ignore[arg-type]
+        return
     ctype = ctype_of(a.dtype)
     tile = tile_of(ctype)
     lines, tiles = prod(shape), -(-length // tile)
@@ -208,6 +218,13 @@ def _sorted(
         run(device, text, "merge_runs", grid, [address(a), 0, *runs[0], *runs[1], *shared, width, *tail])
         runs.reverse()
         width *= 2
+
+
+def _line(operand: Strided, axis: int, line: tuple[int, ...]) -> Strided:
+    """One line along an axis, at an index of the other axes."""
+    steps = [*operand.strides[:axis], *operand.strides[axis + 1 :]]
+    at = operand.offset + sum(i * step for i, step in zip(line, steps, strict=True))
+    return Strided(operand.buffer, at, (operand.shape[axis],), (operand.strides[axis],), operand.dtype)
 
 
 def sort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
@@ -283,11 +300,11 @@ def searchsorted(device: Any, a: Strided, v: Strided, *, side: str, out: Strided
 
 
 @cache
-def distinct_text(ctype: str, equal_nan: bool) -> str:
-    """Text of what `unique` does beside sorting, scanning and selecting."""
+def distinct_text(ctype: str, equal_nan: bool, flag: str) -> str:
+    """Text of what `unique` does beside sorting, scanning and selecting; `flag` is the type of what is scanned."""
     return f"""{PRELUDE}{ORDER}
 typedef {ctype} T;
-struct P {{ const T* keys; i64* flags; i64 n; }};
+struct P {{ const T* keys; {flag}* flags; i64 n; }};
 extern "C" __global__ void __launch_bounds__({THREADS}) flag(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;
@@ -303,39 +320,49 @@ extern "C" __global__ void __launch_bounds__({THREADS}) invert(const __grid_cons
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i < p.n) p.inverse[p.at[i]] = p.ranks[i] - 1;
 }}
-struct R {{
-    const i64* starts; const T* keys; const i64* at; T* values; i64* index; i64* counts; i64 n, total;
-}};
+struct R {{ const i64* starts; const T* a; const i64* at; T* values; i64* index; i64* counts; i64 n, total; }};
 extern "C" __global__ void __launch_bounds__({THREADS}) gather(const __grid_constant__ R p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;
-    const i64 start = p.starts[i];
-    p.values[i] = p.keys[start];
-    p.index[i] = p.at[start];
-    p.counts[i] = (i + 1 < p.n ? p.starts[i + 1] : p.total) - start;
+    const i64 start = p.starts[i], from = p.at ? p.at[start] : start;
+    p.values[i] = p.a[from];
+    if (p.index) p.index[i] = from;
+    if (p.counts) p.counts[i] = (i + 1 < p.n ? p.starts[i + 1] : p.total) - start;
 }}
 """
 
 
-def unique(device: Any, a: Strided, *, equal_nan: bool) -> tuple[Strided, Strided, Strided, Strided]:
-    """Sorted distinct elements, the first position of each, the inverse (flat) and the counts."""
+def unique(
+    device: Any, a: Strided, *, equal_nan: bool, index: bool, inverse: bool, counts: bool
+) -> tuple[Strided, ...]:
+    """Sorted distinct elements; where asked for, the first position of each, the inverse (flat) and the counts."""
     n = prod(a.shape)
+    wanted = index + inverse + counts
+    if not n:
+        return (empty(device, (0,), a.dtype), *(empty(device, (0,), np.int64) for _ in range(wanted)))
     flat = dense(device, a)
     flat = Strided(flat.buffer, flat.offset, (n,), (1,), a.dtype)
-    inverse = empty(device, (n,), np.int64)
-    if not n:
-        return empty(device, (0,), a.dtype), empty(device, (0,), np.int64), inverse, empty(device, (0,), np.int64)
-    keys, at = empty(device, (n,), a.dtype), empty(device, (n,), np.int64)
+    keys = empty(device, (n,), a.dtype)
+    at = empty(device, (n,), np.int64) if index or inverse else None
     _sorted(device, flat, 0, None, keys, at)
-    text = distinct_text(ctype_of(a.dtype), equal_nan)
-    flags, ranks = empty(device, (n,), np.int64), empty(device, (n,), np.int64)
+    flags = empty(device, (n,), np.int64 if inverse else np.bool_)
+    text = distinct_text(ctype_of(a.dtype), equal_nan, ctype_of(flags.dtype))
     blocks = -(-n // THREADS)
     run(device, text, "flag", Grid(blocks), [address(keys), address(flags), n])
-    scan(device, flags, op="add", axis=0, out=ranks)
-    run(device, text, "invert", Grid(blocks), [address(ranks), address(at), address(inverse), n])
+    if not wanted:
+        return (compress(device, keys, flags),)
     (starts,) = nonzero(device, flags)
     count = starts.shape[0]
-    values, index, counts = (empty(device, (count,), dtype) for dtype in (a.dtype, np.int64, np.int64))
-    words = [*map(address, (starts, keys, at, values, index, counts)), count, n]
-    run(device, text, "gather", Grid(-(-count // THREADS)), words)
-    return values, index, inverse, counts
+    values = empty(device, (count,), a.dtype)
+    positions, found = (empty(device, (count,), np.int64) if asked else None for asked in (index, counts))
+    # With positions, equal keys were made alike: values come from the array itself.
+    source = keys if at is None else flat
+    pointers = [0 if x is None else address(x) for x in (starts, source, at, values, positions, found)]
+    run(device, text, "gather", Grid(-(-count // THREADS)), [*pointers, count, n])
+    inverted = None
+    if inverse:
+        assert at is not None
+        inverted, ranks = empty(device, (n,), np.int64), empty(device, (n,), np.int64)
+        scan(device, flags, op="add", axis=0, out=ranks)
+        run(device, text, "invert", Grid(blocks), [address(ranks), address(at), address(inverted), n])
+    return (values, *(x for x in (positions, inverted, found) if x is not None))

@@ -1,0 +1,165 @@
+"""Counting: how often whole numbers occur, and how many values fall in bins.
+
+Blocks count in shared memory (several copies, where few numbers would have many threads meet at one counter) and add
+what they found to the result at the end; more bins than fit there are counted in the result itself.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, ctype_of, empty, run
+from numloom.device.interface import Strided
+
+THREADS = 512
+COUNTERS = 6144
+"""Counters of a block in shared memory."""
+EDGES = 2048
+"""Edges of bins that a block keeps there too."""
+PACKS = 4
+BLOCKS = 264
+
+# A whole number is its own bin; the largest one is found on the way, a negative one being larger than all.
+_WHOLE = """
+DEV i64 bin_of(const P& p, const V*, T x, u64& top) {
+    const u64 above = x < T(0) ? ~(u64)0 : (u64)x + 1;
+    if (above > top) top = above;
+    return above <= (u64)p.bins ? (i64)x : -1;
+}
+"""
+
+# The bin of a value: guessed by its distance from the first edge where bins are of one width, else searched for.
+_BINS = """
+DEV i64 bin_of(const P& p, const V* edges, T value, u64&) {
+    const V x = (V)widen(value);
+    const V low = edges[0], high = edges[p.bins];
+    if (!(x >= low && x <= high)) return -1;
+    i64 b = 0;
+    if (p.uniform) {
+        const f64 at = ((f64)x - (f64)low) * ((f64)p.bins / ((f64)high - (f64)low));
+        b = at < (f64)p.bins ? (i64)at : p.bins - 1;
+        while (b > 0 && x < edges[b]) --b;
+        while (b + 1 < p.bins && x >= edges[b + 1]) ++b;
+        return b;
+    }
+    i64 end = p.bins;
+    while (b + 1 < end) {
+        const i64 mid = (b + end) >> 1;
+        if (x >= edges[mid]) b = mid; else end = mid;
+    }
+    return b;
+}
+"""
+
+
+@cache
+def count_text(ctype: str, edges: str, shared: bool) -> str:
+    """Text of the kernel; `edges` is the type of the bins' edges (empty: values are bins)."""
+    keep = shared and bool(edges)
+    return f"""{PRELUDE}
+typedef {ctype} T;
+typedef value_of<{edges or "i64"}>::type V;
+struct P {{ const T* a; u64* out; const V* edges; i64 n, step, wide, bins, copies, uniform; }};
+constexpr int VEC = 16 / sizeof(T), SPAN = {THREADS} * VEC, TILE = {PACKS} * SPAN;
+struct alignas(16) Pack {{ T x[VEC]; }};
+{_BINS if edges else _WHOLE}
+extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_constant__ P p) {{
+    __shared__ u32 counts[{COUNTERS if shared else 1}];
+    __shared__ V own[{EDGES if keep else 1}];
+    const V* edges = p.edges;
+    if ({int(shared)}) {{
+        for (i64 b = threadIdx.x; b < p.bins * p.copies; b += {THREADS}) counts[b] = 0;
+        if ({int(keep)} && p.bins < {EDGES}) {{
+            for (i64 b = threadIdx.x; b <= p.bins; b += {THREADS}) own[b] = p.edges[b];
+            edges = own;
+        }}
+        __syncthreads();
+    }}
+    u32* mine = counts + (int)((threadIdx.x >> 5) % (u32)p.copies) * (int)p.bins;
+    const i64 step = (i64)gridDim.x * TILE;
+    u64 top = 0;
+    for (i64 start = (i64)blockIdx.x * TILE; start < p.n; start += step) {{
+        if (p.wide && start + TILE <= p.n) {{
+            Pack packs[{PACKS}];
+#pragma unroll
+            for (int k = 0; k < {PACKS}; ++k)
+                packs[k] = *reinterpret_cast<const Pack*>(p.a + start + k * SPAN + (i64)threadIdx.x * VEC);
+#pragma unroll
+            for (int k = 0; k < {PACKS}; ++k)
+#pragma unroll
+                for (int v = 0; v < VEC; ++v) {{
+                    const i64 b = bin_of(p, edges, packs[k].x[v], top);
+                    if (b >= 0) {{
+                        if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
+                    }}
+                }}
+        }} else {{
+            for (i64 i = start + threadIdx.x; i < start + TILE && i < p.n; i += {THREADS}) {{
+                const i64 b = bin_of(p, edges, p.a[i * p.step], top);
+                if (b >= 0) {{
+                    if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
+                }}
+            }}
+        }}
+    }}
+    if ({int(not edges)}) {{
+#pragma unroll
+        for (int d = 16; d; d /= 2) {{
+            const u64 other = __shfl_xor_sync(0xffffffffu, top, d);
+            if (other > top) top = other;
+        }}
+        if ((threadIdx.x & 31) == 0) atomicMax(p.out + p.bins, top);
+    }}
+    if ({int(shared)}) {{
+        __syncthreads();
+        for (i64 b = threadIdx.x; b < p.bins; b += {THREADS}) {{
+            u32 sum = 0;
+            for (i64 copy = 0; copy < p.copies; ++copy) sum += counts[copy * p.bins + b];
+            if (sum) atomicAdd(p.out + b, (u64)sum);
+        }}
+    }}
+}}
+"""
+
+
+def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: bool, out: Strided) -> None:
+    device.clear(out.buffer, 8 * prod(out.shape))
+    n = prod(a.shape)
+    if not n or not bins:
+        return
+    shared = bins <= COUNTERS
+    copies = max(1, min(8, COUNTERS // (2 * bins)))
+    tile = THREADS * PACKS * (16 // a.dtype.itemsize)
+    # Without copies to add up at the end, more blocks wait for memory at once.
+    blocks = min(-(-n // tile), BLOCKS if shared else 4 * BLOCKS)
+    text = count_text(ctype_of(a.dtype), "" if edges is None else ctype_of(edges.dtype), shared)
+    where = 0 if edges is None else address(edges)
+    wide = a.strides[0] == 1 and address(a) % 16 == 0
+    words = [address(a), address(out), where, n, a.strides[0], int(wide), bins, copies, int(uniform)]
+    run(device, text, "count", Grid(blocks, THREADS), words)
+
+
+def bincount(device: Any, a: Strided, *, minlength: int) -> Strided:
+    """How often (int64) each whole number occurs in the vector `a`, of at least `minlength` of them.
+
+    As many as fit in shared memory are counted before it is known how many there are; seldom are there more.
+    """
+    bins = max(minlength, COUNTERS)
+    while True:
+        counted = empty(device, (bins + 1,), np.int64)
+        _count(device, a, None, bins, False, counted)
+        top = int(device.download(counted.buffer, 8 * bins, 8).view(np.uint64)[0])
+        if top > 1 << 63:
+            raise ValueError("'list' argument must have no negative elements")
+        if top <= bins:
+            return Strided(counted.buffer, 0, (max(top, minlength),), (1,), counted.dtype)
+        bins = top
+
+
+def histogram(device: Any, a: Strided, edges: Strided, *, uniform: bool, out: Strided) -> None:
+    """``out`` = how many (int64) of the vector `a` lie between neighbours of the dense vector `edges`."""
+    _count(device, a, edges, edges.shape[0] - 1, uniform, out)

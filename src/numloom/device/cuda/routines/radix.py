@@ -1,0 +1,255 @@
+"""Sorting long vectors by digits of 8 bits, the lowest first, one pass over the keys a digit.
+
+Keys are recoded to unsigned numbers of the same order: NaN last. A block ranks its tile in shared memory, each warp by
+votes on the bits of its digits, so a pass is stable; how many keys of each digit lie in earlier tiles it adds up from
+what those tiles left (decoupled look-back; whole numbers, so in any order). All digits are counted beforehand at once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from numloom.device.cuda.routines.kernels import LANES, PRELUDE, Grid, address, ctype_of, empty, mail, run
+from numloom.device.interface import Strided
+
+THREADS = 512
+WARPS = THREADS // 32
+LONG = 1 << 14
+"""Elements from which a vector is sorted by digits."""
+
+
+def sortable(dtype: np.dtype[Any], length: int) -> bool:
+    """Whether vectors of this dtype and length are sorted by digits."""
+    return dtype.kind != "c" and LONG <= length < 1 << 32
+
+
+def _items(itemsize: int) -> int:
+    return 8 if itemsize == 8 else 16
+
+
+def _keys(dtype: np.dtype[Any], positions: bool) -> str:
+    """Functions between elements and keys; with positions, what compares equal has one key."""
+    size = dtype.itemsize
+    key = f"u{8 * size}"
+    if dtype.kind in "bu":
+        there, back = "return (U)x;", "return (T)x;"
+    elif dtype.kind == "i":
+        there, back = "return (U)x ^ SIGN;", "return (T)(x ^ SIGN);"
+    else:
+        same = "if ((b & ~SIGN) > INF) return (U)~(U)0; if (b == SIGN) b = 0;" if positions else ""
+        there = f"U b; memcpy(&b, &x, sizeof(U)); {same} return (U)((b & SIGN ? (U)~b : (U)(b | SIGN)) - LOW);"
+        back = "x = (U)(x + LOW); x = x & SIGN ? (U)(x ^ SIGN) : (U)~x; T r; memcpy(&r, &x, sizeof(U)); return r;"
+    infinity = {2: "0x7c00", 4: "0x7f800000", 8: "0x7ff0000000000000"}.get(size, "0")
+    return f"""
+typedef {key} U;
+constexpr U SIGN = (U)((U)1 << {8 * size - 1}), INF = (U){infinity}, LOW = (U)~(INF | SIGN);
+DEV U key_of(T x) {{ {there} }}
+DEV T of_key(U x) {{ {back} }}
+"""
+
+
+@cache
+def radix_text(dtype: np.dtype[Any], positions: bool) -> str:
+    """Text of the two kernels; each key brings along where it stood if `positions` are asked for."""
+    items = _items(dtype.itemsize)
+    tile = THREADS * items
+    return f"""{PRELUDE}{LANES}
+typedef {ctype_of(dtype)} T;
+{_keys(dtype, positions)}
+constexpr int ITEMS = {items}, TILE = {tile}, DIGITS = sizeof(U);
+#define WITH {int(positions)}
+struct P {{
+    const T* a; const i64* order; const U* keys; const u32* at; U* next_keys; u32* next_at; T* out; i64* out_at;
+    u32* counts; u64* state; i64 launch, n, step, out_step, digit;
+}};
+DEV u64 look(const u64* at) {{
+    u64 x;
+    asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+    return x;
+}}
+DEV void tell(u64* at, u64 x) {{ asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory"); }}
+// How many keys have each value of each digit.
+extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_constant__ P p) {{
+    __shared__ u32 counts[DIGITS * 256];
+    for (int b = threadIdx.x; b < DIGITS * 256; b += {THREADS}) counts[b] = 0;
+    __syncthreads();
+    const i64 step = (i64)gridDim.x * TILE;
+    for (i64 start = (i64)blockIdx.x * TILE; start < p.n; start += step) {{
+        U x[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {{
+            const i64 i = start + k * {THREADS} + threadIdx.x;
+            x[k] = i < p.n ? key_of(p.a[i * p.step]) : (U)0;
+        }}
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k)
+            if (start + k * {THREADS} + threadIdx.x < p.n)
+#pragma unroll
+                for (int d = 0; d < DIGITS; ++d) atomicAdd(counts + d * 256 + (int)(x[k] >> 8 * d & 255), 1u);
+    }}
+    __syncthreads();
+    for (int b = threadIdx.x; b < DIGITS * 256; b += {THREADS}) if (counts[b]) atomicAdd(p.counts + b, counts[b]);
+}}
+extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_constant__ P p) {{
+    constexpr int KEYS = TILE * (int)sizeof(U), RANKS = {WARPS} * 256 * 4, ATS = WITH ? TILE * 4 : 0;
+    constexpr int MOST = KEYS > RANKS ? (KEYS > ATS ? KEYS : ATS) : (RANKS > ATS ? RANKS : ATS);
+    __shared__ u64 memory[MOST / 8];
+    __shared__ u32 starts[256], places[256];
+    __shared__ u64 sums[8];
+    u32* ranks = (u32*)memory;
+    U* keys = (U*)memory;
+    u32* ats = (u32*)memory;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, shift = 8 * (int)p.digit;
+    const i64 tile = blockIdx.x, base = tile * TILE, first = base + warp * (32 * ITEMS) + lane;
+    const int count = p.n - base < TILE ? (int)(p.n - base) : TILE;
+    U x[ITEMS];
+    u32 at[WITH ? ITEMS : 1], rank[ITEMS];
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {{
+        const i64 i = first + k * 32;
+        // What is past the end has the largest key and comes last.
+        x[k] = (U)~(U)0;
+        if (WITH) at[k] = 0;
+        if (i < p.n) {{
+            if (p.keys) {{
+                x[k] = p.keys[i];
+                if (WITH) at[k] = p.at[i];
+            }} else {{
+                const i64 from = p.order ? p.order[i] : i;
+                x[k] = key_of(p.a[from * p.step]);
+                if (WITH) at[k] = (u32)from;
+            }}
+        }}
+    }}
+    for (int b = threadIdx.x; b < {WARPS} * 256; b += {THREADS}) ranks[b] = 0;
+    __syncthreads();
+    u32* mine = ranks + warp * 256;
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {{
+        const u32 d = (u32)(x[k] >> shift) & 255;
+        u32 peers = 0xffffffffu;
+#pragma unroll
+        for (int b = 0; b < 8; ++b) {{
+            const u32 vote = __ballot_sync(0xffffffffu, d >> b & 1);
+            peers &= d >> b & 1 ? vote : ~vote;
+        }}
+        const u32 below = peers & ((1u << lane) - 1), before = mine[d];
+        __syncwarp();
+        if (!below) mine[d] = before + __popc(peers);
+        __syncwarp();
+        rank[k] = before + __popc(below);
+    }}
+    __syncthreads();
+    // A thread a digit: what earlier warps have, then what smaller digits have, here and in all keys.
+    const int d = threadIdx.x;
+    u64* state = p.state + tile * 256 + d;
+    u64 own = 0, sum = 0;
+    if (d < 256) {{
+        u32 all = 0;
+#pragma unroll
+        for (int w = 0; w < {WARPS}; ++w) {{
+            const u32 here = ranks[w * 256 + d];
+            ranks[w * 256 + d] = all;
+            all += here;
+        }}
+        tell(state, (u64)(p.launch + (tile == 0)) << 32 | all);
+        own = (u64)p.counts[p.digit * 256 + d] << 32 | all;
+        sum = scan_lanes(own, Sum());
+        if (lane == 31) sums[warp] = sum;
+    }}
+    __syncthreads();
+    if (d < 256) {{
+        for (int w = 0; w < warp; ++w) sum += sums[w];
+        sum -= own;
+        starts[d] = (u32)sum;
+    }}
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {{
+        const u32 digit = (u32)(x[k] >> shift) & 255;
+        rank[k] += starts[digit] + mine[digit];
+    }}
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) keys[rank[k]] = x[k];
+    if (d < 256) {{
+        u32 before = 0;
+        for (i64 t = tile - 1; t >= 0;) {{
+            const u64 found = look(p.state + t * 256 + d);
+            const u32 whose = (u32)(found >> 32) - (u32)p.launch;
+            if (whose > 1) continue;
+            before += (u32)found;
+            if (whose) break;
+            --t;
+        }}
+        if (tile > 0) tell(state, (u64)(p.launch + 1) << 32 | (before + (u32)own));
+        places[d] = (u32)(sum >> 32) + before - (u32)sum;
+    }}
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < ITEMS; ++k) {{
+        const int i = k * {THREADS} + (int)threadIdx.x;
+        if (i < count) {{
+            const U key = keys[i];
+            const u32 to = places[(u32)(key >> shift) & 255] + (u32)i;
+            if (p.next_keys) p.next_keys[to] = key;
+            if (p.out) p.out[(i64)to * p.out_step] = of_key(key);
+        }}
+    }}
+    if (WITH) {{
+        u32 to[ITEMS];
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {{
+            const int i = k * {THREADS} + (int)threadIdx.x;
+            to[k] = i < count ? places[(u32)(keys[i] >> shift) & 255] + (u32)i : 0;
+        }}
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) ats[rank[k]] = at[k];
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {{
+            const int i = k * {THREADS} + (int)threadIdx.x;
+            if (i < count) {{
+                if (p.next_at) p.next_at[to[k]] = ats[i];
+                if (p.out_at) p.out_at[(i64)to[k] * p.out_step] = ats[i];
+            }}
+        }}
+    }}
+}}
+"""
+
+
+def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | None, positions: Strided | None) -> None:
+    """Sort a vector, reading in the order of `order`; give elements, positions or both (of equal strides).
+
+    With positions, elements that compare equal come out as one of them: zeros positive, NaN alike.
+    """
+    n, dtype = a.shape[0], a.dtype
+    target = out if out is not None else positions
+    assert target is not None
+    itemsize = dtype.itemsize
+    text = radix_text(dtype, positions is not None)
+    tiles = -(-n // (THREADS * _items(itemsize)))
+    counts = empty(device, (itemsize * 256,), np.uint32)
+    device.clear(counts.buffer, counts.buffer.nbytes)
+    key = np.dtype(f"u{itemsize}")
+    held = [empty(device, (n,), key) for _ in range(min(itemsize - 1, 2))]
+    held_at = [empty(device, (n,), np.uint32) for _ in held] if positions is not None else []
+    source, first = address(a), 0 if order is None else address(order)
+    keys = at = 0
+    for digit in range(itemsize):
+        state, launch = mail(device, tiles * 256)
+        last = digit == itemsize - 1
+        next_keys = 0 if last else address(held[digit % 2])
+        next_at = 0 if last or positions is None else address(held_at[digit % 2])
+        final = [address(x) if last and x is not None else 0 for x in (out, positions)]
+        words = [source, first, keys, at, next_keys, next_at, *final]
+        words += [address(counts), state, launch, n, a.strides[0], target.strides[0], digit]
+        if digit == 0:
+            run(device, text, "digits", Grid(min(tiles, 528), THREADS), words)
+        run(device, text, "move", Grid(tiles, THREADS), words)
+        keys, at = next_keys, next_at
