@@ -8,8 +8,17 @@ from math import prod
 from numloom.base.dtypes import CTYPES
 from numloom.emit.block import Block
 from numloom.emit.maps import index_type, magic
-from numloom.emit.values import gather_instrs, iota_instrs, loaded, read_operands, statements, stored
-from numloom.plan.program import Program, Store
+from numloom.emit.values import (
+    gather_instrs,
+    header,
+    iota_instrs,
+    loaded,
+    prelude,
+    read_operands,
+    statements,
+    stored,
+)
+from numloom.plan.program import Geometry, Program, Source, Store
 
 
 class Elements:
@@ -31,6 +40,14 @@ class Elements:
                 [*self.reads, *(program.body[n].operand for n in self.gathers), *(s.operand for s in program.stores)]
             )
         )
+
+    def source(self, entry: str, shared: str, cuda: str, cpu: str, geometry: Geometry) -> Source:
+        """The whole text, the parameter block before what was written with it."""
+        text = (
+            f"{prelude(self.program)}{header('kernel')}{self.block.text()}{shared}"
+            f"#ifdef __CUDACC__\n{cuda}#else\n{cpu}#endif\n"
+        )
+        return Source(text, entry, tuple(self.block.words), geometry)
 
     def number(self, name: str, value: int) -> str:
         """A number of the parameter block."""

@@ -22,7 +22,7 @@ from math import prod
 from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
-from numloom.emit.values import VALUE_TYPES, header, prelude
+from numloom.emit.values import VALUE_TYPES, header
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Geometry, Program, Source
 
@@ -43,14 +43,8 @@ COLUMNS = 32
 def emit_reduction(program: Program, entry: str) -> Source:
     """Emit a program with reductions; the entry's name is a placeholder that the caller fills in."""
     kernel = _Reduction(program)
-    shared = kernel.shared_text()
-    cuda = kernel.cuda(entry)
-    cpu = kernel.cpu(entry)
-    text = (
-        prelude(program) + header("kernel") + kernel.block.text() + shared
-        + "#ifdef __CUDACC__\n" + cuda + "#else\n" + cpu + "#endif\n"
-    )  # fmt: skip
-    return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
+    shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
+    return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
 class _Reduction(Elements):

@@ -19,7 +19,7 @@ from math import inf
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
-from numloom.emit.values import VALUE_TYPES, gather_instrs, header, prelude, read_operands
+from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Geometry, Program, Source, Store
 
@@ -40,14 +40,8 @@ OTHER_WORDS = 32
 def emit_rows(program: Program, entry: str) -> Source:
     """Emit a program in stages; the entry's name is a placeholder that the caller fills in."""
     kernel = _Rows(program)
-    shared = kernel.shared_text()
-    cuda = kernel.cuda(entry)
-    cpu = kernel.cpu(entry)
-    text = (
-        prelude(program) + header("kernel") + kernel.block.text() + shared
-        + "#ifdef __CUDACC__\n" + cuda + "#else\n" + cpu + "#endif\n"
-    )  # fmt: skip
-    return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
+    shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
+    return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
 @dataclass(slots=True)
