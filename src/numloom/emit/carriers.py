@@ -152,6 +152,8 @@ class Carriers:
 
         `call` gives the values of the element `at`.
         """
+        if all(self._is_position(k) for k in range(len(self.reductions))):
+            return self._chunk_of_positions(call)
         declare, reset, close = self.arrays(LANES)
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
@@ -174,6 +176,32 @@ class Carriers:
             "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) "
             "lane[l] = a_merge(lane[l], lane[l + half]);\n",
         )
+
+    def _chunk_of_positions(self, call: str) -> tuple[str, str]:
+        """`chunk` for positions alone: no tree changes them, so lanes stay arrays to the end and vectorise."""
+        declare, reset, _ = self.arrays(LANES)
+        line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}")
+        merges, results = [], []
+        for k, reduction in enumerate(self.reductions):
+            sign = ">" if reduction.row.name == "argmax" else "<"
+            v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"bi{k}[l]", f"bi{k}[l + half]"
+            # The other one is there, and is better, the first NaN, or as good and earlier.
+            merges.append(
+                f"const bool n{k} = {v} != {v}, m{k} = {w} != {w};\n"
+                f"const bool t{k} = ({j} >= 0) & (({i} < 0) | ({w} {sign} {v}) | (m{k} & !n{k}) "
+                f"| (((m{k} & n{k}) | ({w} == {v})) & ({j} < {i})));\n"
+                f"{i} = t{k} ? {j} : {i}; {v} = t{k} ? {w} : {v};"
+            )
+            results.append(f"lane[0].a{k} = nl::make_arg(bv{k}[0], bi{k}[0]);")
+        return (
+            f"{declare}\nA lane[1];\n",
+            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
+            f"const i64 all = (count + width - 1) / width;\n{reset}\n"
+            "for (i64 e = 0; e < all; ++e) {\n"
+            f"const i64 line = e + 1 < all ? width : count - (all - 1) * width;\n{line}\n}}\n"
+            "for (i64 half = width / 2; half > 0; half /= 2) {\nNL_IVDEP\nfor (i64 l = 0; l < half; ++l) {\n"
+            + "\n".join(merges) + "\n}\n}\n" + "\n".join(results) + "\n",
+        )  # fmt: skip
 
     def finished(self, k: int, count: int, number: str, ctype: str) -> str:
         """The result of reduction `k` from carrier ``a`` over `count` elements (as text: `number`)."""
