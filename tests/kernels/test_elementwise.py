@@ -594,6 +594,8 @@ def test_python_numbers_take_the_parameters_dtype():
     same(kernel(1, 2), numpy.array(3))
     same(kernel(1.5, 2), numpy.array(3.5))
     same(kernel([1.0, 2], numpy.array([3.0, 4.0])), numpy.array([4.0, 6.0]))
+    same(kernel(2**63, 2**63), numpy.array(0, "u8"))
+    same(kernel(1, 2), numpy.array(3))
 
 
 def test_changing_numbers_and_shapes_compile_nothing_new(monkeypatch):

@@ -303,7 +303,8 @@ class ElementwiseKernel:
             self.name, self.in_params, self.out_params, self._operation, self.preamble, type_names(given.types),
             given.in_codes, given.out_codes, read, self._counts, registry.current().name,
         )  # fmt: skip
-        if len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
+        # Of numbers alone the dtype follows their values: 2**63 is a uint64.
+        if operands and len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
             self._met[kinds] = given.in_codes, tuple(zip(rows, given.out_codes, strict=True))
         values = [build.loop(row, nodes, code) for row, code in zip(rows, given.out_codes, strict=True)]
         results = []
