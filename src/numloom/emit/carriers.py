@@ -110,7 +110,7 @@ class Carriers:
                 uses.append(f"buf{k}[e][l] = x{k};")
             elif self._is_position(k):
                 # Positions rise, so only a better value, or the first NaN, takes a lane: plain selects vectorise.
-                sign = ">" if reduction.row.name == "argmax" else "<"
+                sign = reduction.row.better
                 uses.append(
                     f"const bool b{k} = (bi{k}[l] < 0) | (x{k} {sign} bv{k}[l]) "
                     f"| ((x{k} != x{k}) & (bv{k}[l] == bv{k}[l])); "
@@ -122,7 +122,7 @@ class Carriers:
 
     def _is_position(self, k: int) -> bool:
         """Whether reduction `k` finds the position of an extreme of real numbers."""
-        return self.reductions[k].row.name in ("argmax", "argmin") and self.chars[k] not in "FD"
+        return bool(self.reductions[k].row.better) and self.chars[k] not in "FD"
 
     def arrays(self, size: int) -> tuple[str, str, str]:
         """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
@@ -183,7 +183,7 @@ class Carriers:
         line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}")
         merges, results = [], []
         for k, reduction in enumerate(self.reductions):
-            sign = ">" if reduction.row.name == "argmax" else "<"
+            sign = reduction.row.better
             v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"bi{k}[l]", f"bi{k}[l + half]"
             # The other one is there, and is better, the first NaN, or as good and earlier.
             merges.append(

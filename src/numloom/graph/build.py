@@ -375,7 +375,7 @@ def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int
         If nothing is reduced by an operation that has no identity.
     """
     # NumPy lays positions out in C order, whatever the order of what they were looked for in.
-    positions = row.name in ("argmax", "argmin")
+    positions = bool(row.better)
     key = (node.shape, node.strides, axes, keepdims, ITEMSIZES[out], positions)
     found = _reduced.get(key)
     if found is None:

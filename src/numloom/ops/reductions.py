@@ -154,10 +154,10 @@ def _fill() -> None:
     _row("all", combine="({a} && {b})", identity=_always("true"), numpy=_reference(np.all), **bool_row)
     _row("logical_xor", combine="({a} != {b})", identity=_always("false"),
          numpy=_reference(np.logical_xor.reduce), **bool_row)  # fmt: skip
-    for name, function in (("argmax", "maximum"), ("argmin", "minimum")):
+    for name, function, better in (("argmax", "maximum", ">"), ("argmin", "minimum", "<")):
         _row(name, combine=f"nl::arg_{function}({{a}}, {{b}})", carrier=_arg_carrier, identity=_arg_identity,
              lift="nl::make_arg({x}, {index})", finish="{a}.index", out_char=_always("q"), headers=("order",),
-             has_identity=False, numpy=_reference(getattr(np, name)))  # fmt: skip
+             has_identity=False, numpy=_reference(getattr(np, name)), better=better)  # fmt: skip
     _row("mean", combine="({a} + {b})", identity=_zero, finish="nl::divide_count({a}, {n})", headers=("mean",),
          numpy=_reference(np.mean))  # fmt: skip
     moments: dict[str, Any] = {

@@ -91,6 +91,8 @@ class Reduction:
         carrier of up to 16 values at once (var), instead of lift and combine for each.
     preamble : tuple of str
         As of `Op`.
+    better : str
+        For reductions that find a position: the C++ comparison by which an element takes another's place.
     """
 
     name: str
@@ -107,3 +109,4 @@ class Reduction:
     has_identity: bool = True
     id: int = -1
     preamble: tuple[str, ...] = ()
+    better: str = ""

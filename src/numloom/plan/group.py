@@ -369,7 +369,7 @@ def reduced_order(reduction: Node) -> tuple[int, ...]:
 
 
 def _finds_position(reduction: Node) -> bool:
-    return reduction.row.name.startswith("arg")  # type: ignore[no-any-return]
+    return bool(reduction.row.better)
 
 
 def _may_join(
