@@ -1,6 +1,7 @@
 """The host as a device: compiler, background builds, threads, fork."""
 
 import ctypes
+import errno
 import os
 import subprocess
 import sys
@@ -263,6 +264,24 @@ def test_flags_are_probed_once_for_all_processes(builder, monkeypatch):
     assert builder.compiler is not None
     monkeypatch.setattr(compiler_module, "probe", lambda *arguments: pytest.fail("probed again"))
     assert Builder(builder.cache).compiler == builder.compiler
+
+
+@needs_compiler
+def test_errors_of_starting_the_compiler_that_pass_are_waited_out(builder, monkeypatch):
+    assert builder.compiler is not None
+    original, refusals = subprocess.Popen, [errno.EFAULT, errno.EAGAIN]
+
+    def start(*arguments, **options):
+        if refusals:
+            raise OSError(refusals.pop(), "not now")
+        return original(*arguments, **options)
+
+    monkeypatch.setattr(compiler_module.subprocess, "Popen", start)
+    kernel = builder.kernel(scale(7), "k", wait=True)
+    np.testing.assert_array_equal(result(CpuDevice(), kernel), np.arange(10.0) * 7)
+    refusals.append(errno.ENOENT)
+    with pytest.raises(OSError, match="not now"):
+        builder.kernel(scale(8), "k", wait=True)
 
 
 @needs_compiler

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import hashlib
 import importlib.util
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -99,10 +101,7 @@ class Compiler:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], text: str, folder: str) -> None:
-        process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            errors="replace", cwd=folder,
-        )  # fmt: skip
+        process = _start(command, folder)
         self.running.append(process)
         try:
             log, _ = process.communicate()
@@ -120,6 +119,25 @@ class Compiler:
         """End the compilers that run; their callers get a CompileError."""
         for process in list(self.running):
             process.kill()
+
+
+_PASSING = frozenset((errno.EAGAIN, errno.EFAULT, errno.EINTR, errno.ENOMEM, errno.ETXTBSY))
+"""Errors of starting a program that a busy system gives once and not again."""
+
+
+def _start(command: list[str], folder: str) -> subprocess.Popen[str]:
+    """The compiler's process; errors that pass are waited out."""
+    for pause in (0.01, 0.05, 0.2, None):
+        try:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                errors="replace", cwd=folder,
+            )  # fmt: skip
+        except OSError as error:
+            if pause is None or error.errno not in _PASSING:
+                raise
+            time.sleep(pause)
+    raise AssertionError("unreachable")
 
 
 def load(content: bytes) -> ctypes.CDLL:
