@@ -247,7 +247,9 @@ REDUCIBLE = ["add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_a
 @pytest.mark.parametrize("name", [*REDUCIBLE, "bitwise_and", "bitwise_or", "bitwise_xor", "gcd", "hypot", "logaddexp",
                                   "subtract", "divide", "power"])  # fmt: skip
 def test_reduce(name: str, sample: Any) -> None:
-    for char, axis, keepdims in itertools.product("?bHiqefdD", (0, 1, -1, None, (0, 2)), (False, True)):
+    # Five axes, nine dtypes: each axis meets both of `keepdims`.
+    for number, (char, axis) in enumerate(itertools.product("?bHiqefdD", (0, 1, -1, None, (0, 2)))):
+        keepdims = number % 2 == 1
         host = sample(char, 24, plain=True).reshape(2, 3, 4)
         mine = nl.asarray(host)
         ours, raised = attempt(lambda: getattr(nl, name).reduce(mine, axis, keepdims=keepdims).get())

@@ -160,7 +160,7 @@ def test_scan_over_many_chunks(runner):
 def test_scan_over_groups_of_tiles(runner):
     check_scan(runner, random((80_000,), "D").view("d").astype("D") / 1e4, "add", 0)
     check_scan(runner, random((3, 150_000), "l"), "add", 1)
-    for length in (33, 64, 130, 257, 513):
+    for length in (33, 64, 130, 257, 513) if chars(runner) == ALL else (33, 257):
         for char in "fdb":
             check_scan(runner, random((19, length), char), "add" if char != "f" else "maximum", 1)
             check_scan(runner, random((19, length + 3), char)[:, 2:-1], "maximum", 1)

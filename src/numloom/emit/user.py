@@ -38,13 +38,13 @@ _REALS = (
 )
 _OURS = {
     "exp": "exp", "exp2": "exp", "expm1": "exp", "log": "log", "log2": "log", "log10": "log", "log1p": "log",
-    "sin": "trigonometric", "cos": "trigonometric", "tan": "trigonometric", "asin": "trigonometric",
-    "acos": "trigonometric", "atan": "trigonometric", "sinh": "hyperbolic", "cosh": "hyperbolic",
+    "sin": "trigonometric", "cos": "trigonometric", "tan": "trigonometric", "asin": "inverse_trigonometric",
+    "acos": "inverse_trigonometric", "atan": "inverse_trigonometric", "sinh": "hyperbolic", "cosh": "hyperbolic",
     "tanh": "hyperbolic", "asinh": "hyperbolic", "acosh": "hyperbolic", "atanh": "hyperbolic", "cbrt": "power",
     "sqrt": "libm", "fabs": "libm", "floor": "libm", "ceil": "libm", "trunc": "libm", "rint": "libm",
 }  # fmt: skip
 """Functions of one number that the prelude has, with their headers."""
-_OURS2 = {"pow": "power", "hypot": "power", "atan2": "trigonometric", "copysign": "libm", "fmod": "libm"}
+_OURS2 = {"pow": "power", "hypot": "power", "atan2": "inverse_trigonometric", "copysign": "libm", "fmod": "libm"}
 _LIBRARY = ("erf", "erfc", "tgamma", "lgamma", "round", "nearbyint", "logb", "j0", "j1", "y0", "y1")
 _LIBRARY2 = ("fdim", "nextafter", "remainder")
 _HOST = {

@@ -40,11 +40,12 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "exp": ("libm",),
     "log": ("libm",),
     "trigonometric": ("libm",),
+    "inverse_trigonometric": ("floating",),
     "hyperbolic": ("libm", "exp", "log"),
-    "power": ("libm", "exp", "log"),
+    "power": ("floating", "exp", "log"),
     "logaddexp": ("exp", "log"),
     "complex_parts": ("complex", "floating", "power"),
-    "complex_math": ("complex_parts", "exp", "log", "trigonometric", "hyperbolic", "power"),
+    "complex_math": ("complex_parts", "exp", "log", "trigonometric", "inverse_trigonometric", "hyperbolic", "power"),
     "complex_power": ("complex_math",),
     "random": ("philox", "exp", "log", "trigonometric"),
 }
@@ -281,13 +282,13 @@ def _fill() -> None:
     # Trigonometric and hyperbolic
     for name, function, cost, header in (
         ("sin", "sin", 60, "trigonometric"), ("cos", "cos", 60, "trigonometric"), ("tan", "tan", 80, "trigonometric"),
-        ("arcsin", "asin", 30, "trigonometric"), ("arccos", "acos", 30, "trigonometric"),
-        ("arctan", "atan", 30, "trigonometric"), ("sinh", "sinh", 40, "hyperbolic"), ("cosh", "cosh", 30, "hyperbolic"),
-        ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),
+        ("arcsin", "asin", 30, "inverse_trigonometric"), ("arccos", "acos", 30, "inverse_trigonometric"),
+        ("arctan", "atan", 30, "inverse_trigonometric"), ("sinh", "sinh", 40, "hyperbolic"),
+        ("cosh", "cosh", 30, "hyperbolic"), ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),
         ("arccosh", "acosh", 50, "hyperbolic"), ("arctanh", "atanh", 40, "hyperbolic"),
     ):  # fmt: skip
         _row(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_math",))
-    _row("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("trigonometric",))
+    _row("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("inverse_trigonometric",))
     _row("hypot", 2, _call("hypot", 2), cost=30, exact=False, headers=("power",))
     for name in ("degrees", "rad2deg"):
         _row(name, 1, "({0} * ((({T})180) / ({T})3.141592653589793238462643383279502884))")

@@ -1,5 +1,16 @@
 // Complex arithmetic and order as NumPy has them: plain products, Smith's division, lexicographic order.
 namespace nl {
+// A product that is rounded before it is added: GCC from 12 on makes one instruction of a pair of a difference and a sum
+// of products, without a rounding between, whatever -ffp-contract says.
+#if !defined(__CUDACC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_assoc_barrier)
+#define NL_ROUNDED(x) __builtin_assoc_barrier(x)
+#endif
+#endif
+#ifndef NL_ROUNDED
+#define NL_ROUNDED(x) (x)
+#endif
+template <class T> NL_DEV T product(T a, T b) { return NL_ROUNDED(a * b); }
 template <class T> NL_DEV complex<T> make_complex(T re, T im) { complex<T> r; r.re = re; r.im = im; return r; }
 template <class T> NL_DEV complex<T> operator+(complex<T> a, complex<T> b) {
     return make_complex<T>(a.re + b.re, a.im + b.im);
@@ -9,7 +20,7 @@ template <class T> NL_DEV complex<T> operator-(complex<T> a, complex<T> b) {
 }
 template <class T> NL_DEV complex<T> operator-(complex<T> a) { return make_complex<T>(-a.re, -a.im); }
 template <class T> NL_DEV complex<T> operator*(complex<T> a, complex<T> b) {
-    return make_complex<T>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+    return make_complex<T>(product(a.re, b.re) - product(a.im, b.im), product(a.re, b.im) + product(a.im, b.re));
 }
 template <class T> NL_DEV complex<T> scale(complex<T> a, T s) { return make_complex<T>(a.re * s, a.im * s); }
 template <class T> NL_DEV complex<T> operator/(complex<T> a, complex<T> b) {
@@ -17,10 +28,10 @@ template <class T> NL_DEV complex<T> operator/(complex<T> a, complex<T> b) {
     if (re >= im) {
         if (re == 0 && im == 0) return make_complex<T>(a.re / re, a.im / re);
         T ratio = b.im / b.re, s = (T)1 / (b.re + b.im * ratio);
-        return make_complex<T>((a.re + a.im * ratio) * s, (a.im - a.re * ratio) * s);
+        return make_complex<T>((a.re + product(a.im, ratio)) * s, (a.im - product(a.re, ratio)) * s);
     }
     T ratio = b.re / b.im, s = (T)1 / (b.im + b.re * ratio);
-    return make_complex<T>((a.re * ratio + a.im) * s, (a.im * ratio - a.re) * s);
+    return make_complex<T>((product(a.re, ratio) + a.im) * s, (product(a.im, ratio) - a.re) * s);
 }
 template <class T> NL_DEV bool is_nan(complex<T> a) { return a.re != a.re || a.im != a.im; }
 template <class T> NL_DEV bool nonzero(complex<T> a) { return a.re != 0 || a.im != 0; }

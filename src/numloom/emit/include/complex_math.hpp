@@ -132,7 +132,8 @@ NL_DEV complex<f64> asin(complex<f64> z) {
     }
     if (huge(z)) return cplx(atan2(x, fabs(y)), copysign(log_abs(x, y) + 0.69314718055994530942, y));
     complex<f64> s = sqrt(cplx(1.0 - x, -y)), t = sqrt(cplx(1.0 + x, y));
-    return cplx(atan2(x, s.re * t.re - s.im * t.im), copysign(asinh(s.re * t.im - s.im * t.re), y));
+    return cplx(atan2(x, product(s.re, t.re) - product(s.im, t.im)),
+                copysign(asinh(product(s.re, t.im) - product(s.im, t.re)), y));
 }
 NL_DEV complex<f64> acos(complex<f64> z) {
     f64 x = z.re, y = z.im;
@@ -143,7 +144,7 @@ NL_DEV complex<f64> acos(complex<f64> z) {
     }
     if (huge(z)) return cplx(atan2(fabs(y), x), copysign(log_abs(x, y) + 0.69314718055994530942, -y));
     complex<f64> s = sqrt(cplx(1.0 - x, -y)), t = sqrt(cplx(1.0 + x, y));
-    return cplx(2.0 * atan2(s.re, t.re), copysign(asinh(t.re * s.im - t.im * s.re), -y));
+    return cplx(2.0 * atan2(s.re, t.re), copysign(asinh(product(t.re, s.im) - product(t.im, s.re)), -y));
 }
 NL_DEV complex<f64> acosh(complex<f64> z) {
     f64 x = z.re, y = z.im;
@@ -153,7 +154,7 @@ NL_DEV complex<f64> acosh(complex<f64> z) {
     }
     if (huge(z)) return cplx(log_abs(x, y) + 0.69314718055994530942, atan2(y, x));
     complex<f64> s = sqrt(cplx(x - 1.0, y)), t = sqrt(cplx(x + 1.0, y));
-    return cplx(asinh(s.re * t.re + s.im * t.im), 2.0 * atan2(s.im, t.re));
+    return cplx(asinh(product(s.re, t.re) + product(s.im, t.im)), 2.0 * atan2(s.im, t.re));
 }
 NL_DEV complex<f64> asinh(complex<f64> z) { return over_i(asin(times_i(z))); }
 NL_DEV complex<f64> atanh(complex<f64> z) {

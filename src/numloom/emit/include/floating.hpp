@@ -41,26 +41,42 @@ template <class T> NL_DEV T spacing(T x) {
     T away = x == 0 ? (T)1 : copysign((T)NL_INFINITY, x);
     return next_after(x, away) - x;
 }
+template <class T> NL_DEV T modf_fraction(T x) { return is_inf(x) ? copysign((T)0, x) : copysign(x - trunc(x), x); }
+// x = m 2^e with |m| in [1/2, 1); for numbers that are neither 0 nor infinite nor NaN.
+NL_DEV f64 split_float(f64 x, i32& e) {
+    bool small = fabs(x) < 2.2250738585072014e-308;
+    u64 u = bits(small ? x * 18014398509481984.0 : x);
+    e = (i32)(u >> 52 & 2047) - (small ? 1076 : 1022);
+    return from_bits((u & 0x800fffffffffffffull) | 0x3fe0000000000000ull);
+}
+NL_DEV f32 split_float(f32 x, i32& e) {
+    bool small = fabs(x) < 1.17549435e-38f;
+    u32 u = bits(small ? x * 33554432.0f : x);
+    e = (i32)(u >> 23 & 255) - (small ? 151 : 126);
+    return from_bits((u & 0x807fffffu) | 0x3f000000u);
+}
+template <class T> NL_DEV i32 frexp_exponent(T x) {
+    i32 e;
+    split_float(x, e);
+    return (x == 0) | !is_finite(x) ? 0 : e;
+}
+template <class T> NL_DEV T frexp_mantissa(T x) {
+    i32 e;
+    T m = split_float(x, e);
+    return (x == 0) | !is_finite(x) ? x : m;
+}
 NL_DEV f64 power_of_two(i32 n) { return from_bits((u64)(n + 1023) << 52); }
+// The first product is exact, so a result below the normal range rounds once.
 NL_DEV f64 ldexp(f64 x, i64 n) {
-    i32 k = n > 4200 ? 4200 : n < -4200 ? -4200 : (i32)n;
-    // Whole steps while one is too large, kept so that a subnormal result rounds once.
-    for (int step = 0; step < 4 && k > 1023; ++step, k -= 1023) x *= power_of_two(1023);
-    for (int step = 0; step < 4 && k < -969; ++step, k += 969) x *= power_of_two(-969);
-    return x * power_of_two(k);
+    i32 e;
+    f64 m = split_float(x, e);
+    e += n > 4200 ? 4200 : n < -4200 ? -4200 : (i32)n;
+    e = e > 1100 ? 1100 : e < -1100 ? -1100 : e;
+    f64 y = m * power_of_two(e >> 1) * power_of_two(e - (e >> 1));
+    return (x == 0) | !is_finite(x) ? x : y;
 }
 NL_DEV f32 ldexp(f32 x, i64 n) {
     i32 k = n > 600 ? 600 : n < -600 ? -600 : (i32)n;
     return (f32)((f64)x * power_of_two(k));
-}
-template <class T> NL_DEV T modf_fraction(T x) { return is_inf(x) ? copysign((T)0, x) : copysign(x - trunc(x), x); }
-NL_DEV i32 frexp_exponent(f64 x) {
-    u64 u = bits(x) & 0x7fffffffffffffffull;
-    u64 v = bits(fabs(x) * 18014398509481984.0);
-    return u == 0 || u >= 0x7ff0000000000000ull ? 0 : u >> 52 ? (i32)(u >> 52) - 1022 : (i32)(v >> 52) - 1076;
-}
-NL_DEV i32 frexp_exponent(f32 x) { return frexp_exponent((f64)x); }
-template <class T> NL_DEV T frexp_mantissa(T x) {
-    return x == 0 || !is_finite(x) ? x : ldexp(x, (i64)-frexp_exponent(x));
 }
 }

@@ -19,3 +19,15 @@ NL_LIBM1(trunc)
 NL_LIBM1(rint)
 NL_LIBM2(copysign)
 NL_LIBM2(fmod)
+#ifndef __CUDACC__
+// The mathematical functions of the host: without branches, tables or contraction, so that loops vectorise and every
+// processor gives the same bits. Polynomials are near-minimax fits, coefficients of low powers first.
+namespace nl {
+template <class T> NL_DEV T horner(T, T c) { return c; }
+template <class T, class... C> NL_DEV T horner(T z, T c, C... rest) { return c + z * horner(z, rest...); }
+// The leading half of the digits: products of two such numbers are exact.
+NL_DEV f32 head(f32 x) { return from_bits(bits(x) & 0xfffff000u); }
+NL_DEV f64 head(f64 x) { return from_bits(bits(x) & 0xffffffff00000000ull); }
+template <class T> NL_DEV T clamp(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }
+}
+#endif

@@ -1,4 +1,4 @@
-// log, log2, log10, log1p. On the host without branches or tables: x = 2^k m with m in [sqrt(1/2), sqrt(2)),
+// log, log2, log10, log1p. On the host x = 2^k m with m in [sqrt(1/2), sqrt(2)),
 // f = m - 1, s = f / (2 + f), log(m) = f - (f^2/2 - s (f^2/2 + R(s^2))).
 #ifdef __CUDACC__
 NL_LIBM1(log)
@@ -61,32 +61,41 @@ NL_DEV f64 log(f64 x) {
     f64 y = k * 6.93147180369123816490e-01 - ((h - (log_series(f, h) + k * 1.90821492927058770002e-10)) - f);
     return log_special(x, y);
 }
-// log(m) as the sum of a part of 21 bits and the rest, so that products with constants of 32 bits are exact.
+// log(m) as the sum of a head and the rest, so that products with heads of constants are exact.
+NL_DEV void log_parts(f32 x, f32& k, f32& hi, f32& lo) {
+    i32 e;
+    bool small = x < 1.17549435e-38f;
+    f32 f = split_log(small ? x * 33554432.0f : x, e) - 1.0f, h = 0.5f * f * f;
+    k = (f32)(small ? e - 25 : e);
+    hi = head(f - h);
+    lo = ((f - hi) - h) + log_series(f, h);
+}
 NL_DEV void log_parts(f64 x, f64& k, f64& hi, f64& lo) {
     bool small = x < 2.2250738585072014e-308;
     f64 f = split_log(small ? x * 18014398509481984.0 : x, k) - 1.0, h = 0.5 * f * f;
     k = small ? k - 54.0 : k;
-    hi = from_bits(bits(f - h) & 0xffffffff00000000ull);
+    hi = head(f - h);
     lo = ((f - hi) - h) + log_series(f, h);
 }
-NL_DEV f64 log2(f64 x) {
-    f64 k, hi, lo;
+// c log(m) + k d by the heads and the rests of c and d.
+template <class T> NL_DEV T scaled_log(T x, T c, T c_rest, T d, T d_rest) {
+    T k, hi, lo;
     log_parts(x, k, hi, lo);
-    f64 head = hi * 1.44269504072144627571e+00, w = k + head;
-    f64 tail = (lo + hi) * 1.67517131648865118353e-10 + lo * 1.44269504072144627571e+00;
-    return log_special(x, (tail + ((k - w) + head)) + w);
-}
-NL_DEV f64 log10(f64 x) {
-    f64 k, hi, lo;
-    log_parts(x, k, hi, lo);
-    f64 head = hi * 4.34294481878168880939e-01, big = k * 3.01029995663611771306e-01;
-    f64 tail = k * 3.69423907715893078616e-13 + (lo + hi) * 2.50829467116452752298e-11;
-    tail = tail + lo * 4.34294481878168880939e-01;
-    f64 w = big + head;
+    T head = hi * c, big = k * d, w = big + head;
+    T tail = (k * d_rest + (lo + hi) * c_rest) + lo * c;
     return log_special(x, (tail + ((big - w) + head)) + w);
 }
-NL_DEV f32 log2(f32 x) { return (f32)log2((f64)x); }
-NL_DEV f32 log10(f32 x) { return (f32)log10((f64)x); }
+NL_DEV f64 log2(f64 x) {
+    return scaled_log(x, 1.44269504072144627571e+00, 1.67517131648865118353e-10, 1.0, 0.0);
+}
+NL_DEV f32 log2(f32 x) { return scaled_log(x, 1.44238281f, 0.000312228389f, 1.0f, 0.0f); }
+NL_DEV f64 log10(f64 x) {
+    return scaled_log(x, 4.34294481878168880939e-01, 2.50829467116452752298e-11, 3.01029995663611771306e-01,
+                      3.69423907715893078616e-13);
+}
+NL_DEV f32 log10(f32 x) {
+    return scaled_log(x, 0.434204102f, 9.03803408e-05f, 0.301025391f, 4.60503898e-06f);
+}
 NL_DEV f32 log1p(f32 x) {
     i32 k;
     f32 u = 1.0f + x, f = split_log(u, k) - 1.0f;

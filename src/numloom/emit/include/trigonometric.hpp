@@ -1,19 +1,17 @@
-// Trigonometric functions. On the host sin and cos of float are computed in double, without branches: the
-// multiple of pi/2 is taken off by integer arithmetic with 96 bits of 2/pi, chosen by the exponent.
-NL_LIBM1(tan)
-NL_LIBM1(asin)
-NL_LIBM1(acos)
-NL_LIBM1(atan)
-NL_LIBM2(atan2)
+// sin, cos, tan. On the host those of float are computed in double: the multiple of pi/2 is taken off by integer
+// arithmetic with 96 bits of 2/pi, chosen by the exponent.
 #ifdef __CUDACC__
 NL_LIBM1(sin)
 NL_LIBM1(cos)
+NL_LIBM1(tan)
 #else
 extern "C" f64 sin(f64) noexcept;
 extern "C" f64 cos(f64) noexcept;
+extern "C" f64 tan(f64) noexcept;
 namespace nl {
 NL_DEV f64 sin(f64 x) { return ::sin(x); }
 NL_DEV f64 cos(f64 x) { return ::cos(x); }
+NL_DEV f64 tan(f64 x) { return ::tan(x); }
 NL_DEV u64 choose(u64 k, u64 a, u64 b, u64 c, u64 d, u64 e) {
     return k == 0 ? a : k == 1 ? b : k == 2 ? c : k == 3 ? d : e;
 }
@@ -59,6 +57,13 @@ NL_DEV f32 cos(f32 x) {
     f64 r = reduce_pi(x, q), z = r * r, y = q & 1 ? sin_series(r, z) : cos_series(z);
     u64 flip = ((q + 1) & 2) << 62;
     f32 v = (f32)from_bits(bits(y) ^ flip);
+    return (bits(x) & 0x7fffffffu) >= 0x7f800000u ? x - x : v;
+}
+NL_DEV f32 tan(f32 x) {
+    u64 q;
+    f64 r = reduce_pi(x, q), z = r * r, s = sin_series(r, z), c = cos_series(z);
+    f64 y = (q & 1 ? -c : s) / (q & 1 ? s : c);
+    f32 v = from_bits(bits((f32)y) ^ (bits(x) & 0x80000000u));
     return (bits(x) & 0x7fffffffu) >= 0x7f800000u ? x - x : v;
 }
 }

@@ -1,0 +1,83 @@
+// asin, acos, atan, atan2.
+#ifdef __CUDACC__
+NL_LIBM1(asin)
+NL_LIBM1(acos)
+NL_LIBM1(atan)
+NL_LIBM2(atan2)
+#else
+namespace nl {
+// atan(u) - u for |u| <= 1/2
+NL_DEV f32 atan_rest(f32 u) {
+    f32 z = u * u;
+    return u * (z * horner(z, -0.333333343f, 0.199998751f, -0.142798007f, 0.110068806f, -0.0823550597f, 0.0422568582f));
+}
+NL_DEV f64 atan_rest(f64 u) {
+    f64 z = u * u;
+    return u * (z * horner(z, -0.33333333333333331, 0.19999999999999488, -0.14285714285599188, 0.11111111100917376,
+                           -0.090909086203225228, 0.076922947125402846, -0.066664356772359476, 0.058795784295824251,
+                           -0.052400995079947131, 0.046280248685701533, -0.038066536720573661, 0.025006503566489507,
+                           -0.0092157920470898585));
+}
+// asin(s) - s by z = s^2 <= 1/4
+NL_DEV f32 asin_rest(f32 s, f32 z) {
+    return s * (z * horner(z, 0.166666657f, 0.0750009418f, 0.0445994027f, 0.0311006624f, 0.0171492379f, 0.0336908475f));
+}
+NL_DEV f64 asin_rest(f64 s, f64 z) {
+    return s * (z * horner(z, 0.16666666666666669, 0.074999999999984329, 0.044642857146355429, 0.030381944138531247,
+                           0.022372172942149889, 0.017352392720869973, 0.013971212973552933, 0.011479177415184906,
+                           0.010322814350185779, 0.0054575067186403581, 0.017400879442694021, -0.014851887071247204,
+                           0.028757851367421566));
+}
+// pi/4 in two parts; small multiples of the first are exact.
+NL_DEV void quarter_pi(f32& high, f32& low) { high = 0.78539753f; low = 6.33795398e-07f; }
+NL_DEV void quarter_pi(f64& high, f64& low) { high = 0.78539816339744739; low = 9.1879458967880902e-16; }
+// k pi/4 + sign atan(numerator / denominator), for a quotient of at most 1/2 in size
+template <class T> NL_DEV T turned_atan(T k, T sign, T numerator, T denominator) {
+    T high, low, u = sign * (numerator / denominator);
+    quarter_pi(high, low);
+    return k * high + (u + (atan_rest(u) + k * low));
+}
+template <class T> NL_DEV T atan(T x) {
+    T a = fabs(x);
+    bool middle = a >= (T)0.5, large = a > (T)2;
+    T k = large ? (T)2 : middle ? (T)1 : (T)0;
+    T numerator = large ? (T)-1 : middle ? a - 1 : a, denominator = large ? a : middle ? a + 1 : (T)1;
+    return copysign(turned_atan(k, (T)1, numerator, denominator), x);
+}
+template <class T> NL_DEV T atan2(T y, T x) {
+    T ax = fabs(x), ay = fabs(y);
+    bool steep = ay > ax, left = sign_bit(x), same = (ax == ay) & (is_inf(ax) | (ax == 0));
+    T large = steep ? ay : ax, small = steep ? ax : ay;
+    // Infinities of both are one direction, zeros of both the axis of x; halves keep the sum finite.
+    T scale = large > (T)1e38 ? (T)0.5 : (T)1, zero = large == 0 ? (T)0 : (T)1;
+    large = same ? (T)1 : large * scale;
+    small = same ? zero : small * scale;
+    bool middle = small + small >= large;
+    T k = middle ? (T)1 : (T)0;
+    T numerator = middle ? small - large : small, denominator = middle ? small + large : large;
+    k = steep ? 2 - k : k;
+    k = left ? 4 - k : k;
+    T r = turned_atan(k, steep != left ? (T)-1 : (T)1, numerator, denominator);
+    return (x != x) | (y != y) ? x + y : copysign(r, y);
+}
+template <class T> NL_DEV T asin(T x) {
+    T a = fabs(x), high, low;
+    bool large = a > (T)0.5;
+    T z = large ? (1 - a) * (T)0.5 : a * a, s = large ? sqrt(z) : a, rest = asin_rest(s, z);
+    quarter_pi(high, low);
+    // What the root's head leaves out; pi/4 less that head is exact.
+    T h = head(s), missing = (z - h * h) / (z == 0 ? (T)1 : s + h);
+    return copysign(large ? 2 * ((high - h) - (rest + (missing - low))) : s + rest, x);
+}
+template <class T> NL_DEV T acos(T x) {
+    T a = fabs(x), high, low;
+    bool large = a > (T)0.5;
+    T z = large ? (1 - a) * (T)0.5 : a * a, s = large ? sqrt(z) : a;
+    s = copysign(s, x);
+    T rest = asin_rest(s, z);
+    quarter_pi(high, low);
+    T k = large ? sign_bit(x) ? (T)4 : (T)0 : (T)2, turn = large ? (T)2 : (T)-1;
+    return k * high + (turn * s + (turn * rest + k * low));
+}
+}
+#endif
