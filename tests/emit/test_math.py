@@ -22,8 +22,9 @@ import single_loops
 from single_loops import INCLUDE, Loop, build, headers_of, loop_text, loops_of, prelude, same_bits
 
 VECTOR = (
-    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2",
-    "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "power", "ldexp", "frexp_mantissa", "frexp_exponent",
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
+    "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "power", "ldexp",
+    "frexp_mantissa", "frexp_exponent",
 )  # fmt: skip
 """Functions of ours without branches; sin, cos and tan of float64 are libm's, and GCC gives up on power of float16."""
 VECTOR_LOOPS = [
