@@ -10,7 +10,7 @@ from numpy.linalg import LinAlgError
 
 from numloom.api.elementwise import absolute, isnan, power, sqrt, where
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
-from numloom.api.products import MULTIPLY, multiplied
+from numloom.api.products import MULTIPLY
 from numloom.api.reductions import any as any_true
 from numloom.api.reductions import count_nonzero
 from numloom.api.reductions import max as largest
@@ -19,7 +19,7 @@ from numloom.api.reductions import sum as total
 from numloom.api.running import deliver
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
-from numloom.base.dtypes import DTYPES, F64, KINDS
+from numloom.base.dtypes import DTYPES, F16, F64, KINDS
 from numloom.graph import build
 from numloom.graph.node import Node
 from numloom.linalg.arguments import REAL, factored, matrices, square_matrices, working_code
@@ -76,14 +76,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     ndim = array.ndim
     if axis is None:
         if ord is None or (ndim == 2 and ord in ("f", "fro")) or (ndim == 1 and ord == 2):
-            flat = array.ravel("K")
-            node = node_of(flat)
-            if KINDS[node.code] == "c":
-                result = total(deliver(squares(flat), (array,)))
-            else:
-                result = deliver(multiplied(node, node, 0), (array,))
-            result = sqrt(result)
-            return result.reshape((1,) * ndim) if keepdims else result
+            return _euclidean(array, tuple(range(ndim)), keepdims)
         axis = tuple(range(ndim))
     elif not isinstance(axis, tuple):
         try:
@@ -131,18 +124,25 @@ def _inexact(x: Any) -> Array:
     return array if KINDS[array.code] in "fc" else wrap(build.cast(node_of(array), F64))
 
 
+def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Roots of sums of squared magnitudes over axes: one kernel. Those of float16 are summed in float32."""
+    wide = x.astype(np.float32) if x.code == F16 else x
+    sums = total(deliver(squares(wide), (x,)), axes, keepdims=keepdims)
+    return sqrt(sums).astype(DTYPES[REAL.get(x.code, x.code)], copy=False)
+
+
 def _of_vectors(x: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Norms along axes that count as one."""
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord is None or ord == 2:
-        return sqrt(total(deliver(squares(x), (x,)), axes, keepdims=keepdims))
+        return _euclidean(x, axes, keepdims)
     if ord == np.inf:
         return largest(absolute(x), axes, keepdims=keepdims, initial=0)
     if ord == -np.inf:
         return smallest(absolute(x), axes, keepdims=keepdims)
     if ord == 0:
-        return total((x != 0).astype(DTYPES[_real(x.code)]), axes, keepdims=keepdims)
+        return total((x != 0).astype(DTYPES[REAL.get(x.code, x.code)]), axes, keepdims=keepdims)
     if ord == 1:
         return total(absolute(x), axes, keepdims=keepdims)
     powers = total(power(absolute(x), float(ord)), axes, keepdims=keepdims)
@@ -163,16 +163,12 @@ def _of_matrices(x: Array, ord: Any, rows: int, columns: int, keepdims: bool) ->
         sums = total(absolute(x), inner, keepdims=True)
         result = largest(sums, outer, keepdims=True, initial=0) if ord > 0 else smallest(sums, outer, keepdims=True)
     elif ord in (None, "fro", "f"):
-        result = sqrt(total(deliver(squares(x), (x,)), (rows, columns)))
+        result = _euclidean(x, (rows, columns), False)
     else:
         raise ValueError("Invalid norm order for matrices.")
     kept = [1 if axis in (rows, columns) else extent for axis, extent in enumerate(x.shape)]
     gone = [extent for axis, extent in enumerate(x.shape) if axis not in (rows, columns)]
     return result.reshape(kept if keepdims else gone)
-
-
-def _real(code: int) -> int:
-    return REAL.get(code, code)
 
 
 # ---------------------------------------------------------------- condition and rank
