@@ -17,8 +17,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 import numloom.ops.factorizations  # noqa: F401  (enters the rows)
-from numloom.device.cuda.routines.host import to_host
-from numloom.device.cuda.routines.kernels import address, dense_strides, empty
+from numloom.device.cuda.routines.kernels import address, dense, dense_strides, empty
 from numloom.device.cuda.routines.matrices import arranged, determinants, failed, in_turn, paired, part, shaped
 from numloom.device.cuda.routines.products import blas_of
 from numloom.device.interface import Strided
@@ -44,13 +43,13 @@ Stack = Strided
 class Solver:
     """cuSOLVER with a handle on the device's stream, and cuBLAS's."""
 
-    def __init__(self, device: Any, dense: Any, blas: Any) -> None:
+    def __init__(self, device: Any, bindings: Any, blas: Any) -> None:
         self.device = device
-        self.dense = dense
+        self.dense = bindings
         self.blas = blas
-        self.handle = dense.create()
-        dense.set_stream(self.handle, device.stream)
-        self.options = dense.create_params()
+        self.handle = bindings.create()
+        bindings.set_stream(self.handle, device.stream)
+        self.options = bindings.create_params()
         self._jacobi: Any = None
 
     @property
@@ -130,13 +129,23 @@ def by_library(function: Routine) -> Routine:
         solver = solver_of(device) if all(prod(operand.shape) for operand in operands) else None
         if solver is not None:
             return function(solver, *operands, **options)
-        found = ROWS[name].numpy(*[to_host(device, operand) for operand in operands], **options)
+        found = ROWS[name].numpy(*[_downloaded(device, operand) for operand in operands], **options)
         return (
             tuple(_uploaded(device, host) for host in found) if isinstance(found, tuple) else _uploaded(device, found)
         )
 
     ROUTINES[name] = routine
     return routine
+
+
+def _downloaded(device: Any, operand: Strided) -> np.ndarray[Any, Any]:
+    count = prod(operand.shape)
+    if not count:
+        return np.empty(operand.shape, operand.dtype)
+    operand = dense(device, operand)
+    itemsize = operand.dtype.itemsize
+    data: np.ndarray[Any, Any] = device.download(operand.buffer, operand.offset * itemsize, count * itemsize)
+    return data.view(operand.dtype).reshape(operand.shape)
 
 
 def _uploaded(device: Any, host: np.ndarray[Any, Any]) -> Strided:
@@ -217,14 +226,14 @@ class _Factors:
     def _factor(self, kind: int, n: int) -> None:
         # The pivots stand between operand and workspace in the call, but not in the question for its size.
         solver, stack = self.solver, self.stack
-        dense, device = solver.dense, solver.device
-        on_device, on_host = dense.xgetrf_buffer_size(
+        bindings, device = solver.dense, solver.device
+        on_device, on_host = bindings.xgetrf_buffer_size(
             solver.handle, solver.options, n, n, kind, address(stack), n, kind
         )
         space = device.allocate(max(on_device, 1))
         host = np.empty(max(on_host, 1), np.uint8)
         for index in range(stack.shape[0]):
-            dense.xgetrf(
+            bindings.xgetrf(
                 solver.handle, solver.options, n, n, kind, at(stack, index), n, at(self.pivots, index), kind,
                 space.ptr, on_device, host.__array_interface__["data"][0], on_host, address(self.info) + 4 * index,
             )  # fmt: skip
