@@ -75,7 +75,7 @@ from numpy import (
     ushort,
 )
 
-from numloom import random, testing
+from numloom import linalg, random, testing
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -646,6 +646,7 @@ __all__ = [
     "less",
     "less_equal",
     "lexsort",
+    "linalg",
     "linspace",
     "log",
     "log1p",

@@ -9,7 +9,7 @@ import pytest
 
 import numloom as nl
 from numloom.api.products import TINY
-from numloom.testing import assert_allclose, assert_array_equal, for_all_dtypes, matches_numpy
+from numloom.testing import assert_allclose, assert_array_equal, assert_kernels, for_all_dtypes, matches_numpy
 
 CASES = """
 a @ b
@@ -109,18 +109,103 @@ xp.einsum("ij,jk->ik", a, b, dtype="c16")
 """.strip().splitlines()
 
 
+KEYWORDS = """
+xp.matmul(q, q, axes=[(1, 2), (2, 1), (0, 1)])
+xp.matmul(q, q, axes=[(1, 2), (2, 1), (2, 0)])
+xp.matmul(v, b, axes=[0, (0, 1), (0,)])
+xp.matmul(v, v, axes=[(0,), (0,), ()])
+xp.matmul(v, b, axes=[(0,), (0, 1)])
+xp.matmul(a, b, axes=((0, 1), (0, 1), (0, 1)))
+xp.matmul(a, b, axes=[(0, 0), (0, 1), (0, 1)])
+xp.matmul(a, b, axes=[(0, 5), (0, 1), (0, 1)])
+xp.matmul(a, b, axes=[0, (0, 1), (0, 1)])
+xp.matmul(v, b, axes=[(0, 1), (0, 1), (0, 1)])
+xp.matmul(a, b, axis=0)
+xp.matmul(a, b, keepdims=True)
+xp.matmul(a, b, axes=[(0, 1)] * 3, axis=0)
+xp.vecdot(q, q, axes=[0, 0])
+xp.vecdot(q, q, axes=[0, 0, 1], keepdims=True)
+xp.vecdot(q, q, axes=[0, 0], keepdims=True)
+xp.vecdot(q, q, axes=[0, 0, 1])
+xp.vecdot(q, q, axes=[0])
+xp.vecdot(q, q, axis=1, keepdims=True)
+xp.vecdot(q, v[:3], axis=0, keepdims=True)
+xp.vecdot(q, q, axis=3)
+xp.vecdot(q, q, axis=None)
+xp.matvec(q, a[:, :3][:, None], axes=[(1, 0), 2, 0])
+xp.matvec(q, a, axis=0)
+xp.matvec(q, a, keepdims=True)
+xp.vecmat(v[:3], q, axes=[0, (0, 1), 0])
+xp.vecmat(v, 2)
+xp.matmul(a, b, out=xp.zeros((3, 4, 3)))
+xp.matmul(a, b, out=xp.zeros((4, 4)))
+xp.matmul(a, b, out=xp.zeros(3))
+xp.matmul(a, b, out=xp.zeros((4, 3), "f4"))
+xp.matmul(a, b, out=xp.zeros((4, 3), "i4"))
+xp.matmul(a, b, out=xp.zeros((4, 3), "i4"), casting="unsafe")
+xp.matmul(a, b, out=(xp.zeros((4, 3)),))
+xp.matmul(a, b, out=xp.zeros((3, 4)), axes=[(0, 1), (0, 1), (1, 0)])
+xp.vecdot(a, a, out=xp.zeros((4, 1)), keepdims=True)
+xp.matmul(a, b, order="X")
+xp.matmul(a, b, dtype="f4")
+xp.matmul(a, b, signature="ff->f")
+xp.matmul(a, b, signature=(None, None, "D"))
+xp.matmul(a, b, signature="D")
+xp.matmul(a, b, signature="ff->f", dtype="f4")
+xp.matmul(a.astype("f4"), b, casting="no")
+xp.dot(a, b, out=xp.zeros((4, 3), "f4"))
+xp.dot(a, b, out=xp.zeros((4, 3), order="F"))
+xp.dot(2, a, out=xp.zeros((4, 5)))
+xp.dot(v, v, out=xp.zeros(()))
+xp.outer(v, v, out=xp.zeros((2, 5, 5), "f4"))
+xp.outer(v, v, out=xp.zeros((5, 5), "i4"))
+xp.einsum("ij,jk", a, b, out=xp.zeros((4, 3), "f4"))
+xp.einsum("ij,jk", a, b, out=xp.zeros((4, 3), "f4"), casting="unsafe")
+xp.einsum("ij,jk", a, b, dtype="f4")
+xp.trace(p, out=xp.zeros(5, "f4"))
+xp.tensordot(p, p, axes=((1, 1), (1, 1)))
+xp.tensordot(p, a, axes=-1)
+xp.tensordot(p, a, axes=(-1, -1))
+xp.tensordot(p, a, axes=[1, [0, 1]])
+xp.tensordot(p, a, (np.array([2]), np.array([1])))
+xp.cross(t, t + 1, axis=0)
+xp.cross(t, t + 1, axisa=0, axisb=0, axisc=0)
+""".strip().splitlines()
+
+
 def arrays(xp: Any) -> dict[str, Any]:
     random = np.random.default_rng(3)
     real = {"a": (4, 5), "b": (5, 3), "v": (5,), "p": (2, 4, 5), "s": (4, 4), "big": (40, 60), "stack": (3, 30, 60)}
     names = {name: xp.asarray(random.standard_normal(shape)) for name, shape in real.items()}
     names["z"] = xp.asarray(random.standard_normal((20, 30)) + 1j * random.standard_normal((20, 30)))
-    return {"xp": xp, **names}
+    names["q"], names["t"] = (
+        xp.asarray(random.standard_normal((3, 5, 2))),
+        xp.asarray(random.standard_normal((3, 5, 2))),
+    )
+    return {"xp": xp, "np": np, **names}
 
 
 @pytest.mark.parametrize("expression", CASES)
 @matches_numpy(rtol=1e-11, atol=1e-12)
 def test_matches(xp: Any, expression: str) -> Any:
     return eval(expression, arrays(xp))
+
+
+@pytest.mark.parametrize("expression", KEYWORDS)
+@matches_numpy(rtol=1e-5, atol=1e-6)
+def test_keywords(xp: Any, expression: str) -> Any:
+    return eval(expression, arrays(xp))
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A"])
+def test_order(order: str) -> None:
+    hosts = arrays(np)
+    a, b, q = (hosts[name] for name in ("a", "b", "q"))
+    x, y, z = (nl.asarray(host) for host in (a, b, q))
+    assert nl.matmul(x, y, order=order).strides == np.matmul(a, b, order=order).strides
+    assert nl.vecdot(z, z, axis=0, order=order).strides == np.vecdot(q, q, axis=0, order=order).strides
+    assert nl.einsum("ij,jk", x, y, order=order).strides == np.einsum("ij,jk", a, b, order=order).strides
+    assert nl.matmul(y.T, x.T, order=order).strides == np.matmul(b.T, a.T, order=order).strides
 
 
 @for_all_dtypes()
@@ -176,6 +261,13 @@ def test_diagonal_of_einsum_is_a_view(xp: Any) -> Any:
     x = xp.asarray(np.arange(9.0).reshape(3, 3))
     xp.einsum("ii->i", x)[...] = 0
     return x
+
+
+def test_a_cross_product_is_one_kernel() -> None:
+    x, y = nl.asarray(np.arange(30.0).reshape(10, 3)), nl.asarray(np.ones((10, 3)))
+    with assert_kernels(1):
+        result = nl.cross(x, y)
+    np.testing.assert_array_equal(result.get(), np.cross(x.get(), y.get()))
 
 
 def test_size_rule() -> None:

@@ -382,7 +382,7 @@ def test_tiled_products(emulated, char):
 @pytest.mark.parametrize("char", ALL)
 @pytest.mark.parametrize("library", [True, False])
 def test_products_on_the_gpu(gpu, char, library):
-    before = products._blas(gpu)
+    before = products.blas_of(gpu)
     if library and char in "efdFD" and before is None:
         pytest.skip("cuBLAS or its bindings are not installed")
     gpu.blas = before if library else None

@@ -62,7 +62,7 @@ def einsum(
     if len(labels) != len(output):
         # Labels of extent 1 were dropped on the way.
         node = reshaped(node, full)
-    return delivered(build.cast(node, code), out, "einsum", *arrays)
+    return delivered(build.cast(node, code), out, "einsum", *arrays, casting=casting, order=order)
 
 
 def parsed(operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]]:

@@ -7,7 +7,7 @@ fuses with its neighbours. Any other product runs at once through the device's m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from operator import index as as_index
 from typing import Any
@@ -16,13 +16,14 @@ import numpy as np
 
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
+from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray
-from numloom.array.ndarray import bind, ndarray, node_of, store_result, view_of, wrap
+from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, code_of
 from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, is_dense_order, reshape_strides
+from numloom.graph.layout import broadcast_shapes, is_c_contiguous, is_dense_order, reshape_strides
 from numloom.graph.node import VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
@@ -33,6 +34,7 @@ TINY = 4096
 """Multiplications up to which a product is recorded, whatever its shape."""
 
 ADD = ELEMENTWISE["add"]
+REMAINDER = ELEMENTWISE["remainder"]
 SUBTRACT = ELEMENTWISE["subtract"]
 MULTIPLY = ELEMENTWISE["multiply"]
 CONJUGATE = ELEMENTWISE["conjugate"]
@@ -120,18 +122,18 @@ def turned(node: Node) -> Node:
     return permuted(node, (*range(last - 1), last, last - 1))
 
 
-def delivered(node: Node, out: Any, name: str, *operands: Array) -> Array:
-    """The value as a new array, or stored in `out`."""
+def delivered(node: Node, out: Any, name: str, *operands: Array, casting: str = "same_kind", order: str = "K") -> Array:
+    """The value as a new array in memory order `order`, or stored in `out`, to whose shape it broadcasts."""
+    if isinstance(out, tuple):
+        out = out[0]
+    if out is not None:
+        return store(out, node, name, casting)
+    if order != "K":
+        node = in_order(node, operands, order)
     result = reshaped_array(node)
     if any(operand.cell.pins for operand in operands):
         after_record(result.cell.value, now=True)
-    if isinstance(out, tuple):
-        out = out[0]
-    if out is None:
-        return result
-    if out.shape != result.shape:
-        raise ValueError(f"{name}: output operand has shape {out.shape}, the result has {result.shape}")
-    return store_result(out, result, name)
+    return result
 
 
 def reshaped_array(node: Node) -> Array:
@@ -146,15 +148,180 @@ def reshaped_array(node: Node) -> Array:
     return wrap(node)
 
 
-def _operands(row: Any, x: Any, y: Any, dtype: Any = None, casting: str = "same_kind") -> tuple[Array, Array, int]:
-    """Two arrays and the dtype code of their product, by the rules of the ufunc `row`."""
-    a, b = asarray(x), asarray(y)
-    signature = {} if dtype is None else {"signature": (None, None, DTYPES[code_of(dtype)])}
-    loop = row.resolve_dtypes((a.dtype, b.dtype, None), casting=casting, **signature)
-    return a, b, code_of(loop[-1])
+# ---------------------------------------------------------------- products of core axes
 
 
-# ---------------------------------------------------------------- products of the last axes
+SIGNATURES = {
+    "matmul": "(n?,k),(k,m?)->(n?,m?)",
+    "vecdot": "(n),(n)->()",
+    "matvec": "(m,n),(n)->(m)",
+    "vecmat": "(n),(n,m)->(m)",
+}
+"""Core axes of products, as NumPy writes them; those with a question mark an operand may lack."""
+
+_CORES = {"matmul": (2, 2, 2), "vecdot": (1, 1, 0), "matvec": (2, 1, 1), "vecmat": (1, 2, 1)}
+
+
+def generalized(
+    name: str,
+    x1: Any,
+    x2: Any,
+    compute: Callable[[Node, Node], Node],
+    out: Any,
+    axes: Any,
+    axis: Any,
+    keepdims: bool,
+    casting: str,
+    order: str,
+    dtype: Any,
+    signature: Any,
+) -> Array:
+    """A generalized ufunc of two operands: `compute` for arrays whose last axes are its core axes.
+
+    Other arguments are NumPy's of such functions.
+    """
+    out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    a, b = asarray(x1), asarray(x2)
+    code = _loop(name, a, b, dtype, casting, signature)
+    cores = _cores(name, a, b)
+    places = _places(name, cores, (a.ndim, b.ndim), axes, axis, keepdims)
+    left, right = (_at_end(build.cast(node_of(x), code), at) for x, at in zip((a, b), places, strict=False))
+    _check_extents(name, left.shape, right.shape, cores)
+    node = compute(left, right)
+    if keepdims:
+        for _ in range(cores[0]):
+            node = expanded(node, -1)
+    if places[2]:
+        node = _from_end(node, places[2])
+    if out is not None:
+        _check_core(name, out, node, cores[0] if keepdims else cores[2], places[2])
+    return delivered(node, out, name, a, b, casting=casting, order=order)
+
+
+def _loop(name: str, a: Array, b: Array, dtype: Any, casting: str, signature: Any) -> int:
+    """Code of the dtype that a product is computed in, by NumPy's rules."""
+    if dtype is not None:
+        if signature is not None:
+            raise TypeError("cannot specify both 'signature' and 'dtype'")
+        signature = (None, None, DTYPES[code_of(dtype)])
+    options: dict[str, Any] = {} if signature is None else {"signature": signature}
+    function: Any = np.vecdot if name == "vecdot" else np.matmul
+    return code_of(function.resolve_dtypes((a.dtype, b.dtype, None), casting=casting, **options)[-1])
+
+
+def _cores(name: str, a: Array, b: Array) -> tuple[int, int, int]:
+    """How many core axes the operands and the result have; ValueError if an operand has fewer."""
+    wanted = _CORES[name]
+    optional = name == "matmul"
+    for number, (array, count) in enumerate(zip((a, b), wanted, strict=False)):
+        least = 1 if optional else count
+        if array.ndim < least:
+            raise ValueError(
+                f"{name}: Input operand {number} does not have enough dimensions (has {array.ndim}, gufunc core with "
+                f"signature {SIGNATURES[name]} requires {least})"
+            )
+    if optional:
+        first, second = min(a.ndim, 2), min(b.ndim, 2)
+        return first, second, first + second - 2
+    return wanted
+
+
+def _places(
+    name: str, cores: tuple[int, int, int], ndims: tuple[int, int], axes: Any, axis: Any, keepdims: bool
+) -> list[tuple[int, ...]]:
+    """Where the core axes of the operands and of the result lie, not negative."""
+    signature = SIGNATURES[name]
+    plain = name == "vecdot"
+    if keepdims and not plain:
+        raise TypeError(
+            f"{name} does not support keepdims: its signature {signature} has core dimensions in its result, but "
+            "keepdims can only be used when all inputs have the same number of core dimensions and all outputs have "
+            "no core dimensions."
+        )
+    if axis is not NO_VALUE:
+        if axes is not NO_VALUE:
+            raise TypeError("cannot specify both 'axis' and 'axes'")
+        if not plain:
+            raise TypeError(
+                f"{name}: axis can only be used with a single shared core dimension, not with the distinct ones "
+                f"implied by signature {signature}."
+            )
+        axis = as_index(axis)
+        axes = [axis, axis, axis] if keepdims else [axis, axis]
+    kept = cores[0] if keepdims else cores[2]
+    lead = max(ndims[0] - cores[0], ndims[1] - cores[1])
+    if axes is NO_VALUE:
+        axes = [tuple(range(-count, 0)) for count in (cores[0], cores[1], kept)]
+    if not isinstance(axes, list):
+        raise TypeError("axes should be a list.")
+    if len(axes) == 2 and plain:
+        axes = [*axes, tuple(range(-kept, 0))]
+    if len(axes) != 3:
+        raise ValueError(
+            "axes should be a list with an entry for all 3 inputs and outputs; entries for outputs can only be "
+            "omitted if none of them has core axes."
+        )
+    return [
+        _item(name, number, item, count, ndim)
+        for number, (item, count, ndim) in enumerate(
+            zip(axes, (cores[0], cores[1], kept), (*ndims, lead + kept), strict=True)
+        )
+    ]
+
+
+def _item(name: str, number: int, item: Any, count: int, ndim: int) -> tuple[int, ...]:
+    """One entry of ``axes=``."""
+    if not isinstance(item, tuple):
+        item = (as_index(item),)
+        if count != 1:
+            raise np.exceptions.AxisError(
+                f"{name}: operand {number} has {count} core dimensions, but the axes item is a single integer."
+            )
+    if len(item) != count:
+        raise np.exceptions.AxisError(
+            f"{name}: operand {number} has {count} core dimensions, but {len(item)} dimensions are specified by axes "
+            "tuple."
+        )
+    found = tuple(normal_axis(each, ndim) for each in item)
+    if len(set(found)) != len(found):
+        raise ValueError(f"axes item {number} has value {found[-1]} repeated")
+    return found
+
+
+def _at_end(node: Node, places: tuple[int, ...]) -> Node:
+    """A value with these axes last."""
+    return permuted(node, (*(k for k in range(len(node.shape)) if k not in places), *places))
+
+
+def _from_end(node: Node, places: tuple[int, ...]) -> Node:
+    """A value with its last axes at these places."""
+    ndim = len(node.shape)
+    order: list[int] = list(range(ndim - len(places)))
+    for place, own in sorted(zip(places, range(ndim - len(places), ndim), strict=True)):
+        order.insert(place, own)
+    return permuted(node, order)
+
+
+def _check_extents(name: str, left: tuple[int, ...], right: tuple[int, ...], cores: tuple[int, int, int]) -> None:
+    """ValueError unless the axis that is summed over has one extent."""
+    inner = left[-1]
+    other = right[-1] if cores[1] == 1 else right[-2]
+    if inner != other:
+        raise ValueError(
+            f"{name}: Input operand 1 has a mismatch in its core dimension 0, with gufunc "
+            f"signature {SIGNATURES[name]} (size {other} is different from {inner})"
+        )
+
+
+def _check_core(name: str, out: Array, node: Node, count: int, places: tuple[int, ...]) -> None:
+    """ValueError unless `out` has the extents of the result in its core axes, which are not broadcast."""
+    check_out(out)
+    offset = out.ndim - len(node.shape)
+    if offset < 0 or any(out.shape[place + offset] != node.shape[place] for place in places[:count]):
+        raise ValueError(
+            f"{name}: Output operand 0 has a mismatch in its core dimensions: its shape is {_shown(out.shape)}, the "
+            f"result's {_shown(node.shape)}"
+        )
 
 
 def matmul(
@@ -163,38 +330,56 @@ def matmul(
     /,
     out: Any = None,
     *,
+    axes: Any = NO_VALUE,
+    axis: Any = NO_VALUE,
+    keepdims: bool = False,
     casting: str = "same_kind",
     order: str = "K",
     dtype: Any = None,
     subok: bool = True,
+    signature: Any = None,
 ) -> Array:
-    """Matrix product over the last two axes, leading axes broadcast; vectors count as a row and a column."""
-    if type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None and x1.code == x2.code:
+    """Matrix product over the last two axes, leading axes broadcast; vectors count as a row and a column.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Matrices (..., n, k) and (..., k, m), or vectors of k.
+    out : ndarray, optional
+        Where the result goes.
+    axes : list of tuple of int, optional
+        Axes of the matrices in `x1`, in `x2` and in the result.
+    axis, keepdims
+        NumPy's of other products; refused here, as there.
+    casting, order, dtype, subok, signature
+        NumPy's of ufuncs.
+
+    Returns
+    -------
+    ndarray of shape (..., n, m)
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit.
+    """
+    if (
+        type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None and signature is None
+        and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and x1.code == x2.code
+    ):  # fmt: skip
         # A matrix and a vector of one dtype, which loops of small products are made of: nothing is to be resolved.
         shape, vector = x1.shape, x2.shape
         if len(vector) == 1 and shape and shape[-1] == vector[0]:
             return deliver(multiplied(node_of(x1), node_of(x2), len(shape) - 1), (x1, x2))
-    a, b, code = _operands(np.matmul, x1, x2, dtype, casting)
-    for number, array in enumerate((a, b)):
-        if not array.ndim:
-            raise ValueError(
-                f"matmul: Input operand {number} does not have enough dimensions (has 0, gufunc core with signature "
-                "(n?,k),(k,m?)->(n?,m?) requires 1)"
-            )
-    left, right = build.cast(node_of(a), code), build.cast(node_of(b), code)
-    axis = max(b.ndim - 2, 0)
-    if a.shape[-1] != b.shape[axis]:
-        raise ValueError(
-            "matmul: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature "
-            f"(n?,k),(k,m?)->(n?,m?) (size {b.shape[axis]} is different from {a.shape[-1]})"
-        )
-    if b.ndim == 1:
-        node = multiplied(left, right, a.ndim - 1)
-    elif a.ndim == 1:
-        node = multiplied(expanded(left, 1), right, b.ndim - 2)
-    else:
-        node = product(left, right)
-    return delivered(node, out, "matmul", a, b)
+    return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
+
+
+def _matmul(left: Node, right: Node) -> Node:
+    if len(right.shape) == 1:
+        return multiplied(left, right, len(left.shape) - 1)
+    if len(left.shape) == 1:
+        return multiplied(expanded(left, 1), right, len(right.shape) - 2)
+    return product(left, right)
 
 
 def vecdot(
@@ -203,24 +388,37 @@ def vecdot(
     /,
     out: Any = None,
     *,
-    axis: int = -1,
+    axes: Any = NO_VALUE,
+    axis: Any = NO_VALUE,
+    keepdims: bool = False,
     casting: str = "same_kind",
     order: str = "K",
     dtype: Any = None,
     subok: bool = True,
+    signature: Any = None,
 ) -> Array:
-    """Inner products along `axis`, the first operand conjugated; other axes broadcast."""
-    a, b, code = _operands(np.vecdot, x1, x2, dtype, casting)
-    a, b = moveaxis(a, axis, -1), moveaxis(b, axis, -1)
-    if a.shape[-1] != b.shape[-1]:
-        raise ValueError(
-            "vecdot: Input operand 1 has a mismatch in its core dimension 0, with gufunc signature (n),(n)->() "
-            f"(size {b.shape[-1]} is different from {a.shape[-1]})"
-        )
-    left = conjugated(build.cast(node_of(a), code))
-    right = build.cast(node_of(b), code)
-    ndim = max(a.ndim, b.ndim)
-    return delivered(multiplied(left, right, ndim - 1), out, "vecdot", a, b)
+    """Inner products along `axis` (the last one), the first operand conjugated; other axes broadcast.
+
+    Parameters
+    ----------
+    x1, x2 : array_like
+        Vectors.
+    out : ndarray, optional
+        Where the result goes.
+    axes : list of int or tuple of int, optional
+        Axes of the vectors in `x1` and `x2` and, with `keepdims`, where the result keeps one.
+    axis : int, optional
+        One axis for both.
+    keepdims : bool
+        Keep the axis gone over, with extent 1.
+    casting, order, dtype, subok, signature
+        NumPy's of ufuncs.
+    """
+    return generalized("vecdot", x1, x2, _vecdot, out, axes, axis, keepdims, casting, order, dtype, signature)
+
+
+def _vecdot(left: Node, right: Node) -> Node:
+    return multiplied(conjugated(left), right, max(len(left.shape), len(right.shape)) - 1)
 
 
 def matvec(
@@ -229,18 +427,21 @@ def matvec(
     /,
     out: Any = None,
     *,
+    axes: Any = NO_VALUE,
+    axis: Any = NO_VALUE,
+    keepdims: bool = False,
     casting: str = "same_kind",
     order: str = "K",
     dtype: Any = None,
     subok: bool = True,
+    signature: Any = None,
 ) -> Array:
-    """Matrix times vector over the last axes, leading axes broadcast."""
-    a, b, code = _operands(np.matmul, x1, x2, dtype, casting)
-    _core("matvec", "(m,n),(n)->(m)", a, b, 2, 1, a.shape[-1:], b.shape[-1:], 0)
-    node = multiplied(
-        build.cast(node_of(a), code), expanded(build.cast(node_of(b), code), -2), max(a.ndim, b.ndim + 1) - 1
-    )
-    return delivered(node, out, "matvec", a, b)
+    """Matrix times vector over the last axes, leading axes broadcast; arguments as of `matmul`."""
+    return generalized("matvec", x1, x2, _matvec, out, axes, axis, keepdims, casting, order, dtype, signature)
+
+
+def _matvec(left: Node, right: Node) -> Node:
+    return multiplied(left, expanded(right, -2), max(len(left.shape), len(right.shape) + 1) - 1)
 
 
 def vecmat(
@@ -249,34 +450,21 @@ def vecmat(
     /,
     out: Any = None,
     *,
+    axes: Any = NO_VALUE,
+    axis: Any = NO_VALUE,
+    keepdims: bool = False,
     casting: str = "same_kind",
     order: str = "K",
     dtype: Any = None,
     subok: bool = True,
+    signature: Any = None,
 ) -> Array:
-    """Vector (conjugated) times matrix over the last axes, leading axes broadcast."""
-    a, b, code = _operands(np.matmul, x1, x2, dtype, casting)
-    _core("vecmat", "(n),(n,m)->(m)", a, b, 1, 2, a.shape[-1:], b.shape[-2:-1], 0)
-    left = conjugated(build.cast(node_of(a), code))
-    right = build.cast(node_of(b), code)
-    node = multiplied(expanded(left, -1), right, max(a.ndim + 1, b.ndim) - 2)
-    return delivered(node, out, "vecmat", a, b)
+    """Vector (conjugated) times matrix over the last axes, leading axes broadcast; arguments as of `matmul`."""
+    return generalized("vecmat", x1, x2, _vecmat, out, axes, axis, keepdims, casting, order, dtype, signature)
 
 
-def _core(
-    name: str, signature: str, a: Array, b: Array, a_ndim: int, b_ndim: int, have: Any, want: Any, dimension: int
-) -> None:
-    for number, (array, ndim) in enumerate(((a, a_ndim), (b, b_ndim))):
-        if array.ndim < ndim:
-            raise ValueError(
-                f"{name}: Input operand {number} does not have enough dimensions (has {array.ndim}, gufunc core with "
-                f"signature {signature} requires {ndim})"
-            )
-    if have != want:
-        raise ValueError(
-            f"{name}: Input operand 1 has a mismatch in its core dimension {dimension}, with gufunc signature "
-            f"{signature} (size {want[0]} is different from {have[0]})"
-        )
+def _vecmat(left: Node, right: Node) -> Node:
+    return multiplied(expanded(conjugated(left), -1), right, max(len(left.shape) + 1, len(right.shape)) - 2)
 
 
 def conjugated(node: Node) -> Node:
@@ -294,16 +482,24 @@ def _pair(x: Any, y: Any) -> tuple[Array, Array, int]:
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Array:
-    """Dot product: the last axis of `a` with the last but one of `b` (its only one, if it is a vector)."""
+    """Dot product: the last axis of `a` with the last but one of `b` (its only one, if it is a vector).
+
+    Parameters
+    ----------
+    a, b : array_like
+        Numbers, vectors or arrays of matrices.
+    out : ndarray, optional
+        Where the result goes: of the very dtype and shape, in C order.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or `out` does not.
+    """
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
-        return delivered(
-            build.binary(MULTIPLY, build.cast(node_of(left), code), build.cast(node_of(right), code)),
-            out,
-            "dot",
-            left,
-            right,
-        )
+        x, y = build.cast(node_of(left), code), build.cast(node_of(right), code)
+        return _dotted(build.binary(MULTIPLY, x, y), out, left, right)
     axis = max(right.ndim - 2, 0)
     if left.shape[-1] != right.shape[axis]:
         raise ValueError(
@@ -311,6 +507,17 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
             f"{left.ndim - 1}) != {right.shape[axis]} (dim {axis})"
         )
     node = contracted(build.cast(node_of(left), code), build.cast(node_of(right), code), (left.ndim - 1,), (axis,))
+    return _dotted(node, out, left, right)
+
+
+def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:
+    if out is not None:
+        check_out(out)
+        fits = out.code == node.code and out.shape == node.shape
+        if not fits or not is_c_contiguous(out.shape, out.strides, out.itemsize):
+            raise ValueError(
+                "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
+            )
     return delivered(node, out, "dot", left, right)
 
 
@@ -347,7 +554,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     node = build.binary(
         MULTIPLY, build.cast(expanded(node_of(left), 1), code), build.cast(expanded(node_of(right), 0), code)
     )
-    return delivered(node, out, "outer", left, right)
+    return delivered(node, out, "multiply", left, right)
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
@@ -358,12 +565,20 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     except TypeError:
         count = as_index(axes)
         a_axes, b_axes = range(-count, 0), range(count)
-    a_axes = normal_axes(tuple(a_axes) if isinstance(a_axes, (Sequence, range)) else a_axes, left.ndim)
-    b_axes = normal_axes(tuple(b_axes) if isinstance(b_axes, (Sequence, range)) else b_axes, right.ndim)
+    a_axes = normal_axes(_several(a_axes), left.ndim)
+    b_axes = normal_axes(_several(b_axes), right.ndim)
     if [left.shape[k] for k in a_axes] != [right.shape[k] for k in b_axes]:
         raise ValueError("shape-mismatch for sum")
     node = contracted(build.cast(node_of(left), code), build.cast(node_of(right), code), a_axes, b_axes)
     return delivered(node, None, "tensordot", left, right)
+
+
+def _several(axes: Any) -> tuple[Any, ...]:
+    """Axes given as a sequence, or one alone."""
+    try:
+        return tuple(axes)
+    except TypeError:
+        return (axes,)
 
 
 def contracted(a: Node, b: Node, a_axes: tuple[int, ...], b_axes: tuple[int, ...]) -> Node:
@@ -411,12 +626,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     result_shape = broadcast_shapes(left.shape, right.shape)
     axisc = normal_axis(axisc, len(result_shape))
 
-    def turn(array: Array, order: list[int]) -> Node:
+    def turn(array: Array, by: int) -> Node:
+        # Elements by, by + 1, by + 2 of three, counted in a circle.
+        place = build.binary_scalar(REMAINDER, build.binary_scalar(ADD, build.iota(3), by), 3)
         node = build.cast(node_of(array), code)
-        return build.gather(node, [node_of(asarray(np.array(order)))], (len(node.shape) - 1,), len(node.shape) - 1)
+        return build.gather(node, [place], (len(node.shape) - 1,), len(node.shape) - 1)
 
-    forward = build.binary(MULTIPLY, turn(left, [1, 2, 0]), turn(right, [2, 0, 1]))
-    backward = build.binary(MULTIPLY, turn(left, [2, 0, 1]), turn(right, [1, 2, 0]))
+    forward = build.binary(MULTIPLY, turn(left, 1), turn(right, 2))
+    backward = build.binary(MULTIPLY, turn(left, 2), turn(right, 1))
     return moveaxis(wrap(build.binary(SUBTRACT, forward, backward)), -1, axisc)
 
 

@@ -14,6 +14,7 @@ from numloom.device.cuda.routines.counting import bincount, histogram
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
 from numloom.device.cuda.routines.products import matmul
 from numloom.device.cuda.routines.scans import scan
+from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
 
 ROUTINES: dict[str, Callable[..., Any]] = {
     "argpartition": argpartition,
@@ -29,4 +30,5 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "searchsorted": searchsorted,
     "sort": sort,
     "unique": unique,
+    **FACTORIZATIONS,
 }

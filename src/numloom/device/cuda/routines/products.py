@@ -172,7 +172,7 @@ def _readable(device: Any, operand: Strided) -> Strided:
     return dense(device, operand)
 
 
-def _blas(device: Any) -> _Blas | None:
+def blas_of(device: Any) -> _Blas | None:
     """The device's cuBLAS, None where it is not installed."""
     if not hasattr(device, "blas"):
         try:
@@ -195,7 +195,7 @@ def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:
     """
     if not prod(out.shape):
         return
-    blas = _blas(device) if out.dtype.kind in "fc" else None
+    blas = blas_of(device) if out.dtype.kind in "fc" else None
     if blas is None or not a.shape[-1]:
         _tiled(device, a, b, out)
         return

@@ -1,0 +1,54 @@
+"""Layer 9: linear algebra, with `numpy.linalg`'s names."""
+
+from numpy.linalg import LinAlgError
+
+from numloom.api.manipulation import matrix_transpose
+from numloom.linalg.decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from numloom.linalg.equations import det, inv, lstsq, pinv, slogdet, solve, tensorinv, tensorsolve
+from numloom.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from numloom.linalg.products import (
+    cross,
+    diagonal,
+    matmul,
+    matrix_power,
+    multi_dot,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
+)
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cond",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "multi_dot",
+    "norm",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "tensorinv",
+    "tensorsolve",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
