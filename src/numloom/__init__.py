@@ -75,7 +75,7 @@ from numpy import (
     ushort,
 )
 
-from numloom import random, testing
+from numloom import fft, random, special, testing
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -556,6 +556,7 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fft",
     "fill_diagonal",
     "finfo",
     "fix",
@@ -760,6 +761,7 @@ __all__ = [
     "size",
     "sort",
     "spacing",
+    "special",
     "split",
     "sqrt",
     "square",

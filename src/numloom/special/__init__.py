@@ -1,0 +1,1 @@
+"""Layer 9: special functions, by the names of `scipy.special`."""
