@@ -1,4 +1,4 @@
-"""Fourier transforms of CUDA: layouts and texts against the NumPy twin, with cuFFT played by NumPy; and the real one."""
+"""Fourier transforms of CUDA against the NumPy twin: layouts and texts with cuFFT played by NumPy, and the real one."""
 
 from __future__ import annotations
 

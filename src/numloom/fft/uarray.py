@@ -97,7 +97,7 @@ def _real(name: str, several: bool) -> Callable[..., Array]:
         return wrap(
             call_routine(
                 trigonometric.__name__, node, code=node.code, shape=node.shape,
-                name=name, type=type, axes=tuple(axes), norm=norm, orthogonalize=orthogonalize,
+                transform=name, type=type, axes=tuple(axes), norm=norm, orthogonalize=orthogonalize,
             )
         )  # fmt: skip
 

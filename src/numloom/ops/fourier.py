@@ -35,9 +35,9 @@ def scale_of(count: int, forward: bool, norm: str) -> float:
 
 
 @routine()
-def trigonometric(a: Host, *, name: str, **options: Any) -> Host:
-    """A cosine or sine transform by SciPy's `name` of several axes ("dctn", "idctn", "dstn", "idstn")."""
+def trigonometric(a: Host, *, transform: str, **options: Any) -> Host:
+    """A cosine or sine transform by the `transform` of SciPy for several axes ("dctn", "idctn", "dstn", "idstn")."""
     from scipy import fft
 
     with fft.set_backend("scipy", only=True):
-        return getattr(fft, name)(a, workers=config.num_threads or -1, **options)  # type: ignore[no-any-return]
+        return getattr(fft, transform)(a, workers=config.num_threads or -1, **options)  # type: ignore[no-any-return]
