@@ -19,7 +19,7 @@ def chebyshev(function: Callable[[Any], Any], count: int = 48, tolerance: float 
     """Coefficients of `function` on [-1, 1]; the first one is to be halved by nobody."""
     angles = [mp.pi * (k + mp.mpf(1) / 2) / count for k in range(count)]
     values = [function(mp.cos(angle)) for angle in angles]
-    series = [2 * mp.fsum(v * mp.cos(n * a) for v, a in zip(values, angles)) / count for n in range(count)]
+    series = [2 * mp.fsum(v * mp.cos(n * a) for v, a in zip(values, angles, strict=True)) / count for n in range(count)]
     series[0] /= 2
     largest = max(map(abs, series))
     while abs(series[-1]) < tolerance * largest:
@@ -28,6 +28,7 @@ def chebyshev(function: Callable[[Any], Any], count: int = 48, tolerance: float 
 
 
 def erfcx(t: Any) -> Any:
+    """(1 + 2x) erfcx(x) for all x >= 0."""
     x = 4 * (1 + t) / (1 - t)
     return (1 + 2 * x) * (mp.exp(x * x) * mp.erfc(x) if x < 20 else 1 / mp.sqrt(mp.pi) * _tail(x))
 
@@ -41,6 +42,8 @@ def _tail(x: Any) -> Any:
 
 
 def near_zero(order: int) -> Callable[[Any], Any]:
+    """exp(-x) I(x), of order 1 over x, up to 8."""
+
     def function(t: Any) -> Any:
         x = 4 * (t + 1)
         if not x:
@@ -51,6 +54,8 @@ def near_zero(order: int) -> Callable[[Any], Any]:
 
 
 def far(bessel: Callable[[Any, Any], Any], order: int, scale: int, sign: int) -> Callable[[Any], Any]:
+    """A modified Bessel function without its exponential and square root, from `scale` on."""
+
     def function(t: Any) -> Any:
         x = 2 * scale / (t + 1)
         return mp.exp(sign * x) * mp.sqrt(x) * bessel(order, x)
@@ -59,6 +64,8 @@ def far(bessel: Callable[[Any, Any], Any], order: int, scale: int, sign: int) ->
 
 
 def k_near_zero(order: int) -> Callable[[Any], Any]:
+    """K(x) without its logarithm up to 2, of order 1 times x."""
+
     def function(t: Any) -> Any:
         x = mp.sqrt(2 * (t + 1))
         if order:
@@ -72,6 +79,7 @@ ROOT = mp.findroot(mp.digamma, 1.46)
 
 
 def digamma(t: Any) -> Any:
+    """digamma(x) over x less its root, on [1, 2]."""
     x = (3 + t) / 2
     return mp.digamma(x) / (x - ROOT)
 
@@ -114,6 +122,7 @@ def _stirling(count: int) -> list[Any]:
 
 
 def array(name: str, values: list[Any]) -> str:
+    """C++ text of a table."""
     shown = [mp.nstr(value, 20, min_fixed=-3, max_fixed=3) for value in values]
     lines, line = [], "   "
     for number in shown:
@@ -125,6 +134,7 @@ def array(name: str, values: list[Any]) -> str:
 
 
 def main() -> None:
+    """Print all tables."""
     for name, function in (
         ("erfcx", erfcx), ("i0_near", near_zero(0)), ("i0_far", far(mp.besseli, 0, 8, -1)), ("i1_near", near_zero(1)),
         ("i1_far", far(mp.besseli, 1, 8, -1)), ("k0_near", k_near_zero(0)), ("k0_far", far(mp.besselk, 0, 2, 1)),

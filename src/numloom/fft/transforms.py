@@ -16,7 +16,7 @@ from numloom.api.manipulation import normal_axis
 from numloom.api.ufunc import check_out, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
-from numloom.base.dtypes import C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, KINDS
+from numloom.base.dtypes import C64, C128, F16, F32, F64, ITEMSIZES, KINDS
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, k_strides, ordered_strides
@@ -47,6 +47,11 @@ def check_lengths(lengths: Sequence[Any], norm: Any) -> str:
     return norm or "backward"
 
 
+def _check_kind(array: Array, kind: str) -> None:
+    if kind == "r2c" and array.dtype.kind == "c":
+        raise TypeError(f"the transform of real numbers does not take {array.dtype}: use fft, or the real part")
+
+
 def fitted(array: Array, lengths: dict[int, int]) -> Array:
     """`array` cropped or padded with zeros to these lengths along axes."""
     shape = tuple(lengths.get(axis, extent) for axis, extent in enumerate(array.shape))
@@ -65,8 +70,6 @@ def _transformed(array: Array, kind: str, lengths: Sequence[int], axes: Sequence
     """The transform along distinct axes as a value; `lengths` are those of the longer side."""
     code = array.code
     single = code in (F16, F32, C64)
-    if kind == "r2c" and KINDS[code] == "c":
-        raise TypeError(f"the transform of real numbers does not take {DTYPES[code]}: use fft, or the real part")
     stored = list(lengths)
     if kind == "c2r":
         stored[-1] = lengths[-1] // 2 + 1
@@ -115,6 +118,7 @@ def _one(a: Any, kind: str, n: Any, axis: Any, forward: bool, norm: Any, out: An
             n = (n - 1) * 2
     norm = check_lengths([n], norm)
     axis = normal_axis(axis, array.ndim)
+    _check_kind(array, kind)
     if conjugated and kind == "c2r":
         array = conjugate(array)
     node = _transformed(array, kind, [as_index(n)], [axis], forward, norm)
@@ -159,6 +163,7 @@ def _several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out
         return array if out is None else out
     norm = check_lengths(lengths, norm)
     lengths = [as_index(n) for n in lengths]
+    _check_kind(array, kind)
     axes = [normal_axis(axis, array.ndim) for axis in axes]
     if len(set(axes)) == len(axes):
         return _finished(_transformed(array, kind, lengths, axes, forward, norm), out, "fftn")

@@ -1,7 +1,7 @@
 """The table of special functions, by the names of `scipy.special`: rows like those of `numloom.ops.elementwise`.
 
-Types are SciPy's: what fits float32 (also float16 and integers of 8 and 16 bits) is computed in float32, the rest in
-float64; complex numbers are refused. Functions without a text of their own are in `ON_HOST`: they run by SciPy.
+float16 and float32 are computed in float32, everything else in float64; complex numbers are refused. Functions
+without a text of their own are in `ON_HOST`: they run by SciPy.
 """
 
 from __future__ import annotations
@@ -18,17 +18,15 @@ SPECIAL: dict[str, Op] = {}
 
 ALIASES = {"digamma": "psi"}
 
-_SINGLE = np.dtype(np.float32)
-
 
 def loop_dtype(dtypes: tuple[Any, ...]) -> np.dtype[Any]:
-    """float32 or float64: the dtype in which SciPy computes for these dtypes; Python numbers follow the others."""
+    """float32 or float64: the dtype in which these dtypes are computed; Python numbers follow arrays."""
     arrays = [dtype for dtype in dtypes if not isinstance(dtype, type)]
     if any(dtype is complex for dtype in dtypes) or any(dtype.kind == "c" for dtype in arrays):
         raise TypeError("special functions are real here: take the real part, or SciPy's own function of a NumPy array")
     if not arrays:
         return np.dtype(np.float64)
-    return np.result_type(_SINGLE, *arrays)
+    return np.dtype(np.float32 if all(dtype.char in "ef" for dtype in arrays) else np.float64)
 
 
 def _loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
@@ -71,8 +69,10 @@ for _name, _nin, _header, _cost, *_function in (
     ("nbdtr", 3, "incomplete", 2000), ("nbdtrc", 3, "incomplete", 2000), ("fdtr", 3, "incomplete", 2000),
     ("fdtrc", 3, "incomplete", 2000), ("stdtr", 2, "incomplete", 2000),
     ("expit", 1, "smooth", 25), ("log_expit", 1, "smooth", 45), ("logit", 1, "smooth", 45), ("entr", 1, "smooth", 30),
-    ("rel_entr", 2, "smooth", 60), ("kl_div", 2, "smooth", 60), ("xlogy", 2, "smooth", 30), ("xlog1py", 2, "smooth", 35),
-    ("huber", 2, "smooth", 6), ("pseudo_huber", 2, "smooth", 40), ("exp10", 1, "smooth", 30), ("exprel", 1, "smooth", 35),
+    ("rel_entr", 2, "smooth", 60), ("kl_div", 2, "smooth", 60), ("xlogy", 2, "smooth", 30),
+    ("xlog1py", 2, "smooth", 35),
+    ("huber", 2, "smooth", 6), ("pseudo_huber", 2, "smooth", 40), ("exp10", 1, "smooth", 30),
+    ("exprel", 1, "smooth", 35),
     ("boxcox", 2, "smooth", 70), ("boxcox1p", 2, "smooth", 70), ("inv_boxcox", 2, "smooth", 70),
     ("inv_boxcox1p", 2, "smooth", 70), ("cosm1", 1, "smooth", 60), ("sindg", 1, "smooth", 90),
     ("cosdg", 1, "smooth", 90), ("tandg", 1, "smooth", 180), ("cotdg", 1, "smooth", 180), ("radian", 3, "smooth", 30),
@@ -86,8 +86,8 @@ ON_HOST = {
     "gammainccinv": 2, "gammaincinv": 2, "gdtria": 3, "gdtrib": 3, "gdtrix": 3, "hyp0f1": 2, "hyp1f1": 3, "hyp2f1": 4,
     "hyperu": 3, "iv": 2, "ive": 2, "jn": 2, "jv": 2, "jve": 2, "kn": 2, "kv": 2, "kve": 2, "lpmv": 3,
     "nbdtri": 3, "nbdtrik": 3, "nbdtrin": 3, "nctdtr": 3, "ncfdtr": 4, "chndtr": 3, "nrdtrimn": 3, "nrdtrisd": 3,
-    "owens_t": 2, "pdtri": 2, "pdtrik": 2, "poch": 2, "spence": 1, "stdtridf": 2, "stdtrit": 2, "struve": 2, "wrightomega": 1,
-    "yn": 2, "yv": 2, "yve": 2,
+    "owens_t": 2, "pdtri": 2, "pdtrik": 2, "poch": 2, "spence": 1, "stdtridf": 2, "stdtrit": 2, "struve": 2,
+    "wrightomega": 1, "yn": 2, "yv": 2, "yve": 2,
 }  # fmt: skip
 """Functions that run on the host, with their number of arguments."""
 

@@ -23,8 +23,8 @@ Array = Any
 class SpecialFunction:
     """A function of `scipy.special` that works element by element.
 
-    It takes arrays, numbers and lists, broadcasts them, and computes in float32 what fits it (as SciPy does), else in
-    float64. Recorded and fused with what surrounds it, unless `on_host` says that SciPy runs it on the host.
+    It takes arrays, numbers and lists, broadcasts them, and computes float16 and float32 in float32, everything else
+    in float64. Recorded and fused with what surrounds it, unless `on_host` says that SciPy runs it on the host.
 
     Attributes
     ----------

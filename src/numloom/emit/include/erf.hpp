@@ -75,7 +75,7 @@ NL_CALL f64 ndtri(f64 p) {
 NL_NARROW1(ndtri)
 NL_CALL f64 log_ndtr(f64 x) {
     f64 z = x * 0.70710678118654752440;
-    return x < -1.0 ? log(0.5 * erfcx(-z)) - 0.5 * x * x : log1p(-0.5 * erfc(z));
+    return x < -1.0 ? log(0.5 * erfcx(-z)) - 0.5 * x * x : log1p(-ndtr(-x));
 }
 NL_NARROW1(log_ndtr)
 }

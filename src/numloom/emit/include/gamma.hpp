@@ -14,7 +14,7 @@ template <class T> NL_DEV T gammasgn(T x) {
     return below == x ? (T)NL_NAN : floor(below / 2) * 2 == below ? (T)1 : (T)-1;
 }
 NL_CALL f64 rgamma(f64 x) {
-    if (is_pole(x)) return x == 0 ? x : x == -NL_INFINITY ? NL_NAN : 0.0;
+    if (is_pole(x)) return x == 0 ? x : 0.0;
     return 1.0 / tgamma(x);
 }
 NL_NARROW1(rgamma)
@@ -26,10 +26,15 @@ NL_TABLE table_stirling[] = {
 NL_DEV f64 stirling(f64 x) { return polynomial(table_stirling, 1.0 / (x * x)) / x; }
 NL_CALL f64 betaln(f64 a, f64 b) {
     f64 p = a < b ? a : b, q = a < b ? b : a;
-    if (!(p > 0) || q < 10.0 || q == NL_INFINITY) {
-        if (q == NL_INFINITY && p > 0) return p == q ? NL_NAN : -q;
-        return lgamma(p) + lgamma(q) - lgamma(p + q);
+    if (p != p || q != q) return p + q;
+    if (is_pole(p)) {
+        // A pole of the denominator may cancel it: B(-n, m) with m <= n.
+        if (floor(q) != q || !(q > 0 && q <= -p)) return NL_INFINITY;
+        p = 1.0 - p - q;
     }
+    if (q == NL_INFINITY) return p > 0 && p < q ? -q : NL_NAN;
+    if (q < 10.0 || p + q < 10.0 || p < -0.5 * q) return lgamma(p) + lgamma(q) - lgamma(p + q);
+    if (p > q) { f64 larger = p; p = q; q = larger; }
     f64 rest = stirling(q) - stirling(p + q);
     if (p < 10.0) return lgamma(p) + ((p - (q - 0.5) * log1p(p / q) - p * log(p + q)) + rest);
     return ((0.91893853320467274178 - 0.5 * log(q)) + (stirling(p) + rest)) + ((p - 0.5) * log(p / (p + q)) - q * log1p(p / q));
@@ -38,11 +43,8 @@ NL_NARROW2(betaln)
 NL_CALL f64 beta(f64 a, f64 b) {
     if (a != a || b != b) return a + b;
     if (is_pole(a) || is_pole(b)) {
-        // Poles in numerator and denominator may cancel: B(-n, m) with m <= n.
-        f64 n = is_pole(a) ? a : b, m = is_pole(a) ? b : a;
-        if (floor(m) != m || !(m > 0 && m <= -n)) return NL_INFINITY;
-        f64 sign = floor(m / 2) * 2 == m ? 1.0 : -1.0;
-        return sign * exp(betaln(1.0 - n - m, m));
+        f64 m = is_pole(a) ? b : a;
+        return (floor(m / 2) * 2 == m || betaln(a, b) == NL_INFINITY ? 1.0 : -1.0) * exp(betaln(a, b));
     }
     if (is_pole(a + b)) return 0;
     f64 s = a + b;
@@ -71,11 +73,9 @@ NL_CALL f64 psi(f64 x) {
     f64 sum = 0;
     if (x <= 0) {
         if (x == 0) return copysign(NL_INFINITY, -x);
-        f64 part = x - floor(x);
-        if (!(part > 0)) return NL_NAN;
-        // Reflection; the cotangent of an angle within a quarter turn.
-        sum = -3.14159265358979323846 * (part <= 0.5 ? 1.0 / tan(3.14159265358979323846 * part)
-                                                     : -1.0 / tan(3.14159265358979323846 * (1.0 - part)));
+        f64 part = x - rint(x);
+        if (!(fabs(part) > 0)) return NL_NAN;
+        sum = -3.14159265358979323846 / tan(3.14159265358979323846 * part);  // reflection
         x = 1.0 - x;
     }
     if (x == NL_INFINITY) return x;
@@ -97,16 +97,16 @@ NL_CALL f64 psi(f64 x) {
 }
 NL_NARROW1(psi)
 // Sum of (q + n)^-x over n >= 0 by Euler's and Maclaurin's formula; also for x < 1, where the sum has no limit.
-NL_CALL f64 hurwitz(f64 x, f64 q) {
-    if (q > 1e8) return (1.0 / (x - 1.0) + 0.5 / q) * pow(q, 1.0 - x);
+NL_CALL f64 hurwitz(f64 x, f64 less_one, f64 q) {  // less_one is x - 1
+    if (q > 1e8) return (1.0 / less_one + 0.5 / q) * pow(q, -less_one);
     f64 term = pow(q, -x), sum = term;
     for (int n = 0; n < 10 || q <= 10.0; ++n) {
         q += 1.0;
         term = pow(q, -x);
         sum += term;
-        if (fabs(term) < 1e-17 * fabs(sum)) return sum;
+        if (q > 1.0 && fabs(term) <= 1e-17 * fabs(sum)) return sum;
     }
-    sum += term * (q / (x - 1.0) - 0.5);
+    sum += term * (q / less_one - 0.5);
     f64 factor = x;
     for (int k = 0; k < 12; ++k) {
         term /= q;
@@ -127,21 +127,21 @@ NL_CALL f64 zeta(f64 x, f64 q) {
         if (floor(x) != x) return NL_NAN;
         // pow of a negative number and a whole exponent.
     }
-    return hurwitz(x, q);
+    return hurwitz(x, x - 1.0, q);
 }
 NL_NARROW2(zeta)
 NL_CALL f64 riemann_zeta(f64 x) {
-    if (x >= 0) return x == 1.0 ? NL_INFINITY : x == NL_INFINITY ? 1.0 : hurwitz(x, 1.0);
+    if (x >= 0) return x == 1.0 ? NL_INFINITY : x == NL_INFINITY ? 1.0 : hurwitz(x, x - 1.0, 1.0);
     if (x == -NL_INFINITY) return NL_NAN;
     if (floor(x / 2) * 2 == x) return x > -1e300 ? 0.0 : NL_NAN;
     // Reflection: 2 (2 pi)^(x-1) sin(pi x / 2) gamma(1 - x) zeta(1 - x).
-    f64 turn = x / 4 - floor(x / 4), s = 1.0 - x;
+    f64 turn = x / 4 - rint(x / 4), s = 1.0 - x;
     f64 scale = s < 100.0 ? tgamma(s) * pow(6.28318530717958647693, -s) : exp(lgamma(s) - s * 1.83787706640934548356);
-    return 2.0 * scale * sin(6.28318530717958647693 * turn) * hurwitz(s, 1.0);
+    return 2.0 * scale * sin(6.28318530717958647693 * turn) * hurwitz(s, -x, 1.0);
 }
 NL_NARROW1(riemann_zeta)
 NL_CALL f64 zetac(f64 x) {
-    return x > 1.5 ? x == NL_INFINITY ? 0.0 : hurwitz(x, 2.0) : riemann_zeta(x) - 1.0;
+    return x > 1.5 ? x == NL_INFINITY ? 0.0 : hurwitz(x, x - 1.0, 2.0) : riemann_zeta(x) - 1.0;
 }
 NL_NARROW1(zetac)
 }

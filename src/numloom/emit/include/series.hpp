@@ -26,6 +26,16 @@ template <int N> NL_DEV f64 polynomial(const f64 (&c)[N], f64 x) {
     for (int n = N - 2; n >= 0; --n) sum = sum * x + c[n];
     return sum;
 }
+// u - log(1 + u), without cancellation for small u; `ratio` is 1 + u.
+NL_DEV f64 less_log(f64 u, f64 ratio) {
+    if (fabs(u) > 0.4) return u - log(ratio);
+    f64 s = u / (2.0 + u), z = s * s, sum = 0, power = z * s;
+    for (int k = 3; k < 27; k += 2) {
+        sum += power / k;
+        power *= z;
+    }
+    return s * u - 2.0 * sum;
+}
 // exp(sign x^2), the square exact: what rounding it loses would be seen.
 NL_DEV f64 exp_square(f64 x, f64 sign) {
     f64 high = from_bits(bits(x) & 0xfffffffff8000000ull);

@@ -20,10 +20,14 @@ template <class T> NL_DEV T rel_entr(T x, T y) {
     if (x != x || y != y) return x + y;
     return x > 0 && y > 0 ? x * log_ratio(x, y) : x == 0 && y >= 0 ? (T)0 : (T)NL_INFINITY;
 }
-template <class T> NL_DEV T kl_div(T x, T y) {
+NL_DEV f64 kl_div(f64 x, f64 y) {
     if (x != x || y != y) return x + y;
-    return x > 0 && y > 0 ? x * log_ratio(x, y) - x + y : x == 0 && y >= 0 ? y : (T)NL_INFINITY;
+    if (!(x > 0 && y > 0)) return x == 0 && y >= 0 ? y : NL_INFINITY;
+    f64 u = (x - y) / y;
+    if (fabs(u) < 0.4) return y * (u * u - (1.0 + u) * less_log(u, 1.0 + u));
+    return (x * log_ratio(x, y) - x) + y;
 }
+NL_NARROW2(kl_div)
 template <class T> NL_DEV T huber(T delta, T r) {
     T a = fabs(r);
     return delta < 0 ? (T)NL_INFINITY : a <= delta ? (T)0.5 * r * r : delta * (a - (T)0.5 * delta);
@@ -31,8 +35,8 @@ template <class T> NL_DEV T huber(T delta, T r) {
 template <class T> NL_DEV T pseudo_huber(T delta, T r) {
     if (delta < 0) return (T)NL_INFINITY;
     if (delta == 0 || r == 0) return 0;
-    T v = r / delta;
-    return r * v * delta / (1 + sqrt(1 + v * v));
+    T v = fabs(r / delta);
+    return fabs(r) * (v / (1 + hypot((T)1, v))) * delta;
 }
 NL_DEV f64 exp10(f64 x) {
     if (!(x > -330.0 && x < 310.0)) return x != x ? x : x > 0 ? NL_INFINITY : 0.0;
@@ -43,10 +47,19 @@ NL_DEV f32 exp10(f32 x) { return (f32)exp10((f64)x); }
 template <class T> NL_DEV T exprel(T x) {
     return x == 0 ? (T)1 : x == (T)NL_INFINITY ? x : x == -(T)NL_INFINITY ? (T)0 : expm1(x) / x;
 }
-template <class T> NL_DEV T boxcox(T x, T p) { return p == 0 ? log(x) : expm1(p * log(x)) / p; }
-template <class T> NL_DEV T boxcox1p(T x, T p) { return p == 0 ? log1p(x) : expm1(p * log1p(x)) / p; }
-template <class T> NL_DEV T inv_boxcox(T x, T p) { return p == 0 ? exp(x) : exp(log1p(p * x) / p); }
-template <class T> NL_DEV T inv_boxcox1p(T x, T p) { return p == 0 ? expm1(x) : expm1(log1p(p * x) / p); }
+// Where the exponent is next to nothing the power is a logarithm.
+template <class T> NL_DEV T power_of_log(T l, T p) {
+    return fabs(p) < (T)1e-19 || p * l == 0 ? l : expm1(p * l) / p;
+}
+template <class T> NL_DEV T boxcox(T x, T p) { return power_of_log(log(x), p); }
+template <class T> NL_DEV T boxcox1p(T x, T p) { return power_of_log(log1p(x), p); }
+template <class T> NL_DEV T log_of_power(T x, T p) {
+    T z = p * x;
+    if (fabs(z) < (T)1e-18 && is_finite(x)) return x;
+    return (z == (T)NL_INFINITY ? log(fabs(x)) + log(fabs(p)) : log1p(z)) / p;
+}
+template <class T> NL_DEV T inv_boxcox(T x, T p) { return p == 0 ? exp(x) : exp(log_of_power(x, p)); }
+template <class T> NL_DEV T inv_boxcox1p(T x, T p) { return p == 0 ? expm1(x) : expm1(log_of_power(x, p)); }
 template <class T> NL_DEV T cosm1(T x) {
     T s = sin((T)0.5 * x);
     return -2 * s * s;
