@@ -163,6 +163,7 @@ def _several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out
         return array if out is None else out
     norm = check_lengths(lengths, norm)
     lengths = [as_index(n) for n in lengths]
+    axes[-1] = normal_axis(axes[-1], array.ndim)
     _check_kind(array, kind)
     axes = [normal_axis(axis, array.ndim) for axis in axes]
     if len(set(axes)) == len(axes):
