@@ -75,7 +75,7 @@ from numpy import (
     ushort,
 )
 
-from numloom import linalg, random, testing
+from numloom import fft, linalg, random, special, testing
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -390,6 +390,7 @@ from numloom.api.statistics import (
     quantile,
 )
 from numloom.api.ufunc import ufunc
+from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
 from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
@@ -469,6 +470,7 @@ __all__ = [
     "atleast_2d",
     "atleast_3d",
     "average",
+    "bartlett",
     "base_repr",
     "binary_repr",
     "bincount",
@@ -480,6 +482,7 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "blackman",
     "block",
     "bool",
     "bool_",
@@ -556,6 +559,7 @@ __all__ = [
     "extract",
     "eye",
     "fabs",
+    "fft",
     "fill_diagonal",
     "finfo",
     "fix",
@@ -596,12 +600,15 @@ __all__ = [
     "greater",
     "greater_equal",
     "half",
+    "hamming",
+    "hanning",
     "heaviside",
     "histogram",
     "histogram_bin_edges",
     "hsplit",
     "hstack",
     "hypot",
+    "i0",
     "identity",
     "iinfo",
     "imag",
@@ -638,6 +645,7 @@ __all__ = [
     "isscalar",
     "issubdtype",
     "ix_",
+    "kaiser",
     "kernel",
     "kron",
     "lcm",
@@ -761,6 +769,7 @@ __all__ = [
     "size",
     "sort",
     "spacing",
+    "special",
     "split",
     "sqrt",
     "square",

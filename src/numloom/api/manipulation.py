@@ -533,9 +533,13 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     shifts = {k: step % array.shape[k] for k, step in total.items() if array.shape[k] and step % array.shape[k]}
     if not shifts:
         return array.copy("K")
-    return wrap(
-        gathered(array, {k: build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()})
-    )
+    # The result lies as the array does: read in the order of its memory.
+    slowest_first = sorted(range(array.ndim), key=lambda k: -abs(array.strides[k]))
+    indices = {
+        slowest_first.index(k): build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()
+    }
+    rolled = wrap(gathered(array.transpose(slowest_first), indices))
+    return rolled.transpose(np.argsort(slowest_first).tolist())
 
 
 def gathered(array: Array, indices: dict[int, Node]) -> Node:

@@ -29,7 +29,8 @@ def _ours(module: str, name: str) -> Any:
 
 def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """``__array_ufunc__``: a ufunc of NumPy on our arrays is our function of that name."""
-    ours = FUNCTIONS.get(function) or _ours("numpy", function.__name__)
+    name = function.__name__
+    ours = FUNCTIONS.get(function) or _ours("numpy", name) or _ours("numpy.special", name)  # SciPy's ufuncs
     if ours is None:
         return NotImplemented
     out = options.get("out")

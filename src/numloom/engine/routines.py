@@ -25,7 +25,12 @@ Host = np.ndarray[Any, Any]
 
 
 def call(
-    name: str, *operands: Node, code: int = -1, shape: tuple[int, ...] | None = None, order: str = "C", **options: Any
+    name: str,
+    *operands: Node,
+    code: int = -1,
+    shape: tuple[int, ...] | None = None,
+    order: str | tuple[int, ...] = "C",
+    **options: Any,
 ) -> Any:
     """Run the primitive `name` of `numloom.ops.routines` on values, now.
 
@@ -37,8 +42,8 @@ def call(
         What it reads.
     code, shape : int, tuple of int
         dtype code and shape of the result, where it is `sized`.
-    order : {"C", "K"}
-        Memory order of a sized result: C, or that of the first operand (of equal shape).
+    order : {"C", "K"} or tuple of int
+        Memory order of a sized result: C, that of the first operand (of equal shape), or given by strides.
     **options
         Passed on.
 
@@ -60,6 +65,9 @@ def call(
         strides = c_strides(shape, ITEMSIZES[code])
         if order == "K":
             strides = k_strides(shape, [operands[0].strides], ITEMSIZES[code])
+        elif order != "C":
+            assert isinstance(order, tuple)
+            strides = order
         result = empty(code, shape, strides)
         out = strided(result)
         if function is not None:

@@ -48,6 +48,12 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "complex_math": ("complex_parts", "exp", "log", "trigonometric", "inverse_trigonometric", "hyperbolic", "power"),
     "complex_power": ("complex_math",),
     "random": ("philox", "exp", "log", "trigonometric"),
+    "series": ("exp", "log"),
+    "smooth": ("series", "floating", "power", "trigonometric"),
+    "erf": ("series",),
+    "gamma": ("series", "power", "trigonometric"),
+    "bessel": ("series",),
+    "incomplete": ("erf", "gamma"),
 }
 """Prelude headers in the order of a text, each with the headers that it uses."""
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from numloom.device.cuda.routines.compaction import compress, nonzero
 from numloom.device.cuda.routines.counting import bincount, histogram
+from numloom.device.cuda.routines.fourier import fourier
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
 from numloom.device.cuda.routines.products import matmul
 from numloom.device.cuda.routines.scans import scan
@@ -21,6 +22,7 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "argsort": argsort,
     "bincount": bincount,
     "compress": compress,
+    "fourier": fourier,
     "histogram": histogram,
     "lexsort": lexsort,
     "matmul": matmul,

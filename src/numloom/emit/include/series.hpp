@@ -1,0 +1,44 @@
+// Series of the special functions. Tables are made by tools/special_coefficients.py.
+#ifdef __CUDACC__
+#define NL_TABLE __constant__ const f64
+#define NL_CALL static __device__ __noinline__
+#else
+#define NL_TABLE static constexpr f64
+#define NL_CALL static __attribute__((noinline))
+#endif
+// The float version of a function that is computed in double.
+#define NL_NARROW1(name) NL_DEV f32 name(f32 x) { return (f32)name((f64)x); }
+#define NL_NARROW2(name) NL_DEV f32 name(f32 x, f32 y) { return (f32)name((f64)x, (f64)y); }
+#define NL_NARROW3(name) NL_DEV f32 name(f32 x, f32 y, f32 z) { return (f32)name((f64)x, (f64)y, (f64)z); }
+namespace nl {
+// Clenshaw's sum of a Chebyshev series.
+template <int N> NL_DEV f64 chebyshev(const f64 (&c)[N], f64 t) {
+    f64 a = 0, b = 0;
+    for (int n = N - 1; n > 0; --n) {
+        f64 next = 2.0 * t * a - b + c[n];
+        b = a;
+        a = next;
+    }
+    return t * a - b + c[0];
+}
+template <int N> NL_DEV f64 polynomial(const f64 (&c)[N], f64 x) {
+    f64 sum = c[N - 1];
+    for (int n = N - 2; n >= 0; --n) sum = sum * x + c[n];
+    return sum;
+}
+// u - log(1 + u), without cancellation for small u; `ratio` is 1 + u.
+NL_DEV f64 less_log(f64 u, f64 ratio) {
+    if (fabs(u) > 0.4) return u - log(ratio);
+    f64 s = u / (2.0 + u), z = s * s, sum = 0, power = z * s;
+    for (int k = 3; k < 27; k += 2) {
+        sum += power / k;
+        power *= z;
+    }
+    return s * u - 2.0 * sum;
+}
+// exp(sign x^2), the square exact: what rounding it loses would be seen.
+NL_DEV f64 exp_square(f64 x, f64 sign) {
+    f64 high = from_bits(bits(x) & 0xfffffffff8000000ull);
+    return exp(sign * (high * high)) * exp(sign * ((x - high) * (x + high)));
+}
+}

@@ -1,0 +1,87 @@
+"""The frequencies that the elements of a transform belong to, and their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.api.creation import arange
+from numloom.api.elementwise import where
+from numloom.api.manipulation import roll
+from numloom.array.convert import asarray, check_device
+
+Array = Any
+
+
+def _count(n: Any) -> int:
+    if not isinstance(n, (int, np.integer)):
+        raise ValueError("n should be an integer")
+    return int(n)
+
+
+def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+    """Frequencies of the `n` elements of `fft`, in cycles per unit of the sample spacing `d`; recorded.
+
+    Parameters
+    ----------
+    n : int
+        Number of points.
+    d : number
+        Sample spacing.
+    device : str, optional
+        Only the current one.
+
+    Returns
+    -------
+    ndarray
+        0, 1, ... upwards, then the negative ones up to -1, each over ``n * d``.
+
+    Raises
+    ------
+    ValueError
+        If `n` is no integer.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> nl.fft.fftfreq(4, 0.5).tolist()
+    [0.0, 0.5, -1.0, -0.5]
+    """
+    n = _count(n)
+    check_device(device)
+    if n < 0:
+        raise ValueError("negative dimensions are not allowed")
+    step = 1.0 / (n * d)
+    place = arange(n)
+    return where(place < (n + 1) // 2, place, place - n) * step
+
+
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+    """Frequencies of the ``n // 2 + 1`` elements of `rfft`; parameters and errors as of `fftfreq`."""
+    n = _count(n)
+    check_device(device)
+    return arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d))
+
+
+def fftshift(x: Any, axes: Any = None) -> Array:
+    """Elements moved so that frequency zero stands in the middle of each of `axes` (of all if None); recorded."""
+    return _shifted(x, axes, 1)
+
+
+def ifftshift(x: Any, axes: Any = None) -> Array:
+    """The inverse of `fftshift`."""
+    return _shifted(x, axes, -1)
+
+
+def _shifted(x: Any, axes: Any, sign: int) -> Array:
+    array = asarray(x)
+    if axes is None:
+        axes = tuple(range(array.ndim))
+    elif isinstance(axes, (int, np.integer)):
+        return roll(array, sign * (array.shape[axes] // 2), axes)
+    axes = tuple(axes)
+    return roll(array, [sign * (array.shape[axis] // 2) for axis in axes], axes)
+
+
+__all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]

@@ -1,0 +1,121 @@
+"""Fourier transforms of CUDA against the NumPy twin: layouts and texts with cuFFT played by NumPy, and the real one."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+import pytest
+from cuda_emulation import EmulatedDevice
+from fake_cufft import FakeCufft
+
+from numloom.device.cuda.routines.fourier import Cufft, fourier
+from numloom.device.interface import Strided
+from numloom.ops.routines import ROUTINES as ROWS
+
+module = importlib.import_module("numloom.device.cuda.routines.fourier")  # the folder has the function of that name
+
+
+@pytest.fixture(scope="module")
+def device():
+    emulated = EmulatedDevice()
+    emulated.cufft = Cufft(FakeCufft())
+    return emulated
+
+
+def operand(device, host):
+    """A host array on the device with its own strides, inside a larger buffer."""
+    base = host
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    itemsize = host.dtype.itemsize
+    offset = (host.__array_interface__["data"][0] - base.__array_interface__["data"][0]) // itemsize
+    strides = tuple(stride // itemsize for stride in host.strides)
+    return Strided(device.upload(base.ravel(order="K")), offset, host.shape, strides, host.dtype)
+
+
+def run(device, host, axes, kind="c2c", n=0, forward=True, norm="backward", order="C"):
+    expected = ROWS["fourier"].numpy(host, kind=kind, axes=axes, n=n, forward=forward, norm=norm)
+    source, out = operand(device, host), operand(device, np.empty(expected.shape, expected.dtype, order))
+    before = device.download(source.buffer, 0, source.buffer.nbytes).copy()
+    fourier(device, source, kind=kind, axes=axes, n=n, forward=forward, norm=norm, out=out)
+    # A user's array is never overwritten.
+    np.testing.assert_array_equal(device.download(source.buffer, 0, source.buffer.nbytes), before)
+    itemsize = out.dtype.itemsize
+    data = device.download(out.buffer, 0, out.buffer.nbytes)
+    got = np.ndarray(out.shape, out.dtype, data, out.offset * itemsize, tuple(s * itemsize for s in out.strides))
+    size = float(np.abs(expected).max())
+    np.testing.assert_allclose(
+        got, expected, rtol=0, atol=size * (1e-5 if itemsize == 8 or got.dtype == "f" else 1e-12)
+    )
+
+
+BASE = np.random.default_rng(0).normal(size=(4, 6, 5, 14)).view("D")
+VIEWS = (
+    BASE, BASE[1], BASE[0, 0], BASE[:, ::2, 1:, ::3], BASE[::-1, :, ::-1], BASE.transpose(3, 1, 0, 2),
+    np.broadcast_to(BASE[0, 0], (3, 5, 7)), BASE[:, :1, :, :1],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("char", "FD")
+def test_complex_transforms_of_any_layout(device, char):
+    for view in VIEWS:
+        view = view.astype(char) if char == "F" and view.base is BASE else view
+        axes = range(view.ndim)
+        for some in {(axes[-1],), (axes[0],), (axes[len(axes) // 2],), tuple(axes), tuple(axes)[::-1], (axes[-1], 0)}:
+            if len(set(some)) == len(some):
+                run(device, view, some)
+    run(device, BASE, (1, 2), forward=False)
+    run(device, BASE[0], (0, 1), norm="ortho", order="F")
+    run(device, BASE[0], (2,), norm="forward", forward=False)
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_transforms_of_and_to_real_numbers(device, char):
+    real = np.random.default_rng(1).normal(size=(5, 4, 8)).astype(char)
+    spectrum = (real + 1j * real[::-1]).astype(real.dtype.char.upper())
+    for view in (real, real[:, :, 1:], real[:, ::-1], real.T, np.broadcast_to(real[0], (3, 4, 8))):
+        for axes in ((2,), (0,), (1,), (0, 2), (2, 0, 1)):
+            run(device, view, axes, "r2c")
+        run(device, view, (2,), "c2c", norm="forward")
+        run(device, view, (1, 0), "c2c", forward=False)
+    for view in (spectrum, spectrum[:, :, ::-1], spectrum.T):
+        for axes in ((2,), (0,), (1, 2), (2, 0)):
+            half = view.shape[axes[-1]]
+            for n in (2 * half - 2, 2 * half - 1):
+                run(device, view, axes, "c2r", n, norm="ortho", order="F" if n % 2 else "C")
+
+
+def test_a_plan_is_made_once_and_the_oldest_goes(device, monkeypatch):
+    monkeypatch.setattr(module, "PLANS", 2)
+    device.cufft = Cufft(FakeCufft())
+    library = device.cufft.library
+    for n in (4, 4, 5, 4, 6, 4, 5):
+        run(device, np.ones((3, n), "D"), (1,))
+    assert library.made == 4
+    assert len(library.plans) == 2
+
+
+def test_one_plan_does_several_axes(device):
+    device.cufft = Cufft(FakeCufft())
+    run(device, BASE, (1, 2, 3))
+    run(device, BASE[0], (0,))
+    assert device.cufft.library.runs == 2
+
+
+def test_without_cufft_the_host_transforms(device):
+    lone = EmulatedDevice()
+    lone.cufft = None
+    run(lone, BASE[0], (0, 1))
+
+
+@pytest.mark.cuda
+def test_cufft_itself():
+    from numloom.device import registry
+
+    gpu = registry.get("cuda")
+    if module._library(gpu) is None:
+        pytest.skip("cuFFT is not installed")
+    for char in "FD":
+        test_complex_transforms_of_any_layout(gpu, char)
+        test_transforms_of_and_to_real_numbers(gpu, char.lower())
