@@ -3,6 +3,8 @@
 ``import numloom as np``: the names are NumPy's.
 """
 
+import importlib
+
 from numpy import (
     base_repr,
     binary_repr,
@@ -75,7 +77,7 @@ from numpy import (
     ushort,
 )
 
-from numloom import random, testing
+from numloom import lib, random, testing
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -115,7 +117,7 @@ from numloom.api.creation import (
     zeros,
     zeros_like,
 )
-from numloom.api.einsum import einsum
+from numloom.api.einsum import einsum, einsum_path
 from numloom.api.elementwise import (
     abs,
     absolute,
@@ -235,6 +237,8 @@ from numloom.api.elementwise import (
     unwrap,
     where,
 )
+from numloom.api.functional import apply_along_axis, apply_over_axes, mask_indices, piecewise
+from numloom.api.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
 from numloom.api.indexing import (
     choose,
     compress,
@@ -293,6 +297,7 @@ from numloom.api.manipulation import (
     roll,
     rollaxis,
     rot90,
+    row_stack,
     shares_memory,
     split,
     squeeze,
@@ -305,19 +310,24 @@ from numloom.api.manipulation import (
     vsplit,
     vstack,
 )
+from numloom.api.packing import packbits, unpackbits
 from numloom.api.padding import pad
 from numloom.api.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from numloom.api.protocols import (
     can_cast,
     common_type,
     isfortran,
+    isnat,
     isscalar,
+    iterable,
     min_scalar_type,
+    mintypecode,
     ndim,
     result_type,
     shape,
     size,
 )
+from numloom.api.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from numloom.api.reductions import (
     all,
     amax,
@@ -345,6 +355,7 @@ from numloom.api.reductions import (
     sum,
     var,
 )
+from numloom.api.refused import refusal
 from numloom.api.running import evaluate, synchronize
 from numloom.api.sets import (
     intersect1d,
@@ -375,20 +386,9 @@ from numloom.api.sorting import (
     partition,
     searchsorted,
     sort,
+    sort_complex,
 )
-from numloom.api.statistics import (
-    bincount,
-    convolve,
-    corrcoef,
-    correlate,
-    cov,
-    digitize,
-    histogram,
-    histogram_bin_edges,
-    median,
-    percentile,
-    quantile,
-)
+from numloom.api.statistics import convolve, corrcoef, correlate, cov
 from numloom.api.ufunc import ufunc
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
 from numloom.array.ndarray import ndarray
@@ -403,10 +403,18 @@ from numloom.kernels.reduction import ReductionKernel
 from numloom.kernels.texture import Texture
 from numloom.kernels.vectorize import fuse, vectorize
 
+emath = lib.scimath
 bool = bool_
 """NumPy's name of the dtype."""
 
 __version__ = "0.1.0.dev0"
+
+
+def __getattr__(name: str) -> object:
+    if name == "typing":
+        return importlib.import_module("numloom.typing")
+    raise AttributeError(refusal(name))
+
 
 __all__ = [
     "Comparison",
@@ -432,6 +440,8 @@ __all__ = [
     "angle",
     "any",
     "append",
+    "apply_along_axis",
+    "apply_over_axes",
     "arange",
     "arccos",
     "arccosh",
@@ -541,6 +551,8 @@ __all__ = [
     "e",
     "ediff1d",
     "einsum",
+    "einsum_path",
+    "emath",
     "empty",
     "empty_like",
     "equal",
@@ -598,7 +610,9 @@ __all__ = [
     "half",
     "heaviside",
     "histogram",
+    "histogram2d",
     "histogram_bin_edges",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",
@@ -631,12 +645,14 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "isnat",
     "isneginf",
     "isposinf",
     "isreal",
     "isrealobj",
     "isscalar",
     "issubdtype",
+    "iterable",
     "ix_",
     "kernel",
     "kron",
@@ -646,6 +662,7 @@ __all__ = [
     "less",
     "less_equal",
     "lexsort",
+    "lib",
     "linspace",
     "log",
     "log1p",
@@ -660,6 +677,7 @@ __all__ = [
     "logspace",
     "long",
     "longlong",
+    "mask_indices",
     "matmul",
     "matrix_transpose",
     "matvec",
@@ -673,6 +691,7 @@ __all__ = [
     "min",
     "min_scalar_type",
     "minimum",
+    "mintypecode",
     "mod",
     "modf",
     "moveaxis",
@@ -685,8 +704,11 @@ __all__ = [
     "nancumsum",
     "nanmax",
     "nanmean",
+    "nanmedian",
     "nanmin",
+    "nanpercentile",
     "nanprod",
+    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -703,11 +725,13 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "packbits",
     "pad",
     "partition",
     "percentile",
     "permute_dims",
     "pi",
+    "piecewise",
     "place",
     "positive",
     "pow",
@@ -740,6 +764,7 @@ __all__ = [
     "rollaxis",
     "rot90",
     "round",
+    "row_stack",
     "s_",
     "searchsorted",
     "select",
@@ -759,6 +784,7 @@ __all__ = [
     "sinh",
     "size",
     "sort",
+    "sort_complex",
     "spacing",
     "split",
     "sqrt",
@@ -809,6 +835,7 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unpackbits",
     "unravel_index",
     "unsignedinteger",
     "unstack",
