@@ -18,6 +18,7 @@ from numpy import (
     csingle,
     double,
     dtype,
+    dtypes,
     e,
     errstate,
     euler_gamma,
@@ -310,6 +311,7 @@ from numloom.api.manipulation import (
     vsplit,
     vstack,
 )
+from numloom.api.namespace import OF_NUMPY, lookup
 from numloom.api.packing import packbits, unpackbits
 from numloom.api.padding import pad
 from numloom.api.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
@@ -355,7 +357,6 @@ from numloom.api.reductions import (
     sum,
     var,
 )
-from numloom.api.refused import refusal
 from numloom.api.running import evaluate, synchronize
 from numloom.api.sets import (
     intersect1d,
@@ -413,7 +414,11 @@ __version__ = "0.1.0.dev0"
 def __getattr__(name: str) -> object:
     if name == "typing":
         return importlib.import_module("numloom.typing")
-    raise AttributeError(refusal(name))
+    return lookup(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OF_NUMPY, "typing"})
 
 
 __all__ = [
@@ -548,6 +553,7 @@ __all__ = [
     "dsplit",
     "dstack",
     "dtype",
+    "dtypes",
     "e",
     "ediff1d",
     "einsum",
