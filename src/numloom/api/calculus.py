@@ -20,6 +20,9 @@ Array = Any
 WHERE = ELEMENTWISE["where"]
 
 
+_NO_DIFFERENCE = "booleans have no difference: use the `^` operator or the logical_xor function"
+
+
 def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
     """A subscript of `part` along one axis and everything along the others."""
     return tuple(part if k == axis else slice(None) for k in range(ndim))
@@ -53,6 +56,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Differences of neighbours of the flattened array, with optional values before and after."""
     array = asarray(ary).ravel()
+    if array.code == BOOL:
+        raise TypeError(_NO_DIFFERENCE)
     parts = [diff(array)]
     for name, place, extra in (("to_begin", 0, to_begin), ("to_end", 2, to_end)):
         if extra is None:
@@ -72,10 +77,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
     if array.code == BOOL:
-        raise TypeError(
-            "numpy boolean subtract, the `-` operator, is not supported, use the bitwise_xor, the `^` operator, or the "
-            "logical_xor function instead."
-        )
+        raise TypeError(_NO_DIFFERENCE)
     if array.dtype.kind in "iu":
         array = array.astype(np.float64)
     results = []

@@ -8,6 +8,7 @@ import numpy as np
 
 from numloom.api.elementwise import minimum
 from numloom.api.manipulation import gathered, moveaxis
+from numloom.api.quantiles import median
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES
@@ -255,13 +256,7 @@ def _ramp(edge: Array, end: Any, width: int, axis: int, side: int, dtype: np.dty
 
 def _statistic(part: Array, mode: str, axis: int) -> Array:
     if mode == "median":
-        extent = part.shape[axis]
-        ordered = part.copy()
-        ordered.sort(axis)
-        lead = (slice(None),) * axis
-        low = ordered[(*lead, slice((extent - 1) // 2, (extent - 1) // 2 + 1))]
-        high = ordered[(*lead, slice(extent // 2, extent // 2 + 1))]
-        value = low if extent % 2 and part.dtype.kind == "f" else (low * 0.5 + high * 0.5)
+        value = median(part, axis, keepdims=True)
     elif mode == "mean":
         value = part.mean(axis, keepdims=True)
     else:
