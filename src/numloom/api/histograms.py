@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.elementwise import where
+from numloom.api.elementwise import minimum, where
 from numloom.api.manipulation import atleast_2d, repeat
 from numloom.api.quantiles import percentile
 from numloom.api.sorting import searchsorted, sort
@@ -334,7 +334,7 @@ def _counts(array: Array, edges: Host, sides: Array, amounts: Array | None, unif
         # Values are compared in the wider of both dtypes, float16 in float32, which holds the same numbers.
         between = build.cast(node_of(sides), F32 if code == F16 else code)
         return wrap(call("histogram", node_of(array), between, code=I64, shape=(count,), uniform=uniform))
-    place = _bin_of(array, sides)
+    place = _uniform_bin_of(array, edges, sides) if uniform and KINDS[code] != "c" else _bin_of(array, sides)
     # Everything outside goes to two more bins, cut off afterwards.
     inside = slice(1, count + 1)
     if amounts is None:
@@ -353,6 +353,23 @@ def _bin_of(values: Array, sides: Array) -> Array:
     place = searchsorted(sides, values, "right")
     # The last bin holds its right edge, too.
     return place - ((values == sides[-1:]) & (place == sides.size)).astype(np.int64)
+
+
+def _uniform_bin_of(values: Array, edges: Host, sides: Array) -> Array:
+    """`_bin_of` for bins of one width, recorded: computed, then compared with the edges, which rounding may miss."""
+    count = edges.size - 1
+    first, last = edges[0].item(), edges[-1].item()
+    inside = (values >= first) & (values <= last)
+    near = values.astype(edges.dtype)
+    number = where(inside, (near - first) / (last - first) * count, 0).astype(np.int64)
+    number = minimum(number, count - 1)
+    number = number - (near < _taken(sides, number))
+    number = number + ((near >= _taken(sides, number + 1)) & (number != count - 1))
+    return where(inside, number + 1, 0)
+
+
+def _taken(sides: Array, number: Array) -> Array:
+    return wrap(build.gather(node_of(sides), [node_of(number)], (0,), 0))
 
 
 def histogram2d(
@@ -420,13 +437,15 @@ def histogramdd(
     if points.dtype.kind == "c":
         raise TypeError("points must be real")
     dimensions = points.shape[1]
-    edges = _grid(points, bins, range)
+    edges, uniform = _grid(points, bins, range)
     place: Array = 0
     sides = [asarray(edge) for edge in edges]
     if points.code == BOOL:
         points = points.astype(np.uint8)
     for k, side in enumerate(sides):
-        place = place * (side.size + 1) + _bin_of(points[:, k], side)
+        column = points[:, k]
+        number = _uniform_bin_of(column, edges[k], side) if uniform[k] else _bin_of(column, side)
+        place = place * (side.size + 1) + number
     sizes = [side.size + 1 for side in sides]
     total = bincount(place, weights, int(np.prod(sizes))).reshape(sizes)[(slice(1, -1),) * dimensions]
     total = total.astype(np.float64)
@@ -439,8 +458,8 @@ def histogramdd(
     return total, sides
 
 
-def _grid(points: Array, bins: Any, limits: Any) -> list[Host]:
-    """Edges of the bins of each coordinate, on the host."""
+def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Host], list[bool]]:
+    """Edges of the bins of each coordinate, on the host, and whether its bins have one width."""
     dimensions = points.shape[1]
     if isinstance(bins, ndarray):
         bins = bins.get()
@@ -477,7 +496,7 @@ def _grid(points: Array, bins: Any, limits: Any) -> list[Host]:
         column = np.empty(0) if ends is None else np.array([ends[0][k], ends[1][k]])
         first, last = _outer(asarray(column) if limit is None else column, limit)
         grid.append(np.linspace(first, last, count + 1))
-    return grid
+    return grid, [np.ndim(entry) == 0 for entry in given]
 
 
 __all__ = ["bincount", "digitize", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd"]

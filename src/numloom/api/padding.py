@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.elementwise import minimum
+from numloom.api.elementwise import maximum, minimum, where
 from numloom.api.manipulation import gathered, moveaxis
 from numloom.api.quantiles import median
 from numloom.array.convert import asarray
@@ -97,14 +97,18 @@ def _filled_by(function: Any, result: Array, widths: Pairs, options: dict[str, A
 def _mapped(extent: int, width: tuple[int, int], mode: str) -> Node:
     """For each place along a padded axis the position that it repeats, recorded."""
     place = wrap(build.iota(width[0] + extent + width[1])) - width[0]
-    if mode == "wrap":
-        return node_of(place % extent)
-    if mode == "edge" or extent == 1:
+    if mode == "edge" or (extent == 1 and mode != "wrap"):
         return node_of(place.clip(0, extent - 1))
     # There and back again: elements at the ends stand once (reflect) or twice (symmetric) in a period.
-    period = 2 * extent - (2 if mode == "reflect" else 0)
-    there = place % period
-    return node_of(minimum(there, period - (0 if mode == "reflect" else 1) - there))
+    twice = mode != "reflect"
+    period = extent if mode == "wrap" else 2 * extent - (0 if twice else 2)
+    if max(width) > extent - (0 if twice else 1):
+        place = place % period
+        return node_of(place if mode == "wrap" else minimum(place, period - twice - place))
+    # Narrow borders need no division.
+    if mode == "wrap":
+        return node_of(where(place < 0, place + extent, where(place < extent, place, place - extent)))
+    return node_of(minimum(maximum(place, -twice - place), period - twice - place))
 
 
 def _widths(pad_width: Any, ndim: int) -> Pairs:
