@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -59,11 +60,9 @@ def test_walks_name_what_is_there(page: Path) -> None:
 
 
 def test_coverage_page_is_what_the_tool_writes() -> None:
-    spec = importlib.util.spec_from_file_location("numpy_coverage", ROOT / "tools" / "numpy_coverage.py")
-    assert spec and spec.loader
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    page = tool.TARGET.read_text(encoding="utf-8")
-    if f"NumPy {'.'.join(np.__version__.split('.')[:2])}:" not in page:
-        pytest.skip("the page was written with another NumPy")
-    assert page == tool.page(), "run tools/numpy_coverage.py"
+    page = (ROOT / "docs" / "numpy-coverage.md").read_text(encoding="utf-8")
+    if f"NumPy {'.'.join(np.__version__.split('.')[:2])};" not in page or not hasattr(np, "complex256"):
+        pytest.skip("the page was written with another NumPy, or on a platform with other numbers")
+    tool = [sys.executable, ROOT / "tools" / "numpy_coverage.py", "--check"]
+    found = subprocess.run(tool, capture_output=True, text=True, check=False)
+    assert not found.returncode, f"run tools/numpy_coverage.py:\n{found.stdout}{found.stderr}"

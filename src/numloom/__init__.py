@@ -3,6 +3,8 @@
 ``import numloom as np``: the names are NumPy's.
 """
 
+import importlib
+
 from numpy import (
     base_repr,
     binary_repr,
@@ -16,6 +18,7 @@ from numpy import (
     csingle,
     double,
     dtype,
+    dtypes,
     e,
     errstate,
     euler_gamma,
@@ -75,7 +78,7 @@ from numpy import (
     ushort,
 )
 
-from numloom import fft, linalg, random, special, testing
+from numloom import fft, lib, linalg, random, special, testing
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -115,7 +118,7 @@ from numloom.api.creation import (
     zeros,
     zeros_like,
 )
-from numloom.api.einsum import einsum
+from numloom.api.einsum import einsum, einsum_path
 from numloom.api.elementwise import (
     abs,
     absolute,
@@ -235,6 +238,8 @@ from numloom.api.elementwise import (
     unwrap,
     where,
 )
+from numloom.api.functional import apply_along_axis, apply_over_axes, mask_indices, piecewise
+from numloom.api.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
 from numloom.api.indexing import (
     choose,
     compress,
@@ -293,6 +298,7 @@ from numloom.api.manipulation import (
     roll,
     rollaxis,
     rot90,
+    row_stack,
     shares_memory,
     split,
     squeeze,
@@ -305,19 +311,25 @@ from numloom.api.manipulation import (
     vsplit,
     vstack,
 )
+from numloom.api.namespace import OF_NUMPY, lookup
+from numloom.api.packing import packbits, unpackbits
 from numloom.api.padding import pad
 from numloom.api.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from numloom.api.protocols import (
     can_cast,
     common_type,
     isfortran,
+    isnat,
     isscalar,
+    iterable,
     min_scalar_type,
+    mintypecode,
     ndim,
     result_type,
     shape,
     size,
 )
+from numloom.api.quantiles import median, nanmedian, nanpercentile, nanquantile, percentile, quantile
 from numloom.api.reductions import (
     all,
     amax,
@@ -375,20 +387,9 @@ from numloom.api.sorting import (
     partition,
     searchsorted,
     sort,
+    sort_complex,
 )
-from numloom.api.statistics import (
-    bincount,
-    convolve,
-    corrcoef,
-    correlate,
-    cov,
-    digitize,
-    histogram,
-    histogram_bin_edges,
-    median,
-    percentile,
-    quantile,
-)
+from numloom.api.statistics import convolve, corrcoef, correlate, cov
 from numloom.api.ufunc import ufunc
 from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
@@ -404,10 +405,22 @@ from numloom.kernels.reduction import ReductionKernel
 from numloom.kernels.texture import Texture
 from numloom.kernels.vectorize import fuse, vectorize
 
+emath = lib.scimath
 bool = bool_
 """NumPy's name of the dtype."""
 
 __version__ = "0.1.0.dev0"
+
+
+def __getattr__(name: str) -> object:
+    if name == "typing":
+        return importlib.import_module("numloom.typing")
+    return lookup(name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OF_NUMPY, "typing"})
+
 
 __all__ = [
     "Comparison",
@@ -433,6 +446,8 @@ __all__ = [
     "angle",
     "any",
     "append",
+    "apply_along_axis",
+    "apply_over_axes",
     "arange",
     "arccos",
     "arccosh",
@@ -541,9 +556,12 @@ __all__ = [
     "dsplit",
     "dstack",
     "dtype",
+    "dtypes",
     "e",
     "ediff1d",
     "einsum",
+    "einsum_path",
+    "emath",
     "empty",
     "empty_like",
     "equal",
@@ -604,7 +622,9 @@ __all__ = [
     "hanning",
     "heaviside",
     "histogram",
+    "histogram2d",
     "histogram_bin_edges",
+    "histogramdd",
     "hsplit",
     "hstack",
     "hypot",
@@ -638,12 +658,14 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "isnat",
     "isneginf",
     "isposinf",
     "isreal",
     "isrealobj",
     "isscalar",
     "issubdtype",
+    "iterable",
     "ix_",
     "kaiser",
     "kernel",
@@ -654,6 +676,7 @@ __all__ = [
     "less",
     "less_equal",
     "lexsort",
+    "lib",
     "linalg",
     "linspace",
     "log",
@@ -669,6 +692,7 @@ __all__ = [
     "logspace",
     "long",
     "longlong",
+    "mask_indices",
     "matmul",
     "matrix_transpose",
     "matvec",
@@ -682,6 +706,7 @@ __all__ = [
     "min",
     "min_scalar_type",
     "minimum",
+    "mintypecode",
     "mod",
     "modf",
     "moveaxis",
@@ -694,8 +719,11 @@ __all__ = [
     "nancumsum",
     "nanmax",
     "nanmean",
+    "nanmedian",
     "nanmin",
+    "nanpercentile",
     "nanprod",
+    "nanquantile",
     "nanstd",
     "nansum",
     "nanvar",
@@ -712,11 +740,13 @@ __all__ = [
     "ones",
     "ones_like",
     "outer",
+    "packbits",
     "pad",
     "partition",
     "percentile",
     "permute_dims",
     "pi",
+    "piecewise",
     "place",
     "positive",
     "pow",
@@ -749,6 +779,7 @@ __all__ = [
     "rollaxis",
     "rot90",
     "round",
+    "row_stack",
     "s_",
     "searchsorted",
     "select",
@@ -768,6 +799,7 @@ __all__ = [
     "sinh",
     "size",
     "sort",
+    "sort_complex",
     "spacing",
     "special",
     "split",
@@ -819,6 +851,7 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unpackbits",
     "unravel_index",
     "unsignedinteger",
     "unstack",

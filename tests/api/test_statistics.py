@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numloom.api.statistics import _ELEMENTS, _POSITIONS
+from numloom.api.quantiles import METHODS
 from numloom.testing import matches_numpy
 
 CASES = """
@@ -144,7 +144,7 @@ def test_matches(xp: Any, expression: str) -> Any:
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4"])
 @pytest.mark.parametrize("count", [1, 2, 7, 10])
-@pytest.mark.parametrize("method", [*_POSITIONS, *_ELEMENTS])
+@pytest.mark.parametrize("method", [*METHODS])
 @matches_numpy(rtol=1e-6)
 def test_quantile_methods(xp: Any, method: str, count: int, dtype: str) -> Any:
     x = xp.asarray((np.random.default_rng(count).standard_normal(count) * 10).astype(dtype))

@@ -20,6 +20,9 @@ Array = Any
 WHERE = ELEMENTWISE["where"]
 
 
+_NO_DIFFERENCE = "booleans have no difference: use the `^` operator or the logical_xor function"
+
+
 def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
     """A subscript of `part` along one axis and everything along the others."""
     return tuple(part if k == axis else slice(None) for k in range(ndim))
@@ -53,6 +56,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Differences of neighbours of the flattened array, with optional values before and after."""
     array = asarray(ary).ravel()
+    if array.code == BOOL:
+        raise TypeError(_NO_DIFFERENCE)
     parts = [diff(array)]
     for name, place, extra in (("to_begin", 0, to_begin), ("to_end", 2, to_end)):
         if extra is None:
@@ -71,7 +76,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     spacings = _spacings(array, varargs, axes)
     if edge_order > 2:
         raise ValueError("'edge_order' greater than 2 not supported")
-    if array.dtype.kind in "biu":
+    if array.code == BOOL:
+        raise TypeError(_NO_DIFFERENCE)
+    if array.dtype.kind in "iu":
         array = array.astype(np.float64)
     results = []
     for k, spacing in zip(axes, spacings, strict=True):
@@ -92,13 +99,13 @@ def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> 
         return [1.0] * len(axes)
     given = [value.get() if isinstance(value, ndarray) else value for value in varargs]
     if len(given) == 1 and np.ndim(given[0]) == 0:
-        return [float(given[0])] * len(axes)
+        return [_number(given[0])] * len(axes)
     if len(given) != len(axes):
         raise TypeError("invalid number of arguments")
     spacings: list[Any] = []
     for value, k in zip(given, axes, strict=True):
         if np.ndim(value) == 0:
-            spacings.append(float(value))
+            spacings.append(_number(value))
             continue
         points = np.asanyarray(value)
         if points.ndim != 1:
@@ -106,15 +113,20 @@ def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> 
         if len(points) != array.shape[k]:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         steps = np.diff(points.astype(np.float64) if points.dtype.kind in "iu" else points)
-        spacings.append(float(steps[0]) if (steps == steps[0]).all() else steps)
+        spacings.append(_number(steps[0]) if (steps == steps[0]).all() else steps)
     return spacings
+
+
+def _number(value: Any) -> float | complex:
+    """A Python number, which does not widen the result."""
+    return complex(value) if np.iscomplexobj(value) else float(value)
 
 
 def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
     def at(part: Any) -> Array:
         return f[_along(f.ndim, axis, part)]
 
-    even = isinstance(spacing, float)
+    even = not isinstance(spacing, np.ndarray)
     result = wrap(empty_leaf(f.code, f.shape))
     if even:
         inner = (at(slice(2, None)) - at(slice(None, -2))) / (2.0 * spacing)
@@ -166,7 +178,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """Piecewise linear interpolation through points with increasing abscissae `xp`."""
     points, values = asarray(xp), asarray(fp)
     kind = np.complex128 if values.dtype.kind == "c" else np.float64
-    where = asarray(x).astype(np.float64)
+    where = asarray(x)
+    if where.dtype.kind == "c" or points.dtype.kind == "c":
+        raise TypeError(
+            "Cannot cast array data from dtype('complex128') to dtype('float64') according to the rule 'safe'"
+        )
+    if kind is np.float64 and any(np.iscomplexobj(end) for end in (left, right) if end is not None):
+        raise TypeError("must be real number, not complex")
+    where = where.astype(np.float64)
     points, values = points.astype(np.float64), values.astype(kind)
     if points.ndim != 1 or values.ndim != 1:
         raise ValueError("object too deep for desired array")

@@ -28,9 +28,28 @@ def einsum(
 ) -> Array:
     """Products of operands summed over the subscripts that the result does not have.
 
-    Operands are contracted two at a time, the pair with the smallest result first, whatever `optimize` says.
+    Parameters
+    ----------
+    *operands : str and array_like, or array_like and labels
+        ``einsum("ij,jk->ik", a, b)``, or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
+    out : ndarray, optional
+        Where the result goes.
+    dtype : dtype, optional
+        dtype to compute in.
+    order : {"K", "C", "F", "A"}
+        Taken for NumPy's sake.
+    casting : str
+        Which casts of operands are allowed.
+    optimize : bool, str, tuple or list
+        Which operands are contracted first. Without it two at a time, the pair with the smallest result first; True,
+        "greedy", "optimal" (with a limit of memory as a pair) or a list that `einsum_path` gave: as NumPy does.
+
+    Returns
+    -------
+    ndarray
     """
     inputs, output, arrays = parsed(operands)
+    path = _path(operands, optimize) if optimize is not False and optimize is not None else []
     code = code_of(dtype if dtype is not None else np.result_type(*(array.dtype for array in arrays)))
     for array in arrays:
         if not np.can_cast(array.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
@@ -51,11 +70,10 @@ def einsum(
         labels, shape, strides = _diagonals(labels, node.shape, node.strides)
         node = seen(node, shape, strides) if shape != node.shape else node
         values.append(_squeezed(labels, node, extents))
-    while len(values) > 1:
-        i, j = _cheapest(values, output)
-        right, left = values.pop(j), values.pop(i)
-        needed = set(output).union(*(labels for labels, _ in values))
-        values.append(_pair(*left, *right, needed))
+    for step in path:
+        group = [values.pop(k) for k in sorted(step, reverse=True)][::-1]
+        values.append(_contracted(group, output, [labels for labels, _ in values]))
+    values = [_contracted(values, output, [])]
     labels, node = _reduced(*values[0], set(output))
     node = permuted(node, [labels.index(label) for label in output if label in labels])
     full = tuple(extents[label] for label in output)
@@ -63,6 +81,61 @@ def einsum(
         # Labels of extent 1 were dropped on the way.
         node = reshaped(node, full)
     return delivered(build.cast(node, code), out, "einsum", *arrays, casting=casting, order=order)
+
+
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+    """In which order to contract the operands of `einsum`: NumPy's answer, for which shapes suffice.
+
+    Parameters
+    ----------
+    *operands : str and array_like, or array_like and labels
+        As of `einsum`.
+    optimize : bool, str, tuple or list
+        As of `einsum`.
+    einsum_call : bool
+        Not documented by NumPy.
+
+    Returns
+    -------
+    path : list
+        "einsum_path" and the positions of the operands of each contraction.
+    text : str
+        The path and what it costs, for people.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> a = np.ones((2, 3))
+    >>> np.einsum_path("ij,kj,kl->il", a, a, a)[0]
+    ['einsum_path', (0, 1), (0, 1)]
+    """
+    options: dict[str, Any] = {"optimize": optimize, "einsum_call": einsum_call}
+    return np.einsum_path(*_outlined(operands), **options)
+
+
+def _outlined(operands: tuple[Any, ...]) -> list[Any]:
+    """The arguments of `einsum` with arrays of NumPy that have the shapes and no memory."""
+    arrays = range(1, len(operands)) if operands and isinstance(operands[0], str) else range(0, len(operands) - 1, 2)
+    outlined = list(operands)
+    for k in arrays:
+        array = asarray(operands[k])
+        outlined[k] = np.broadcast_to(np.empty((), array.dtype), array.shape)
+    return outlined
+
+
+def _path(operands: tuple[Any, ...], optimize: Any) -> list[tuple[int, ...]]:
+    return list(np.einsum_path(*_outlined(operands), optimize=optimize)[0][1:])  # type: ignore[arg-type]
+
+
+def _contracted(values: list[tuple[Labels, Node]], output: Labels, others: list[Labels]) -> tuple[Labels, Node]:
+    """Operands contracted two at a time to one, which keeps what the result and the other operands need."""
+    values = list(values)
+    needed = set(output).union(*others)
+    while len(values) > 1:
+        i, j = _cheapest(values, tuple(needed))
+        right, left = values.pop(j), values.pop(i)
+        values.append(_pair(*left, *right, needed.union(*(labels for labels, _ in values))))
+    return values[0]
 
 
 def parsed(operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]]:
@@ -258,4 +331,4 @@ def _pair(a_labels: Labels, a: Node, b_labels: Labels, b: Node, needed: set[Any]
     return (*batch, *left, *right), node
 
 
-__all__ = ["einsum"]
+__all__ = ["einsum", "einsum_path"]

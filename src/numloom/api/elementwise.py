@@ -405,7 +405,8 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     array = asarray(p)
     axis = build.normalize_axes(axis, array.ndim)[0]
     lead = (slice(None),) * axis
-    step = array[(*lead, slice(1, None))] - array[(*lead, slice(None, -1))]
+    after, before = array[(*lead, slice(1, None))], array[(*lead, slice(None, -1))]
+    step = after != before if array.code == BOOL else after - before
     discont = period / 2 if discont is None else discont
     code = code_of(np.result_type(step.dtype, period))
     if KINDS[code] in "iu":
@@ -420,7 +421,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     correction = where(absolute(step) < discont, 0, folded - step)
     result = asarray(array.astype(DTYPES[code], "C"))
     target = result[(*lead, slice(1, None))]
-    target[...] = array[(*lead, slice(1, None))] + correction.cumsum(axis)
+    target[...] = after + correction.cumsum(axis)
     return result
 
 

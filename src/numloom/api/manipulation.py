@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import prod
@@ -12,7 +13,8 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, view_of, wrap
-from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
+from numloom.engine.routines import call
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -283,6 +285,12 @@ def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     return concatenate(_several(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
+def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """`vstack` by its old name, which NumPy deprecates."""
+    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=2)
+    return vstack(tup, dtype=dtype, casting=casting)
+
+
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays side by side along the second axis (vectors along the first)."""
     parts = _several(atleast_1d, tup)
@@ -429,7 +437,10 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
         array = array.ravel()
         axis = 0
     axis = normal_axis(axis, array.ndim)
-    counts = np.asarray(repeats)
+    if isinstance(repeats, ndarray) and repeats.size != 1 and repeats.dtype.kind in "biu":
+        return _repeated(array, repeats, axis)
+    counts = np.asarray(repeats.get() if isinstance(repeats, ndarray) else repeats)
+    counts = counts if counts.size else counts.astype(np.int64)
     if not np.can_cast(counts.dtype, np.int64, "safe"):
         raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64') according to the rule 'safe'")
     if counts.ndim > 1:
@@ -446,6 +457,25 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     if counts.size != extent:
         raise ValueError(f"operands could not be broadcast together with shape ({extent},) ({counts.size},)")
     return taken(array, np.repeat(np.arange(extent), counts), axis)
+
+
+def _repeated(array: Array, counts: Array, axis: int) -> Array:
+    """Elements repeated as often as counts on the device say; how many there are in all is looked at."""
+    if counts.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    if counts.size != array.shape[axis]:
+        raise ValueError(f"operands could not be broadcast together with shape ({array.shape[axis]},) ({counts.size},)")
+    if not counts.size:
+        return array.copy()
+    if counts.dtype.char == "L":
+        raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64') according to the rule 'safe'")
+    ends = build.cast(node_of(counts), I64)
+    ends = call("scan", ends, code=I64, shape=counts.shape, op="add", axis=0)
+    total = int(wrap(ends)[-1])
+    if counts.dtype.kind == "i" and bool((counts < 0).any()):
+        raise ValueError("repeats may not contain negative values.")
+    place = call("searchsorted", ends, build.iota(total), code=I64, shape=(total,), side="right")
+    return wrap(build.gather(node_of(array), [place], (axis,), axis))
 
 
 def taken(array: Array, index: np.ndarray[Any, Any], axis: int) -> Array:
@@ -628,22 +658,22 @@ def _picked(array: Array, kept: np.ndarray[Any, Any], axis: int) -> Array:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
-    """A view without the zeros at the front ("f") and the back ("b"); looks at the values."""
+    """A view without the zeros at the front ("f") and the back ("b"); looks at where a value is not zero."""
     array = asarray(filt)
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     axes = range(array.ndim) if axis is None else normal_axes(axis, array.ndim)
-    found = np.argwhere(array.get())
-    index = []
-    for k in range(array.ndim):
-        first, last = (int(found[:, k].min()), int(found[:, k].max()) + 1) if len(found) else (array.shape[k], 0)
-        if not len(found):
-            first, last = (array.shape[k], array.shape[k]) if "f" in sides else (0, 0)
-        start = first if "f" in sides else 0
-        stop = last if "b" in sides else array.shape[k]
-        index.append(slice(start, stop) if k in axes else slice(None))
-    return array[tuple(index)]
+    index = [slice(None)] * array.ndim
+    for k in axes:
+        others = tuple(other for other in range(array.ndim) if other != k)
+        held = np.flatnonzero((array != 0).any(others).get())
+        # Nothing is left where all are zeros.
+        start = int(held[0]) if held.size and "f" in sides else 0
+        stop = (int(held[-1]) + 1 if "b" in sides else array.shape[k]) if held.size else 0
+        index[k] = slice(start, stop)
+    # A list stays one, as NumPy has it.
+    return filt[index[0]] if isinstance(filt, (list, tuple)) and len(index) == 1 else array[tuple(index)]
 
 
 # ---------------------------------------------------------------- sharing memory
@@ -720,6 +750,7 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
+    "row_stack",
     "shares_memory",
     "split",
     "squeeze",

@@ -6,12 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import gathered
+from numloom.api.elementwise import maximum, minimum, where
+from numloom.api.manipulation import gathered, moveaxis
+from numloom.api.quantiles import median
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
+from numloom.graph.layout import c_strides, f_strides
+from numloom.graph.node import Node
 
 Array = Any
 Pairs = list[tuple[int, int]]
@@ -32,11 +36,29 @@ _KEYWORDS: dict[str, dict[str, Any]] = {
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
-    """An array with borders of `pad_width` (before, after) along each axis, filled as `mode` says."""
+    """An array with borders, in the memory order of the array.
+
+    Parameters
+    ----------
+    array : array_like
+        What stands inside.
+    pad_width : int, sequence or dict
+        Widths of the borders: one for all, (before, after), one such pair an axis, or a dict by axis.
+    mode : str or callable
+        "constant", "edge", "empty", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric" or
+        "wrap"; or a function that fills the borders of a line in place: it is called for every line of every axis as
+        ``mode(line, (before, after), axis, kwargs)``, one after another.
+    **kwargs
+        `constant_values`, `end_values`, `stat_length` or `reflect_type`, as the mode takes them.
+
+    Returns
+    -------
+    ndarray
+    """
     array = asarray(array)
     widths = _widths(pad_width, array.ndim)
     if callable(mode):
-        return asarray(np.pad(array.get(), widths, mode, **kwargs))
+        return _filled_by(mode, _constant(array, widths, 0), widths, kwargs)
     if mode not in _KEYWORDS:
         raise ValueError(f"mode '{mode}' is not supported")
     unknown = set(kwargs) - set(_KEYWORDS[mode])
@@ -48,19 +70,45 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     for axis, (before, after) in enumerate(widths):
         if not array.shape[axis] and (before or after):
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
-    if mode in ("edge", "wrap") or options.get("reflect_type") == "even":
-        padded = {axis: width for axis, width in enumerate(widths) if any(width)}
+    if mode in ("edge", "wrap") or options.get("reflect_type", "odd") != "odd":
+        padded = [axis for axis, width in enumerate(widths) if any(width)]
         if not padded:
             return array.copy()
-        index = {
-            axis: node_of(asarray(np.pad(np.arange(array.shape[axis]), width, mode))) for axis, width in padded.items()
-        }
-        return wrap(gathered(array, index))
+        if array.flags.fnc:
+            last = array.ndim - 1
+            return wrap(gathered(array.T, {last - k: _mapped(array.shape[k], widths[k], mode) for k in padded})).T
+        return wrap(gathered(array, {k: _mapped(array.shape[k], widths[k], mode) for k in padded}))
     result = _interior(array, widths)
     for axis, width in enumerate(widths):
         if any(width):
             _fill_axis(result, array.shape, widths, axis, mode, options)
     return result
+
+
+def _filled_by(function: Any, result: Array, widths: Pairs, options: dict[str, Any]) -> Array:
+    """Borders filled by a user's function, line by line: it writes into the array."""
+    for axis, width in enumerate(widths):
+        lines = moveaxis(result, axis, -1)
+        for place in np.ndindex(lines.shape[:-1]):
+            function(lines[place], width, axis, options)
+    return result
+
+
+def _mapped(extent: int, width: tuple[int, int], mode: str) -> Node:
+    """For each place along a padded axis the position that it repeats, recorded."""
+    place = wrap(build.iota(width[0] + extent + width[1])) - width[0]
+    if mode == "edge" or (extent == 1 and mode != "wrap"):
+        return node_of(place.clip(0, extent - 1))
+    # There and back again: elements at the ends stand once (reflect) or twice (symmetric) in a period.
+    twice = mode != "reflect"
+    period = extent if mode == "wrap" else 2 * extent - (0 if twice else 2)
+    if max(width) > extent - (0 if twice else 1):
+        place = place % period
+        return node_of(place if mode == "wrap" else minimum(place, period - twice - place))
+    # Narrow borders need no division.
+    if mode == "wrap":
+        return node_of(where(place < 0, place + extent, where(place < extent, place, place - extent)))
+    return node_of(minimum(maximum(place, -twice - place), period - twice - place))
 
 
 def _widths(pad_width: Any, ndim: int) -> Pairs:
@@ -104,7 +152,7 @@ def _constant(array: Array, widths: Pairs, values: Any) -> Array:
     if len(distinct) <= 1:
         with np.errstate(all="ignore"):
             value = np.asarray(distinct.pop() if distinct else 0).astype(dtype).item()
-        result = wrap(build.full(value, array.code, shape))
+        result = wrap(build.full(value, array.code, shape, _strides(array, shape)))
         result[_inside(array.shape, widths)] = array
         return result
     result = _interior(array, widths)
@@ -116,9 +164,14 @@ def _constant(array: Array, widths: Pairs, values: Any) -> Array:
     return result
 
 
+def _strides(array: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return (f_strides if array.flags.fnc else c_strides)(shape, array.itemsize)
+
+
 def _interior(array: Array, widths: Pairs) -> Array:
     """An array whose borders nobody has written yet."""
-    result = wrap(empty_leaf(array.code, _padded_shape(array.shape, widths)))
+    shape = _padded_shape(array.shape, widths)
+    result = wrap(empty_leaf(array.code, shape, _strides(array, shape)))
     result[_inside(array.shape, widths)] = array
     return result
 
@@ -145,8 +198,6 @@ def _fill_axis(
         return (*lead, slice(first, last), *rest)
 
     if mode in ("reflect", "symmetric"):
-        if options["reflect_type"] != "odd":
-            raise ValueError(f"reflect_type must be 'even' or 'odd', got {options['reflect_type']!r}")
         skip = mode == "reflect"
         end = stop + after
         while start > 0 or stop < end:
@@ -181,6 +232,8 @@ def _fill_axis(
                 result[target] = _ramp(edge, option, width, axis, side, result.dtype)
             continue
         length = shape[axis] if option is None else min(int(option), shape[axis])
+        if length < 0:
+            raise ValueError("index can't contain negative values")
         if length <= 0 and mode in ("maximum", "minimum"):
             raise ValueError("stat_length of 0 yields no value for padding")
         part = result[along(start, start + length) if side == 0 else along(stop - length, stop)]
@@ -207,13 +260,7 @@ def _ramp(edge: Array, end: Any, width: int, axis: int, side: int, dtype: np.dty
 
 def _statistic(part: Array, mode: str, axis: int) -> Array:
     if mode == "median":
-        extent = part.shape[axis]
-        ordered = part.copy()
-        ordered.sort(axis)
-        lead = (slice(None),) * axis
-        low = ordered[(*lead, slice((extent - 1) // 2, (extent - 1) // 2 + 1))]
-        high = ordered[(*lead, slice(extent // 2, extent // 2 + 1))]
-        value = low if extent % 2 and part.dtype.kind == "f" else (low * 0.5 + high * 0.5)
+        value = median(part, axis, keepdims=True)
     elif mode == "mean":
         value = part.mean(axis, keepdims=True)
     else:

@@ -207,6 +207,27 @@ def min_scalar_type(a: Any) -> np.dtype[Any]:
     return np.min_scalar_type(a)
 
 
+def iterable(y: Any) -> bool:
+    """Whether an object can be iterated over (a 0-d array cannot)."""
+    if type(y) is ndarray:
+        return bool(y.ndim)
+    return np.iterable(y)
+
+
+def mintypecode(typechars: Any, typeset: Any = "GDFgdf", default: str = "d") -> str:
+    """The character of the smallest type of a set to which given types (characters or arrays) cast safely."""
+    return np.mintypecode(
+        [typed if isinstance(typed, str) else asarray(typed).dtype.char for typed in typechars], typeset, default
+    )
+
+
+def isnat(x: Any, /, out: Any = None, **options: Any) -> Any:
+    """Whether a date is none: TypeError for numbers as in NumPy; dates themselves stay in NumPy arrays."""
+    raise TypeError(
+        "ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64: such arrays stay in NumPy, use numpy.isnat"
+    )
+
+
 def isscalar(element: Any) -> bool:
     """Whether this is a number, and no array."""
     return np.isscalar(element)
@@ -266,8 +287,11 @@ __all__ = [
     "common_type",
     "flagsobj",
     "isfortran",
+    "isnat",
     "isscalar",
+    "iterable",
     "min_scalar_type",
+    "mintypecode",
     "ndim",
     "result_type",
     "shape",

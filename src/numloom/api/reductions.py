@@ -512,7 +512,15 @@ def nanmean(
     array = asarray(a)
     if not _inexact(array):
         return mean(array, axis, dtype, out, keepdims, where=where)
+    _check_inexact(dtype, out)
     return mean(array, axis, dtype, out, keepdims, where=_numbers_among(array, where))
+
+
+def _check_inexact(dtype: Any, out: Any) -> None:
+    """NumPy's TypeErrors where NaN would go to an integer."""
+    for name, given in (("dtype", dtype), ("out", None if out is None else out.dtype)):
+        if given is not None and KINDS[code_of(given)] not in "fc":
+            raise TypeError(f"If a is inexact, then {name} must be inexact")
 
 
 def nanvar(
@@ -554,6 +562,7 @@ def _nan_variance(
     array = asarray(a)
     if not _inexact(array):
         return _variance(array, axis, dtype, ddof, keepdims, where, known, correction)
+    _check_inexact(dtype, None)
     mask = _numbers_among(array, where)
     result = wrap(_variance(array, axis, dtype, ddof, keepdims, mask, known, correction))
     left = wrap(_counted(node_of(mask), array.shape, axis, _flag(keepdims)))

@@ -20,6 +20,10 @@ Array = Any
 EQUAL = ELEMENTWISE["equal"]
 
 
+_FEW = 64
+"""How many elements each element is compared with, rather than looked up among them."""
+
+
 class UniqueAllResult(NamedTuple):
     """Distinct elements, where each is first, the inverse and the counts."""
 
@@ -144,6 +148,13 @@ def isin(
         return wrap(build.full(bool(invert), BOOL, array.shape))
     common = np.result_type(array.dtype, tests.dtype)
     code = code_of(common)
+    if tests.size <= _FEW:
+        # Fewer than a kernel compares without sorting.
+        equal = build.binary(
+            EQUAL, node_of(array.astype(common).reshape((*array.shape, 1))), build.cast(node_of(tests), code)
+        )
+        found = wrap(equal).any(-1)
+        return ~found if invert else found
     ordered = sort(tests.astype(common))
     value = build.cast(node_of(array), code)
     place = searchsorted(ordered, wrap(value)).clip(0, tests.size - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import ceil, floor
 from operator import index as as_index
 from typing import Any
 
@@ -23,7 +24,9 @@ _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 def _check_kind(kind: Any, stable: Any, order: Any) -> None:
     if kind is not None and stable is not None:
         raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
-    if kind is not None and str(kind).lower() not in _KINDS:
+    if kind is not None and not isinstance(kind, str):
+        raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
+    if kind is not None and kind.lower() not in _KINDS:
         raise ValueError(f"sort kind must be one of 'quick', 'heap', or 'stable' (got {kind!r})")
     if order is not None:
         raise ValueError("Cannot specify order when the array has no fields.")
@@ -51,9 +54,17 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
     if not array.ndim:
         array = array.reshape(1)
         normal_axis(0 if axis is None else axis, 1)
-        return wrap(build.full(0, I64, (1,)))[0]
+        return wrap(build.full(0, I64, (1,)))
     array, axis = _flat_axis(array, axis)
     return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
+
+
+def sort_complex(a: Any) -> Array:
+    """A sorted copy along the last axis, as complex numbers: by real part, then by imaginary part."""
+    ordered = sort(a)
+    if ordered.dtype.kind == "c":
+        return ordered
+    return ordered.astype(np.complex64 if ordered.dtype.char in "bhBH" else np.complex128)
 
 
 def sort_in_place(a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
@@ -123,7 +134,6 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
         )
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
-    values = asarray(v)
     if sorter is not None:
         order = asarray(sorter)
         if order.dtype.kind not in "iu":
@@ -131,9 +141,36 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
         if order.size != array.size:
             raise ValueError("sorter.size must equal a.size")
         array = wrap(build.gather(node_of(array), [node_of(order)], (0,), 0))
-    code = code_of(np.result_type(array.dtype, values.dtype if not isinstance(v, (int, float, complex)) else v))
+    if isinstance(v, (int, float)) and array.dtype.kind in "iuf" and v == v:
+        v = _comparable(v, array.dtype, side)
+        if v is None:
+            return wrap(build.full(0, I64, ()))
+    values = asarray(v)
+    code = code_of(np.result_type(array.dtype, values.dtype))
     nodes = build.cast(node_of(array), code), build.cast(node_of(values), code)
     return wrap(call("searchsorted", *nodes, code=I64, shape=values.shape, side=side))
+
+
+def _comparable(value: Any, dtype: np.dtype[Any], side: str) -> Any:
+    """A number of `dtype` that stands to all numbers of it as `value` does, so that a vector need not be widened.
+
+    To the left of `value` is what is below the next number up, to the right what is above the next one down. None if
+    all numbers are greater; `value` itself if none can be had.
+    """
+    left = side == "left"
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            near = dtype.type(value)
+        if left and float(near) < value:
+            return np.nextafter(near, dtype.type(np.inf))
+        return np.nextafter(near, dtype.type(-np.inf)) if not left and float(near) > value else near
+    if not -(2.0**53) < value < 2.0**53:
+        return value
+    whole = ceil(value) if left else floor(value)
+    limits = np.iinfo(dtype)
+    if whole > limits.max:
+        return value
+    return None if whole < limits.min else dtype.type(whole)
 
 
 def nonzero(a: Any) -> tuple[Array, ...]:
@@ -293,4 +330,5 @@ __all__ = [
     "partition",
     "searchsorted",
     "sort",
+    "sort_complex",
 ]

@@ -1,0 +1,123 @@
+"""Bits: eight truth values in a byte, and back; recorded."""
+
+from __future__ import annotations
+
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from numloom.api.elementwise import bitwise_and, left_shift, not_equal, right_shift
+from numloom.api.manipulation import normal_axis
+from numloom.api.padding import pad
+from numloom.array.convert import asarray
+
+Array = Any
+
+_SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}
+"""How far each of the eight elements of a byte is shifted."""
+
+
+def _shifts(bitorder: str) -> Array:
+    if bitorder not in _SHIFTS:
+        raise ValueError("'order' must be either 'little' or 'big'")
+    return asarray(_SHIFTS[bitorder])
+
+
+def _along(array: Array, axis: Any) -> tuple[Array, int]:
+    """The array (flattened if `axis` is None) and its axis, not negative."""
+    if axis is None or not array.ndim:
+        normal_axis(axis or 0, 1)
+        return array.ravel(), 0
+    return array, normal_axis(axis, array.ndim)
+
+
+def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
+    """The elements along an axis as bits (set where not zero), eight in a byte.
+
+    Parameters
+    ----------
+    a : array_like
+        Integers or booleans.
+    axis : int, optional
+        Axis to pack along; by default the array is flattened.
+    bitorder : {"big", "little"}
+        Whether the first of eight elements is the highest bit or the lowest.
+
+    Returns
+    -------
+    ndarray
+        uint8; the last byte is filled with zero bits.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.packbits([1, 0, 1, 0, 0, 0, 0, 1, 1])
+    array([161, 128], dtype=uint8)
+    """
+    array = asarray(a)
+    if array.dtype.kind not in "biu":
+        raise TypeError("Expected an input array of integer or boolean data type")
+    shifts = _shifts(bitorder)
+    array, axis = _along(array, axis)
+    extent = array.shape[axis]
+    bits = not_equal(array, 0)
+    if extent % 8:
+        bits = pad(bits, [(0, -extent % 8) if k == axis else (0, 0) for k in range(array.ndim)])
+    lead, rest = array.shape[:axis], array.shape[axis + 1 :]
+    eights = bits.reshape((*lead, -(-extent // 8), 8, *rest)).astype(np.uint8)
+    shifted = left_shift(eights, _column(shifts, rest))
+    return shifted.sum(axis + 1, dtype=np.uint8)
+
+
+def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Array:
+    """The bits of bytes, along an axis, as elements 0 and 1.
+
+    Parameters
+    ----------
+    a : array_like
+        uint8 values.
+    axis : int, optional
+        Axis to unpack along; by default the array is flattened.
+    count : int, optional
+        How many elements the axis gets: more are zeros, a negative number is how many are left out at the end.
+    bitorder : {"big", "little"}
+        Whether the highest bit of a byte comes first or the lowest.
+
+    Returns
+    -------
+    ndarray
+        uint8.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.unpackbits(np.array([161], dtype=np.uint8), count=-1)
+    array([1, 0, 1, 0, 0, 0, 0], dtype=uint8)
+    """
+    array = asarray(a)
+    if array.dtype != np.uint8:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    shifts = _shifts(bitorder)
+    array, axis = _along(array, axis)
+    lead, rest = array.shape[:axis], array.shape[axis + 1 :]
+    extent = 8 * array.shape[axis]
+    shifted = right_shift(array.reshape((*lead, -1 if array.size else extent // 8, 1, *rest)), _column(shifts, rest))
+    bits = bitwise_and(shifted, 1).reshape((*lead, extent, *rest))
+    if count is None:
+        return bits
+    kept = as_index(count)
+    if kept < 0:
+        if -kept > extent:
+            raise ValueError("-count larger than number of elements")
+        kept += extent
+    if kept > extent:
+        return pad(bits, [(0, kept - extent) if k == axis else (0, 0) for k in range(bits.ndim)])
+    return bits[(slice(None),) * axis + (slice(0, kept),)].copy() if kept < extent else bits
+
+
+def _column(shifts: Array, rest: tuple[int, ...]) -> Array:
+    return shifts.reshape((8, *((1,) * len(rest))))
+
+
+__all__ = ["packbits", "unpackbits"]

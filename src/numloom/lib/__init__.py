@@ -1,0 +1,7 @@
+"""NumPy's `lib`: what is public there and makes sense for arrays on a device."""
+
+from numpy.lib import NumpyVersion, add_docstring, add_newdoc, mixins
+
+from numloom.lib import array_utils, scimath, stride_tricks
+
+__all__ = ["NumpyVersion", "add_docstring", "add_newdoc", "array_utils", "mixins", "scimath", "stride_tricks"]
