@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.running import deliver
+from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
 from numloom.array.ndarray import (
     apply1,
@@ -17,13 +18,15 @@ from numloom.array.ndarray import (
     ndarray,
     node_of,
     operand,
+    wrap,
 )
-from numloom.array.storage import write
-from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, KINDS, code_of
+from numloom.array.storage import broadcast_value, write
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, c_strides, f_strides, is_c_contiguous, is_f_contiguous
 from numloom.graph.node import Node
+from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE, OF_UFUNC
 from numloom.ops.reductions import reduction_of
 from numloom.ops.rows import Op, Reduction
@@ -341,10 +344,7 @@ class ufunc:
     ) -> Array:
         """Combine the elements along axes with this function, as `numpy.ufunc.reduce`."""
         self._check_binary("reduce")
-        if isinstance(out, tuple):
-            (out,) = out
-        if out is not None:
-            check_out(out)
+        out = _single(out)
         node = node_at(array)
         axes = normal_axes(axis, len(node.shape))
         if out is None and dtype is None and initial is NO_VALUE and where is True and node.size and axes:
@@ -359,7 +359,8 @@ class ufunc:
             )
         row = reduction_of(self._row, CHARS[codes[0]])
         if not row.commutative:
-            return self._reduced_in_turn(array, axis, dtype, out, keepdims, initial, where)
+            node = self._reduced_in_turn(build.cast(node, codes[1]), axes, keepdims, initial, where)
+            return finish(build.cast(node, codes[2]), out, (array,), self.__name__, "unsafe")
         if dtype is None and out is None:
             self._plain[node.code] = row, codes[1], codes[2]
         node = build.cast(node, codes[1])
@@ -373,10 +374,7 @@ class ufunc:
         value = self.identity if initial is NO_VALUE else initial
         if where is not True:
             if value is None:
-                raise ValueError(
-                    f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has "
-                    "to specify 'initial'"
-                )
+                raise ValueError(_NO_IDENTITY.format(self.__name__))
             filler = value if self.identity is None else self.identity
             node = build.elementwise(WHERE, (mask_of(where), node, _number(filler, node.code)))
         if not node.size:
@@ -387,16 +385,44 @@ class ufunc:
             result = build.cast(build.loop(self._row, (first, result), code), code)
         return result
 
-    def _reduced_in_turn(
-        self, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
-    ) -> Array:
-        """Reduce strictly from left to right, on the host: no tree of partial results gives the same."""
-        options: dict[str, Any] = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": _host(where)}
-        if initial is not NO_VALUE:
-            options["initial"] = _host(initial)
-        with np.errstate(all="ignore"):
-            host = self._numpy.reduce(asarray(array).get(), **options)
-        return finish(node_at(host), out, (array,), self.__name__, "unsafe")
+    def _reduced_in_turn(self, node: Node, axes: tuple[int, ...], keepdims: bool, initial: Any, where: Any) -> Node:
+        """Reduce strictly from left to right: no tree of partial results gives the same."""
+        shape = node.shape
+        code = node.code
+        value = self.identity if initial is NO_VALUE else initial
+        others: list[Node] = []
+        first = initial is not NO_VALUE and initial is not None
+        mask = None
+        if where is not True:
+            if value is None:
+                raise ValueError(_NO_IDENTITY.format(self.__name__))
+            mask = mask_of(where)
+            shape = broadcast_shapes(shape, mask.shape)
+            mask, first = broadcast_value(mask, shape), True
+        axes = tuple(axis + len(shape) - len(node.shape) for axis in axes)
+        node = broadcast_value(node, shape)
+        if not node.size:
+            return self._reduced_nothing(node, axes, keepdims, code, value)
+        if not axes:
+            return (
+                node if not first else build.loop(self._row, (build.scalar_as(_number(value, code), code), node), code)
+            )
+        if first:
+            others.append(build.scalar_as(_number(value, code), code))
+        if mask is not None:
+            others.append(mask)
+        rest = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+        if len(axes) > 1:
+            # The order of memory does not matter to what may be reordered: C order.
+            node, *others[first:] = (_lines(one, axes) for one in (node, *others[first:]))
+        result = call_routine(
+            "fold", node, *others, code=code, shape=rest, op=self._row.name,
+            axis=axes[0] if len(axes) == 1 else len(rest), initial=first,
+        )  # fmt: skip
+        if keepdims:
+            kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
+            result = build.leaf(result.buffer, code, kept, c_strides(kept, ITEMSIZES[code]))
+        return result  # type: ignore[no-any-return]
 
     def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:
         """What is left of no elements: the initial value or the identity, if any is needed."""
@@ -422,25 +448,61 @@ class ufunc:
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
         """Results of combining ever more elements along an axis, as `numpy.ufunc.accumulate`."""
         self._check_binary("accumulate")
-        if isinstance(out, tuple):
-            (out,) = out
+        out = _single(out)
         node = node_at(array)
         if not node.shape:
             raise TypeError("cannot accumulate on a scalar")
-        (axis,) = build.normalize_axes(axis, len(node.shape))
-        codes = self._reduction_codes(node.code, dtype, out)
-        node = build.cast(node, codes[2])
-        result = call_routine("scan", node, code=codes[2], shape=node.shape, order="K", op=self.__name__, axis=axis)
+        axis = _one_axis(axis, node, "accumulate")
+        code = self._kept_code(node.code, dtype, out, "accumulate")
+        node = build.cast(node, code)
+        result = call_routine("scan", node, code=code, shape=node.shape, order="K", op=self._row.name, axis=axis)
         return finish(result, out, (array,), self.__name__, "unsafe")
 
+    def _kept_code(self, code: int, dtype: Any, out: Any, method: str) -> int:
+        """The dtype in which `accumulate` and `reduceat` run."""
+        codes = self._reduction_codes(code, dtype, out)
+        if codes[0] != codes[2] or (codes[1] != codes[2] and not self._row.name.startswith("logical_")):
+            resolved = tuple(DTYPES[one] for one in codes)
+            raise TypeError(
+                f"the resolved dtypes are not compatible with {self.__name__}.{method}. Resolved {resolved}"
+            )
+        return codes[2]
+
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
-        """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat` (through the host)."""
+        """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat`."""
         self._check_binary("reduceat")
-        if isinstance(out, tuple):
-            (out,) = out
-        with np.errstate(all="ignore"):
-            host = self._numpy.reduceat(asarray(array).get(), np.asarray(indices), axis, dtype)
-        return finish(node_at(host), out, (array,), self.__name__)
+        out = _single(out)
+        node = node_at(array)
+        if not node.shape:
+            raise TypeError("cannot reduceat on a scalar")
+        axis = _one_axis(axis, node, "reduceat")
+        starts = self._starts(indices, node.shape[axis])
+        code = self._kept_code(node.code, dtype, out, "reduceat")
+        node = build.cast(node, code)
+        shape = (*node.shape[:axis], starts.size, *node.shape[axis + 1 :])
+        result = call_routine(
+            "reduceat", node, starts, code=code, shape=shape, order="K" if starts.size else "C", op=self._row.name,
+            axis=axis, place=here().id,
+        )  # fmt: skip
+        return finish(result, out, (array,), self.__name__, "unsafe")
+
+    def _starts(self, indices: Any, extent: int) -> Node:
+        """Where segments begin, int64; those that are known on the host are checked."""
+        if type(indices) is not ndarray:
+            host = np.asarray(indices)
+            if host.dtype.kind == "f" and not isinstance(indices, np.ndarray):
+                host = host.astype(np.int64)
+            wrong = host[(host < 0) | (host >= extent)] if host.ndim == 1 and host.dtype.kind in "iu" else host[:0]
+            if wrong.size:
+                raise IndexError(f"index {wrong[0]} out-of-bounds in {self.__name__}.reduceat [0, {extent})")
+            indices = asarray(host)
+        if indices.ndim != 1:
+            raise ValueError(f"object {'too deep' if indices.ndim else 'of too small depth'} for desired array")
+        if not np.can_cast(indices.dtype, np.int64, "safe"):
+            raise TypeError(
+                f"Cannot cast array data from {indices.dtype!r} to dtype('int64') according to the rule 'safe'"
+            )
+        return build.cast(node_of(indices), I64)
 
     def outer(self, A: Any, B: Any, /, **options: Any) -> Any:
         """The function of all pairs of elements, as `numpy.ufunc.outer`."""
@@ -459,18 +521,48 @@ class ufunc:
             raise ValueError(
                 "second operand needed for ufunc" if b is None else "second operand provided when ufunc is unary"
             )
-        check_out(a)
-        host = a.get()
-        place = tuple(map(_host, indices)) if isinstance(indices, tuple) else _host(indices)
-        with np.errstate(all="ignore"):
-            self._numpy.at(host, place, *(() if b is None else (_host(b),)))
-        write(a.cell, a.code, a.offset, a.shape, a.strides, node_at(host))
+        if type(a) is not ndarray:
+            raise TypeError("first operand must be array")
+        if not a.writeable:
+            raise ValueError("output array is read-only")
+        value = None if b is None else node_at(b)
+        given = (a.dtype,) if value is None else (a.dtype, DTYPES[value.code])
+        codes = loop_of(self._numpy, (*given, a.dtype), None, "unsafe")
+        apply_at(a, indices, None if value is None else build.cast(value, codes[1]), self._row.name, codes)
 
 
 _REORDERABLE = frozenset(
     ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor",
      "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp", "logaddexp2", "hypot", "gcd", "lcm")
 )  # fmt: skip
+
+
+def _single(out: Any) -> Any:
+    """The one array of an ``out=`` argument, which may be a tuple."""
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError("The 'out' tuple must have exactly one entry")
+        (out,) = out
+    return None if out is None else check_out(out)
+
+
+def _one_axis(axis: Any, node: Node, method: str) -> int:
+    """The axis of a method that takes just one (None: of a vector its only one)."""
+    axes = build.normalize_axes(axis, len(node.shape))
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes")
+    return axes[0]
+
+
+_NO_IDENTITY = "reduction operation '{}' does not have an identity, so to use a where mask one has to specify 'initial'"
+
+
+def _lines(node: Node, axes: tuple[int, ...]) -> Node:
+    """A value with several axes as one, the last."""
+    array = wrap(node)
+    kept = [axis for axis in range(array.ndim) if axis not in axes]
+    moved = array.transpose(*kept, *axes)
+    return node_of(moved.reshape(*moved.shape[: len(kept)], -1))
 
 
 def _number(value: Any, code: int) -> Any:

@@ -74,6 +74,37 @@ def call(
     return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
 
 
+def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> None:
+    """Run the primitive `name`, which changes computed memory (or a view of it) that nobody else needs.
+
+    No operand may read that memory.
+    """
+    device = registry.current()
+    described = describe(operands)
+    counters.library_calls += 1
+    out = strided(target)
+    try:
+        function = device.routine(name)
+    except (KeyError, NotImplementedError):
+        changed = host_array(device, out)
+        ROUTINES[name].numpy(changed, *[host_array(device, operand) for operand in described], **options)
+        if device.view(out.buffer) is None:
+            put_back(device, out, changed)
+        return
+    function(device, out, *described, **options)
+
+
+def put_back(device: Device, out: Strided, host: Host) -> None:
+    """Copy changed elements to the device: the bytes from the first to the last that `out` touches."""
+    itemsize = out.dtype.itemsize
+    layout = Layout(out.offset * itemsize, out.shape, tuple([stride * itemsize for stride in out.strides]))
+    low, high = extent_of(layout, itemsize)
+    if high > low:
+        memory = device.download(out.buffer, low, high - low).copy()
+        np.ndarray(out.shape, out.dtype, memory.data, layout.offset - low, layout.strides)[...] = host
+        device.copy(out.buffer, low, device.upload(memory), 0, high - low)
+
+
 def empty(code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
     """Memory that nothing has been written to."""
     nbytes = max(prod(shape), 1) * ITEMSIZES[code]
