@@ -7,11 +7,13 @@ neighbours (`numloom.ops.segments`) where the operation is associative, else in 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import cache
 
 from numloom.base.dtypes import CHARS, CTYPES, F16, F32
 from numloom.emit.values import VALUE_TYPES, header, loaded, stored
 from numloom.ops.elementwise import ELEMENTWISE, cast_headers, cast_text, dtype_headers, header_order, headers_for
+from numloom.ops.segments import CARRIED
 
 THREADS = 256
 AHEAD = 8
@@ -43,7 +45,7 @@ template <int R> NL_DEV i64 place(i64 i, const i64* extent, const i64* stride) {
 """
 
 
-def step_text(op: str, code: int, loop: tuple[int, ...]) -> str:
+def step_text(op: str, code: int, loop: tuple[int, ...], headers: Collection[str] = ()) -> str:
     """Headers, types and functions of a step: `code` is the dtype of what is kept, `loop` those of the loop.
 
     Defines T and V (memory and value of what is kept), U and W (of the other operand, which has the dtype of the
@@ -52,7 +54,7 @@ def step_text(op: str, code: int, loop: tuple[int, ...]) -> str:
     row = ELEMENTWISE[op]
     chars = "".join(CHARS[c] for c in loop)
     ins, out, own = chars[:-1], chars[-1], CHARS[code]
-    needed = {*headers_for(row, ins, out), *cast_headers(own, ins[0]), *cast_headers(out, own)}
+    needed = {*headers, *headers_for(row, ins, out), *cast_headers(own, ins[0]), *cast_headers(out, own)}
     needed |= dtype_headers(own + chars)
     x = cast_text(own, ins[0]).replace("{0}", "a")
     result = row.text(ins, out).replace("{0}", "x").replace("{1}", "b").replace("{T}", VALUE_TYPES[loop[-1]])
@@ -76,56 +78,67 @@ NL_DEV V step(V a{second}) {{
 """
 
 
+def _typed_step(op: str, code: int, carried: bool) -> str:
+    """A step of one dtype, which lies in memory as E; ``value`` and ``kept`` convert. float16 may travel as float32."""
+    wide = F32 if carried and code == F16 and op in CARRIED else code
+    return f"""{step_text(op, wide, (wide,) * 3, dtype_headers(CHARS[code]))}
+typedef {CTYPES[code]} E;
+NL_DEV V value(E x) {{ return {loaded("x", code)}; }}
+NL_DEV E kept(V x) {{ return {stored("nl::round_f16(x)" if wide != code else "x", code)}; }}
+"""
+
+
 @cache
-def fold_text(op: str, code: int, rank: int) -> str:
+def fold_text(op: str, code: int, rank: int, every: bool) -> str:
     """Text of ``fold`` (a thread a line) and ``fold_by_warps`` (a warp a line), all of one dtype.
 
-    Without `first` a line begins with its first element; with `all` every running result is stored.
+    Without `first` a line begins with its first element; with `every` all running results are stored.
     """
-    return f"""{step_text(op, code, (code,) * 3)}
+    return f"""{_typed_step(op, code, not every)}
+constexpr bool ALL = {"true" if every else "false"};
 struct P {{
-    const T* a; T* out; const T* first; const bool* mask; i64 lines, length, step, out_step, mask_step, all;
+    const E* a; E* out; const E* first; const bool* mask; i64 lines, length, step, out_step, mask_step;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}], mask_stride[{rank}];
 }};
 extern "C" __global__ void __launch_bounds__({THREADS}) fold(const __grid_constant__ P p) {{
     const i64 line = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (line >= p.lines) return;
-    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    const E* a = p.a + place<{rank}>(line, p.extent, p.stride);
+    E* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
     const bool* mask = p.mask ? p.mask + place<{rank}>(line, p.extent, p.mask_stride) : nullptr;
-    V sum = get(p.first ? *p.first : a[0]);
+    V sum = value(p.first ? *p.first : a[0]);
     i64 i = p.first ? 0 : 1;
-    if (!p.first && p.all) out[0] = a[0];
+    if (!p.first && ALL) out[0] = a[0];
     for (; i + {AHEAD} <= p.length; i += {AHEAD}) {{
         V x[{AHEAD}];
 #pragma unroll
-        for (int k = 0; k < {AHEAD}; ++k) x[k] = get(a[(i + k) * p.step]);
+        for (int k = 0; k < {AHEAD}; ++k) x[k] = value(a[(i + k) * p.step]);
 #pragma unroll
         for (int k = 0; k < {AHEAD}; ++k) {{
             if (!mask || mask[(i + k) * p.mask_step]) sum = step(sum, x[k]);
-            if (p.all) out[(i + k) * p.out_step] = put(sum);
+            if (ALL) out[(i + k) * p.out_step] = kept(sum);
         }}
     }}
     for (; i < p.length; ++i) {{
-        if (!mask || mask[i * p.mask_step]) sum = step(sum, get(a[i * p.step]));
-        if (p.all) out[i * p.out_step] = put(sum);
+        if (!mask || mask[i * p.mask_step]) sum = step(sum, value(a[i * p.step]));
+        if (ALL) out[i * p.out_step] = kept(sum);
     }}
-    if (!p.all) out[0] = put(sum);
+    if (!ALL) out[0] = kept(sum);
 }}
 // Lanes fetch side by side; each of them takes all of the steps.
 extern "C" __global__ void __launch_bounds__({THREADS}) fold_by_warps(const __grid_constant__ P p) {{
     const i64 line = ((i64)blockIdx.x * {THREADS} + threadIdx.x) >> 5;
     const int lane = threadIdx.x & 31;
     if (line >= p.lines) return;
-    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    const E* a = p.a + place<{rank}>(line, p.extent, p.stride);
+    E* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
     const bool* mask = p.mask ? p.mask + place<{rank}>(line, p.extent, p.mask_stride) : nullptr;
-    V sum = get(p.first ? *p.first : a[0]);
+    V sum = value(p.first ? *p.first : a[0]);
     i64 i = p.first ? 0 : 1;
-    if (!p.first && p.all && lane == 0) out[0] = a[0];
+    if (!p.first && ALL && lane == 0) out[0] = a[0];
     for (; i < p.length; i += 32) {{
         const i64 j = i + lane < p.length ? i + lane : p.length - 1;
-        const V x = get(a[j * p.step]);
+        const V x = value(a[j * p.step]);
         const u32 some = __ballot_sync(0xffffffffu, !mask || mask[j * p.mask_step]);
         const int count = p.length - i < 32 ? (int)(p.length - i) : 32;
         V mine = sum;
@@ -134,9 +147,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) fold_by_warps(const __gr
             if (some >> k & 1) sum = step(sum, y);
             if (k == lane) mine = sum;
         }}
-        if (p.all && lane < count) out[j * p.out_step] = put(mine);
+        if (ALL && lane < count) out[j * p.out_step] = kept(mine);
     }}
-    if (!p.all && lane == 0) out[0] = put(sum);
+    if (!ALL && lane == 0) out[0] = kept(sum);
 }}
 """
 
@@ -144,10 +157,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) fold_by_warps(const __gr
 @cache
 def segments_text(op: str, code: int, rank: int, tree: bool) -> str:
     """Text of ``segments``: a warp reduces one segment of one line, by a tree or in order."""
-    wide = F32 if tree and code == F16 else code
-    return f"""{step_text(op, wide, (wide,) * 3)}
-typedef {CTYPES[code]} E;
-NL_DEV V value(E x) {{ return {loaded("x", code)}; }}
+    return f"""{_typed_step(op, code, True)}
 struct P {{
     const E* a; E* out; const i64* at; i64* error; i64 place, segments, at_step, lines, length, step, out_step;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
@@ -213,6 +223,6 @@ extern "C" __global__ void __launch_bounds__({THREADS}) segments(const __grid_co
     const E* a = p.a + place<{rank}>(line, p.extent, p.stride) + start * p.step;
     const V sum = {"by_tree" if tree else "in_order"}(a, end - start, p.step);
     E* out = p.out + place<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step;
-    if ((threadIdx.x & 31) == 0) *out = {stored("nl::round_f16(sum)" if wide != code else "sum", code)};
+    if ((threadIdx.x & 31) == 0) *out = kept(sum);
 }}
 """

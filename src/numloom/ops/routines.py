@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.ops.segments import TREE, reduce_segments
+from numloom.ops.segments import CARRIED, TREE, reduce_segments
 
 Host = np.ndarray[Any, Any]
 
@@ -142,11 +142,12 @@ def fold(a: Host, *others: Host, op: str, axis: int, initial: bool) -> Host:
     `others` are the value to begin with (0-d, of the same dtype; if `initial`), and a mask of what counts (of the
     shape of `a`).
     """
+    wide = np.dtype(np.float32) if a.dtype == np.float16 and op in CARRIED else a.dtype
     options: dict[str, Any] = {"initial": others[0][()]} if initial else {}
     if len(others) > initial:
         options["where"] = others[-1]
     with np.errstate(all="ignore"):
-        return getattr(np, op).reduce(a, axis, a.dtype, **options)  # type: ignore[no-any-return]
+        return np.asarray(getattr(np, op).reduce(a.astype(wide, copy=False), axis, wide, **options), a.dtype)
 
 
 @routine()
@@ -157,9 +158,9 @@ def reduceat(a: Host, starts: Host, *, op: str, axis: int, place: int) -> Host:
     if wrong.size:
         raise IndexError(f"index {wrong[0]} out-of-bounds in {op}.reduceat [0, {a.shape[axis]})")
     with np.errstate(all="ignore"):
+        wide = a.astype(np.float32) if a.dtype == np.float16 and op in CARRIED else a
         if op not in TREE or a.dtype.kind not in "fc" or not starts.size:
-            return function.reduceat(a, starts, axis, a.dtype)  # type: ignore[no-any-return]
-        wide = a.astype(np.float32) if a.dtype == np.float16 else a
+            return function.reduceat(wide, starts, axis, wide.dtype).astype(a.dtype)  # type: ignore[no-any-return]
         found = reduce_segments(function, np.moveaxis(wide, axis, 0), starts)
         return np.moveaxis(found, 0, axis).astype(a.dtype)
 

@@ -11,6 +11,8 @@ Host = np.ndarray[Any, Any]
 
 TREE = frozenset(("add", "multiply"))
 """Operations whose order matters to the bits, but that may be combined as a tree."""
+CARRIED = TREE | {"subtract", "divide"}
+"""Operations that carry results of float16 in float32, as NumPy's reductions do; the others round each time."""
 ANY_ORDER = frozenset(
     ("maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or",
      "bitwise_xor", "gcd")

@@ -33,10 +33,10 @@ def _folded(
     mask_strides = a_strides if mask is None else [mask.strides[k] for k in keep]
     extents, strides = collapse(shape, a_strides, out_strides, mask_strides)
     lines, length, step = prod(shape), a.shape[axis], a.strides[axis]
-    text = fold_text(op, code_of(a.dtype), len(extents))
+    text = fold_text(op, code_of(a.dtype), len(extents), every)
     words = [address(a), address(out), 0 if first is None else address(first), 0 if mask is None else address(mask)]
     words += [lines, length, step, out.strides[axis] if every else 0, 0 if mask is None else mask.strides[axis]]
-    words += [int(every), *extents, *strides[0], *strides[1], *strides[2]]
+    words += [*extents, *strides[0], *strides[1], *strides[2]]
     if lines >= THREAD_LINES or (lines >= 32 and abs(step) != 1) or length <= 8:
         run(device, text, "fold", Grid(-(-lines // THREADS), THREADS), words)
     else:
