@@ -24,7 +24,7 @@ from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, c_strides, f_strides, is_c_contiguous, is_f_contiguous
+from numloom.graph.layout import broadcast_shapes, c_strides, f_strides, is_c_contiguous, is_f_contiguous, k_strides
 from numloom.graph.node import Node
 from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE, OF_UFUNC
@@ -431,17 +431,14 @@ class ufunc:
             if prod(shape):
                 raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
             value = 0
-        elif value == -1 and KINDS[code] == "u":
-            value = int(np.iinfo(DTYPES[code]).max)
         return build.full(_number(value, code), code, shape)
 
     def _reduction_codes(self, code: int, dtype: Any, out: Any) -> tuple[int, ...]:
         signature = None
         if dtype is not None:
-            wanted = DTYPES[code_of(dtype)]
-            signature = (None, None, wanted) if self._row.name.startswith("logical_") else (wanted, None, None)
+            signature = (DTYPES[code_of(dtype)], None, None)
         first = None if out is None else out.dtype
-        if dtype is not None and not self._row.name.startswith("logical_"):
+        if dtype is not None:
             first = None
         return loop_of(self._numpy, (first, DTYPES[code], None), signature, "unsafe", True)
 
@@ -480,9 +477,11 @@ class ufunc:
         code = self._kept_code(node.code, dtype, out, "reduceat")
         node = build.cast(node, code)
         shape = (*node.shape[:axis], starts.size, *node.shape[axis + 1 :])
+        # In NumPy's order nothing is known of the axis itself.
+        known = tuple(0 if k == axis else stride for k, stride in enumerate(node.strides))
         result = call_routine(
-            "reduceat", node, starts, code=code, shape=shape, order="K" if starts.size else "C", op=self._row.name,
-            axis=axis, place=here().id,
+            "reduceat", node, starts, code=code, shape=shape, strides=k_strides(shape, [known], ITEMSIZES[code]),
+            op=self._row.name, axis=axis, place=here().id,
         )  # fmt: skip
         return finish(result, out, (array,), self.__name__, "unsafe")
 
@@ -533,7 +532,7 @@ class ufunc:
 
 _REORDERABLE = frozenset(
     ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor",
-     "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp", "logaddexp2", "hypot", "gcd", "lcm")
+     "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp", "logaddexp2", "hypot", "gcd")
 )  # fmt: skip
 
 
@@ -568,6 +567,8 @@ def _lines(node: Node, axes: tuple[int, ...]) -> Node:
 def _number(value: Any, code: int) -> Any:
     """An ``initial=`` value as a Python number of dtype `code`."""
     host = value.get() if type(value) is ndarray else value
+    if type(host) is int and host == -1 and KINDS[code] == "u":
+        return int(np.iinfo(DTYPES[code]).max)  # The identity of `bitwise_and`.
     if type(host) in (int, float, complex, bool) and not (KINDS[code] in "biu" and type(host) is float):
         return host
     with np.errstate(all="ignore"):

@@ -25,7 +25,13 @@ Host = np.ndarray[Any, Any]
 
 
 def call(
-    name: str, *operands: Node, code: int = -1, shape: tuple[int, ...] | None = None, order: str = "C", **options: Any
+    name: str,
+    *operands: Node,
+    code: int = -1,
+    shape: tuple[int, ...] | None = None,
+    order: str = "C",
+    strides: tuple[int, ...] | None = None,
+    **options: Any,
 ) -> Any:
     """Run the primitive `name` of `numloom.ops.routines` on values, now.
 
@@ -39,6 +45,8 @@ def call(
         dtype code and shape of the result, where it is `sized`.
     order : {"C", "K"}
         Memory order of a sized result: C, or that of the first operand (of equal shape).
+    strides : tuple of int
+        Byte strides of a sized result, instead of an order.
     **options
         Passed on.
 
@@ -57,7 +65,8 @@ def call(
         function = None
     if row.sized:
         assert shape is not None
-        strides = c_strides(shape, ITEMSIZES[code])
+        if strides is None:
+            strides = c_strides(shape, ITEMSIZES[code])
         if order == "K":
             strides = k_strides(shape, [operands[0].strides], ITEMSIZES[code])
         result = empty(code, shape, strides)
