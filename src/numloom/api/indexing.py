@@ -480,7 +480,7 @@ bind(
     method_choose=choose,
     method_compress=lambda array, condition, axis=None, out=None: compress(condition, array, axis, out),
     method_diagonal=diagonal,
-    method_put=put,
+    method_put=lambda array, indices, values, mode="raise": put(array, indices, values, mode),
     method_take=take,
     set_flat=set_flat,
 )

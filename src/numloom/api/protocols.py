@@ -10,6 +10,7 @@ import numpy as np
 from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.array.views import view_as
 from numloom.device import registry
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous
 
@@ -240,7 +241,7 @@ def byteswap(array: Array, inplace: bool = False) -> Array:
         return store(array, node_of(byteswap(array)), "byteswap", "unsafe")
     dense = array.copy()
     size_of_part = dense.itemsize // (2 if dense.dtype.kind == "c" else 1)
-    parts = dense.reshape(-1).view(np.uint8).reshape(-1, size_of_part)
+    parts = view_as(dense.reshape(-1), np.uint8).reshape(-1, size_of_part)
     return parts[:, ::-1].copy().reshape(-1).view(array.dtype).reshape(array.shape)
 
 

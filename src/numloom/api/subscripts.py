@@ -119,11 +119,8 @@ def take_advanced(array: Array, found: Advanced) -> Array:
     mask = _only_mask(found)
     if mask is not None and found.axes[0] == 0:
         return wrap(compress_values(node, mask))
-    try:
-        result = build.gather(node, _index_nodes(found), found.axes, found.position)
-    except ValueError as error:
-        raise IndexError(_no_broadcast(found)) from error
-    return deliver(result, (array,))
+    indices, _ = _targets(found)
+    return deliver(build.gather(node, indices, found.axes, found.position), (array,))
 
 
 def _no_broadcast(found: Advanced) -> str:
@@ -143,6 +140,12 @@ def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
         if len(new.shape) <= len(rest):
             _put_where(array, found, mask, new)
             return
+        alone = not isinstance(index, tuple) or len(index) == 1
+        if alone and not rest and len(new.shape) > 1:
+            raise TypeError(
+                "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has "
+                f"{len(new.shape)} dimensions"
+            )
     indices, shape = _targets(found)
     try:
         new = broadcast_value(new, shape)
@@ -217,7 +220,20 @@ def _targets(found: Advanced) -> tuple[list[Node], tuple[int, ...]]:
     except ValueError as error:
         raise IndexError(_no_broadcast(found)) from error
     kept = [extent for axis, extent in enumerate(found.shape) if axis not in found.axes]
-    return indices, (*kept[: found.position], *index_shape, *kept[found.position :])
+    shape: tuple[int, ...] = (*kept[: found.position], *index_shape, *kept[found.position :])
+    if not prod(shape) and prod(index_shape):
+        _check_bounds(found, indices)
+    return indices, shape
+
+
+def _check_bounds(found: Advanced, indices: list[Node]) -> None:
+    """IndexError for indices that no kernel will look at, since there is nothing to read or write."""
+    for node, axis in zip(indices, found.axes, strict=True):
+        extent = found.shape[axis]
+        values = wrap(node).get()
+        wrong = values[(values < -extent) | (values >= extent)]
+        if wrong.size:
+            raise IndexError(f"index {wrong.flat[0]} is out of bounds for axis {axis} with size {extent}")
 
 
 def write_indices(
