@@ -32,6 +32,7 @@ _ADD = ELEMENTWISE["add"]
 _CLIP = ELEMENTWISE["clip"]
 _FLOOR_DIVIDE = ELEMENTWISE["floor_divide"]
 _LESS = ELEMENTWISE["less"]
+_MULTIPLY = ELEMENTWISE["multiply"]
 _REMAINDER = ELEMENTWISE["remainder"]
 
 
@@ -101,7 +102,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
     if mode == "raise" and where.size and not array.shape[axis]:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     node = build.gather(node_of(array), [where], (axis,), axis)
-    return deliver(node, (a, indices)) if out is None else store(out, node, "take", exact=True)
+    return deliver(node, (a, indices)) if out is None else store(out, node, "take", "unsafe", exact=True)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None = None) -> Array:
@@ -138,6 +139,10 @@ def _along_axis(array: Array, where: Array, axis: int) -> list[Node]:
             shape = tuple(extent if other == k else 1 for other in range(array.ndim))
             strides = tuple(8 if other == k else 0 for other in range(array.ndim))
             nodes.append(build.view(build.iota(extent), I64, 0, shape, strides))
+    try:
+        broadcast_shapes(*(node.shape for node in nodes))
+    except ValueError as error:
+        raise IndexError(f"shape mismatch: indexing arrays could not be broadcast: {error}") from error
     return nodes
 
 
@@ -254,7 +259,10 @@ def _repeated(v: Any, count: int, code: int) -> Node | None:
 def place(arr: Array, mask: Any, vals: Any) -> None:
     """Write values, one after another and repeated as needed, where a mask is true."""
     target = _flat_target(arr, "place")
-    where = flatnonzero(mask)
+    chosen = asarray(mask)
+    if chosen.size != target.size:
+        raise ValueError("place: mask and data must be the same size")
+    where = flatnonzero(chosen)
     if asarray(vals).size == 0 and where.size:
         raise ValueError("Cannot insert from an empty array!")
     put(target, where, vals)
@@ -338,22 +346,104 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     return tuple(vectors)
 
 
-def _hosted(x: Any) -> Any:
-    if isinstance(x, (tuple, list)):
-        return tuple(_hosted(item) for item in x)
-    return x.get() if type(x) is ndarray else x
+def _on_device(x: Any) -> bool:
+    return type(x) is ndarray or (isinstance(x, (tuple, list)) and any(type(item) is ndarray for item in x))
+
+
+def _probe(array: Array) -> Any:
+    """No element of the array's dtype: NumPy's own checks of arguments take it."""
+    return np.empty(0, array.dtype)
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
-    """Coordinates of positions in a flattened array (looks at them: they must be within bounds)."""
-    found = np.unravel_index(_hosted(indices), shape, order)  # type: ignore[call-overload]
-    return tuple(asarray(np.asarray(item)) for item in found)
+    """Coordinates of positions in a flattened array (looks whether they are within bounds).
+
+    Parameters
+    ----------
+    indices : array_like of int
+        Positions.
+    shape : int or tuple of int
+        Extents of the array.
+    order : {"C", "F"}
+        Whether the last or the first coordinate runs fastest.
+
+    Returns
+    -------
+    tuple of ndarray
+        An array for each axis.
+
+    Raises
+    ------
+    ValueError
+        If a position is out of bounds.
+    """
+    if not _on_device(indices):
+        found = np.unravel_index(indices, shape, order)  # type: ignore[call-overload]
+        return tuple(asarray(np.asarray(item)) for item in found)
+    positions = asarray(indices)
+    np.unravel_index(_probe(positions), shape, order)  # type: ignore[call-overload]
+    extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    size = prod(extents)
+    if not extents:
+        raise ValueError("multiple indices are not supported for 0d array")
+    if positions.size and bool(logical_or(positions < 0, positions >= size).any()):
+        host = positions.get()
+        wrong = host[(host < 0) | (host >= size)].flat[0]
+        raise ValueError(f"index {wrong} is out of bounds for array with size {size}")
+    node = build.cast(node_of(positions), I64)
+    coordinates = _coordinates(node, extents if order == "C" else extents[::-1])
+    return tuple(map(wrap, coordinates if order == "C" else coordinates[::-1]))
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
-    """Positions in a flattened array of coordinates (looks at them: they must be within bounds)."""
-    found = np.ravel_multi_index(_hosted(multi_index), dims, mode, order)  # type: ignore[call-overload]
-    return asarray(np.asarray(found))
+    """Positions in a flattened array of coordinates (with mode "raise" looks whether they are within bounds).
+
+    Parameters
+    ----------
+    multi_index : tuple of array_like of int
+        Coordinates along each axis.
+    dims : tuple of int
+        Extents of the array.
+    mode : {"raise", "wrap", "clip"} or tuple of these
+        What coordinates out of bounds do (along each axis).
+    order : {"C", "F"}
+        Whether the last or the first coordinate runs fastest.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        If a coordinate is out of bounds.
+    """
+    if not _on_device(multi_index):
+        return asarray(np.asarray(np.ravel_multi_index(multi_index, dims, mode, order)))  # type: ignore[call-overload]
+    arrays = [asarray(item) for item in multi_index]
+    np.ravel_multi_index(tuple(map(_probe, arrays)), dims, mode, order)  # type: ignore[call-overload]
+    extents = (dims,) if hasattr(dims, "__index__") else tuple(dims)
+    modes = (mode,) * len(arrays) if isinstance(mode, str) else tuple(mode)
+    bounded = []
+    wrong: Any = None
+    for array, extent, one in zip(arrays, extents, modes, strict=True):
+        node = build.cast(node_of(array), I64)
+        if one == "wrap":
+            node = build.binary_scalar(_REMAINDER, node, extent)
+        elif one == "clip":
+            node = build.elementwise(_CLIP, (node, 0, extent - 1))
+        else:
+            outside = logical_or(array < 0, array >= extent).any()
+            wrong = outside if wrong is None else logical_or(wrong, outside)
+        bounded.append(node)
+    if wrong is not None and bool(wrong):
+        raise ValueError("invalid entry in coordinates array")
+    total, weight = None, 1
+    for node, extent in list(zip(bounded, extents, strict=True))[:: -1 if order == "C" else 1]:
+        term = build.binary_scalar(_MULTIPLY, node, weight)
+        total = term if total is None else build.binary(_ADD, term, total)
+        weight *= extent
+    return wrap(total)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
@@ -435,8 +525,9 @@ class flatiter:
         return self[self.index - 1]
 
     def __getitem__(self, key: Any) -> Array:
-        if isinstance(key, tuple) and len(key) > 1:
-            raise IndexError("unsupported iterator index")
+        key = _flat_key(key)
+        if _is_integer(key):
+            return self.base[self._place(key)]
         result = self.base.reshape(-1)[key]
         return result.copy() if result.ndim else result
 
@@ -444,14 +535,18 @@ class flatiter:
         base = self.base
         if not base.writeable:
             raise ValueError("underlying array is read-only")
-        if isinstance(key, int) or (hasattr(key, "__index__") and not getattr(key, "ndim", 0)):
-            position = as_index(key)
-            if not -base.size <= position < base.size:
-                raise IndexError(f"index {position} is out of bounds for size {base.size}")
-            base[tuple(int(k) for k in np.unravel_index(position % base.size, base.shape))] = value
+        key = _flat_key(key)
+        if _is_integer(key):
+            base[self._place(key)] = value
             return
-        positions = np.arange(base.size)[key.get() if type(key) is ndarray else key]
-        put(base, positions, value)
+        put(base, wrap(build.iota(base.size))[key], value)
+
+    def _place(self, key: Any) -> tuple[int, ...]:
+        """Coordinates of a position."""
+        size, position = self.base.size, as_index(key)
+        if not -size <= position < size:
+            raise IndexError(f"index {position} is out of bounds for size {size}")
+        return tuple(int(k) for k in np.unravel_index(position % size, self.base.shape)) if self.base.ndim else ()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         host = self.base.get().reshape(-1)
@@ -467,7 +562,37 @@ class flatiter:
     def __ne__(self, other: object) -> Any:
         return self.copy() != other
 
+    def __lt__(self, other: Any) -> Any:
+        return self.copy() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.copy() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.copy() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.copy() >= other
+
     __hash__ = None  # type: ignore[assignment]
+
+
+def _flat_key(key: Any) -> Any:
+    """What may stand between the brackets of `flatiter`: one integer, slice, Ellipsis, or array."""
+    if isinstance(key, tuple) and len(key) == 1:
+        (key,) = key
+    if key is None or (isinstance(key, tuple) and key):
+        raise IndexError("unsupported iterator index")
+    return Ellipsis if isinstance(key, tuple) else key
+
+
+def _is_integer(key: Any) -> bool:
+    return (
+        not isinstance(key, (bool, np.bool_))
+        and hasattr(key, "__index__")
+        and not getattr(key, "ndim", 0)
+        and (type(key) is not ndarray or key.code != BOOL)
+    )
 
 
 def set_flat(array: Array, value: Any) -> None:

@@ -300,7 +300,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ValueError(
             "object too deep for desired array" if array.ndim else "object of too small depth for desired array"
         )
-    if not np.can_cast(array.dtype, np.int64, "safe") and (array.size or array.dtype.kind not in "f"):
+    listed = type(x) is not ndarray and not isinstance(x, np.ndarray)
+    if array.dtype.kind not in ("biuf" if listed else "biu"):
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
@@ -314,6 +315,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise TypeError(
             f"Cannot cast array data from {amounts.dtype!r} to dtype('float64') according to the rule 'safe'"
         )
+    if not array.size:
+        return wrap(build.full(0, I64, (as_index(minlength),)))
     node = build.cast(node_of(amounts), F64)
     length = minlength
     if array.size:

@@ -221,7 +221,7 @@ def _targets(found: Advanced) -> tuple[list[Node], tuple[int, ...]]:
         raise IndexError(_no_broadcast(found)) from error
     kept = [extent for axis, extent in enumerate(found.shape) if axis not in found.axes]
     shape: tuple[int, ...] = (*kept[: found.position], *index_shape, *kept[found.position :])
-    if not prod(shape) and prod(index_shape):
+    if 0 in shape and 0 not in index_shape:
         _check_bounds(found, indices)
     return indices, shape
 

@@ -15,6 +15,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import (
     apply1,
     apply2,
+    casting_error,
     ndarray,
     node_of,
     operand,
@@ -66,9 +67,7 @@ def store(out: Array, node: Node, name: str, casting: str = "same_kind", exact: 
     """
     check_out(out)
     if node.code != out.code and not np.can_cast(DTYPES[node.code], out.dtype, casting):  # type: ignore[arg-type]
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            getattr(np, name, np.add), casting, DTYPES[node.code], out.dtype, 0
-        )
+        raise casting_error(name, casting, node.code, out.code)
     if node.shape != out.shape:
         if exact:
             raise ValueError(

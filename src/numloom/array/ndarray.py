@@ -861,11 +861,20 @@ def store_result(target: Any, result: Any, name: str) -> Any:
             f"{shown(result.shape)}"
         )
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            getattr(np, name, np.add), "same_kind", DTYPES[result.code], DTYPES[target.code], 0
-        )
+        raise casting_error(name, "same_kind", result.code, target.code)
     write(target.cell, target.code, target.offset, target.extents, target.steps, result.cell.value)
     return target
+
+
+def casting_error(name: str, casting: str, code: int, target: int) -> Exception:
+    """NumPy's error for a result that does not cast to the dtype of where it goes."""
+    function = getattr(np, name, None)
+    if not isinstance(function, np.ufunc):
+        return TypeError(
+            f"Cannot cast array data from {DTYPES[code]!r} to {DTYPES[target]!r} according to the rule '{casting}'"
+        )
+    error = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
+    return error(function, casting, DTYPES[code], DTYPES[target], 0)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- index arrays
