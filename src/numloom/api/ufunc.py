@@ -25,7 +25,15 @@ from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, c_strides, f_strides, is_c_contiguous, is_f_contiguous, k_strides
+from numloom.graph.layout import (
+    broadcast_shapes,
+    c_strides,
+    f_strides,
+    is_c_contiguous,
+    is_f_contiguous,
+    k_strides,
+    reduced_strides,
+)
 from numloom.graph.node import Node
 from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE, OF_UFUNC
@@ -400,6 +408,7 @@ class ufunc:
             mask, first = broadcast_value(mask, shape), True
         axes = tuple(axis + len(shape) - len(node.shape) for axis in axes)
         node = broadcast_value(node, shape)
+        order = node.strides
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
         if not axes:
@@ -414,13 +423,15 @@ class ufunc:
         if len(axes) > 1:
             # The order of memory does not matter to what may be reordered: C order.
             node, *others[first:] = (_lines(one, axes) for one in (node, *others[first:]))
+        strides = reduced_strides(shape, order, axes, False, ITEMSIZES[code])
         result = call_routine(
-            "fold", node, *others, code=code, shape=rest, op=self._row.name,
+            "fold", node, *others, code=code, shape=rest, strides=strides, op=self._row.name,
             axis=axes[0] if len(axes) == 1 else len(rest), initial=first,
         )  # fmt: skip
         if keepdims:
             kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
-            result = build.leaf(result.buffer, code, kept, c_strides(kept, ITEMSIZES[code]))
+            strides = reduced_strides(shape, order, axes, True, ITEMSIZES[code])
+            result = build.leaf(result.buffer, code, kept, strides)
         return result  # type: ignore[no-any-return]
 
     def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:

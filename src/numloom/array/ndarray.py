@@ -24,7 +24,6 @@ from numloom.engine.evaluate import after_record, download_layout, element, elem
 from numloom.graph.build import binary, binary_scalar, cast, copied, known, scalar, scalar_binary, unary, view
 from numloom.graph.layout import (
     c_strides,
-    f_strides,
     is_f_contiguous,
     k_strides,
     reshape_strides,
@@ -607,10 +606,14 @@ class ndarray:
             )
         if code == self.code:
             return self.copy(order) if copy or order not in "KA" else self
-        node = cast(read(self.cell, self.code, self.offset, self.extents, self.steps), code)
+        source = read(self.cell, self.code, self.offset, self.extents, self.steps)
+        node = cast(source, code)
         result = wrap(node)
-        if order in "CF" and node.shape:
-            wanted = (c_strides if order == "C" else f_strides)(node.shape, ITEMSIZES[code])
+        if order != "K" or source.kind == VIEW:
+            # "A" and "K" ask how this array lies.
+            itemsize, wide = ITEMSIZES[self.code], ITEMSIZES[code]
+            lying = strides_in_order(self.extents, self.steps, itemsize, order)
+            wanted = tuple([stride // itemsize * wide for stride in lying])
             if wanted != node.strides:
                 result = wrap(copied(node, wanted, code))
         result.is_scalar = self.is_scalar

@@ -17,7 +17,7 @@ from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.device import registry
 from numloom.engine.evaluate import element
 from numloom.graph import build
-from numloom.graph.layout import c_strides, f_strides, is_c_contiguous, is_f_contiguous
+from numloom.graph.layout import c_strides, f_strides, is_c_contiguous, is_f_contiguous, k_order
 
 Array = Any
 
@@ -210,7 +210,7 @@ def ravel(array: Array, order: str = "C") -> Array:
     turned = array
     itemsize = ITEMSIZES[array.code]
     if order == "K":
-        turned = array.transpose(sorted(range(array.ndim), key=lambda axis: -abs(array.strides[axis])))
+        turned = array.transpose(k_order(array.ndim, [array.strides]))
     elif order == "F" or (
         order == "A"
         and is_f_contiguous(array.shape, array.strides, itemsize)
