@@ -383,7 +383,8 @@ class ufunc:
             if value is None:
                 raise ValueError(_NO_IDENTITY.format(self.__name__))
             filler = value if self.identity is None else self.identity
-            node = build.elementwise(WHERE, (mask_of(where), node, _number(filler, node.code)))
+            mask = broadcast_value(mask_of(where), node.shape)
+            node = build.elementwise(WHERE, (mask, node, _number(filler, node.code)))
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
         result = build.reduce(row, node, axes, keepdims, code) if axes else build.cast(node, code)
@@ -403,20 +404,14 @@ class ufunc:
         if where is not True:
             if value is None:
                 raise ValueError(_NO_IDENTITY.format(self.__name__))
-            mask = mask_of(where)
-            shape = broadcast_shapes(shape, mask.shape)
-            mask, first = broadcast_value(mask, shape), True
-        axes = tuple(axis + len(shape) - len(node.shape) for axis in axes)
-        node = broadcast_value(node, shape)
+            mask, first = broadcast_value(mask_of(where), shape), True
         order = node.strides
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
-        if not axes:
-            return (
-                node if not first else build.loop(self._row, (build.scalar_as(_number(value, code), code), node), code)
-            )
         if first:
             others.append(build.scalar_as(_number(value, code), code))
+        if not axes:
+            return build.loop(self._row, (*others, node), code) if first else node
         if mask is not None:
             others.append(mask)
         rest = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
@@ -501,8 +496,8 @@ class ufunc:
             host = np.asarray(indices)
             if host.dtype.kind == "f" and not isinstance(indices, np.ndarray):
                 host = host.astype(np.int64)
-            wrong = host[(host < 0) | (host >= extent)] if host.ndim == 1 and host.dtype.kind in "iu" else host[:0]
-            if wrong.size:
+            wrong = host[(host < 0) | (host >= extent)] if host.dtype.kind in "iu" else ()
+            if host.ndim == 1 and len(wrong):
                 raise IndexError(f"index {wrong[0]} out-of-bounds in {self.__name__}.reduceat [0, {extent})")
             indices = asarray(host)
         if indices.ndim != 1:

@@ -286,7 +286,8 @@ def fill(array: Array, value: Any) -> None:
         If the value has several elements, or is a list.
     """
     if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
-        raise ValueError("setting an array element with a sequence.")
+        listed = isinstance(value, (list, tuple)) and DTYPES[array.code].kind in "iuc"
+        raise (TypeError if listed else ValueError)("setting an array element with a sequence.")
     assigned_value(value, array.code)
     array[...] = value
 
