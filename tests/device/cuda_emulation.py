@@ -171,6 +171,7 @@ class EmulatedDevice:
         self.folder = Path(folder or tempfile.mkdtemp(prefix="numloom-emulation-"))
         self.texts = {}
         self._libraries = {}
+        self._error = np.zeros(1, np.int64)
 
     def allocate(self, nbytes):
         block = np.full(nbytes + 256, 0xA5, np.uint8)
@@ -199,6 +200,13 @@ class EmulatedDevice:
 
     def synchronize(self):
         pass
+
+    def error_address(self):
+        return self._error.ctypes.data
+
+    def take_error(self, *, waited=False):
+        found, self._error[0] = int(self._error[0]), 0
+        return found
 
     def kernel(self, text, entry, *, wait):
         self.texts[text] = True

@@ -5,9 +5,10 @@ import enum
 import numpy as np
 import pytest
 
+from numloom.base.dtypes import code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda.routines import ROUTINES, products
+from numloom.device.cuda.routines import ROUTINES, products, scattering
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -173,11 +174,123 @@ def test_scan_of_nan(runner):
         check_scan(runner, x[20:].copy(), op, 0)
 
 
-def test_scan_by_way_of_the_host(runner):
-    x = random((5, 20), "d")
-    check_scan(runner, x, "subtract", 1)
-    check_scan(runner, x, "logaddexp", 0, order="F")
-    check_scan(runner, random((20,), "D"), "maximum", 0)
+# ---------------------------------------------------------------- in turn
+
+
+def near(device, name, *hosts, **options):
+    """As `same`, but NumPy's loops of these functions round otherwise."""
+    got, expected = run(device, name, *hosts, **options)
+    np.testing.assert_allclose(got, expected, rtol=1e-12)
+
+
+def test_scans_in_turn(runner):
+    x = random((5, 70), "d")
+    same(runner, "scan", x, op="subtract", axis=1)
+    near(runner, "scan", x.T, op="logaddexp", axis=1, order="F")
+    same(runner, "scan", awkward((40,), "D")[::-1], op="maximum", axis=0)
+    same(runner, "scan", random((2, 6, 40), "d")[:, ::2], op="divide", axis=0)
+    same(runner, "scan", random((40, 3), "e"), op="subtract", axis=0)
+
+
+@pytest.mark.parametrize("op", ["subtract", "fmod"])
+def test_folds(runner, op):
+    for char in "eh" if op == "subtract" else "d":
+        for x in (random((3, 75), char), random((40, 65), char).T, random((2, 5, 7), char)[::-1, ::2]):
+            mask = random(x.shape, "?", 2)
+            first = np.array(3, char)
+            for axis in range(x.ndim):
+                same(runner, "fold", x, op=op, axis=axis, initial=False)
+                same(runner, "fold", x, first, mask, op=op, axis=axis, initial=True)
+    same(runner, "fold", np.empty((4, 0)), np.array(2.0), op=op, axis=1, initial=True)
+
+
+@pytest.mark.parametrize("op", ["add", "multiply", "maximum", "subtract"])
+def test_segments(runner, op):
+    starts = np.array([0, 5, 5, 300, 7, 60, 599])
+    same = near if op == "multiply" else globals()["same"]  # NumPy's complex products may round once less.
+    for char in "eD" if op != "subtract" else "fi":
+        for x, axis in ((random((600,), char), 0), (random((2, 600), char)[:, ::-1], 1), (random((600, 3), char), 0)):
+            same(runner, "reduceat", x, starts, op=op, axis=axis, place=1)
+            same(runner, "reduceat", x, starts[::2], op=op, axis=axis, place=1, order="F")
+    n = large(runner)
+    same(runner, "reduceat", random((n,), "f"), np.array([0, 3, n // 2]), op=op, axis=0, place=1)
+    assert not runner.take_error()
+
+
+def test_a_segment_out_of_bounds_is_told_of(runner):
+    out = operand(runner, np.zeros(2))
+    starts = operand(runner, np.array([0, 9]))
+    ROUTINES["reduceat"](runner, operand(runner, np.ones(9)), starts, op="add", axis=0, place=7, out=out)
+    assert runner.take_error() == 7
+
+
+# ---------------------------------------------------------------- stores at index arrays
+
+
+def scattered(device, target, *operands, op="", loop=(), **options):
+    """What `scatter` makes of a target, and what its twin does."""
+    expected = target.copy("K")
+    options = {"op": op, "loop": tuple(code_of(char) for char in loop), "place": 5, **options}
+    ROWS["scatter"].numpy(expected, *operands, **options)
+    base = target.copy("K")
+    out = operand(device, base)
+    ROUTINES["scatter"](device, out, *(operand(device, host) for host in operands), **options)
+    np.testing.assert_array_equal(back(device, out), expected)
+    return expected
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_stores_at_indices(runner, few, monkeypatch):
+    monkeypatch.setattr(scattering, "SMALL", 0 if few else 1 << 22)
+    monkeypatch.setattr(scattering, "FEW", 0 if few else 16)
+    rng = np.random.default_rng(4)
+    for char in "eD":
+        x = awkward((6, 5, 7), char)
+        i, j = rng.integers(-6, 6, (9, 1)), rng.integers(0, 7, 8)
+        scattered(runner, x, random((9, 5, 7), char), i[:, 0], axes=(0,), position=0)
+        scattered(runner, x, random((6, 40, 7), char), rng.integers(0, 5, 40), axes=(1,), position=1)
+        scattered(runner, x, random((9, 8, 5), char), i, j, axes=(0, 2), position=0)
+        scattered(runner, x.T, random((5, 9, 1), char), i, j, axes=(2, 0), position=1)
+        scattered(runner, x[0, 0], random((), char), j, axes=(0,), position=0)
+    n = large(runner)
+    scattered(runner, np.zeros(400), random((n,), "d"), rng.integers(-400, 400, n), axes=(0,), position=0)
+    assert not runner.take_error()
+
+
+def test_operations_at_indices(runner):
+    rng = np.random.default_rng(5)
+    i, k = rng.integers(-4, 4, (3, 50)), rng.integers(0, 4, 90)
+    for op, loop, own in (
+        ("add", "ddd", "f"), ("subtract", "eee", "e"), ("maximum", "DDD", "D"), ("add", "qqq", "q"),
+        ("subtract", "III", "I"), ("less", "dd?", "d"),
+    ):  # fmt: skip
+        other = loop[1]
+        x = random((4,), own)
+        scattered(runner, x, random((3, 50), other), i, op=op, loop=loop, axes=(0,), position=0)
+        scattered(runner, random((3, 4), own), random((3, 90), other), k, op=op, loop=loop, axes=(1,), position=1)
+        scattered(runner, random((4, 3), own).T, random((3, 50, 3), other), i, op=op, loop=loop, axes=(1,), position=0)
+    scattered(runner, random((4,), "d"), k, op="negative", loop="dd", axes=(0,), position=0)
+    n = large(runner)
+    for char in "dl":
+        wild = rng.integers(0, 300, n).astype("i")
+        scattered(runner, np.zeros(300, char), random((n,), char), wild, op="add", loop=char * 3, axes=(0,), position=0)
+
+
+def test_an_index_out_of_bounds_is_told_of_and_writes_nothing(runner):
+    for op, loop in (("", ()), ("add", (code_of("q"),) * 3), ("multiply", (code_of("q"),) * 3)):
+        out = operand(runner, np.ones(4, np.int64))
+        value, index = operand(runner, np.array([3, 4, 5])), operand(runner, np.array([1, 4, -5]))
+        options = {"axes": (0,), "position": 0, "op": op, "loop": loop, "place": 9}
+        ROUTINES["scatter"](runner, out, value, index, **options)
+        assert back(runner, out).tolist() == [1, {"": 3, "add": 4, "multiply": 3}[op], 1, 1]
+        assert runner.take_error() == 9
+
+
+def test_weighted_bincount(runner):
+    rng = np.random.default_rng(7)
+    for char in "Bl":
+        x = rng.integers(0, 40, 5000).astype(char)
+        same(runner, "weighted_bincount", x[::-2], rng.normal(size=2500), minlength=45)
 
 
 # ---------------------------------------------------------------- order

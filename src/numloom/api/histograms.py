@@ -47,7 +47,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ValueError(
             "object too deep for desired array" if array.ndim else "object of too small depth for desired array"
         )
-    if array.dtype.kind in "fc" and array.size:
+    listed = type(x) is not ndarray and not isinstance(x, np.ndarray)
+    if array.dtype.kind not in ("biuf" if listed else "biu"):
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
@@ -63,13 +64,12 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise TypeError(
             f"Cannot cast array data from {amounts.dtype!r} to dtype('float64') according to the rule 'safe'"
         )
-    length = minlength
-    if array.size:
-        low, high = (int(value) for value in (array.min(), array.max()))
-        if low < 0:
-            raise ValueError("'list' argument must have no negative elements")
-        length = max(length, high + 1)
-    return _summed(wrap(numbers), amounts, length)
+    if not array.size:
+        return wrap(build.full(0, I64, (minlength,)))
+    low, high = (int(value) for value in (array.min(), array.max()))
+    if low < 0:
+        raise ValueError("'list' argument must have no negative elements")
+    return _summed(wrap(numbers), amounts, max(minlength, high + 1))
 
 
 def _summed(place: Array, amounts: Array, length: int) -> Array:

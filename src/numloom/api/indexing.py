@@ -1,4 +1,4 @@
-"""Index arrays and masks: reading and writing through them, and NumPy's functions that choose elements."""
+"""NumPy's functions that choose elements, write chosen ones, and make indices."""
 
 from __future__ import annotations
 
@@ -14,193 +14,26 @@ from numloom.api.manipulation import broadcast_to, normal_axis
 from numloom.api.products import diagonal_view
 from numloom.api.running import deliver
 from numloom.api.sorting import flatnonzero
+from numloom.api.subscripts import write_indices
 from numloom.api.ufunc import WHERE, check_out, store
 from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
-from numloom.array.storage import broadcast_value, read, write
+from numloom.array.storage import broadcast_value, write
 from numloom.array.subscript import Advanced
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, code_of
-from numloom.engine.routines import call
-from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, c_strides
-from numloom.graph.node import VIEW, Node
+from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous
+from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
 
+_ADD = ELEMENTWISE["add"]
 _CLIP = ELEMENTWISE["clip"]
+_FLOOR_DIVIDE = ELEMENTWISE["floor_divide"]
+_LESS = ELEMENTWISE["less"]
+_MULTIPLY = ELEMENTWISE["multiply"]
 _REMAINDER = ELEMENTWISE["remainder"]
-
-
-# ---------------------------------------------------------------- between brackets
-
-
-class Mask:
-    """One axis of a boolean index array, until it is known whether its positions are needed."""
-
-    __slots__ = ("axis", "node", "positions")
-
-    def __init__(self, node: Node, axis: int, positions: list[Any]) -> None:
-        self.node = node
-        self.axis = axis
-        self.positions = positions
-
-    def found(self) -> Node:
-        """Indices along this axis of what is true; found once for all axes of the mask."""
-        if not self.positions:
-            self.positions.extend(call("nonzero", self.node))
-        return self.positions[self.axis]  # type: ignore[no-any-return]
-
-
-def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
-    """What an item between brackets stands for, and how many axes it takes.
-
-    Returns
-    -------
-    list
-        A value (of integers) for the axis, or a `Mask` for each axis of a boolean array.
-    int
-        Number of axes; 0 for a single truth value, which makes an axis of its own.
-    """
-    kind = type(item)
-    if kind is not ndarray:
-        if kind is bool or kind is np.bool_:
-            return [build.full(0, I64, (1 if item else 0,))], 0
-        host = np.asarray(item)
-        if not host.size and isinstance(item, (list, tuple)):
-            host = host.astype(np.int64)
-        if host.dtype.kind not in "iub":
-            raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
-                "are valid indices"
-                if isinstance(item, (str, float))
-                else "arrays used as indices must be of integer (or boolean) type"
-            )
-        if host.dtype.kind in "iu" and host.size and axis < len(shape):
-            low, high = int(host.min()), int(host.max())
-            for wrong in (low, high):
-                if not -shape[axis] <= wrong < shape[axis]:
-                    raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
-        item = from_host(host)
-    if KINDS[item.code] not in "iub":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
-    if item.code != BOOL:
-        return [build.cast(node_of(item), I64)], 1
-    if not item.ndim:
-        return [build.full(0, I64, (1 if bool(item) else 0,))], 0
-    for place, extent in enumerate(item.shape):
-        if axis + place >= len(shape):
-            raise IndexError(
-                f"too many indices for array: array is {len(shape)}-dimensional, but {axis + item.ndim} were indexed"
-            )
-        if extent != shape[axis + place]:
-            raise IndexError(
-                f"boolean index did not match indexed array along axis {axis + place}; size of axis is "
-                f"{shape[axis + place]} but size of corresponding boolean axis is {extent}"
-            )
-    positions: list[Any] = []
-    node = node_of(item)
-    return [Mask(node, place, positions) for place in range(item.ndim)], item.ndim
-
-
-def _only_mask(found: Advanced) -> Node | None:
-    """The mask if a subscript has one boolean array and no other index array or integer, else None."""
-    first = found.indices[0]
-    if type(first) is not Mask or len(found.indices) != len(first.node.shape):
-        return None
-    same = all(type(m) is Mask and m.node is first.node and m.axis == k for k, m in enumerate(found.indices))
-    adjacent = found.axes == tuple(range(found.axes[0], found.axes[0] + len(found.axes)))
-    return first.node if same and adjacent else None
-
-
-def _index_nodes(found: Advanced) -> list[Node]:
-    """Index arrays as values of int64."""
-    return [
-        item.found() if type(item) is Mask else build.scalar(item, I64) if type(item) is int else item
-        for item in found.indices
-    ]
-
-
-def take_advanced(array: Array, found: Advanced) -> Array:
-    """Read an array at index arrays: recorded, unless a mask's count must be known."""
-    node = read(array.cell, array.code, found.offset, found.shape, found.strides)
-    mask = _only_mask(found)
-    if mask is not None and found.axes[0] == 0:
-        return wrap(compress_values(node, mask))
-    try:
-        result = build.gather(node, _index_nodes(found), found.axes, found.position)
-    except ValueError as error:
-        raise IndexError(_no_broadcast(found)) from error
-    return deliver(result, (array,))
-
-
-def _no_broadcast(found: Advanced) -> str:
-    shapes = [
-        () if type(item) is int else item.found().shape if type(item) is Mask else item.shape for item in found.indices
-    ]
-    shown = " ".join(str(shape).replace(" ", "") for shape in shapes)
-    return f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown}"
-
-
-def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
-    """Write an array at index arrays; of repeated indices the last one's value stays."""
-    new = assigned_value(value, array.code)
-    node = read(array.cell, array.code, found.offset, found.shape, found.strides)
-    mask = _only_mask(found)
-    if mask is not None:
-        rest = found.shape[found.axes[-1] + 1 :]
-        if len(new.shape) <= len(rest):
-            _put_where(array, found, mask, new, node)
-            return
-    indices = _index_nodes(found)
-    try:
-        index_shape = broadcast_shapes(*(item.shape for item in indices))
-    except ValueError as error:
-        raise IndexError(_no_broadcast(found)) from error
-    kept = [extent for axis, extent in enumerate(found.shape) if axis not in found.axes]
-    shape = (*kept[: found.position], *index_shape, *kept[found.position :])
-    try:
-        new = broadcast_value(new, shape)
-    except ValueError as error:
-        if mask is not None and len(new.shape) == 1 and len(shape) == 1:
-            raise ValueError(
-                f"NumPy boolean array indexing assignment cannot assign {new.size} input values to the {shape[0]} "
-                "output values where the mask is true"
-            ) from error
-        raise ValueError(
-            f"shape mismatch: value array of shape {_shown(new.shape)} could not be broadcast to indexing result of "
-            f"shape {_shown(shape)}"
-        ) from error
-    if not prod(shape):
-        return
-    new = build.cast(new, array.code)
-    result = call(
-        "scatter", node, new, *indices, code=array.code, shape=found.shape, axes=found.axes, position=found.position,
-        op="",
-    )  # fmt: skip
-    write(array.cell, array.code, found.offset, found.shape, found.strides, result)
-
-
-def _put_where(array: Array, found: Advanced, mask: Node, new: Node, old: Node) -> None:
-    """Write a value that is the same for all that a mask selects: one choice, element by element."""
-    first, ndim = found.axes[0], len(found.shape)
-    lead = (0,) * first
-    behind = (0,) * (ndim - first - len(mask.shape))
-    shape = (*(1 for _ in lead), *mask.shape, *(1 for _ in behind))
-    strides = (*lead, *mask.strides, *behind)
-    base, offset = (mask.args[0], mask.attr) if mask.kind == VIEW else (mask, 0)
-    spread = build.view(base, mask.code, offset, shape, strides)
-    chosen = build.elementwise(WHERE, (spread, build.cast(new, array.code), old))
-    if chosen.shape != found.shape:
-        raise ValueError(
-            f"shape mismatch: value array of shape {_shown(new.shape)} could not be broadcast to indexing result"
-        )
-    write(array.cell, array.code, found.offset, found.shape, found.strides, chosen)
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
 # ---------------------------------------------------------------- functions that read
@@ -269,7 +102,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
     if mode == "raise" and where.size and not array.shape[axis]:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     node = build.gather(node_of(array), [where], (axis,), axis)
-    return deliver(node, (a, indices)) if out is None else store(out, node, "take", exact=True)
+    return deliver(node, (a, indices)) if out is None else store(out, node, "take", "unsafe", exact=True)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None = None) -> Array:
@@ -306,6 +139,10 @@ def _along_axis(array: Array, where: Array, axis: int) -> list[Node]:
             shape = tuple(extent if other == k else 1 for other in range(array.ndim))
             strides = tuple(8 if other == k else 0 for other in range(array.ndim))
             nodes.append(build.view(build.iota(extent), I64, 0, shape, strides))
+    try:
+        broadcast_shapes(*(node.shape for node in nodes))
+    except ValueError as error:
+        raise IndexError(f"shape mismatch: indexing arrays could not be broadcast: {error}") from error
     return nodes
 
 
@@ -373,23 +210,35 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     values = _repeated(v, where.size, target.code)
     if values is None:
         return
-    flat = target.reshape(-1)
-    result = call(
-        "scatter", node_of(flat), values, _flattened(where), code=target.code, shape=flat.shape, axes=(0,), position=0,
-        op="",
-    )  # fmt: skip
-    _write_flat(target, result)
+    if is_c_contiguous(target.shape, target.strides, target.itemsize):
+        flat = target.reshape(-1)
+        where = where if len(where.shape) == 1 else _flattened(where)
+        write_indices(flat, _whole(flat), [values, where])
+    else:
+        write_indices(target, _whole(target), [values, *_coordinates(_flattened(where), target.shape)])
+
+
+def _whole(array: Array) -> Advanced:
+    """Index arrays for every axis of an array, which are yet to be named."""
+    return Advanced(array.offset, array.shape, array.strides, (), tuple(range(array.ndim)), 0)
+
+
+def _coordinates(positions: Node, shape: tuple[int, ...]) -> list[Node]:
+    """Coordinates of positions in a flattened array; of one out of bounds the first coordinate is, too."""
+    size = prod(shape)
+    below = build.binary_scalar(_LESS, positions, -size)
+    negative = build.binary_scalar(_LESS, positions, 0)
+    rest = build.elementwise(WHERE, (negative, build.binary_scalar(_ADD, positions, size), positions))
+    rest = build.elementwise(WHERE, (below, size, rest))
+    found = []
+    for extent in shape[:0:-1]:
+        found.append(build.binary_scalar(_REMAINDER, rest, extent))
+        rest = build.binary_scalar(_FLOOR_DIVIDE, rest, extent)
+    return [rest, *found[::-1]]
 
 
 def _flattened(node: Node) -> Node:
     return node if len(node.shape) == 1 else node_of(wrap(node).reshape(-1))
-
-
-def _write_flat(target: Array, node: Node) -> None:
-    """Write a vector's elements to an array of any shape, in C order."""
-    write(
-        target.cell, target.code, target.offset, target.shape, target.strides, node_of(wrap(node).reshape(target.shape))
-    )
 
 
 def _repeated(v: Any, count: int, code: int) -> Node | None:
@@ -410,7 +259,10 @@ def _repeated(v: Any, count: int, code: int) -> Node | None:
 def place(arr: Array, mask: Any, vals: Any) -> None:
     """Write values, one after another and repeated as needed, where a mask is true."""
     target = _flat_target(arr, "place")
-    where = flatnonzero(mask)
+    chosen = asarray(mask)
+    if chosen.size != target.size:
+        raise ValueError("place: mask and data must be the same size")
+    where = flatnonzero(chosen)
     if asarray(vals).size == 0 and where.size:
         raise ValueError("Cannot insert from an empty array!")
     put(target, where, vals)
@@ -450,11 +302,7 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> N
     index = _along_axis(target, where, axis)
     shape = broadcast_shapes(*(node.shape for node in index))
     new = build.cast(broadcast_value(assigned_value(values, target.code), shape), target.code)
-    result = call(
-        "scatter", node_of(target), new, *index, code=target.code, shape=target.shape, axes=tuple(range(target.ndim)),
-        position=0, op="",
-    )  # fmt: skip
-    write(target.cell, target.code, target.offset, target.shape, target.strides, result)
+    write_indices(target, _whole(target), [new, *index])
 
 
 def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
@@ -498,22 +346,104 @@ def ix_(*args: Any) -> tuple[Array, ...]:
     return tuple(vectors)
 
 
-def _hosted(x: Any) -> Any:
-    if isinstance(x, (tuple, list)):
-        return tuple(_hosted(item) for item in x)
-    return x.get() if type(x) is ndarray else x
+def _on_device(x: Any) -> bool:
+    return type(x) is ndarray or (isinstance(x, (tuple, list)) and any(type(item) is ndarray for item in x))
+
+
+def _probe(array: Array) -> Any:
+    """No element of the array's dtype: NumPy's own checks of arguments take it."""
+    return np.empty(0, array.dtype)
 
 
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
-    """Coordinates of positions in a flattened array (looks at them: they must be within bounds)."""
-    found = np.unravel_index(_hosted(indices), shape, order)  # type: ignore[call-overload]
-    return tuple(asarray(np.asarray(item)) for item in found)
+    """Coordinates of positions in a flattened array (looks whether they are within bounds).
+
+    Parameters
+    ----------
+    indices : array_like of int
+        Positions.
+    shape : int or tuple of int
+        Extents of the array.
+    order : {"C", "F"}
+        Whether the last or the first coordinate runs fastest.
+
+    Returns
+    -------
+    tuple of ndarray
+        An array for each axis.
+
+    Raises
+    ------
+    ValueError
+        If a position is out of bounds.
+    """
+    if not _on_device(indices):
+        found = np.unravel_index(indices, shape, order)  # type: ignore[call-overload]
+        return tuple(asarray(np.asarray(item)) for item in found)
+    positions = asarray(indices)
+    np.unravel_index(_probe(positions), shape, order)  # type: ignore[call-overload]
+    extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    size = prod(extents)
+    if not extents:
+        raise ValueError("multiple indices are not supported for 0d array")
+    if positions.size and bool(logical_or(positions < 0, positions >= size).any()):
+        host = positions.get()
+        wrong = host[(host < 0) | (host >= size)].flat[0]
+        raise ValueError(f"index {wrong} is out of bounds for array with size {size}")
+    node = build.cast(node_of(positions), I64)
+    coordinates = _coordinates(node, extents if order == "C" else extents[::-1])
+    return tuple(map(wrap, coordinates if order == "C" else coordinates[::-1]))
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
-    """Positions in a flattened array of coordinates (looks at them: they must be within bounds)."""
-    found = np.ravel_multi_index(_hosted(multi_index), dims, mode, order)  # type: ignore[call-overload]
-    return asarray(np.asarray(found))
+    """Positions in a flattened array of coordinates (with mode "raise" looks whether they are within bounds).
+
+    Parameters
+    ----------
+    multi_index : tuple of array_like of int
+        Coordinates along each axis.
+    dims : tuple of int
+        Extents of the array.
+    mode : {"raise", "wrap", "clip"} or tuple of these
+        What coordinates out of bounds do (along each axis).
+    order : {"C", "F"}
+        Whether the last or the first coordinate runs fastest.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ValueError
+        If a coordinate is out of bounds.
+    """
+    if not _on_device(multi_index):
+        return asarray(np.asarray(np.ravel_multi_index(multi_index, dims, mode, order)))  # type: ignore[call-overload]
+    arrays = [asarray(item) for item in multi_index]
+    np.ravel_multi_index(tuple(map(_probe, arrays)), dims, mode, order)  # type: ignore[call-overload]
+    extents = (dims,) if hasattr(dims, "__index__") else tuple(dims)
+    modes = (mode,) * len(arrays) if isinstance(mode, str) else tuple(mode)
+    bounded = []
+    wrong: Any = None
+    for array, extent, one in zip(arrays, extents, modes, strict=True):
+        node = build.cast(node_of(array), I64)
+        if one == "wrap":
+            node = build.binary_scalar(_REMAINDER, node, extent)
+        elif one == "clip":
+            node = build.elementwise(_CLIP, (node, 0, extent - 1))
+        else:
+            outside = logical_or(array < 0, array >= extent).any()
+            wrong = outside if wrong is None else logical_or(wrong, outside)
+        bounded.append(node)
+    if wrong is not None and bool(wrong):
+        raise ValueError("invalid entry in coordinates array")
+    total, weight = None, 1
+    for node, extent in list(zip(bounded, extents, strict=True))[:: -1 if order == "C" else 1]:
+        term = build.binary_scalar(_MULTIPLY, node, weight)
+        total = term if total is None else build.binary(_ADD, term, total)
+        weight *= extent
+    return wrap(total)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
@@ -595,8 +525,9 @@ class flatiter:
         return self[self.index - 1]
 
     def __getitem__(self, key: Any) -> Array:
-        if isinstance(key, tuple) and len(key) > 1:
-            raise IndexError("unsupported iterator index")
+        key = _flat_key(key)
+        if _is_integer(key):
+            return self.base[self._place(key)]
         result = self.base.reshape(-1)[key]
         return result.copy() if result.ndim else result
 
@@ -604,14 +535,18 @@ class flatiter:
         base = self.base
         if not base.writeable:
             raise ValueError("underlying array is read-only")
-        if isinstance(key, int) or (hasattr(key, "__index__") and not getattr(key, "ndim", 0)):
-            position = as_index(key)
-            if not -base.size <= position < base.size:
-                raise IndexError(f"index {position} is out of bounds for size {base.size}")
-            base[tuple(int(k) for k in np.unravel_index(position % base.size, base.shape))] = value
+        key = _flat_key(key)
+        if _is_integer(key):
+            base[self._place(key)] = value
             return
-        positions = np.arange(base.size)[key.get() if type(key) is ndarray else key]
-        put(base, positions, value)
+        put(base, wrap(build.iota(base.size))[key], value)
+
+    def _place(self, key: Any) -> tuple[int, ...]:
+        """Coordinates of a position."""
+        size, position = self.base.size, as_index(key)
+        if not -size <= position < size:
+            raise IndexError(f"index {position} is out of bounds for size {size}")
+        return tuple(int(k) for k in np.unravel_index(position % size, self.base.shape)) if self.base.ndim else ()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         host = self.base.get().reshape(-1)
@@ -627,7 +562,37 @@ class flatiter:
     def __ne__(self, other: object) -> Any:
         return self.copy() != other
 
+    def __lt__(self, other: Any) -> Any:
+        return self.copy() < other
+
+    def __le__(self, other: Any) -> Any:
+        return self.copy() <= other
+
+    def __gt__(self, other: Any) -> Any:
+        return self.copy() > other
+
+    def __ge__(self, other: Any) -> Any:
+        return self.copy() >= other
+
     __hash__ = None  # type: ignore[assignment]
+
+
+def _flat_key(key: Any) -> Any:
+    """What may stand between the brackets of `flatiter`: one integer, slice, Ellipsis, or array."""
+    if isinstance(key, tuple) and len(key) == 1:
+        (key,) = key
+    if key is None or (isinstance(key, tuple) and key):
+        raise IndexError("unsupported iterator index")
+    return Ellipsis if isinstance(key, tuple) else key
+
+
+def _is_integer(key: Any) -> bool:
+    return (
+        not isinstance(key, (bool, np.bool_))
+        and hasattr(key, "__index__")
+        and not getattr(key, "ndim", 0)
+        and (type(key) is not ndarray or key.code != BOOL)
+    )
 
 
 def set_flat(array: Array, value: Any) -> None:
@@ -636,17 +601,13 @@ def set_flat(array: Array, value: Any) -> None:
 
 
 bind(
-    expand_index=expand_index,
-    expand_mask=expand_index,
     flat=flatiter,
     method_choose=choose,
     method_compress=lambda array, condition, axis=None, out=None: compress(condition, array, axis, out),
     method_diagonal=diagonal,
-    method_put=put,
+    method_put=lambda array, indices, values, mode="raise": put(array, indices, values, mode),
     method_take=take,
-    put_advanced=put_advanced,
     set_flat=set_flat,
-    take_advanced=take_advanced,
 )
 
 __all__ = [

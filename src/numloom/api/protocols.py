@@ -9,7 +9,8 @@ import numpy as np
 
 from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray
-from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.array.ndarray import bind, ndarray, node_of, view_of
+from numloom.array.views import view_as
 from numloom.device import registry
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous
 
@@ -248,6 +249,8 @@ def device_of(array: Array) -> str:
 
 def tobytes(array: Array, order: str | None = "C") -> bytes:
     """The bytes of the values in an order; waits."""
+    if order == "A" or order is None:
+        order = "F" if order == "A" and array.flags.fnc else "C"
     return array.get().tobytes(order)  # type: ignore[no-any-return]
 
 
@@ -260,10 +263,11 @@ def byteswap(array: Array, inplace: bool = False) -> Array:
     """The bytes of each element turned around."""
     if inplace:
         return store(array, node_of(byteswap(array)), "byteswap", "unsafe")
-    dense = array.copy()
+    dense = array.copy("A")
     size_of_part = dense.itemsize // (2 if dense.dtype.kind == "c" else 1)
-    parts = dense.reshape(-1).view(np.uint8).reshape(-1, size_of_part)
-    return parts[:, ::-1].copy().reshape(-1).view(array.dtype).reshape(array.shape)
+    parts = view_as(dense.ravel("K"), np.uint8).reshape(-1, size_of_part)
+    turned = parts[:, ::-1].copy().reshape(-1).view(array.dtype)
+    return view_of(turned, 0, dense.shape, dense.strides)
 
 
 def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:

@@ -96,19 +96,8 @@ def _unique_parts(array: Array, axis: int) -> tuple[Array, Array, Array, Array]:
     starts = flatnonzero(first)
     index = wrap(build.gather(node_of(order), [node_of(starts)], (0,), 0))
     values = wrap(build.gather(node_of(moved), [node_of(index)], (0,), 0))
-    inverse = wrap(
-        call(
-            "scatter",
-            node_of(order),
-            node_of(first.cumsum() - 1),
-            node_of(order),
-            code=I64,
-            shape=order.shape,
-            axes=(0,),
-            position=0,
-            op="",
-        )
-    )
+    inverse = wrap(build.full(0, I64, order.shape))
+    inverse[order] = first.cumsum() - 1
     ends = concatenate((starts[1:], asarray([count])))
     return moveaxis(values, 0, axis), index, inverse, ends - starts
 

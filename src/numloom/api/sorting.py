@@ -14,6 +14,7 @@ from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import DTYPES, I64, code_of
 from numloom.engine.routines import call
 from numloom.graph import build
+from numloom.graph.layout import strides_in_order
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -40,11 +41,16 @@ def _flat_axis(a: Any, axis: Any) -> tuple[Array, int]:
     return array, normal_axis(axis, array.ndim)
 
 
+def _copied(array: Array) -> tuple[int, ...]:
+    """Strides of a copy in K order."""
+    return strides_in_order(array.shape, array.strides, array.itemsize, "K")
+
+
 def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
     """A sorted copy; NaN last."""
     _check_kind(kind, stable, order)
     array, axis = _flat_axis(a, axis)
-    return wrap(call("sort", node_of(array), code=array.code, shape=array.shape, order="K", axis=axis))
+    return wrap(call("sort", node_of(array), code=array.code, shape=array.shape, strides=_copied(array), axis=axis))
 
 
 def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
@@ -94,7 +100,17 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     """A copy in which the elements at positions `kth` are where sorting would put them."""
     array, axis = _flat_axis(a, axis)
     places = _positions(kth, array.shape[axis])
-    return wrap(call("partition", node_of(array), code=array.code, shape=array.shape, order="K", kth=places, axis=axis))
+    return wrap(
+        call(
+            "partition",
+            node_of(array),
+            code=array.code,
+            shape=array.shape,
+            strides=_copied(array),
+            kth=places,
+            axis=axis,
+        )
+    )
 
 
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:

@@ -10,20 +10,32 @@ from typing import Any
 import numpy as np
 
 from numloom.api.running import deliver
+from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
 from numloom.array.ndarray import (
     apply1,
     apply2,
+    casting_error,
     ndarray,
     node_of,
     operand,
+    wrap,
 )
-from numloom.array.storage import write
-from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, KINDS, code_of
+from numloom.array.storage import broadcast_value, write
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, c_strides, f_strides, is_c_contiguous, is_f_contiguous
+from numloom.graph.layout import (
+    broadcast_shapes,
+    c_strides,
+    f_strides,
+    is_c_contiguous,
+    is_f_contiguous,
+    k_strides,
+    reduced_strides,
+)
 from numloom.graph.node import Node
+from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE, OF_UFUNC
 from numloom.ops.reductions import reduction_of
 from numloom.ops.rows import Op, Reduction
@@ -63,9 +75,7 @@ def store(out: Array, node: Node, name: str, casting: str = "same_kind", exact: 
     """
     check_out(out)
     if node.code != out.code and not np.can_cast(DTYPES[node.code], out.dtype, casting):  # type: ignore[arg-type]
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            getattr(np, name, np.add), casting, DTYPES[node.code], out.dtype, 0
-        )
+        raise casting_error(name, casting, node.code, out.code)
     if node.shape != out.shape:
         if exact:
             raise ValueError(
@@ -341,10 +351,7 @@ class ufunc:
     ) -> Array:
         """Combine the elements along axes with this function, as `numpy.ufunc.reduce`."""
         self._check_binary("reduce")
-        if isinstance(out, tuple):
-            (out,) = out
-        if out is not None:
-            check_out(out)
+        out = _single(out)
         node = node_at(array)
         axes = normal_axes(axis, len(node.shape))
         if out is None and dtype is None and initial is NO_VALUE and where is True and node.size and axes:
@@ -359,7 +366,8 @@ class ufunc:
             )
         row = reduction_of(self._row, CHARS[codes[0]])
         if not row.commutative:
-            return self._reduced_in_turn(array, axis, dtype, out, keepdims, initial, where)
+            node = self._reduced_in_turn(build.cast(node, codes[1]), axes, keepdims, initial, where)
+            return finish(build.cast(node, codes[2]), out, (array,), self.__name__, "unsafe")
         if dtype is None and out is None:
             self._plain[node.code] = row, codes[1], codes[2]
         node = build.cast(node, codes[1])
@@ -373,12 +381,10 @@ class ufunc:
         value = self.identity if initial is NO_VALUE else initial
         if where is not True:
             if value is None:
-                raise ValueError(
-                    f"reduction operation '{self.__name__}' does not have an identity, so to use a where mask one has "
-                    "to specify 'initial'"
-                )
+                raise ValueError(_NO_IDENTITY.format(self.__name__))
             filler = value if self.identity is None else self.identity
-            node = build.elementwise(WHERE, (mask_of(where), node, _number(filler, node.code)))
+            mask = broadcast_value(mask_of(where), node.shape)
+            node = build.elementwise(WHERE, (mask, node, _number(filler, node.code)))
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
         result = build.reduce(row, node, axes, keepdims, code) if axes else build.cast(node, code)
@@ -387,16 +393,41 @@ class ufunc:
             result = build.cast(build.loop(self._row, (first, result), code), code)
         return result
 
-    def _reduced_in_turn(
-        self, array: Any, axis: Any, dtype: Any, out: Any, keepdims: bool, initial: Any, where: Any
-    ) -> Array:
-        """Reduce strictly from left to right, on the host: no tree of partial results gives the same."""
-        options: dict[str, Any] = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": _host(where)}
-        if initial is not NO_VALUE:
-            options["initial"] = _host(initial)
-        with np.errstate(all="ignore"):
-            host = self._numpy.reduce(asarray(array).get(), **options)
-        return finish(node_at(host), out, (array,), self.__name__, "unsafe")
+    def _reduced_in_turn(self, node: Node, axes: tuple[int, ...], keepdims: bool, initial: Any, where: Any) -> Node:
+        """Reduce strictly from left to right: no tree of partial results gives the same."""
+        shape = node.shape
+        code = node.code
+        value = self.identity if initial is NO_VALUE else initial
+        others: list[Node] = []
+        first = initial is not NO_VALUE and initial is not None
+        mask = None
+        if where is not True:
+            if value is None:
+                raise ValueError(_NO_IDENTITY.format(self.__name__))
+            mask, first = broadcast_value(mask_of(where), shape), True
+        order = node.strides
+        if not node.size:
+            return self._reduced_nothing(node, axes, keepdims, code, value)
+        if first:
+            others.append(build.scalar_as(_number(value, code), code))
+        if not axes:
+            return build.loop(self._row, (*others, node), code) if first else node
+        if mask is not None:
+            others.append(mask)
+        rest = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
+        if len(axes) > 1:
+            # The order of memory does not matter to what may be reordered: C order.
+            node, *others[first:] = (_lines(one, axes) for one in (node, *others[first:]))
+        strides = reduced_strides(shape, order, axes, False, ITEMSIZES[code])
+        result = call_routine(
+            "fold", node, *others, code=code, shape=rest, strides=strides, op=self._row.name,
+            axis=axes[0] if len(axes) == 1 else len(rest), initial=first,
+        )  # fmt: skip
+        if keepdims:
+            kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
+            strides = reduced_strides(shape, order, axes, True, ITEMSIZES[code])
+            result = build.leaf(result.buffer, code, kept, strides)
+        return result  # type: ignore[no-any-return]
 
     def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:
         """What is left of no elements: the initial value or the identity, if any is needed."""
@@ -405,42 +436,77 @@ class ufunc:
             if prod(shape):
                 raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
             value = 0
-        elif value == -1 and KINDS[code] == "u":
-            value = int(np.iinfo(DTYPES[code]).max)
         return build.full(_number(value, code), code, shape)
 
     def _reduction_codes(self, code: int, dtype: Any, out: Any) -> tuple[int, ...]:
         signature = None
         if dtype is not None:
-            wanted = DTYPES[code_of(dtype)]
-            signature = (None, None, wanted) if self._row.name.startswith("logical_") else (wanted, None, None)
+            signature = (DTYPES[code_of(dtype)], None, None)
         first = None if out is None else out.dtype
-        if dtype is not None and not self._row.name.startswith("logical_"):
+        if dtype is not None:
             first = None
         return loop_of(self._numpy, (first, DTYPES[code], None), signature, "unsafe", True)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
         """Results of combining ever more elements along an axis, as `numpy.ufunc.accumulate`."""
         self._check_binary("accumulate")
-        if isinstance(out, tuple):
-            (out,) = out
+        out = _single(out)
         node = node_at(array)
         if not node.shape:
             raise TypeError("cannot accumulate on a scalar")
-        (axis,) = build.normalize_axes(axis, len(node.shape))
-        codes = self._reduction_codes(node.code, dtype, out)
-        node = build.cast(node, codes[2])
-        result = call_routine("scan", node, code=codes[2], shape=node.shape, order="K", op=self.__name__, axis=axis)
+        axis = _one_axis(axis, node, "accumulate")
+        code = self._kept_code(node.code, dtype, out, "accumulate")
+        node = build.cast(node, code)
+        result = call_routine("scan", node, code=code, shape=node.shape, order="K", op=self._row.name, axis=axis)
         return finish(result, out, (array,), self.__name__, "unsafe")
 
+    def _kept_code(self, code: int, dtype: Any, out: Any, method: str) -> int:
+        """The dtype in which `accumulate` and `reduceat` run."""
+        codes = self._reduction_codes(code, dtype, out)
+        if codes[0] != codes[2] or (codes[1] != codes[2] and not self._row.name.startswith("logical_")):
+            resolved = tuple(DTYPES[one] for one in codes)
+            raise TypeError(
+                f"the resolved dtypes are not compatible with {self.__name__}.{method}. Resolved {resolved}"
+            )
+        return codes[2]
+
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
-        """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat` (through the host)."""
+        """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat`."""
         self._check_binary("reduceat")
-        if isinstance(out, tuple):
-            (out,) = out
-        with np.errstate(all="ignore"):
-            host = self._numpy.reduceat(asarray(array).get(), np.asarray(indices), axis, dtype)
-        return finish(node_at(host), out, (array,), self.__name__)
+        out = _single(out)
+        node = node_at(array)
+        if not node.shape:
+            raise TypeError("cannot reduceat on a scalar")
+        axis = _one_axis(axis, node, "reduceat")
+        starts = self._starts(indices, node.shape[axis])
+        code = self._kept_code(node.code, dtype, out, "reduceat")
+        node = build.cast(node, code)
+        shape = (*node.shape[:axis], starts.size, *node.shape[axis + 1 :])
+        # In NumPy's order nothing is known of the axis itself.
+        known = tuple(0 if k == axis else stride for k, stride in enumerate(node.strides))
+        result = call_routine(
+            "reduceat", node, starts, code=code, shape=shape, strides=k_strides(shape, [known], ITEMSIZES[code]),
+            op=self._row.name, axis=axis, place=here().id,
+        )  # fmt: skip
+        return finish(result, out, (array,), self.__name__, "unsafe")
+
+    def _starts(self, indices: Any, extent: int) -> Node:
+        """Where segments begin, int64; those that are known on the host are checked."""
+        if type(indices) is not ndarray:
+            host = np.asarray(indices)
+            if host.dtype.kind == "f" and not isinstance(indices, np.ndarray):
+                host = host.astype(np.int64)
+            wrong = host[(host < 0) | (host >= extent)] if host.dtype.kind in "iu" else ()
+            if host.ndim == 1 and len(wrong):
+                raise IndexError(f"index {wrong[0]} out-of-bounds in {self.__name__}.reduceat [0, {extent})")
+            indices = asarray(host)
+        if indices.ndim != 1:
+            raise ValueError(f"object {'too deep' if indices.ndim else 'of too small depth'} for desired array")
+        if not np.can_cast(indices.dtype, np.int64, "safe"):
+            raise TypeError(
+                f"Cannot cast array data from {indices.dtype!r} to dtype('int64') according to the rule 'safe'"
+            )
+        return build.cast(node_of(indices), I64)
 
     def outer(self, A: Any, B: Any, /, **options: Any) -> Any:
         """The function of all pairs of elements, as `numpy.ufunc.outer`."""
@@ -459,23 +525,55 @@ class ufunc:
             raise ValueError(
                 "second operand needed for ufunc" if b is None else "second operand provided when ufunc is unary"
             )
-        check_out(a)
-        host = a.get()
-        place = tuple(map(_host, indices)) if isinstance(indices, tuple) else _host(indices)
-        with np.errstate(all="ignore"):
-            self._numpy.at(host, place, *(() if b is None else (_host(b),)))
-        write(a.cell, a.code, a.offset, a.shape, a.strides, node_at(host))
+        if type(a) is not ndarray:
+            raise TypeError("first operand must be array")
+        if not a.writeable:
+            raise ValueError("output array is read-only")
+        value = None if b is None else node_at(b)
+        given = (a.dtype,) if value is None else (a.dtype, DTYPES[value.code])
+        codes = loop_of(self._numpy, (*given, a.dtype), None, "unsafe")
+        apply_at(a, indices, None if value is None else build.cast(value, codes[1]), self._row.name, codes)
 
 
 _REORDERABLE = frozenset(
     ("add", "multiply", "maximum", "minimum", "fmax", "fmin", "logical_and", "logical_or", "logical_xor",
-     "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp", "logaddexp2", "hypot", "gcd", "lcm")
+     "bitwise_and", "bitwise_or", "bitwise_xor", "logaddexp", "logaddexp2", "hypot", "gcd")
 )  # fmt: skip
+
+
+def _single(out: Any) -> Any:
+    """The one array of an ``out=`` argument, which may be a tuple."""
+    if isinstance(out, tuple):
+        if len(out) != 1:
+            raise ValueError("The 'out' tuple must have exactly one entry")
+        (out,) = out
+    return None if out is None else check_out(out)
+
+
+def _one_axis(axis: Any, node: Node, method: str) -> int:
+    """The axis of a method that takes just one (None: of a vector its only one)."""
+    axes = build.normalize_axes(axis, len(node.shape))
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes")
+    return axes[0]
+
+
+_NO_IDENTITY = "reduction operation '{}' does not have an identity, so to use a where mask one has to specify 'initial'"
+
+
+def _lines(node: Node, axes: tuple[int, ...]) -> Node:
+    """A value with several axes as one, the last."""
+    array = wrap(node)
+    kept = [axis for axis in range(array.ndim) if axis not in axes]
+    moved = array.transpose(*kept, *axes)
+    return node_of(moved.reshape(*moved.shape[: len(kept)], -1))
 
 
 def _number(value: Any, code: int) -> Any:
     """An ``initial=`` value as a Python number of dtype `code`."""
     host = value.get() if type(value) is ndarray else value
+    if type(host) is int and host == -1 and KINDS[code] == "u":
+        return int(np.iinfo(DTYPES[code]).max)  # The identity of `bitwise_and`.
     if type(host) in (int, float, complex, bool) and not (KINDS[code] in "biu" and type(host) is float):
         return host
     with np.errstate(all="ignore"):

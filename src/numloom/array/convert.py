@@ -256,6 +256,11 @@ class _Exported:
             unpin(self.cell)
 
 
+def exported_on_host(array: Array) -> Host:
+    """The array's own memory as a NumPy array, pinned while that lives; for devices that are the host."""
+    return np.asarray(_Exported(array))
+
+
 _CPU, _CUDA = 1, 2
 _FROM_DLPACK = {
     (6, 8): "?", (0, 8): "b", (1, 8): "B", (0, 16): "h", (1, 16): "H", (0, 32): "i", (1, 32): "I", (0, 64): "q",

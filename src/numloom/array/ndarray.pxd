@@ -10,8 +10,8 @@ from numloom.graph.build cimport binary, binary_scalar, cast, known, scalar_bina
 cdef class ndarray:
     cdef public Cell cell
     cdef public int code
-    cdef public tuple shape
-    cdef public tuple strides
+    cdef public tuple extents
+    cdef public tuple steps
     cdef public Py_ssize_t offset
     cdef public bint is_scalar
     cdef public bint writeable

@@ -7,6 +7,7 @@ is late-bound: the API's modules hand their functions to `bind`, since they stan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,6 @@ from numloom.engine.evaluate import after_record, download_layout, element, elem
 from numloom.graph.build import binary, binary_scalar, cast, copied, known, scalar, scalar_binary, unary, view
 from numloom.graph.layout import (
     c_strides,
-    f_strides,
-    is_c_contiguous,
     is_f_contiguous,
     k_strides,
     reshape_strides,
@@ -80,7 +79,7 @@ class ndarray:
     ----------
     cell : Cell
         The memory it shares with its views.
-    code, offset, shape, strides
+    code, offset, extents, steps
         The layout: dtype code, byte offset, shape, byte strides.
     is_scalar : bool
         Where NumPy would have given an immutable scalar: in-place operators rebind.
@@ -88,18 +87,22 @@ class ndarray:
         Whether assignment is allowed.
     """
 
-    __slots__ = ("base", "cell", "code", "is_scalar", "offset", "shape", "strides", "writeable")
+    __slots__ = ("base", "cell", "code", "extents", "is_scalar", "offset", "steps", "writeable")
 
     cell: Cell
     code: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    extents: tuple[int, ...]
+    steps: tuple[int, ...]
     offset: int
     is_scalar: bool
     writeable: bool
     base: Any
 
     __array_priority__ = 1000.0
+
+    @classmethod
+    def __class_getitem__(cls, item: Any) -> Any:
+        return GenericAlias(cls, item)
 
     # ------------------------------------------------------------ operators
 
@@ -196,10 +199,12 @@ class ndarray:
         return apply2(LESS_EQUAL, self, other)
 
     def __eq__(self, other: object) -> Any:
-        return apply2(EQUAL, self, other)
+        result = apply2(EQUAL, self, other)
+        return _unlike(self, other, False) if result is NotImplemented else result
 
     def __ne__(self, other: object) -> Any:
-        return apply2(NOT_EQUAL, self, other)
+        result = apply2(NOT_EQUAL, self, other)
+        return _unlike(self, other, True) if result is NotImplemented else result
 
     def __gt__(self, other: Any) -> Any:
         return apply2(GREATER, self, other)
@@ -263,9 +268,9 @@ class ndarray:
     # ------------------------------------------------------------ subscripts
 
     def __getitem__(self, index: Any) -> Any:
-        found = simple(self.offset, self.shape, self.strides, index)
+        found = simple(self.offset, self.extents, self.steps, index)
         if found is None:
-            general = subscript(self.offset, self.shape, self.strides, index, expand_index)
+            general = subscript(self.offset, self.extents, self.steps, index, expand_index)
             if type(general) is Advanced:
                 return _bound["take_advanced"](self, general)
             found = general
@@ -279,9 +284,9 @@ class ndarray:
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
             raise ValueError("assignment destination is read-only")
-        found = simple(self.offset, self.shape, self.strides, index)
+        found = simple(self.offset, self.extents, self.steps, index)
         if found is None:
-            general = subscript(self.offset, self.shape, self.strides, index, expand_mask)
+            general = subscript(self.offset, self.extents, self.steps, index, expand_mask)
             if type(general) is Advanced:
                 _bound["put_advanced"](self, index, general, value)
                 return
@@ -296,17 +301,22 @@ class ndarray:
         ):
             return  # What `x[i] += y` assigns last is what is there already.
         node = assigned_value(value, self.code)
+        if found.scalar and node.shape:
+            raise (TypeError if self.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
         write(self.cell, self.code, found.offset, found.shape, found.strides, node)
 
+    def __delitem__(self, index: Any) -> None:
+        raise ValueError("cannot delete array elements")
+
     def __len__(self) -> int:
-        if not self.shape:
+        if not self.extents:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return self.extents[0]
 
     def __iter__(self) -> Iterator[Any]:
-        if not self.shape:
+        if not self.extents:
             raise TypeError("iteration over a 0-d array")
-        return iter([self[i] for i in range(self.shape[0])])
+        return _bound["iterate"](self)  # type: ignore[no-any-return]
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
@@ -315,15 +325,7 @@ class ndarray:
 
     def get(self) -> np.ndarray[Any, Any]:
         """The values as a NumPy array (a copy, in the same memory order); runs what is recorded and waits."""
-        return download_layout(self.cell.value, self.code, self.offset, self.shape, self.strides)
-
-    def item(self, *index: Any) -> Any:
-        """One element as a Python number; waits."""
-        if not index and self.size != 1:
-            raise ValueError("can only convert an array of size 1 to a Python scalar")
-        if not index:
-            return self._only_element().item()
-        return self.get().item(*index)
+        return download_layout(self.cell.value, self.code, self.offset, self.extents, self.steps)
 
     def tolist(self) -> Any:
         """The values as (nested) lists of Python numbers; waits."""
@@ -347,16 +349,22 @@ class ndarray:
         return bool(self._only_element())
 
     def __float__(self) -> float:
-        return float(self._only_element())
+        return float(self._number())
 
     def __int__(self) -> int:
-        return int(self._only_element())
+        return int(self._number())
 
     def __complex__(self) -> complex:
-        return complex(self._only_element())
+        return complex(self._number())
+
+    def _number(self) -> Any:
+        """The one element as a Python number, which refuses what Python's numbers refuse."""
+        if self.extents:
+            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+        return self._only_element().item()
 
     def __index__(self) -> int:
-        if self.shape or DTYPES[self.code].kind not in "iu":
+        if self.extents or DTYPES[self.code].kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         return int(self._only_element())
 
@@ -364,7 +372,9 @@ class ndarray:
         return round(self._only_element(), digits) if digits is not None else round(self._only_element())
 
     def __format__(self, spec: str) -> str:
-        return format(self.get()[()], spec) if not self.shape else format(str(self), spec)
+        if self.extents and spec:
+            raise TypeError("unsupported format string passed to numloom.ndarray.__format__")
+        return str(self) if self.extents else format(self.get()[()], spec)
 
     def __hash__(self) -> int:
         if self.is_scalar:
@@ -399,6 +409,9 @@ class ndarray:
     def __str__(self) -> str:
         return _bound["array_str"](self)  # type: ignore[no-any-return]
 
+    def __bytes__(self) -> bytes:
+        return self.get().tobytes()
+
     def __copy__(self) -> Any:
         return self.copy()
 
@@ -411,17 +424,33 @@ class ndarray:
     # ------------------------------------------------------------ properties
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        return self.extents
+
+    @shape.setter
+    def shape(self, value: Any) -> None:
+        _bound["set_shape"](self, value)
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        return self.steps
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return DTYPES[self.code]
 
+    @dtype.setter
+    def dtype(self, value: Any) -> None:
+        _bound["set_dtype"](self, value)
+
     @property
     def ndim(self) -> int:
-        return len(self.shape)
+        return len(self.extents)
 
     @property
     def size(self) -> int:
         size = 1
-        for extent in self.shape:
+        for extent in self.extents:
             size *= extent
         return size
 
@@ -435,13 +464,16 @@ class ndarray:
 
     @property
     def T(self) -> Any:
-        return view_of(self, self.offset, self.shape[::-1], self.strides[::-1])
+        return view_of(self, self.offset, self.extents[::-1], self.steps[::-1])
 
     @property
     def mT(self) -> Any:
-        if len(self.shape) < 2:
+        if len(self.extents) < 2:
             raise ValueError("matrix transpose with ndim < 2 is undefined")
-        return self.swapaxes(-1, -2)
+        shape, strides = self.extents, self.steps
+        return view_of(
+            self, self.offset, (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2])
+        )
 
     @property
     def real(self) -> Any:
@@ -456,7 +488,7 @@ class ndarray:
     @property
     def imag(self) -> Any:
         if self.code not in (C64, C128):
-            zeros = _bound["zeros"](self.shape, self.dtype)
+            zeros = _bound["zeros"](self.extents, self.dtype)
             zeros.writeable = False
             return zeros
         return self._part(ITEMSIZES[self.code] // 2)
@@ -468,7 +500,7 @@ class ndarray:
         self.imag[...] = value
 
     def _part(self, offset: int) -> Any:
-        part = view_of(self, self.offset + offset, self.shape, self.strides)
+        part = view_of(self, self.offset + offset, self.extents, self.steps)
         part.code = F32 if self.code == C64 else F64
         return part
 
@@ -490,31 +522,14 @@ class ndarray:
 
     # ------------------------------------------------------------ views and copies
 
-    def view(self, dtype: Any = None) -> Any:
-        """Another array over the same memory, with another dtype if given."""
-        result = view_of(self, self.offset, self.shape, self.strides)
-        if dtype is None:
-            return result
-        code = code_of(dtype)
-        have, want = ITEMSIZES[self.code], ITEMSIZES[code]
-        if have != want:
-            if not self.shape:
-                raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
-            if self.shape[-1] != 1 and self.strides[-1] != have and self.size:
-                raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
-            if have > want:
-                last, rest = self.shape[-1] * (have // want), have % want
-            else:
-                last, rest = divmod(self.shape[-1] * have, want)
-            if rest:
-                raise ValueError(
-                    "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
-                    "last axis of the array."
-                )
-            result.shape = (*self.shape[:-1], last)
-            result.strides = (*self.strides[:-1], want)
-        result.code = code
-        return result
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        """Another array over the same memory, with another dtype if given; the type can only be this one."""
+        wanted = dtype if dtype is ndarray else type
+        if wanted is not None and wanted is not ndarray:
+            raise TypeError("views are numloom arrays: there are no subclasses")
+        if dtype is None or dtype is ndarray:
+            return view_of(self, self.offset, self.extents, self.steps)
+        return _bound["view_as"](self, dtype)
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
         """The same values in another shape: a view where the memory allows, else a copy."""
@@ -522,7 +537,7 @@ class ndarray:
             shape = tuple(shape[0])
         if order == "C" and not copy:
             try:
-                known = _reshaped.get((self.shape, self.strides, self.code, shape))
+                known = _reshaped.get((self.extents, self.steps, self.code, shape))
             except TypeError:
                 known = None
             if known is not None:
@@ -531,15 +546,15 @@ class ndarray:
         if order == "A":
             order = (
                 "F"
-                if self.strides != c_strides(self.shape, self.itemsize)
-                and is_f_contiguous(self.shape, self.strides, self.itemsize)
+                if self.steps != c_strides(self.extents, self.itemsize)
+                and is_f_contiguous(self.extents, self.steps, self.itemsize)
                 else "C"
             )
         if order == "F":
             return self.T.reshape(*new_shape[::-1], copy=copy).T
         if order != "C":
             raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
-        strides = reshape_strides(self.shape, self.strides, new_shape, self.itemsize)
+        strides = reshape_strides(self.extents, self.steps, new_shape, self.itemsize)
         if copy or strides is None:
             if copy is False:
                 raise ValueError("Unable to avoid creating a copy while reshaping.")
@@ -547,7 +562,7 @@ class ndarray:
             return view_of(dense, 0, new_shape, c_strides(new_shape, self.itemsize))
         if len(_reshaped) > 4096:
             _reshaped.clear()
-        _reshaped[self.shape, self.strides, self.code, tuple([extent.__index__() for extent in shape])] = (
+        _reshaped[self.extents, self.steps, self.code, tuple([extent.__index__() for extent in shape])] = (
             new_shape,
             strides,
         )
@@ -559,7 +574,7 @@ class ndarray:
             return self.T
         if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
             axes = tuple(axes[0])
-        if len(axes) != len(self.shape):
+        if len(axes) != len(self.extents):
             raise ValueError("axes don't match array")
         order = []
         for axis in axes:
@@ -568,22 +583,12 @@ class ndarray:
             order.append(axis % len(axes))
         if len(set(order)) != len(order):
             raise ValueError("repeated axis in transpose")
-        return view_of(self, self.offset, tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order))
-
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        """A view with two axes exchanged."""
-        ndim = len(self.shape)
-        for axis in (axis1, axis2):
-            if not -ndim <= axis < ndim:
-                raise np.exceptions.AxisError(axis, ndim)
-        order = list(range(ndim))
-        order[axis1], order[axis2] = order[axis2], order[axis1]
-        return self.transpose(*order) if ndim > 1 else self.view()
+        return view_of(self, self.offset, tuple(self.extents[a] for a in order), tuple(self.steps[a] for a in order))
 
     def copy(self, order: str = "C") -> Any:
         """A new array with the same values; costs nothing until one of the two is written."""
-        node = read(self.cell, self.code, self.offset, self.shape, self.strides)
-        strides = strides_in_order(self.shape, self.strides, ITEMSIZES[self.code], order)
+        node = read(self.cell, self.code, self.offset, self.extents, self.steps)
+        strides = strides_in_order(self.extents, self.steps, ITEMSIZES[self.code], order)
         if self.cell.pins or node.kind == VIEW or node.strides != strides:
             node = copied(node, strides, self.code)
         result = wrap(node)
@@ -601,40 +606,18 @@ class ndarray:
             )
         if code == self.code:
             return self.copy(order) if copy or order not in "KA" else self
-        node = cast(read(self.cell, self.code, self.offset, self.shape, self.strides), code)
+        source = read(self.cell, self.code, self.offset, self.extents, self.steps)
+        node = cast(source, code)
         result = wrap(node)
-        if order in "CF" and node.shape:
-            wanted = (c_strides if order == "C" else f_strides)(node.shape, ITEMSIZES[code])
+        if order != "K" or source.kind == VIEW:
+            # "A" and "K" ask how this array lies.
+            itemsize, wide = ITEMSIZES[self.code], ITEMSIZES[code]
+            lying = strides_in_order(self.extents, self.steps, itemsize, order)
+            wanted = tuple([stride // itemsize * wide for stride in lying])
             if wanted != node.strides:
                 result = wrap(copied(node, wanted, code))
         result.is_scalar = self.is_scalar
         return result
-
-    def fill(self, value: Any) -> None:
-        """Set every element to a scalar."""
-        self[...] = value
-
-    def ravel(self, order: str = "C") -> Any:
-        """The elements as one dimension: a view of contiguous memory, else a copy."""
-        turned = self
-        itemsize = ITEMSIZES[self.code]
-        if order == "K":
-            turned = self.transpose(sorted(range(self.ndim), key=lambda axis: -abs(self.strides[axis])))
-        elif order == "F" or (
-            order == "A"
-            and is_f_contiguous(self.shape, self.strides, itemsize)
-            and not is_c_contiguous(self.shape, self.strides, itemsize)
-        ):
-            turned = self.T
-        elif order not in ("C", "A"):
-            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-        if not is_c_contiguous(turned.shape, turned.strides, itemsize):
-            turned = turned.copy()
-        return turned.reshape(-1)
-
-    def flatten(self, order: str = "C") -> Any:
-        """The elements as one dimension, copied."""
-        return self.ravel(order).copy()
 
     def explain(self) -> Any:
         """What is recorded and how it would run: tree, plan, kernel text, bytes and operations."""
@@ -672,12 +655,16 @@ class ndarray:
 
     def __getattr__(self, name: str) -> Any:
         function = _bound.get("method_" + name)
+        if function is not None:
+            return function.__get__(self)
+        function = _bound.get("attribute_" + name)
         if function is None:
             raise AttributeError(f"'numloom.ndarray' object has no attribute {name!r}")
-        return function.__get__(self)
+        return function(self)
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *(n[7:] for n in _bound if n.startswith("method_"))})
+        bound = [n.partition("_")[2] for n in _bound if n.startswith(("method_", "attribute_"))]
+        return sorted({*object.__dir__(self), *bound})
 
 
 # ---------------------------------------------------------------- making and reading arrays
@@ -691,8 +678,8 @@ def wrap(node: Node) -> Any:
     result = ndarray.__new__(ndarray)
     result.cell = new_cell(node)
     result.code = node.code
-    result.shape = node.shape
-    result.strides = node.strides
+    result.extents = node.shape
+    result.steps = node.strides
     result.offset = 0
     result.is_scalar = not node.shape
     result.writeable = True
@@ -714,8 +701,8 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
     result = ndarray.__new__(ndarray)
     result.cell = new_cell(array.cell.value) if array.is_scalar else array.cell
     result.code = array.code
-    result.shape = shape
-    result.strides = strides
+    result.extents = shape
+    result.steps = strides
     result.offset = offset
     result.is_scalar = False
     result.writeable = array.writeable
@@ -725,7 +712,7 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 
 def node_of(array: Any) -> Node:
     """The array's current value."""
-    return read(array.cell, array.code, array.offset, array.shape, array.strides)
+    return read(array.cell, array.code, array.offset, array.extents, array.steps)
 
 
 # ---------------------------------------------------------------- operands and operations
@@ -804,6 +791,13 @@ def apply1(row: Any, x: Any) -> Any:
     return result
 
 
+def _unlike(array: Any, other: Any, answer: bool) -> Any:
+    """What comparing with no number and no array gives: the same for each element, as in NumPy."""
+    if other is None or isinstance(other, (str, bytes)):
+        return _bound["full"](array.shape, answer, DTYPES[BOOL])
+    return NotImplemented
+
+
 def _compare_out_of_range(row: Any, a: Any, b: Any) -> Any:
     """Compare with a Python integer that the dtype cannot hold: the answer is known."""
     array, number, swapped = (a, b, False) if type(a) is Node else (b, a, True)
@@ -836,6 +830,8 @@ def assigned_value(value: Any, code: int) -> Node:
         if DTYPES[code].kind != "c":
             raise TypeError(f"cannot assign a complex number to an array of dtype {DTYPES[code]}; take .real first")
         return scalar(value, code)
+    if value is None and DTYPES[code].kind in "fc":
+        return scalar(np.nan, code)
     node = operand(value)
     if node is NotImplemented:
         raise TypeError(f"cannot assign {type(value).__name__} to a numloom array; expected an array or a number")
@@ -844,11 +840,11 @@ def assigned_value(value: Any, code: int) -> Node:
 
 def apply_inplace(row: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
-    if type(other) is ndarray and target.writeable and not target.is_scalar and other.shape == target.shape:
+    if type(other) is ndarray and target.writeable and not target.is_scalar and other.shape == target.extents:
         # As below, without an array for the result in between.
         node = binary(row, node_of(target), node_of(other))
         if node.code == target.code:
-            write(target.cell, target.code, target.offset, target.shape, target.strides, node)
+            write(target.cell, target.code, target.offset, target.extents, target.steps, node)
             return target
     result = apply2(row, target, other)
     if result is NotImplemented:
@@ -862,17 +858,26 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         return result
     if not target.writeable:
         raise ValueError("output array is read-only")
-    if result.shape != target.shape:
+    if result.shape != target.extents:
         raise ValueError(
-            f"non-broadcastable output operand with shape {shown(target.shape)} doesn't match the broadcast shape "
+            f"non-broadcastable output operand with shape {shown(target.extents)} doesn't match the broadcast shape "
             f"{shown(result.shape)}"
         )
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
-        raise np._core._exceptions._UFuncOutputCastingError(  # type: ignore[attr-defined]
-            getattr(np, name, np.add), "same_kind", DTYPES[result.code], DTYPES[target.code], 0
-        )
-    write(target.cell, target.code, target.offset, target.shape, target.strides, result.cell.value)
+        raise casting_error(name, "same_kind", result.code, target.code)
+    write(target.cell, target.code, target.offset, target.extents, target.steps, result.cell.value)
     return target
+
+
+def casting_error(name: str, casting: str, code: int, target: int) -> Exception:
+    """NumPy's error for a result that does not cast to the dtype of where it goes."""
+    function = getattr(np, name, None)
+    if not isinstance(function, np.ufunc):
+        return TypeError(
+            f"Cannot cast array data from {DTYPES[code]!r} to {DTYPES[target]!r} according to the rule '{casting}'"
+        )
+    error = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
+    return error(function, casting, DTYPES[code], DTYPES[target], 0)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- index arrays

@@ -8,6 +8,7 @@ what was read before stays what it was, and overlapping self-assignment needs no
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,12 @@ except ImportError:
 
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
+from numloom.engine.routines import call_in_place
 from numloom.graph import build
 from numloom.graph.build import unary
 from numloom.graph.layout import (
     broadcast_strides,
+    c_strides,
     is_dense_order,
     may_self_overlap,
     shown,
@@ -215,6 +218,46 @@ def _last_written(
         pin_value(old, new)
     set_value(cell, new)
     return value, 0, None, ()
+
+
+def write_at(
+    cell: Cell,
+    code: int,
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    operands: Sequence[Node],
+    **options: Any,
+) -> None:
+    """Run the routine ``scatter`` on memory seen through a layout: in place where nobody else needs the old value."""
+    itemsize = ITEMSIZES[code]
+    aligned = not offset % itemsize and not any([stride % itemsize for stride in strides])
+    if not aligned or may_self_overlap(shape, strides, itemsize):
+        dense = build.copied(read(cell, code, offset, shape, strides), c_strides(shape, itemsize), code)
+        evaluate([dense])
+        call_in_place("scatter", dense, *operands, **options)
+        write(cell, code, offset, shape, strides, dense)
+        return
+    value = cell.value
+    operands = [_apart(node, value) for node in operands]
+    evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
+    if not cell.pins and (value.cells > 1 or value.readers):
+        value = build.copied(value, value.strides, value.code)
+        set_value(cell, value)
+        evaluate([value])
+    # Values never change: what the memory holds from here on is another one.
+    call_in_place("scatter", build.view(value, code, offset, shape, strides), *operands, **options)
+    new = build.leaf(value.buffer, value.code, value.shape, value.strides)
+    if cell.pins:
+        new.attr = None
+    set_value(cell, new)
+
+
+def _apart(node: Node, value: Node) -> Node:
+    """What an operation on the memory of `value` takes: a copy of what lies there."""
+    if node is value or (node.kind == VIEW and node.args[0] is value):
+        return build.copied(node, c_strides(node.shape, ITEMSIZES[node.code]), node.code)
+    return node
 
 
 def materialize(cell: Cell) -> Node:

@@ -29,7 +29,8 @@ def call(
     *operands: Node,
     code: int = -1,
     shape: tuple[int, ...] | None = None,
-    order: str | tuple[int, ...] = "C",
+    order: str = "C",
+    strides: tuple[int, ...] | None = None,
     **options: Any,
 ) -> Any:
     """Run the primitive `name` of `numloom.ops.routines` on values, now.
@@ -42,8 +43,10 @@ def call(
         What it reads.
     code, shape : int, tuple of int
         dtype code and shape of the result, where it is `sized`.
-    order : {"C", "K"} or tuple of int
-        Memory order of a sized result: C, that of the first operand (of equal shape), or given by strides.
+    order : {"C", "K"}
+        Memory order of a sized result: C, or that of the first operand (of equal shape).
+    strides : tuple of int
+        Byte strides of a sized result, instead of an order.
     **options
         Passed on.
 
@@ -62,12 +65,10 @@ def call(
         function = None
     if row.sized:
         assert shape is not None
-        strides = c_strides(shape, ITEMSIZES[code])
+        if strides is None:
+            strides = c_strides(shape, ITEMSIZES[code])
         if order == "K":
             strides = k_strides(shape, [operands[0].strides], ITEMSIZES[code])
-        elif order != "C":
-            assert isinstance(order, tuple)
-            strides = order
         result = empty(code, shape, strides)
         out = strided(result)
         if function is not None:
@@ -80,6 +81,37 @@ def call(
         return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
     results = row.numpy(*[host_array(device, operand) for operand in described], **options)
     return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
+
+
+def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> None:
+    """Run the primitive `name`, which changes computed memory (or a view of it) that nobody else needs.
+
+    No operand may read that memory.
+    """
+    device = registry.current()
+    described = describe(operands)
+    counters.library_calls += 1
+    out = strided(target)
+    try:
+        function = device.routine(name)
+    except (KeyError, NotImplementedError):
+        changed = host_array(device, out)
+        ROUTINES[name].numpy(changed, *[host_array(device, operand) for operand in described], **options)
+        if device.view(out.buffer) is None:
+            put_back(device, out, changed)
+        return
+    function(device, out, *described, **options)
+
+
+def put_back(device: Device, out: Strided, host: Host) -> None:
+    """Copy changed elements to the device: the bytes from the first to the last that `out` touches."""
+    itemsize = out.dtype.itemsize
+    layout = Layout(out.offset * itemsize, out.shape, tuple([stride * itemsize for stride in out.strides]))
+    low, high = extent_of(layout, itemsize)
+    if high > low:
+        memory = device.download(out.buffer, low, high - low).copy()
+        np.ndarray(out.shape, out.dtype, memory.data, layout.offset - low, layout.strides)[...] = host
+        device.copy(out.buffer, low, device.upload(memory), 0, high - low)
 
 
 def empty(code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:

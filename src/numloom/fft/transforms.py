@@ -81,11 +81,11 @@ def _transformed(array: Array, kind: str, lengths: Sequence[int], axes: Sequence
     if kind != "c2c":
         shape[axes[-1]] = lengths[-1] if kind == "c2r" else lengths[-1] // 2 + 1
     result, target = tuple(shape), real if kind == "c2r" else spectral
-    order = ordered_strides(result, memory_order(given, strides, array.itemsize), ITEMSIZES[target])
+    strides = ordered_strides(result, memory_order(given, strides, array.itemsize), ITEMSIZES[target])
     node = call_routine(
-        fourier.__name__, node, code=target, shape=result, order=order,
+        fourier.__name__, node, code=target, shape=result, strides=strides,
         kind=kind, axes=tuple(axes), n=lengths[-1] if kind == "c2r" else 0, forward=forward, norm=norm,
-    ) if 0 not in result else build.full(0, target, result, order)  # fmt: skip
+    ) if 0 not in result else build.full(0, target, result, strides)  # fmt: skip
     # As NumPy, which transforms further axes before this one, to single precision.
     return build.cast(node, F16) if code == F16 and kind == "c2r" and len(axes) == 1 else node
 

@@ -22,6 +22,7 @@ from numloom.graph.layout import (
     check_bytes,
     is_dense_order,
     k_strides,
+    reduced_strides,
 )
 from numloom.graph.node import (
     CAST,
@@ -228,11 +229,11 @@ def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
 
 def _order_of(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Broadcast shape of several operands, and strides of a result in their K order."""
-    key = (itemsize, *[(node.shape, node.strides) for node in nodes])
+    key = (itemsize, *[(node.shape, known_strides(node)) for node in nodes])
     found = _orders.get(key)
     if found is None:
         shape = broadcast_shapes(*(node.shape for node in nodes))
-        operands = [broadcast_strides(n.shape, n.strides, shape) for n in nodes if n.shape]
+        operands = [broadcast_strides(n.shape, known_strides(n), shape) for n in nodes if n.shape]
         found = shape, k_strides(shape, operands, itemsize)
         if len(_orders) > 4096:
             _orders.clear()
@@ -263,7 +264,7 @@ def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
         size = b.size
         strides = b.strides if _sizes[b.code] == _sizes[out] else _scaled(b, out)
     else:
-        key = (a.shape, a.strides, b.shape, b.strides, _sizes[out])
+        key = (a.shape, known_strides(a), b.shape, known_strides(b), _sizes[out])
         found = _pairs.get(key)
         if found is None:
             if len(_pairs) > 4096:
@@ -274,10 +275,17 @@ def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
     return new_node(OP, row, (a, b), out, shape, strides, size, None)
 
 
+def known_strides(node: Node) -> tuple[int, ...]:
+    """Strides by which an operand counts for the order of a result: a view's, also where it is only cast on the way."""
+    if node.kind == CAST and not node.cells and node.args[0].kind == VIEW:
+        return node.args[0].strides
+    return node.strides
+
+
 def _broadcast_pair(a: Node, b: Node, itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
     """Shape, strides in K order and size of a result of two operands."""
     shape = broadcast_shapes(a.shape, b.shape) if a.shape != b.shape else a.shape
-    operands = [broadcast_strides(n.shape, n.strides, shape) for n in (a, b) if n.shape]
+    operands = [broadcast_strides(n.shape, known_strides(n), shape) for n in (a, b) if n.shape]
     return one_tuple(shape), one_tuple(k_strides(shape, operands, itemsize)), prod(shape)
 
 
@@ -393,21 +401,18 @@ def _reduced_layout(
     node: Node, axes: tuple[int, ...], keepdims: bool, itemsize: int, positions: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]:
     """Shape, strides, size and attribute of a reduction."""
-    kept = [axis for axis in range(len(node.shape)) if axis not in axes]
-    shape: tuple[int, ...]
-    if keepdims:
-        shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(node.shape))
-        order_strides = [tuple(0 if axis in axes else s for axis, s in enumerate(node.strides))]
-    else:
-        shape = tuple(node.shape[axis] for axis in kept)
-        order_strides = [tuple(node.strides[axis] for axis in kept)]
+    shape = tuple(
+        1 if axis in axes else extent for axis, extent in enumerate(node.shape) if keepdims or axis not in axes
+    )
     fast = True
     smallest = None
     for axis, (extent, stride) in enumerate(zip(node.shape, node.strides, strict=True)):
         if extent > 1 and stride and (smallest is None or abs(stride) <= smallest):
             smallest = abs(stride)
             fast = axis in axes
-    strides = c_strides(shape, itemsize) if positions else k_strides(shape, order_strides, itemsize)
+    strides = (
+        c_strides(shape, itemsize) if positions else reduced_strides(node.shape, node.strides, axes, keepdims, itemsize)
+    )
     return one_tuple(shape), one_tuple(strides), prod(shape), (axes, fast, keepdims)
 
 

@@ -100,7 +100,7 @@ def strides_in_order(shape: Shape, strides: Shape, itemsize: int, order: str) ->
     if order == "F":
         return f_strides(shape, itemsize)
     if order == "K":
-        return strides if is_dense_order(shape, strides, itemsize) else k_strides(shape, [strides], itemsize)
+        return strides if is_dense_order(shape, strides, itemsize) else copy_strides(shape, strides, itemsize)
     raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
@@ -142,6 +142,30 @@ def k_strides(shape: Shape, operands: Sequence[Shape], itemsize: int) -> Shape:
     if 1 in shape:  # The stride of such an axis says nothing.
         operands = [tuple(0 if e == 1 else s for e, s in zip(shape, strides, strict=True)) for strides in operands]
     return ordered_strides(shape, k_order(len(shape), operands), itemsize)
+
+
+def copy_strides(shape: Shape, strides: Shape, itemsize: int) -> Shape:
+    """Dense strides of a copy in K order: by decreasing stride, so that repeated axes (of stride 0) run fastest.
+
+    Results of operations are otherwise (`k_strides`): there, an axis along which nothing is known stays where it is.
+
+    >>> copy_strides((3, 2), (0, 8), 8), k_strides((3, 2), [(0, 8)], 8)
+    ((8, 24), (16, 8))
+    """
+    return ordered_strides(shape, sorted(range(len(shape)), key=lambda axis: -abs(strides[axis])), itemsize)
+
+
+def reduced_strides(shape: Shape, strides: Shape, axes: Sequence[int], keepdims: bool, itemsize: int) -> Shape:
+    """Dense strides of a reduction's result: the other axes in the order in which all are walked."""
+    known = [0 if extent == 1 else stride for extent, stride in zip(shape, strides, strict=True)]
+    order = k_order(len(shape), [tuple(known)])
+    if keepdims:
+        return ordered_strides(tuple(1 if k in axes else e for k, e in enumerate(shape)), order, itemsize)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    number = {axis: k for k, axis in enumerate(kept)}
+    return ordered_strides(
+        tuple(shape[axis] for axis in kept), [number[axis] for axis in order if axis in number], itemsize
+    )
 
 
 def shown(shape: Shape) -> str:

@@ -192,7 +192,7 @@ class Signature:
                 self._read_only(at)
             node = pin(a.cell)
             pinned.append(a.cell)
-        low, high = extent_of(Layout(a.offset, a.shape, a.strides), ITEMSIZES[a.code]) if a.size else (a.offset,) * 2
+        low, high = extent_of(Layout(a.offset, a.extents, a.steps), ITEMSIZES[a.code]) if a.size else (a.offset,) * 2
         start = node.buffer.ptr
         return Span(start + a.offset, start + low, start + high)
 

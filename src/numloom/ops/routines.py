@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from numloom.ops.segments import CARRIED, TREE, reduce_segments
+
 Host = np.ndarray[Any, Any]
 
 
@@ -29,21 +31,24 @@ class Routine:
         ``numpy(*arrays, **options)``, the oracle, and what runs where a backend has no such routine.
     sized : bool
         Whether the result's size is known before it runs.
+    in_place : bool
+        Whether it changes its first operand, and gives nothing.
     """
 
     name: str
     numpy: Callable[..., Any]
     sized: bool = True
+    in_place: bool = False
 
 
 ROUTINES: dict[str, Routine] = {}
 
 
-def routine(sized: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def routine(sized: bool = True, in_place: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a row of a twin, under the twin's name."""
 
     def enter(twin: Callable[..., Any]) -> Callable[..., Any]:
-        ROUTINES[twin.__name__] = Routine(twin.__name__, twin, sized)
+        ROUTINES[twin.__name__] = Routine(twin.__name__, twin, sized, in_place)
         return twin
 
     return enter
@@ -131,26 +136,64 @@ def scan(a: Host, *, op: str, axis: int) -> Host:
 
 
 @routine()
-def scatter(a: Host, value: Host, *indices: Host, axes: tuple[int, ...], position: int, op: str) -> Host:
-    """A copy of `a` with `value` stored at integer `indices` along `axes`; the last of equal indices wins.
+def fold(a: Host, *others: Host, op: str, axis: int, initial: bool) -> Host:
+    """`op` from left to right along `axis`, in the dtype of `a`.
 
-    `value` broadcasts to the shape that a read at these indices has, the index shape standing at
-    `position`. With `op` "add" (or another ufunc's name) values are combined with the old ones, each
-    of equal indices in turn; "" stores them.
+    `others` are the value to begin with (0-d, of the same dtype; if `initial`), and a mask of what counts (of the
+    shape of `a`).
     """
-    result = a.copy()
-    view = result.transpose((*axes, *(axis for axis in range(a.ndim) if axis not in axes)))
+    wide = np.dtype(np.float32) if a.dtype == np.float16 and op in CARRIED else a.dtype
+    options: dict[str, Any] = {"initial": others[0][()]} if initial else {}
+    if len(others) > initial:
+        options["where"] = others[-1]
+    with np.errstate(all="ignore"):
+        return np.asarray(getattr(np, op).reduce(a.astype(wide, copy=False), axis, wide, **options), a.dtype)
+
+
+@routine()
+def reduceat(a: Host, starts: Host, *, op: str, axis: int, place: int) -> Host:
+    """`op` over segments along `axis`, in the dtype of `a`: sums and products of floats by a tree of neighbours."""
+    function = getattr(np, op)
+    wrong = starts[(starts < 0) | (starts >= a.shape[axis])]
+    if wrong.size:
+        raise IndexError(f"index {wrong[0]} out-of-bounds in {op}.reduceat [0, {a.shape[axis]})")
+    with np.errstate(all="ignore"):
+        wide = a.astype(np.float32) if a.dtype == np.float16 and op in CARRIED else a
+        if op not in TREE or a.dtype.kind not in "fc" or not starts.size:
+            return function.reduceat(wide, starts, axis, wide.dtype).astype(a.dtype)  # type: ignore[no-any-return]
+        found = reduce_segments(function, np.moveaxis(wide, axis, 0), starts)
+        return np.moveaxis(found, 0, axis).astype(a.dtype)
+
+
+@routine(in_place=True)
+def scatter(
+    a: Host, *operands: Host, axes: tuple[int, ...], position: int, op: str, loop: tuple[int, ...], place: int
+) -> None:
+    """Store at integer indices along `axes` of `a`; the last of equal indices wins.
+
+    `operands` are a value (none for unary functions) and the indices, one for each of `axes`. The value broadcasts to
+    the shape that a read at these indices has, the index shape standing at `position`. With `op` "add" (or another
+    ufunc's name) it is combined with what is there, each of equal indices in turn, in dtypes whose codes are `loop`
+    (the value has the second of them already); "" stores. `place` numbers the user's line, for errors found later.
+    """
+    values, indices = operands[: len(operands) - len(axes)], operands[len(operands) - len(axes) :]
+    view = a.transpose((*axes, *(axis for axis in range(a.ndim) if axis not in axes)))
     shape = np.broadcast_shapes(*(index.shape for index in indices))
     rest = view.shape[len(axes) :]
-    value = np.broadcast_to(value, (*rest[:position], *shape, *rest[position:]))
-    value = np.moveaxis(value, range(position, position + len(shape)), range(len(shape)))
     where = tuple(np.broadcast_to(index, shape) for index in indices)
+    moved = [
+        np.moveaxis(
+            np.broadcast_to(value, (*rest[:position], *shape, *rest[position:])),
+            range(position, position + len(shape)),
+            range(len(shape)),
+        )
+        for value in values
+    ]
     if op:
         with np.errstate(all="ignore"):
-            getattr(np, op).at(view, where, value)
+            getattr(np, op).at(view, where, *moved)
     else:
-        view[where] = value
-    return result
+        view[where] = moved[0]
 
 
 @routine(sized=False)

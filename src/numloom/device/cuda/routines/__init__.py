@@ -11,10 +11,12 @@ from typing import Any
 
 from numloom.device.cuda.routines.compaction import compress, nonzero
 from numloom.device.cuda.routines.counting import bincount, histogram
+from numloom.device.cuda.routines.folding import fold, reduceat
 from numloom.device.cuda.routines.fourier import fourier
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
 from numloom.device.cuda.routines.products import matmul
 from numloom.device.cuda.routines.scans import scan
+from numloom.device.cuda.routines.scattering import scatter, weighted_bincount
 from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
 
 ROUTINES: dict[str, Callable[..., Any]] = {
@@ -22,15 +24,19 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "argsort": argsort,
     "bincount": bincount,
     "compress": compress,
+    "fold": fold,
     "fourier": fourier,
     "histogram": histogram,
     "lexsort": lexsort,
     "matmul": matmul,
     "nonzero": nonzero,
     "partition": partition,
+    "reduceat": reduceat,
     "scan": scan,
+    "scatter": scatter,
     "searchsorted": searchsorted,
     "sort": sort,
     "unique": unique,
+    "weighted_bincount": weighted_bincount,
     **FACTORIZATIONS,
 }

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.device.cuda.routines.host import on_host
+from numloom.device.cuda.routines.folding import scan_in_turn
 from numloom.device.cuda.routines.kernels import (
     LANES,
     PRELUDE,
@@ -246,11 +246,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_serial(const __grid
 def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
     """``out`` = running `op` (a ufunc's name) along `axis`, in the dtype of `a`.
 
-    Operations that are not associative, and orders of complex numbers, go through the host.
+    Operations that are not associative, and orders of complex numbers, are done in turn.
     """
     combine = combine_text(op, a.dtype)
     if combine is None:
-        on_host("scan", device, a, out=out, op=op, axis=axis)
+        scan_in_turn(device, a, op=op, axis=axis, out=out)
         return
     if not prod(a.shape):
         return

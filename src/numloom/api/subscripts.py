@@ -1,0 +1,269 @@
+"""Between brackets: index arrays and masks, read and written through as NumPy's rules of advanced indexing say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.api.running import deliver
+from numloom.array.convert import from_host
+from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, wrap
+from numloom.array.storage import broadcast_value, read, write, write_at
+from numloom.array.subscript import Advanced, Basic, subscript
+from numloom.base.dtypes import BOOL, I64, KINDS
+from numloom.engine.routines import call
+from numloom.engine.selecting import compress as compress_values
+from numloom.graph import build
+from numloom.graph.layout import broadcast_shapes, shown
+from numloom.graph.node import VIEW, Node
+from numloom.graph.place import here
+from numloom.ops.elementwise import ELEMENTWISE
+
+Array = Any
+
+_WHERE = ELEMENTWISE["where"]
+
+
+class Mask:
+    """One axis of a boolean index array, until it is known whether its positions are needed."""
+
+    __slots__ = ("axis", "node", "positions")
+
+    def __init__(self, node: Node, axis: int, positions: list[Any]) -> None:
+        self.node = node
+        self.axis = axis
+        self.positions = positions
+
+    def found(self) -> Node:
+        """Indices along this axis of what is true; found once for all axes of the mask."""
+        if not self.positions:
+            self.positions.extend(call("nonzero", self.node))
+        return self.positions[self.axis]  # type: ignore[no-any-return]
+
+
+def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
+    """What an item between brackets stands for, and how many axes it takes.
+
+    Returns
+    -------
+    list
+        A value (of integers) for the axis, or a `Mask` for each axis of a boolean array.
+    int
+        Number of axes; 0 for a single truth value, which makes an axis of its own.
+    """
+    kind = type(item)
+    if kind is not ndarray:
+        if kind is bool or kind is np.bool_:
+            return [build.full(0, I64, (1 if item else 0,))], 0
+        host = np.asarray(item)
+        if not host.size and isinstance(item, (list, tuple)):
+            host = host.astype(np.int64)
+        if host.dtype.kind not in "iub":
+            raise IndexError(
+                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+                "are valid indices"
+                if isinstance(item, (str, float))
+                else "arrays used as indices must be of integer (or boolean) type"
+            )
+        if host.dtype.kind in "iu" and host.size and axis < len(shape):
+            low, high = int(host.min()), int(host.max())
+            for wrong in (low, high):
+                if not -shape[axis] <= wrong < shape[axis]:
+                    raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
+        item = from_host(host)
+    if KINDS[item.code] not in "iub":
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    if item.code != BOOL:
+        return [build.cast(node_of(item), I64)], 1
+    if not item.ndim:
+        return [build.full(0, I64, (1 if bool(item) else 0,))], 0
+    for place, extent in enumerate(item.shape):
+        if axis + place >= len(shape):
+            raise IndexError(
+                f"too many indices for array: array is {len(shape)}-dimensional, but {axis + item.ndim} were indexed"
+            )
+        if extent != shape[axis + place]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis + place}; size of axis is "
+                f"{shape[axis + place]} but size of corresponding boolean axis is {extent}"
+            )
+    positions: list[Any] = []
+    node = node_of(item)
+    return [Mask(node, place, positions) for place in range(item.ndim)], item.ndim
+
+
+def _only_mask(found: Advanced) -> Node | None:
+    """The mask if a subscript has one boolean array and no other index array or integer, else None."""
+    first = found.indices[0]
+    if type(first) is not Mask or len(found.indices) != len(first.node.shape):
+        return None
+    same = all(type(m) is Mask and m.node is first.node and m.axis == k for k, m in enumerate(found.indices))
+    adjacent = found.axes == tuple(range(found.axes[0], found.axes[0] + len(found.axes)))
+    return first.node if same and adjacent else None
+
+
+def _index_nodes(found: Advanced) -> list[Node]:
+    """Index arrays as values of int64."""
+    return [
+        item.found() if type(item) is Mask else build.scalar(item, I64) if type(item) is int else item
+        for item in found.indices
+    ]
+
+
+def take_advanced(array: Array, found: Advanced) -> Array:
+    """Read an array at index arrays: recorded, unless a mask's count must be known."""
+    node = read(array.cell, array.code, found.offset, found.shape, found.strides)
+    mask = _only_mask(found)
+    if mask is not None and found.axes[0] == 0:
+        return wrap(compress_values(node, mask))
+    indices, _ = _targets(found)
+    return deliver(build.gather(node, indices, found.axes, found.position), (array,))
+
+
+def _no_broadcast(found: Advanced) -> str:
+    shapes = [
+        () if type(item) is int else item.found().shape if type(item) is Mask else item.shape for item in found.indices
+    ]
+    shown = " ".join(str(shape).replace(" ", "") for shape in shapes)
+    return f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown}"
+
+
+def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
+    """Write an array at index arrays; of repeated indices the last one's value stays."""
+    new = assigned_value(value, array.code)
+    mask = _only_mask(found)
+    if mask is not None:
+        rest = found.shape[found.axes[-1] + 1 :]
+        if len(new.shape) <= len(rest):
+            _put_where(array, found, mask, new)
+            return
+        alone = not isinstance(index, tuple) or len(index) == 1
+        if alone and not rest and len(new.shape) > 1:
+            raise TypeError(
+                "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has "
+                f"{len(new.shape)} dimensions"
+            )
+    indices, shape = _targets(found)
+    try:
+        new = broadcast_value(new, shape)
+    except ValueError as error:
+        if mask is not None and len(new.shape) == 1 and len(shape) == 1:
+            raise ValueError(
+                f"NumPy boolean array indexing assignment cannot assign {new.size} input values to the {shape[0]} "
+                "output values where the mask is true"
+            ) from error
+        raise ValueError(
+            f"shape mismatch: value array of shape {shown(new.shape)} could not be broadcast to indexing result of "
+            f"shape {shown(shape)}"
+        ) from error
+    if prod(shape):
+        write_indices(array, found, [build.cast(new, array.code), *indices])
+
+
+def apply_at(array: Array, index: Any, value: Node | None, op: str, loop: tuple[int, ...]) -> None:
+    """Combine an array's elements at a subscript with values, each of repeated ones in turn.
+
+    Parameters
+    ----------
+    array : ndarray
+        What is changed.
+    index : object
+        What stands between the brackets.
+    value : Node or None
+        Values of the loop's second dtype, which broadcast to the shape of ``array[index]``; None for unary functions.
+    op : str
+        Name of the function.
+    loop : tuple of int
+        Codes of the dtypes of its loop.
+
+    Raises
+    ------
+    ValueError
+        If the values do not broadcast.
+    """
+    found = subscript(array.offset, array.shape, array.strides, index, expand_index)
+    shape = found.shape
+    indices: list[Node] = []
+    if type(found) is Advanced:
+        indices, shape = _targets(found)
+    values = []
+    if value is not None:
+        try:
+            values.append(broadcast_value(value, shape))
+        except ValueError as error:
+            raise ValueError("array is not broadcastable to correct shape") from error
+    if not prod(shape):
+        return
+    if type(found) is Advanced:
+        write_indices(array, found, [*values, *indices], op, loop)
+        return
+    assert type(found) is Basic
+    old = build.cast(read(array.cell, array.code, found.offset, shape, found.strides), loop[0])
+    write(
+        array.cell,
+        array.code,
+        found.offset,
+        shape,
+        found.strides,
+        build.loop(ELEMENTWISE[op], [old, *values], loop[-1]),
+    )
+
+
+def _targets(found: Advanced) -> tuple[list[Node], tuple[int, ...]]:
+    """Index arrays as values, and the shape of what they choose."""
+    indices = _index_nodes(found)
+    try:
+        index_shape = broadcast_shapes(*(item.shape for item in indices))
+    except ValueError as error:
+        raise IndexError(_no_broadcast(found)) from error
+    kept = [extent for axis, extent in enumerate(found.shape) if axis not in found.axes]
+    shape: tuple[int, ...] = (*kept[: found.position], *index_shape, *kept[found.position :])
+    if 0 in shape and 0 not in index_shape:
+        _check_bounds(found, indices)
+    return indices, shape
+
+
+def _check_bounds(found: Advanced, indices: list[Node]) -> None:
+    """IndexError for indices that no kernel will look at, since there is nothing to read or write."""
+    for node, axis in zip(indices, found.axes, strict=True):
+        extent = found.shape[axis]
+        values = wrap(node).get()
+        wrong = values[(values < -extent) | (values >= extent)]
+        if wrong.size:
+            raise IndexError(f"index {wrong.flat[0]} is out of bounds for axis {axis} with size {extent}")
+
+
+def write_indices(
+    array: Array, found: Advanced, operands: Sequence[Node], op: str = "", loop: tuple[int, ...] = ()
+) -> None:
+    """Store a value (or combine it with what is there) at indices: `operands` of the routine ``scatter``."""
+    write_at(
+        array.cell, array.code, found.offset, found.shape, found.strides, operands, axes=found.axes,
+        position=found.position, op=op, loop=loop, place=here().id,
+    )  # fmt: skip
+
+
+def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
+    """Write a value that is the same for all that a mask selects: one choice, element by element."""
+    old = read(array.cell, array.code, found.offset, found.shape, found.strides)
+    first, ndim = found.axes[0], len(found.shape)
+    lead = (0,) * first
+    behind = (0,) * (ndim - first - len(mask.shape))
+    shape = (*(1 for _ in lead), *mask.shape, *(1 for _ in behind))
+    strides = (*lead, *mask.strides, *behind)
+    base, offset = (mask.args[0], mask.attr) if mask.kind == VIEW else (mask, 0)
+    spread = build.view(base, mask.code, offset, shape, strides)
+    chosen = build.elementwise(_WHERE, (spread, build.cast(new, array.code), old))
+    if chosen.shape != found.shape:
+        raise ValueError(
+            f"shape mismatch: value array of shape {shown(new.shape)} could not be broadcast to indexing result"
+        )
+    write(array.cell, array.code, found.offset, found.shape, found.strides, chosen)
+
+
+bind(expand_index=expand_index, expand_mask=expand_index, put_advanced=put_advanced, take_advanced=take_advanced)
+
+__all__ = ["apply_at", "expand_index", "put_advanced", "take_advanced", "write_indices"]

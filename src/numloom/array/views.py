@@ -1,0 +1,353 @@
+"""Members of arrays that see, change or give away their memory: views of bytes, resizing, flags, single elements."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import exported_on_host
+from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
+from numloom.array.storage import new_cell
+from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.device import registry
+from numloom.engine.evaluate import element
+from numloom.graph import build
+from numloom.graph.layout import c_strides, f_strides, is_c_contiguous, is_f_contiguous, k_order
+
+Array = Any
+
+LAZY = 16
+"""Elements that iterating over a vector leaves to be read one by one, so that unpacking one does not wait."""
+
+# ---------------------------------------------------------------- other dtypes
+
+
+def view_as(array: Array, dtype: Any) -> Array:
+    """The same memory with another dtype; one of another size divides or joins the last axis.
+
+    Raises
+    ------
+    ValueError
+        If the last axis is not contiguous or its bytes do not divide.
+    """
+    code = code_of(dtype)
+    have, want = ITEMSIZES[array.code], ITEMSIZES[code]
+    shape, strides = array.shape, array.strides
+    if have != want:
+        if not shape:
+            raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
+        if shape[-1] != 1 and strides[-1] != have and array.size:
+            raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
+        if have > want:
+            last, rest = shape[-1] * (have // want), have % want
+        else:
+            last, rest = divmod(shape[-1] * have, want)
+        if rest:
+            raise ValueError(
+                "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the "
+                "last axis of the array."
+            )
+        shape, strides = (*shape[:-1], last), (*strides[:-1], want)
+    result = view_of(array, array.offset, shape, strides)
+    result.code = code
+    return result
+
+
+def set_dtype(array: Array, dtype: Any) -> None:
+    """See an array's own memory with another dtype from here on."""
+    seen = view_as(array, dtype)
+    array.code = seen.code
+    array.extents, array.steps = seen.shape, seen.strides
+
+
+def getfield(array: Array, dtype: Any, offset: int = 0) -> Array:
+    """A view of some bytes of each element.
+
+    Parameters
+    ----------
+    dtype : dtype
+        Of what is seen, not larger than the elements.
+    offset : int
+        Bytes before it in each element.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.array([1 + 2j, 3 + 4j]).getfield(np.float64, offset=8)
+    array([2., 4.])
+    """
+    code = code_of(dtype)
+    have, want = ITEMSIZES[array.code], ITEMSIZES[code]
+    offset = operator.index(offset)
+    if want > have:
+        raise ValueError("new type is larger than original type")
+    if offset < 0:
+        raise ValueError("offset is negative")
+    if offset + want > have:
+        raise ValueError("new type plus offset is larger than original type")
+    result = view_of(array, array.offset + offset, array.shape, array.strides)
+    result.code = code
+    return result
+
+
+def setfield(array: Array, val: Any, dtype: Any, offset: int = 0) -> None:
+    """Write some bytes of each element (see `getfield`)."""
+    if not array.writeable:
+        raise ValueError("assignment destination is read-only")
+    getfield(array, dtype, offset)[...] = val
+
+
+# ---------------------------------------------------------------- shape and flags
+
+
+def set_shape(array: Array, shape: Any) -> None:
+    """Give an array another shape in place.
+
+    Raises
+    ------
+    AttributeError
+        If the memory cannot be seen so.
+    """
+    wanted = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    try:
+        seen = array.reshape(wanted, copy=False)
+    except ValueError as error:
+        if "copy" not in str(error):
+            raise
+        raise AttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+        ) from error
+    array.extents, array.steps = seen.shape, seen.strides
+
+
+def _holders(array: Array) -> int:
+    return sys.getrefcount(array.cell)
+
+
+_ALONE = _holders(wrap(build.scalar(0, 0)))
+
+
+def resize(array: Array, *new_shape: Any, refcheck: bool = True) -> None:
+    """Change an array's shape and size in place; elements that are new are zero.
+
+    Parameters
+    ----------
+    *new_shape : int or tuple of int
+        The shape; None and nothing leave it as it is.
+    refcheck : bool
+        Whether to refuse where other arrays share the memory. Without it they keep the old memory.
+
+    Raises
+    ------
+    ValueError
+        If the array is a view, or is not contiguous.
+    """
+    shape = new_shape[0] if len(new_shape) == 1 and not hasattr(new_shape[0], "__index__") else new_shape
+    if not new_shape or shape is None:
+        return
+    extents = tuple(operator.index(extent) for extent in shape)
+    if any(extent < 0 for extent in extents):
+        raise ValueError("negative dimensions not allowed")
+    itemsize = array.itemsize
+    in_c = is_c_contiguous(array.shape, array.strides, itemsize)
+    if not in_c and not is_f_contiguous(array.shape, array.strides, itemsize):
+        raise ValueError("resize only works on single-segment arrays")
+    size = prod(extents)
+    if size != array.size:
+        if array.base is not None:
+            raise ValueError("cannot resize this array: it does not own its data")
+        if not array.writeable:
+            raise ValueError("cannot resize an array that is read-only")
+        if array.cell.pins or (refcheck and _holders(array) > _ALONE):
+            raise ValueError(
+                "cannot resize an array that references or is referenced\nby another array in this way.\n"
+                "Use the np.resize function or refcheck=False"
+            )
+    flat = node_of(array if in_c else array.T)
+    flat = node_of(wrap(flat).reshape(-1))
+    kept = min(size, array.size)
+    node = build.full(DTYPES[array.code].type(0).item(), array.code, (size,))
+    if kept:
+        part = build.copied(build.view(flat, array.code, 0, (kept,), (itemsize,)), (itemsize,), array.code)
+        node = build.update(node, part, 0, (kept,), (itemsize,), array.code)
+    if size != array.size:
+        array.cell = new_cell(node)
+        array.offset = 0
+    array.extents = extents
+    array.steps = (c_strides if in_c else f_strides)(extents, itemsize)
+
+
+def setflags(array: Array, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
+    """Set whether an array may be written; it is always aligned and never a copy to be written back.
+
+    Raises
+    ------
+    ValueError
+        For what cannot be set.
+    """
+    if align is not None and not align:
+        raise ValueError("cannot set ALIGNED flag to False: arrays are aligned on the device")
+    if uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+    if write is not None:
+        array.flags.writeable = bool(write)
+
+
+# ---------------------------------------------------------------- order
+
+
+def ravel(array: Array, order: str = "C") -> Array:
+    """The elements as one dimension: a view of contiguous memory, else a copy."""
+    turned = array
+    itemsize = ITEMSIZES[array.code]
+    if order == "K":
+        turned = array.transpose(k_order(array.ndim, [array.strides]))
+    elif order == "F" or (
+        order == "A"
+        and is_f_contiguous(array.shape, array.strides, itemsize)
+        and not is_c_contiguous(array.shape, array.strides, itemsize)
+    ):
+        turned = array.T
+    elif order not in ("C", "A"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if not is_c_contiguous(turned.shape, turned.strides, itemsize):
+        turned = turned.copy()
+    return turned.reshape(-1)
+
+
+def flatten(array: Array, order: str = "C") -> Array:
+    """The elements as one dimension, copied."""
+    return ravel(array, order).copy()
+
+
+def swapaxes(array: Array, axis1: int, axis2: int) -> Array:
+    """A view with two axes exchanged."""
+    ndim = len(array.shape)
+    for axis in (axis1, axis2):
+        if not -ndim <= axis < ndim:
+            raise np.exceptions.AxisError(axis, ndim)
+    order = list(range(ndim))
+    order[axis1], order[axis2] = order[axis2], order[axis1]
+    return array.transpose(*order) if ndim > 1 else array.view()
+
+
+# ---------------------------------------------------------------- elements
+
+
+def item(array: Array, *index: Any) -> Any:
+    """One element as a Python number; waits.
+
+    Parameters
+    ----------
+    *index : int or tuple of int
+        Nothing (for arrays of one element), a position in C order, or an index for each axis.
+
+    Returns
+    -------
+    bool, int, float or complex
+    """
+    if len(index) == 1 and isinstance(index[0], tuple):
+        (index,) = index
+    if not index:
+        if array.size != 1:
+            raise ValueError("can only convert an array of size 1 to a Python scalar")
+        return element(array.cell.value, array.code, array.offset).item()
+    if len(index) == 1 and len(array.shape) != 1:
+        position = operator.index(index[0])
+        if not -array.size <= position < array.size:
+            raise IndexError(f"index {position} is out of bounds for size {array.size}")
+        index = tuple(int(k) for k in np.unravel_index(position % array.size, array.shape)) if array.shape else ()
+    elif len(index) != len(array.shape):
+        raise ValueError("incorrect number of indices for array")
+    offset = array.offset
+    for axis, (given, extent, stride) in enumerate(zip(index, array.shape, array.strides, strict=True)):
+        position = operator.index(given)
+        if not -extent <= position < extent:
+            raise IndexError(f"index {position} is out of bounds for axis {axis} with size {extent}")
+        offset += (position % extent) * stride
+    return element(array.cell.value, array.code, offset).item()
+
+
+def fill(array: Array, value: Any) -> None:
+    """Set every element to a scalar.
+
+    Raises
+    ------
+    ValueError
+        If the value has several elements, or is a list.
+    """
+    if isinstance(value, (list, tuple)) or bool(getattr(value, "shape", None)):
+        listed = isinstance(value, (list, tuple)) and DTYPES[array.code].kind in "iuc"
+        raise (TypeError if listed else ValueError)("setting an array element with a sequence.")
+    assigned_value(value, array.code)
+    array[...] = value
+
+
+def iterate(array: Array) -> Iterator[Any]:
+    """Parts along the first axis. Elements of a vector are read all at once, and are numbers known on the host."""
+    if len(array.shape) != 1 or array.size <= LAZY:
+        return iter([array[i] for i in range(array.shape[0])])
+    return _elements(array)
+
+
+def _elements(array: Array) -> Iterator[Any]:
+    value = array.cell.value
+    host = array.get().tolist()
+    for i in range(len(host)):
+        # What was written meanwhile is seen, as in NumPy.
+        if array.cell.value is value and not array.cell.pins:
+            yield wrap(build.known(host[i], array.code))
+        else:
+            yield array[i]
+
+
+# ---------------------------------------------------------------- memory of the host
+
+
+def _on_host(array: Array, name: str) -> np.ndarray[Any, Any]:
+    if registry.current().name == "cuda":
+        raise AttributeError(
+            f"the memory lies on the GPU, which has no `{name}`: take it of a copy, `x.get().{name}`, or give "
+            "`x.__cuda_array_interface__` to what runs there"
+        )
+    return exported_on_host(array)
+
+
+def data(array: Array) -> memoryview:
+    """The memory, shared, where it lies on the host; AttributeError with the cure on a GPU."""
+    return _on_host(array, "data").data
+
+
+def ctypes_of(array: Array) -> Any:
+    """NumPy's `ctypes` object of the memory where it lies on the host; AttributeError with the cure on a GPU."""
+    return _on_host(array, "ctypes").ctypes
+
+
+bind(
+    attribute_ctypes=ctypes_of,
+    attribute_data=data,
+    iterate=iterate,
+    method_fill=fill,
+    method_flatten=flatten,
+    method_getfield=getfield,
+    method_item=item,
+    method_ravel=ravel,
+    method_resize=resize,
+    method_setfield=setfield,
+    method_setflags=setflags,
+    method_swapaxes=swapaxes,
+    set_dtype=set_dtype,
+    set_shape=set_shape,
+    view_as=view_as,
+)
+
+__all__ = ["data", "fill", "getfield", "item", "ndarray", "resize", "setfield", "setflags", "view_as"]
