@@ -14,7 +14,7 @@ from numpy.linalg import LinAlgError
 from test_cuda_routines import back, operand
 
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda.routines import ROUTINES, matrices, solver
+from numloom.device.cuda.routines import ROUTINES, matrices, reflections, solver
 from numloom.ops.routines import ROUTINES as ROWS
 
 SINGLE = 3e-4
@@ -132,7 +132,23 @@ def test_qr(device, char, shape):
         close(r.mT.conj() @ r, a.mT.conj() @ a)
         h, tau = ROUTINES["qr"](device, operand(device, a), mode="raw")
         assert h.shape == (*a.shape[:-2], *a.shape[:-3:-1]) and tau.shape == (*a.shape[:-2], min(shape))
+        expected = np.linalg.qr(a, "raw")
+        close(back(device, h), expected[0])
+        close(back(device, tau), expected[1])
         close(abs(np.triu(back(device, h).mT)[..., : min(shape), :]), abs(r))
+
+
+@pytest.mark.parametrize("char", CHARS)
+def test_reflections_of_awkward_columns(device, char):
+    """Zeros, huge and tiny numbers, NaN and columns that need no reflection."""
+    big = np.finfo(np.dtype(char)).max / 8
+    a = np.stack([np.zeros((4, 3)), np.eye(4, 3), 1 + np.eye(4, 3), np.full((4, 3), 2)]).astype(char)
+    a[2] *= big
+    a[3, 1, 1] = np.nan
+    (q, r), expected = run(device, "qr", a, mode="complete")
+    for actual, wanted in zip((q[:3], r[:3] / big), (expected[0][:3], expected[1][:3] / big), strict=True):
+        close(actual, wanted)
+    assert np.isnan(r[3, 1:, 1:]).any() and np.isfinite(r[:3]).all()
 
 
 @pytest.mark.parametrize("char", CHARS)
@@ -201,6 +217,7 @@ def test_stacks_of_small_matrices_are_factored_together(runner):
     run(runner, "inv", a, check=True)
     run(runner, "solve", a, a)
     run(runner, "det", a)
+    run(runner, "qr", a, mode="complete")
     assert dense.calls == ["potrf_batched", "xsyev_batched", "gesvdj_batched"]
     assert blas.calls == ["getrf_batched", "getri_batched", "getrf_batched", "getrs_batched", "getrf_batched"]
     run(runner, "solve", a[:1], a)
@@ -209,8 +226,9 @@ def test_stacks_of_small_matrices_are_factored_together(runner):
 
 def test_single_precision_double_and_complex_texts_compile_for_the_gpu():
     pytest.importorskip("cuda.bindings.nvrtc")
-    texts = [matrices.arranged_text(ctype, rank) for ctype, rank in (("f32", 1), ("c128", 2))]
+    texts = [matrices.arranged_text(ctype, rank) for ctype, rank in (("f32", 2), ("c128", 3))]
     texts += [matrices.determinant_text(ctype, pivot) for ctype, pivot in (("f64", "i64"), ("c64", "i32"))]
     texts += [matrices.paired_text("f32"), matrices.check_text("f64")]
+    texts += [reflections.reflections_text(ctype) for ctype in ("f32", "c128")]
     for text in texts:
         assert nvrtc.compile_cubin(text, "sm_90")[:4] == b"\x7fELF"

@@ -29,6 +29,8 @@ la.solve(e0, e0)
 la.solve(e0, xp.zeros(0))
 la.solve(e0, e1)
 la.solve(e3, xp.zeros((3, 2)))
+la.solve(e0, xp.zeros((2, 0, 3)))
+la.solve(zero, xp.ones((3, 2, 1)))
 la.solve(a, xp.zeros((4, 0)))
 la.solve(a, 1)
 la.solve(a, [1.0])
@@ -163,6 +165,9 @@ def test_double_precision() -> None:
     x = nl.linalg.inv(nl.asarray(a))
     np.testing.assert_allclose(x.get() @ a, np.broadcast_to(np.eye(5), a.shape), atol=1e-10)
     assert x.strides == np.linalg.inv(a).strides
+    solved = nl.linalg.solve(nl.asarray(a[0, 0]), nl.asarray(a))
+    np.testing.assert_allclose(a[0, 0] @ solved.get(), a, atol=1e-10)
+    assert solved.flags.c_contiguous
     np.testing.assert_allclose(nl.linalg.det(a).get(), np.linalg.det(a), rtol=1e-11)
 
 

@@ -184,17 +184,21 @@ def generalized(
     a, b = asarray(x1), asarray(x2)
     code = _loop(name, a, b, dtype, casting, signature)
     cores = _cores(name, a, b)
-    places = _places(name, cores, (a.ndim, b.ndim), axes, axis, keepdims)
-    left, right = (_at_end(build.cast(node_of(x), code), at) for x, at in zip((a, b), places, strict=False))
+    left, right = build.cast(node_of(a), code), build.cast(node_of(b), code)
+    places: list[tuple[int, ...]] = []
+    if keepdims or axes is not NO_VALUE or axis is not NO_VALUE:
+        places = _places(name, cores, (a.ndim, b.ndim), axes, axis, keepdims)
+        left, right = _at_end(left, places[0]), _at_end(right, places[1])
     _check_extents(name, left.shape, right.shape, cores)
     node = compute(left, right)
     if keepdims:
         for _ in range(cores[0]):
             node = expanded(node, -1)
-    if places[2]:
+    if places:
         node = _from_end(node, places[2])
     if out is not None:
-        _check_core(name, out, node, cores[0] if keepdims else cores[2], places[2])
+        core = places[2] if places else tuple(range(len(node.shape) - cores[2], len(node.shape)))
+        _check_core(name, out, node, core)
     return delivered(node, out, name, a, b, casting=casting, order=order)
 
 
@@ -313,11 +317,11 @@ def _check_extents(name: str, left: tuple[int, ...], right: tuple[int, ...], cor
         )
 
 
-def _check_core(name: str, out: Array, node: Node, count: int, places: tuple[int, ...]) -> None:
+def _check_core(name: str, out: Array, node: Node, places: tuple[int, ...]) -> None:
     """ValueError unless `out` has the extents of the result in its core axes, which are not broadcast."""
     check_out(out)
     offset = out.ndim - len(node.shape)
-    if offset < 0 or any(out.shape[place + offset] != node.shape[place] for place in places[:count]):
+    if offset < 0 or any(out.shape[place + offset] != node.shape[place] for place in places):
         raise ValueError(
             f"{name}: Output operand 0 has a mismatch in its core dimensions: its shape is {_shown(out.shape)}, the "
             f"result's {_shown(node.shape)}"

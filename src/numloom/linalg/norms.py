@@ -22,7 +22,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F64, KINDS
 from numloom.graph import build
 from numloom.graph.node import Node
-from numloom.linalg.arguments import REAL, factored, matrices, square_matrices, working_code
+from numloom.linalg.arguments import REAL, factored, square_matrices, working_code
 from numloom.linalg.decompositions import svd
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -194,7 +194,7 @@ def cond(x: Any, p: Any = None) -> Array:
     LinAlgError
         If `x` is empty.
     """
-    array = matrices(x) if p in (None, 2, -2) or np.ndim(x) < 2 else asarray(x)
+    array = asarray(x)
     if array.size == 0 and prod(array.shape[-2:]) == 0:
         raise LinAlgError("cond is not defined on empty arrays")
     if p in (None, 2, -2):

@@ -88,6 +88,8 @@ def arranged(
         lead = a.shape[:-2]
     own = [0 if e == 1 else s for e, s in zip(a.shape[:-2], a.strides[:-2], strict=True)]
     extents, (steps,) = collapse(lead, [0] * (len(lead) - len(own)) + own)
+    if len(extents) == 1:  # One text for both.
+        extents, steps = [1, *extents], [0, *steps]
     out = empty(device, (*lead, rows, columns), a.dtype)
     count = prod(out.shape)
     if count:

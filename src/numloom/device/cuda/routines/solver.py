@@ -20,6 +20,7 @@ import numloom.ops.factorizations  # noqa: F401  (enters the rows)
 from numloom.device.cuda.routines.kernels import address, dense, dense_strides, empty
 from numloom.device.cuda.routines.matrices import arranged, determinants, failed, in_turn, paired, part, shaped
 from numloom.device.cuda.routines.products import blas_of
+from numloom.device.cuda.routines.reflections import SMALL, columns_of, reflect
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -337,9 +338,12 @@ def qr(solver: Solver, a: Strided, *, mode: str) -> tuple[Strided, ...]:
     wide = m if mode == "complete" else k
     stack = _stack(device, a, turned=True)
     count = stack.shape[0]
+    together = count > 1 and max(m, n) <= SMALL
     scales = _vectors(device, count, k, a.dtype)
-    info = _reports(device, count)
-    solver.each("xgeqrf", (m, n, kind), stack, m, kind, scales, kind, info=info)
+    if together:
+        reflect(device, stack, scales)
+    else:
+        solver.each("xgeqrf", (m, n, kind), stack, m, kind, scales, kind, info=_reports(device, count))
     if mode == "raw":
         return shaped(stack, lead), _led(scales, lead)
     r = arranged(device, part(in_turn(shaped(stack, lead)), wide, n), "upper")
@@ -350,20 +354,26 @@ def qr(solver: Solver, a: Strided, *, mode: str) -> tuple[Strided, ...]:
         # Room for the columns of Q that the matrix does not have.
         columns = empty(device, (count, wide, m), a.dtype)
         _copy_lines(device, columns, stack)
-    name = ("or" if char in "fd" else "un") + "gqr"
-    prefix = _PREFIX[char] + name
-    size = getattr(solver.dense, f"{prefix}_buffer_size")(
-        solver.handle, m, wide, k, address(columns), m, address(scales)
-    )
-    space = device.allocate(max(size, 1) * a.dtype.itemsize)
-    function = getattr(solver.dense, prefix)
+    if together:
+        columns_of(device, columns, scales, wide)
+    else:
+        _columns_each(solver, columns, scales, wide)
+    return arranged(device, part(in_turn(shaped(columns, lead)), m, wide)), r
+
+
+def _columns_each(solver: Solver, columns: Stack, scales: Strided, wide: int) -> None:
+    """Columns of Q in place of reflectors, one matrix after the other."""
+    device, char = solver.device, columns.dtype.char
+    count, _, m = columns.shape
+    name = _PREFIX[char] + ("orgqr" if char in "fd" else "ungqr")
+    operands = (m, wide, scales.shape[-1])
+    size = getattr(solver.dense, f"{name}_buffer_size")(solver.handle, *operands, address(columns), m, address(scales))
+    space, info = device.allocate(max(size, 1) * columns.dtype.itemsize), _reports(device, 1)
+    function = getattr(solver.dense, name)
     for index in range(count):
         function(
-            solver.handle, m, wide, k, at(columns, index), m, at(scales, index), space.ptr, size,
-            address(info) + 4 * index,
+            solver.handle, *operands, at(columns, index), m, at(scales, index), space.ptr, size, address(info)
         )  # fmt: skip
-    q = part(in_turn(shaped(columns, lead)), m, wide)
-    return arranged(device, q), r
 
 
 def _copy_lines(device: Any, to: Stack, source: Stack) -> None:
