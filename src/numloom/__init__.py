@@ -23,7 +23,6 @@ from numpy import (
     errstate,
     euler_gamma,
     exceptions,
-    finfo,
     float16,
     float32,
     float64,
@@ -34,7 +33,6 @@ from numpy import (
     get_printoptions,
     geterr,
     half,
-    iinfo,
     index_exp,
     inexact,
     inf,
@@ -78,7 +76,7 @@ from numpy import (
     ushort,
 )
 
-from numloom import fft, lib, linalg, random, special, testing
+from numloom import fft, interop, lib, linalg, random, special, testing
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -318,6 +316,8 @@ from numloom.api.products import cross, dot, inner, kron, matmul, matvec, outer,
 from numloom.api.protocols import (
     can_cast,
     common_type,
+    finfo,
+    iinfo,
     isfortran,
     isnat,
     isscalar,
@@ -389,6 +389,7 @@ from numloom.api.sorting import (
     sort,
     sort_complex,
 )
+from numloom.api.standard import __array_namespace_info__
 from numloom.api.statistics import convolve, corrcoef, correlate, cov
 from numloom.api.ufunc import ufunc
 from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
@@ -410,6 +411,7 @@ bool = bool_
 """NumPy's name of the dtype."""
 
 __version__ = "0.1.0.dev0"
+__array_api_version__ = "2025.12"
 
 
 def __getattr__(name: str) -> object:
@@ -434,6 +436,7 @@ __all__ = [
     "RawModule",
     "ReductionKernel",
     "Texture",
+    "__array_namespace_info__",
     "abs",
     "absolute",
     "acos",
@@ -645,6 +648,7 @@ __all__ = [
     "int_",
     "intc",
     "integer",
+    "interop",
     "interp",
     "intersect1d",
     "intp",

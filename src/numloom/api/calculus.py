@@ -8,6 +8,7 @@ import numpy as np
 
 from numloom.api.manipulation import broadcast_to, concatenate, normal_axes, normal_axis
 from numloom.api.sorting import searchsorted
+from numloom.api.ufunc import NO_VALUE
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, code_of
@@ -28,7 +29,7 @@ def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
     return tuple(part if k == axis else slice(None) for k in range(ndim))
 
 
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Array:
     """The n-th difference of neighbours along an axis."""
     if n == 0:
         return a
@@ -40,7 +41,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis = normal_axis(axis, array.ndim)
     parts = [array]
     for place, extra in ((0, prepend), (len(parts) + 1, append)):
-        if extra is not None:
+        if extra is not NO_VALUE and extra is not None:  # None is the array API's default.
             piece = asarray(extra)
             if not piece.ndim:
                 piece = broadcast_to(piece, (*array.shape[:axis], 1, *array.shape[axis + 1 :]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.elementwise import divide, floor, multiply, power
-from numloom.array.convert import asarray, check_device, from_host
+from numloom.array.convert import asarray, check_device, from_host, made_like
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import empty as empty_leaf
@@ -60,21 +60,27 @@ def _strides(shape: tuple[int, ...], code: int, order: str) -> tuple[int, ...]:
     return (c_strides if order == "C" else f_strides)(shape, ITEMSIZES[code])
 
 
-def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array whose values are whatever its memory held."""
+    if like is not None:
+        return made_like(like, np.empty, shape, dtype, order, device=device)
     check_device(device)
     code = code_of(dtype if dtype is not None else float)
     extents = shape_of(shape)
     return _new(empty_leaf(code, extents, _strides(extents, code, order)))
 
 
-def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array of zeros; takes no memory until a part of it is written."""
+    if like is not None:
+        return made_like(like, np.zeros, shape, dtype, order, device=device)
     return full(shape, 0, dtype if dtype is not None else float, order, device=device)
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array of ones; takes no memory until a part of it is written."""
+    if like is not None:
+        return made_like(like, np.ones, shape, dtype, order, device=device)
     return full(shape, 1, dtype if dtype is not None else float, order, device=device)
 
 
@@ -95,13 +101,15 @@ def full(
         Memory order.
     device : optional
         Only the current one is possible.
-    like : optional
-        Taken for NumPy's sake.
+    like : array, optional
+        Another library's array makes the array instead (NEP 35); ours and NumPy's change nothing.
 
     Returns
     -------
     ndarray
     """
+    if like is not None:
+        return made_like(like, np.full, shape, fill_value, dtype, order, device=device)
     check_device(device)
     extents = shape_of(shape)
     if type(fill_value) is ndarray or np.ndim(fill_value):
@@ -195,6 +203,7 @@ def array(
     order: str = "K",
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     like: Any = None,
 ) -> Array:
     """A new array of anything array-like.
@@ -213,19 +222,28 @@ def array(
         Taken for NumPy's sake.
     ndmin : int
         Least number of axes; new ones stand in front.
-    like : optional
-        Taken for NumPy's sake.
+    ndmax : int
+        Most axes that nested lists are looked through for; 0 is no limit (what is deeper is no number: ValueError).
+    like : array, optional
+        Another library's array makes the array instead (NEP 35); ours and NumPy's change nothing.
 
     Returns
     -------
     ndarray
     """
+    if like is not None:
+        options = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
+        return made_like(like, np.array, object, dtype, **options)
     result = asarray(object, dtype, order, copy=True if copy and type(object) is ndarray else copy or None)
     if copy is False and type(object) is not ndarray:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if type(object) is ndarray and result is object and copy:
         result = object.copy(order)
         result.is_scalar = False
+    if ndmax and result.ndim > ndmax and type(object) is not ndarray and not isinstance(object, np.ndarray):
+        raise ValueError(
+            f"setting an array element with a sequence: nested deeper than the {ndmax} axes that ndmax allows"
+        )
     if result.ndim < ndmin:
         result = result.reshape((1,) * (ndmin - result.ndim) + result.shape)
     return result
@@ -241,23 +259,31 @@ def asanyarray(
     like: Any = None,
 ) -> Array:
     """As `asarray`: there are no subclasses."""
+    if like is not None:
+        return made_like(like, np.asanyarray, a, dtype, order, device=device, copy=copy)
     return asarray(a, dtype, order, device=device, copy=copy)
 
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """An array in C order, with at least one axis."""
+    if like is not None:
+        return made_like(like, np.ascontiguousarray, a, dtype)
     result = asarray(a, dtype, "C")
     return result if result.ndim else result.reshape(1)
 
 
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
     """An array in Fortran order, with at least one axis."""
+    if like is not None:
+        return made_like(like, np.asfortranarray, a, dtype)
     result = asarray(a, dtype, "F")
     return result if result.ndim else result.reshape(1)
 
 
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
     """An array that has the flags named in `requirements` ("C", "F", "O", "W", "A", "E")."""
+    if like is not None:
+        return made_like(like, np.require, a, dtype, requirements)
     wanted = {str(flag).upper()[0] for flag in requirements or ()}
     if {"C", "F"} <= wanted:
         raise ValueError('Cannot specify both "C" and "F" order')
@@ -281,30 +307,42 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Ar
     return result
 
 
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Array:
+def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Array:
     """A vector of the bytes of a buffer (a copy: the buffer lies on the host)."""
+    if like is not None:
+        return made_like(like, np.frombuffer, buffer, dtype, count, offset)
     return from_host(np.frombuffer(buffer, dtype, count, offset))
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Array:
     """A vector of what an iterator gives."""
+    if like is not None:
+        return made_like(like, np.fromiter, iter, dtype, count)
     return from_host(np.fromiter(iter, dtype, count))
 
 
 def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str, like: Any = None) -> Array:
     """A vector of the numbers in a text."""
+    if like is not None:
+        return made_like(like, np.fromstring, string, dtype, count, sep=sep)
     return from_host(np.fromstring(string, dtype, count, sep=sep))
 
 
 def fromfile(
-    file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
+    file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
 ) -> Array:
     """A vector of the numbers in a file."""
+    if like is not None:
+        return made_like(like, np.fromfile, file, dtype, count, sep, offset)
     return from_host(np.fromfile(file, dtype, count, sep, offset))
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **options: Any) -> Any:
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **options: Any
+) -> Any:
     """What `function` gives for the coordinates of an array of `shape`."""
+    if like is not None:
+        return made_like(like, np.fromfunction, function, shape, dtype=dtype, **options)
     return function(*indices(shape, dtype=dtype), **options)
 
 
@@ -314,7 +352,7 @@ def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float
 def arange(
     start: Any = NotImplemented,
     stop: Any = None,
-    step: Any = None,
+    step: Any = 1,
     dtype: Any = None,
     *,
     device: Any = None,
@@ -330,14 +368,18 @@ def arange(
         dtype, by default NumPy's choice.
     device : optional
         Only the current one is possible.
-    like : optional
-        Taken for NumPy's sake.
+    like : array, optional
+        Another library's array makes the array instead (NEP 35); ours and NumPy's change nothing.
 
     Returns
     -------
     ndarray
         Generated where it is used: it takes no memory until it is stored.
     """
+    if like is not None:
+        return made_like(
+            like, np.arange, *(() if start is NotImplemented else (start,)), stop, step, dtype, device=device
+        )
     check_device(device)
     if start is NotImplemented:
         if stop is None:
@@ -593,6 +635,8 @@ def eye(
     like: Any = None,
 ) -> Array:
     """Ones on a diagonal, zeros elsewhere; generated."""
+    if like is not None:
+        return made_like(like, np.eye, N, M, k, dtype, order, device=device)
     check_device(device)
     rows, columns = shape_of((N, N if M is None else M))
     code = code_of(dtype if dtype is not None else float)
@@ -606,11 +650,15 @@ def eye(
 
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
     """The square identity matrix."""
+    if like is not None:
+        return made_like(like, np.identity, n, dtype)
     return eye(n, dtype=float if dtype is None else dtype)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """Ones on and below a diagonal, zeros above; generated."""
+    if like is not None:
+        return made_like(like, np.tri, N, M, k, dtype)
     rows, columns = shape_of((N, N if M is None else M))
     mask = _lower(rows, columns, k.__index__())
     return _new(build.cast(mask, code_of(dtype if dtype is not None else float)))

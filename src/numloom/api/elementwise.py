@@ -8,8 +8,8 @@ import numpy as np
 
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
-from numloom.array.convert import asarray
-from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of
+from numloom.array.convert import asarray, check_device
+from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.node import Node
@@ -141,7 +141,9 @@ def operator_power(x: Any, y: Any) -> Any:
                 return apply1(SQUARE, x)
             if y == -1 and KINDS[x.code] in "fc":
                 return apply1(RECIPROCAL, x)
-            if y == -1 or (y < 0 and KINDS[x.code] in "biu"):
+            if y < 0 and KINDS[x.code] == "u":
+                raise OverflowError(f"Python integer {y} out of bounds for {x.dtype}")
+            if y == -1 or (y < 0 and KINDS[x.code] in "bi"):
                 raise ValueError("Integers to negative integer powers are not allowed.")
         elif kind is float and y == 0.5 and KINDS[x.code] in "fc":
             return apply1(SQRT, x)
@@ -429,7 +431,8 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
-    """A copy of an array with another dtype."""
+    """A copy of an array with another dtype (the array itself if nothing changes and `copy` is False)."""
+    check_device(device)
     if type(x) is not ndarray:
         raise TypeError(f"Input should be a numloom array. It is a {type(x)} instead.")
     return x.astype(dtype, copy=copy)
@@ -463,6 +466,14 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     store(dst, value, "copyto", "unsafe")
 
 
+def compare_out_of_range(row: Any, a: Any, b: Any) -> Array:
+    """Compare a value with a Python integer that its dtype cannot hold: the answer is known."""
+    array, number, swapped = (a, b, False) if type(a) is Node else (b, a, True)
+    below, above = (0, 1) if number > 0 else (1, 0)
+    truth = bool(row.numpy(above, below) if swapped else row.numpy(below, above))
+    return wrap(build.full(truth, BOOL, array.shape))
+
+
 def method_round(array: Array, decimals: int = 0, out: Array | None = None) -> Array:
     """`round` as a method."""
     return round(array, decimals, out)
@@ -481,6 +492,7 @@ def method_conj(array: Array, out: Array | None = None) -> Array:
 
 
 bind(
+    compare_out_of_range=compare_out_of_range,
     operator_power=operator_power,
     method_clip=method_clip,
     method_conj=method_conj,

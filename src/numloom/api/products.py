@@ -17,7 +17,7 @@ import numpy as np
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, code_of
 from numloom.engine.evaluate import after_record
@@ -648,6 +648,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 
 def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:
     """A read-only view of a diagonal of two axes, as the last axis."""
+    offset = as_index(offset)
     if array.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     axis1, axis2 = normal_axis(axis1, array.ndim), normal_axis(axis2, array.ndim)
@@ -667,11 +668,16 @@ def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:
     return result
 
 
+def operator_matmul(x: Any, y: Any) -> Any:
+    """``x @ y``; other libraries' arrays that hold ours decide themselves."""
+    return NotImplemented if stands_aside(x) or stands_aside(y) else matmul(x, y)
+
+
 def _shown(shape: Sequence[int]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-bind(matmul=matmul, method_dot=dot, method_trace=trace)
+bind(matmul=operator_matmul, method_dot=dot, method_trace=trace)
 
 __all__ = [
     "cross",

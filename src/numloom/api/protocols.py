@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from numloom.api.ufunc import FUNCTIONS, store
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, device_name
 from numloom.array.ndarray import bind, ndarray, node_of, view_of
 from numloom.array.views import view_as
-from numloom.device import registry
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous
 
 Array = Any
@@ -28,11 +27,16 @@ def _ours(module: str, name: str) -> Any:
     return getattr(found, name, None)
 
 
+def _all_known(types: Any) -> bool:
+    """Whether all of these types are arrays that work with ours: no other library's, which would decide itself."""
+    return all(one is ndarray or issubclass(one, (np.ndarray, np.generic)) for one in types)
+
+
 def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """``__array_ufunc__``: a ufunc of NumPy on our arrays is our function of that name."""
     name = function.__name__
     ours = FUNCTIONS.get(function) or _ours("numpy", name) or _ours("numpy.special", name)  # SciPy's ufuncs
-    if ours is None:
+    if ours is None or not _all_known({type(x) for x in inputs if hasattr(x, "__array_ufunc__")}):
         return NotImplemented
     out = options.get("out")
     if out is not None and any(one is not None and type(one) is not ndarray for one in out):
@@ -50,7 +54,7 @@ def array_function(function: Any, types: Any, args: tuple[Any, ...], options: di
     """``__array_function__``: a function of NumPy on our arrays is our function of that name."""
     module = getattr(function, "__module__", None) or "numpy"
     ours = _ours(module if module.startswith("numpy") else "numpy", function.__name__)
-    if ours is None or ours is function:
+    if ours is None or ours is function or not _all_known(types):
         return NotImplemented
     return ours(*args, **options)
 
@@ -229,6 +233,16 @@ def isnat(x: Any, /, out: Any = None, **options: Any) -> Any:
     )
 
 
+def finfo(dtype: Any) -> np.finfo[Any]:
+    """Limits of a floating dtype, or of an array's: `numpy.finfo`."""
+    return np.finfo(_typed(dtype))
+
+
+def iinfo(int_type: Any) -> np.iinfo[Any]:
+    """Limits of an integer dtype, or of an array's: `numpy.iinfo`."""
+    return np.iinfo(_typed(int_type))
+
+
 def isscalar(element: Any) -> bool:
     """Whether this is a number, and no array."""
     return np.isscalar(element)
@@ -243,8 +257,8 @@ def isfortran(a: Any) -> bool:
 
 
 def device_of(array: Array) -> str:
-    """Name of the device on which the array lies."""
-    return registry.current().name
+    """Name of the device on which the array lies: "cpu", or "cuda:" and the GPU's number."""
+    return device_name()
 
 
 def tobytes(array: Array, order: str | None = "C") -> bytes:
@@ -272,6 +286,8 @@ def byteswap(array: Array, inplace: bool = False) -> Array:
 
 def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:
     """The array itself: it lies on the only device that is in use."""
+    if stream is not None:
+        raise ValueError("the order of work is kept without a stream: leave it out")
     return asarray(array, device=device)
 
 
@@ -289,7 +305,9 @@ bind(
 __all__ = [
     "can_cast",
     "common_type",
+    "finfo",
     "flagsobj",
+    "iinfo",
     "isfortran",
     "isnat",
     "isscalar",

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import normal_axis
+from numloom.api.manipulation import flip, normal_axis
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import DTYPES, I64, code_of
@@ -46,15 +46,50 @@ def _copied(array: Array) -> tuple[int, ...]:
     return strides_in_order(array.shape, array.strides, array.itemsize, "K")
 
 
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
-    """A sorted copy; NaN last."""
+def sort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Array:
+    """A sorted copy; NaN last.
+
+    Parameters
+    ----------
+    a : array_like
+        Values.
+    axis : int or None
+        Axis along which to sort; None sorts the flattened array.
+    kind, stable : optional
+        Taken for NumPy's sake: sorts here are always stable.
+    order : None
+        For arrays with fields, which there are none of.
+    descending : bool
+        The array API's keyword: the largest first (and NaN before it).
+
+    Returns
+    -------
+    ndarray
+    """
     _check_kind(kind, stable, order)
     array, axis = _flat_axis(a, axis)
-    return wrap(call("sort", node_of(array), code=array.code, shape=array.shape, strides=_copied(array), axis=axis))
+    result = wrap(call("sort", node_of(array), code=array.code, shape=array.shape, strides=_copied(array), axis=axis))
+    return flip(result, axis).copy("K") if descending else result
 
 
-def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Array:
-    """Positions that would sort; always stable, NaN last."""
+def argsort(
+    a: Any,
+    axis: Any = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Array:
+    """Positions that would sort; always stable, NaN last. Arguments as for `sort`."""
     _check_kind(kind, stable, order)
     array = asarray(a)
     if not array.ndim:
@@ -62,7 +97,11 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
         normal_axis(0 if axis is None else axis, 1)
         return wrap(build.full(0, I64, (1,)))
     array, axis = _flat_axis(array, axis)
-    return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
+    if descending:
+        # Sorted from the far end, equal elements are in their order again when the result is turned around.
+        array = flip(array, axis)
+    found = wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
+    return flip(array.shape[axis] - 1 - found, axis).copy("K") if descending else found
 
 
 def sort_complex(a: Any) -> Array:
@@ -73,11 +112,13 @@ def sort_complex(a: Any) -> Array:
     return ordered.astype(np.complex64 if ordered.dtype.char in "bhBH" else np.complex128)
 
 
-def sort_in_place(a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def sort_in_place(
+    a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+) -> None:
     """Sort an array itself."""
     if not a.writeable:
         raise ValueError("sort array is read-only")
-    a[...] = sort(a, as_index(axis), kind, order, stable=stable)
+    a[...] = sort(a, as_index(axis), kind, order, stable=stable, descending=descending)
 
 
 def _positions(kth: Any, extent: int) -> tuple[int, ...]:

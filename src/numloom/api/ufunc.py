@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -143,6 +144,17 @@ def normal_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return build.normalize_axes(axis, ndim)
 
 
+@functools.cache
+def _signature(nin: int, nout: int) -> inspect.Signature:
+    """What a ufunc takes, as NumPy writes it."""
+    parameter = inspect.Parameter
+    inputs = [parameter(name, parameter.POSITIONAL_ONLY) for name in (["x"] if nin == 1 else ["x1", "x2"])]
+    out = parameter("out", parameter.POSITIONAL_OR_KEYWORD, default=None if nout == 1 else (None,) * nout)
+    keywords = {"where": True, "casting": "same_kind", "order": "K", "dtype": None, "subok": True, "signature": None}
+    rest = [parameter(name, parameter.KEYWORD_ONLY, default=default) for name, default in keywords.items()]
+    return inspect.Signature([*inputs, out, *rest])
+
+
 # ---------------------------------------------------------------- the class
 
 FUNCTIONS: dict[np.ufunc, ufunc] = {}
@@ -164,6 +176,8 @@ class ufunc:
         None: no core dimensions.
     """
 
+    __module__ = "numloom"  # where pickle finds them by name
+
     def __init__(self, numpy: np.ufunc, rows: tuple[Op, ...]) -> None:
         self.__name__ = self.__qualname__ = numpy.__name__
         self.nin = numpy.nin
@@ -174,6 +188,7 @@ class ufunc:
         self._row = rows[0]
         # Row and dtype codes of plain reductions, by the code of what is reduced.
         self._plain: dict[int, tuple[Reduction, int, int]] = {}
+        self.__signature__ = _signature(self.nin, self.nout)
         arguments = ", ".join(["x", "y"][: self.nin]) if self.nin > 1 else "x"
         self.__doc__ = (
             f"{self.__name__}({arguments}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None)\n\n"
@@ -203,9 +218,12 @@ class ufunc:
     def __reduce__(self) -> str:
         return self.__name__
 
-    def resolve_dtypes(self, dtypes: Any, **options: Any) -> Any:
+    def resolve_dtypes(
+        self, dtypes: Any, *, signature: Any = None, casting: str | None = None, reduction: bool = False
+    ) -> Any:
         """The dtypes of the loop for operands of these dtypes, as `numpy.ufunc.resolve_dtypes`."""
-        return self._numpy.resolve_dtypes(dtypes, **options)
+        options = {} if casting is None else {"casting": casting}
+        return self._numpy.resolve_dtypes(dtypes, signature=signature, reduction=reduction, **options)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------ call
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -21,6 +21,7 @@ from numloom.device import registry
 from numloom.device.memory import Buffer
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import empty as empty_leaf
+from numloom.engine.state import counters, settle_errors
 from numloom.graph import build
 from numloom.graph.layout import (
     Layout,
@@ -64,13 +65,15 @@ def asarray(
         Name of the device; only the current one is possible.
     copy : bool, optional
         True copies in any case, False raises where a copy is needed.
-    like : optional
-        Taken for NumPy's sake.
+    like : array, optional
+        Another library's array makes the array instead (NEP 35); ours and NumPy's change nothing.
 
     Returns
     -------
     ndarray
     """
+    if like is not None:
+        return made_like(like, np.asarray, a, dtype, order, device=device, copy=copy)
     check_device(device)
     if type(a) is ndarray:
         if dtype is None and (order is None or order == "K") and not copy:
@@ -96,11 +99,43 @@ def asarray(
     return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
 
 
+def made_like(like: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """What `function` of NumPy makes where ``like=`` names another array's library (NEP 35).
+
+    Raises
+    ------
+    TypeError
+        If `like` is no array that speaks ``__array_function__``.
+    """
+    if type(like) is ndarray or isinstance(like, np.ndarray):
+        return getattr(sys.modules[__name__.partition(".")[0]], function.__name__)(*args, **options)
+    method = getattr(type(like), "__array_function__", None)
+    if method is None:
+        raise TypeError("The `like` argument must be an array-like that implements the `__array_function__` protocol.")
+    return method(like, function, (type(like),), args, options)
+
+
+def stands_aside(x: Any) -> bool:
+    """Whether `x` is an array that may hold ours (Dask's, xarray's, pandas'): the operation is then its own."""
+    return (
+        type(x) is not ndarray
+        and hasattr(x, "__array_ufunc__")
+        and not isinstance(x, (np.ndarray, np.generic))
+        and not hasattr(x, "__dlpack__")
+    )
+
+
+def device_name() -> str:
+    """Name of the device that arrays live on: "cpu", or "cuda:" and the GPU's number."""
+    device = registry.current()
+    return f"cuda:{getattr(device, 'index', 0)}" if device.name == "cuda" else device.name
+
+
 def check_device(device: Any) -> None:
-    """Refuse any device but the current one (None and its name are accepted)."""
+    """Refuse any device but the current one (None and its name, with or without a number, are accepted)."""
     if device is not None:
-        name = registry.current().name
-        if str(device).partition(":")[0] != name:
+        name = device_name()
+        if str(device) not in (name, name.partition(":")[0]):
             raise ValueError(f"device {device!r} is not the current one, {name!r}: choose it by numloom.config.device")
 
 
@@ -170,6 +205,13 @@ def _our_leaves(items: Sequence[Any]) -> list[Any] | None:
     return leaves if found else None
 
 
+def _on_host(items: Any) -> Any:
+    """A nested list with NumPy arrays in place of ours."""
+    if isinstance(items, (list, tuple)):
+        return [_on_host(item) for item in items]
+    return items.get() if type(items) is ndarray else items
+
+
 def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     """A nested list of arrays and numbers as one array, without leaving the device."""
     arrays = [asarray(item) for item in leaves]
@@ -181,7 +223,7 @@ def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     shape = (*lead, *arrays[0].shape)
     if any(array.shape != arrays[0].shape for array in arrays) or prod(lead) != len(arrays):
         # Arrays beside lists of numbers, or shapes that do not fit: NumPy knows.
-        return from_host(np.asarray(items))
+        return from_host(np.asarray(_on_host(items)))
     code = code_of(np.result_type(*{array.dtype for array in arrays}))
     strides = c_strides(shape, ITEMSIZES[code])
     node = empty_leaf(code, shape, strides)
@@ -230,7 +272,7 @@ def get_array_module(*args: Any) -> Any:
 
 
 def unpickle(host: Host) -> Array:
-    """The array that was pickled with these values."""
+    """The array that was pickled with these values, on whatever device is there now."""
     return from_host(host)
 
 
@@ -261,7 +303,36 @@ def exported_on_host(array: Array) -> Host:
     return np.asarray(_Exported(array))
 
 
-_CPU, _CUDA = 1, 2
+def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Host:
+    """``__array__``: the memory itself as a NumPy array where the host can see it (pinned while that one lives).
+
+    Raises
+    ------
+    TypeError
+        On a GPU: values are brought to the host by ``x.get()`` or `numloom.asnumpy`, never silently.
+    ValueError
+        If `copy` is False and another dtype is asked for.
+    """
+    if registry.current().name == "cuda":
+        raise TypeError(
+            "numloom arrays on a GPU do not become NumPy arrays by themselves: "
+            "bring the values to the host by x.get() or numloom.asnumpy(x)"
+        )
+    cast = dtype is not None and np.dtype(dtype) != array.dtype
+    if cast and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested: the dtype changes")
+    if cast or copy or not array.size:
+        return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
+    view = exported_on_host(array)
+    counters.waits += 1
+    settle_errors(registry.current())
+    return view
+
+
+_CPU, _CUDA, _PINNED, _MANAGED = 1, 2, 3, 13
+_VERSION = (1, 0)
+_READ_ONLY, _COPIED = 1, 2
+"""Flags of a versioned tensor."""
 _FROM_DLPACK = {
     (6, 8): "?", (0, 8): "b", (1, 8): "B", (0, 16): "h", (1, 16): "H", (0, 32): "i", (1, 32): "I", (0, 64): "q",
     (1, 64): "Q", (2, 16): "e", (2, 32): "f", (2, 64): "d", (5, 64): "F", (5, 128): "D",
@@ -339,26 +410,60 @@ def to_dlpack(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """A DLPack capsule of the array's memory, which stays pinned until the consumer lets go of it."""
+    """A DLPack capsule of the array's memory, which stays pinned until the consumer lets go of it.
+
+    Parameters
+    ----------
+    stream : int, optional
+        On a GPU the consumer's stream: it waits for all work on the array (-1: it need not).
+    max_version : tuple of int, optional
+        Newest version that the consumer knows; from (1, 0) on the capsule tells read-only memory and copies.
+    dl_device : tuple of int, optional
+        Where the consumer wants the memory: (1, 0), the host, is possible everywhere.
+    copy : bool, optional
+        True exports a copy, False raises where one is needed.
+
+    Returns
+    -------
+    capsule
+
+    Raises
+    ------
+    BufferError
+        If the device or `copy` cannot be had, or read-only memory is asked for without a version.
+    """
     where = dlpack_device(array)
     if dl_device is not None and tuple(dl_device) not in (where, (_CPU, 0)):
         raise BufferError(f"cannot export to device {dl_device}: the array lies on {where}")
-    if where[0] == _CUDA and dl_device is not None and dl_device[0] == _CPU:
-        if copy is False:
-            raise BufferError("cannot export device memory to the host without a copy")
-        host = array.get()
-        return host.__dlpack__(max_version=max_version) if max_version else host.__dlpack__()
-    if copy:
-        array = array.copy("K")
-    # NumPy makes the capsule, of an array whose memory nobody reads; only the device is not its own.
-    view = np.asarray(_Exported(array))
-    if where[0] == _CUDA and stream != -1:
-        registry.current().synchronize()
-    capsule = view.__dlpack__(max_version=max_version) if max_version else view.__dlpack__()
-    if where[0] == _CUDA:
-        tensor = _managed(capsule)[1].tensor
-        tensor.device_type, tensor.device_id = where
+    to_host = where[0] == _CUDA and dl_device is not None and dl_device[0] == _CPU
+    if to_host and copy is False:
+        raise BufferError("cannot export device memory to the host without a copy")
+    versioned = max_version is not None and tuple(max_version) >= _VERSION
+    if to_host:
+        view, where = array.get(), (_CPU, 0)
+    else:
+        # NumPy makes the capsule, of an array whose memory nobody reads; only the device is not its own.
+        view = np.asarray(_Exported(array.copy("K") if copy else array))
+        if where[0] == _CUDA:
+            _let_wait(stream)
+    capsule = view.__dlpack__(max_version=_VERSION) if versioned else view.__dlpack__()
+    managed = _managed(capsule)[1]
+    managed.tensor.device_type, managed.tensor.device_id = where
+    if versioned and (copy or to_host):
+        managed.flags |= _COPIED
     return capsule
+
+
+def _let_wait(stream: Any) -> None:
+    """Let work on a consumer's stream wait for ours, which is all on the legacy default stream.
+
+    That stream (None, 1) and the per-thread one (2) are ordered after it by CUDA itself.
+    """
+    if stream == 0:
+        raise ValueError("stream 0 is ambiguous: DLPack's number of the legacy default stream is 1")
+    if stream not in (None, -1, 1, 2):
+        device: Any = registry.current()
+        device.order(device.stream, stream)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
@@ -376,18 +481,43 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     Returns
     -------
     ndarray
+        Read-only where the other array is.
+
+    Raises
+    ------
+    BufferError
+        If the memory cannot be shared or copied.
     """
     check_device(device)
     if type(x) is ndarray:
         return x.copy("K") if copy else view_of(x, x.offset, x.shape, x.strides)
-    kind, _ = x.__dlpack_device__()
-    on_gpu = registry.current().name == "cuda"
-    if kind != (_CUDA if on_gpu else _CPU):
-        if copy is False or kind != _CPU:
-            raise BufferError(f"the memory of {type(x).__name__} lies on a device that arrays here cannot share")
-        return from_host(np.from_dlpack(x))
-    array = _from_capsule(x) if on_gpu else _from_host_memory(np.from_dlpack(x))
+    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+        raise TypeError(f"{type(x).__name__} has no __dlpack__: it cannot be shared")
+    kind, number = (int(part) for part in x.__dlpack_device__())
+    here = registry.current()
+    if here.name == "cuda" and kind in (_CUDA, _MANAGED):
+        if kind == _CUDA and number != getattr(here, "index", 0):
+            raise BufferError(f"the memory of {type(x).__name__} lies on GPU {number}, arrays here on another one")
+        array = _from_capsule(x)
+    elif here.name != "cuda" and kind in (_CPU, _PINNED, _MANAGED):
+        array = _from_host_memory(np.from_dlpack(x))
+    elif copy is False:
+        raise BufferError(f"the memory of {type(x).__name__} lies on a device that arrays here cannot share")
+    else:
+        return from_host(_copied_to_host(x, kind))
     return array.copy("K") if copy else array
+
+
+def _copied_to_host(x: Any, kind: int) -> Host:
+    """Another library's array on the host: it copies the values itself where they lie on a device."""
+    if kind in (_CPU, _PINNED, _MANAGED):
+        return np.from_dlpack(x)
+    try:
+        return np.from_dlpack(x, device="cpu")  # type: ignore[call-arg]
+    except (TypeError, ValueError) as error:
+        raise BufferError(
+            f"the memory of {type(x).__name__} lies on a device and it does not copy it: {error}"
+        ) from None
 
 
 def _from_host_memory(host: Host) -> Array:
@@ -403,6 +533,12 @@ class _Consumed:
 
     def __init__(self, capsule: Any) -> None:
         name, self.managed = _managed(capsule)
+        versioned = name == b"dltensor_versioned"
+        if versioned and self.managed.major > _VERSION[0]:
+            # The capsule keeps the memory, whose further layout nobody here knows.
+            del self.managed
+            raise BufferError("the array was exported by a newer DLPack than version 1")
+        self.read_only = versioned and bool(self.managed.flags & _READ_ONLY)
         self.address = _capsule_pointer(capsule, name)
         _capsule_rename(capsule, _USED[name])
 
@@ -413,9 +549,12 @@ class _Consumed:
 
 def _from_capsule(x: Any) -> Array:
     """An array over device memory behind a DLPack capsule."""
-    consumed = _Consumed(x.__dlpack__())
-    # The exporter ordered its work before the default stream; wait for it, whatever stream is ours.
-    registry.current().synchronize()
+    # Stream 1 is the legacy default one, on which all of our work is: the exporter orders its own before it.
+    try:
+        capsule = x.__dlpack__(stream=1, max_version=_VERSION)
+    except TypeError:  # Exporters of DLPack 0 know no versions.
+        capsule = x.__dlpack__(stream=1)
+    consumed = _Consumed(capsule)
     tensor = consumed.managed.tensor
     char = _FROM_DLPACK.get((tensor.type_code, tensor.bits))
     if char is None or tensor.lanes != 1:
@@ -427,16 +566,25 @@ def _from_capsule(x: Any) -> Array:
         if tensor.strides
         else c_strides(shape, dtype.itemsize)
     )
-    return _over((tensor.data or 0) + tensor.byte_offset, dtype, shape, strides, consumed)
+    array = _over((tensor.data or 0) + tensor.byte_offset, dtype, shape, strides, consumed)
+    array.writeable = not consumed.read_only
+    return array
 
 
 def from_cuda_interface(x: Any) -> Array:
     """An array over the device memory that ``x.__cuda_array_interface__`` describes."""
     described = x.__cuda_array_interface__
+    if described.get("mask") is not None:
+        raise TypeError("arrays with a mask cannot be shared: give the values and the mask apart")
     dtype = np.dtype(described["typestr"])
     shape = tuple(described["shape"])
     strides = described.get("strides") or c_strides(shape, dtype.itemsize)
-    registry.current().synchronize()
+    stream = described.get("stream")
+    if stream == 0:
+        raise ValueError("stream 0 is ambiguous: the number of the legacy default stream is 1")
+    if stream not in (None, 1, 2):
+        device: Any = registry.current()
+        device.order(stream, device.stream)
     array = _over(described["data"][0], dtype, shape, tuple(strides), x)
     array.writeable = not described["data"][1]
     return array
@@ -460,14 +608,13 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
         raise AttributeError("'numloom.ndarray' object has no attribute '__cuda_array_interface__' on the CPU")
     cell: Cell = array.cell
     node = pin(cell)
-    registry.current().synchronize()
     return {
         "shape": array.shape,
         "typestr": array.dtype.str,
         "data": (node.buffer.ptr + array.offset if array.size else 0, not array.writeable),
         "strides": None if is_c_contiguous(array.shape, array.strides, array.itemsize) else array.strides,
         "version": 3,
-        "stream": None,
+        "stream": 1,  # The legacy default stream: who reads the memory elsewhere waits for it.
     }
 
 
@@ -475,9 +622,10 @@ bind(
     asarray=asarray,
     cuda_array_interface=cuda_array_interface,
     dlpack_device=dlpack_device,
+    host_array=host_array,
     to_dlpack=to_dlpack,
     unpickle=unpickle,
 )
 
 
-__all__ = ["asarray", "asnumpy", "from_dlpack", "from_host", "from_number", "get_array_module"]
+__all__ = ["asarray", "asnumpy", "device_name", "from_dlpack", "from_host", "from_number", "get_array_module"]

@@ -57,6 +57,8 @@ GREATER = ELEMENTWISE["greater"]
 GREATER_EQUAL = ELEMENTWISE["greater_equal"]
 _COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
 
+_NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+
 _bound: dict[str, Callable[..., Any]] = {}
 _reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
@@ -87,6 +89,7 @@ class ndarray:
         Whether assignment is allowed.
     """
 
+    __module__ = "numloom"
     __slots__ = ("base", "cell", "code", "extents", "is_scalar", "offset", "steps", "writeable")
 
     cell: Cell
@@ -382,10 +385,13 @@ class ndarray:
         raise TypeError("unhashable type: 'numloom.ndarray'")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        if copy is False:
-            raise ValueError("numloom arrays live on the device: a NumPy array of them is always a copy")
-        host = self.get()
-        return host if dtype is None else host.astype(dtype, copy=False)
+        return _bound["host_array"](self, dtype, copy)  # type: ignore[no-any-return]
+
+    def __buffer__(self, flags: int) -> memoryview:
+        return memoryview(_bound["host_array"](self))
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return _bound["array_namespace"](self, api_version=api_version)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return _bound["array_ufunc"](ufunc, method, inputs, kwargs)
@@ -625,33 +631,33 @@ class ndarray:
 
     # As the other methods that the API binds, but found without a detour.
 
-    def sum(self, *args: Any, **options: Any) -> Any:
-        """As `numloom.sum`."""
-        return _bound["method_sum"](self, *args, **options)
+    # fmt: off
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+            initial: Any = _NO_VALUE, where: Any = True) -> Any:
+        return _bound["method_sum"](self, axis, dtype, out, keepdims, initial, where)
 
-    def prod(self, *args: Any, **options: Any) -> Any:
-        """As `numloom.prod`."""
-        return _bound["method_prod"](self, *args, **options)
+    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
+             initial: Any = _NO_VALUE, where: Any = True) -> Any:
+        return _bound["method_prod"](self, axis, dtype, out, keepdims, initial, where)
 
-    def mean(self, *args: Any, **options: Any) -> Any:
-        """As `numloom.mean`."""
-        return _bound["method_mean"](self, *args, **options)
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
+             where: Any = True) -> Any:
+        return _bound["method_mean"](self, axis, dtype, out, keepdims, where=where)
 
-    def max(self, *args: Any, **options: Any) -> Any:
-        """As `numloom.max`."""
-        return _bound["method_max"](self, *args, **options)
+    def max(self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO_VALUE,
+            where: Any = True) -> Any:
+        return _bound["method_max"](self, axis, out, keepdims, initial, where)
 
-    def min(self, *args: Any, **options: Any) -> Any:
-        """As `numloom.min`."""
-        return _bound["method_min"](self, *args, **options)
+    def min(self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO_VALUE,
+            where: Any = True) -> Any:
+        return _bound["method_min"](self, axis, out, keepdims, initial, where)
+    # fmt: on
 
-    def any(self, *args: Any, **options: Any) -> Any:
-        """As `numloom.any`."""
-        return _bound["method_any"](self, *args, **options)
+    def any(self, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+        return _bound["method_any"](self, axis, out, keepdims, where=where)
 
-    def all(self, *args: Any, **options: Any) -> Any:
-        """As `numloom.all`."""
-        return _bound["method_all"](self, *args, **options)
+    def all(self, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
+        return _bound["method_all"](self, axis, out, keepdims, where=where)
 
     def __getattr__(self, name: str) -> Any:
         function = _bound.get("method_" + name)
@@ -727,7 +733,11 @@ def operand(value: Any) -> Any:
         return value
     if isinstance(value, np.generic):
         return scalar(value.item(), code_of(value.dtype))
-    if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
+    if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__dlpack__"):
+        return node_of(_bound["asarray"](value))
+    if hasattr(value, "__array_ufunc__"):
+        return NotImplemented  # Dask's arrays, xarray's and pandas' hold ours: the operation is theirs.
+    if hasattr(value, "__array__"):
         return node_of(_bound["asarray"](value))
     if isinstance(value, (int, float, complex)):
         plain: Any = kind.__mro__[-2]
@@ -762,7 +772,7 @@ def apply2(row: Any, x: Any, y: Any) -> Any:
     except OverflowError:
         if row not in _COMPARISONS:
             raise
-        return _compare_out_of_range(row, a, b)
+        return _bound["compare_out_of_range"](row, a, b)
     return finish(node, x, y)
 
 
@@ -796,18 +806,6 @@ def _unlike(array: Any, other: Any, answer: bool) -> Any:
     if other is None or isinstance(other, (str, bytes)):
         return _bound["full"](array.shape, answer, DTYPES[BOOL])
     return NotImplemented
-
-
-def _compare_out_of_range(row: Any, a: Any, b: Any) -> Any:
-    """Compare with a Python integer that the dtype cannot hold: the answer is known."""
-    array, number, swapped = (a, b, False) if type(a) is Node else (b, a, True)
-    large = number > 0
-    truth = (
-        bool(row.numpy(1 if large else 0, 0 if large else 1))
-        if swapped
-        else bool(row.numpy(0 if large else 1, 1 if large else 0))
-    )
-    return _bound["full"](array.shape, truth, DTYPES[BOOL])
 
 
 def assigned_value(value: Any, code: int) -> Node:
@@ -854,7 +852,7 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
 
 def store_result(target: Any, result: Any, name: str) -> Any:
     """Finish an in-place operator: rebind a scalar, else write the result where the array lies."""
-    if target.is_scalar:
+    if target.is_scalar or result is NotImplemented:
         return result
     if not target.writeable:
         raise ValueError("output array is read-only")

@@ -16,13 +16,31 @@ Array = Any
 _IMPLIED = tuple(map(np.dtype, ("?", "int64", "d", "D")))
 
 
-def array2string(a: Array, **options: Any) -> str:
-    """`a` as text; keywords are those of `numpy.array2string`."""
+def array2string(
+    a: Array,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+    separator: str = " ",
+    prefix: str = "",
+    *,
+    formatter: Any = None,
+    threshold: int | None = None,
+    edgeitems: int | None = None,
+    sign: str | None = None,
+    floatmode: str | None = None,
+    suffix: str = "",
+    legacy: Any = None,
+) -> str:
+    """`a` as text, as `numpy.array2string` prints it."""
     settings = np.get_printoptions()
-    threshold = options.pop("threshold", None)
-    edge = options.pop("edgeitems", None)
     threshold = settings["threshold"] if threshold is None else threshold
-    edge = settings["edgeitems"] if edge is None else edge
+    edge = settings["edgeitems"] if edgeitems is None else edgeitems
+    options: dict[str, Any] = {
+        "max_line_width": max_line_width, "precision": precision, "suppress_small": suppress_small,
+        "separator": separator, "prefix": prefix, "formatter": formatter, "sign": sign, "floatmode": floatmode,
+        "suffix": suffix, "legacy": legacy,
+    }  # fmt: skip
     shape = getattr(a, "shape", ())
     if prod(shape) > threshold and isinstance(a, np.ndarray) is False and any(e > 2 * edge + 1 for e in shape):
         return np.array2string(_edges(a, edge), threshold=0, edgeitems=edge, **options)

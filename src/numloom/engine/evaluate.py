@@ -20,7 +20,7 @@ from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.state import counters, settle_errors
 from numloom.engine.walk import pending_roots, walk
-from numloom.graph.build import copied, leaf
+from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, VIEW, Node, become_leaf, register
@@ -130,6 +130,7 @@ _set_limits()
 def synchronize() -> None:
     """Run everything that is recorded and wait for it."""
     evaluate([])
+    counters.waits += 1
     device = current()
     device.synchronize()
     settle_errors(device, waited=True)
@@ -174,6 +175,7 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     dtype = DTYPES[code]
     if 0 in shape:
         return np.empty(shape, dtype)
+    counters.waits += 1
     itemsize = dtype.itemsize
     layout = Layout(offset, shape, strides)
     low, high = extent_of(layout, itemsize)
@@ -210,6 +212,10 @@ def element(value: Node, code: int, offset: int) -> Any:
         if source.kind == VIEW and not value.shape and source.code == code and source.args[0].kind == LEAF:
             base = source.args[0]
             offset = source.attr
+        elif value.kind == CAST and not value.shape and _is_computed(source):
+            # What is asked of ``bool(x[0])`` and the like: the number is converted here, without a kernel.
+            number = element(source, source.code, 0)
+            return DTYPES[code].type(host_cast(number.item(), source.code, code))
         else:
             evaluate([value])
     elif register.oldest is not None:
@@ -221,6 +227,13 @@ def element(value: Node, code: int, offset: int) -> Any:
             if mirror is not None:
                 return mirror[place]
     return download_layout(base, code, offset, (), ())[()]
+
+
+def _is_computed(value: Node) -> bool:
+    """Whether a 0-d value is known, or is one element of computed memory, maybe converted."""
+    if value.kind == CAST and value.buffer is None:
+        value = value.args[0]
+    return value.kind in (LEAF, FILL) or (value.kind == VIEW and value.args[0].kind == LEAF)
 
 
 def element_on_host(value: Node, code: int, offset: int) -> Any:
@@ -246,6 +259,7 @@ def mirror_of(base: Node) -> Any:
         memory = device.download(base.buffer, 0, nbytes)
     else:
         device.synchronize()
+    counters.waits += 1
     settle_errors(device, waited=True)
     base.attr = np.ndarray((base.size,), DTYPES[base.code], memory.data)
     return base.attr

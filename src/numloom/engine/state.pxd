@@ -8,3 +8,4 @@ cdef class Counters:
     cdef public Py_ssize_t copies
     cdef public Py_ssize_t plans
     cdef public Py_ssize_t flushes
+    cdef public Py_ssize_t waits

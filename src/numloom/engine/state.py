@@ -22,15 +22,18 @@ class Counters:
         Plans made (not found in the cache).
     flushes : int
         Times that recorded work was run.
+    waits : int
+        Times that the host waited for values (`synchronize`, and what brings values to the host).
     """
 
-    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans")
+    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans", "waits")
 
     copies: int
     flushes: int
     kernels: int
     library_calls: int
     plans: int
+    waits: int
 
     def __init__(self) -> None:
         self.kernels = 0
@@ -38,6 +41,7 @@ class Counters:
         self.copies = 0
         self.plans = 0
         self.flushes = 0
+        self.waits = 0
 
 
 counters = Counters()

@@ -155,9 +155,9 @@ def cast(node: Node, code: int) -> Node:
     if node.code == code:
         return node
     if node.kind == SCALAR:
-        return new_node(SCALAR, None, (), code, (), (), 1, _host_cast(node.attr, node.code, code))
+        return new_node(SCALAR, None, (), code, (), (), 1, host_cast(node.attr, node.code, code))
     if node.kind == FILL:
-        return full(_host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
+        return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
     count_recorded()
     return new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
 
@@ -314,7 +314,8 @@ def _scaled(node: Node, code: int) -> tuple[int, ...]:
     return strides
 
 
-def _host_cast(value: Any, code: int, new_code: int) -> Any:
+def host_cast(value: Any, code: int, new_code: int) -> Any:
+    """A number of one dtype as a number of another one."""
     with np.errstate(all="ignore"):
         return np.array(value, DTYPES[code]).astype(DTYPES[new_code]).item()
 

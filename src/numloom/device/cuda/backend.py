@@ -330,6 +330,11 @@ class CudaDevice:
         if code:
             driver.fail(code, "running earlier work")
 
+    def order(self, first: int, then: int) -> None:
+        """Let later work on stream `then` start after what stream `first` has now; nobody waits for it here."""
+        mark = Event(first)
+        driver.call("cuStreamWaitEvent", then, mark.handle, 0, doing="ordering two streams")
+
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Set the first bytes of a buffer to zero, in stream order."""
         if nbytes:

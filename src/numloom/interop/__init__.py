@@ -1,0 +1,18 @@
+"""What other libraries ask for beside the protocols: told to them when they are imported, never before.
+
+Dask, einops and autoray keep tables of array types. Importing numloom imports none of them; `watch` sees to it that
+each is told of our arrays right after its own import, in whatever order a program imports the two.
+"""
+
+from __future__ import annotations
+
+from numloom.interop.imports import watch
+
+watch(
+    {
+        "autoray": "numloom.interop.autoray",
+        "dask.array": "numloom.interop.dask",
+        "dask.sizeof": "numloom.interop.dask_sizeof",
+        "einops": "numloom.interop.einops",
+    }
+)
