@@ -12,6 +12,7 @@ from fake_cufft import FakeCufft
 from numloom.device.cuda.routines.fourier import Cufft, fourier
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
+from nvrtc import compile_for_gpu
 
 module = importlib.import_module("numloom.device.cuda.routines.fourier")  # the folder has the function of that name
 
@@ -107,6 +108,12 @@ def test_without_cufft_the_host_transforms(device):
     lone = EmulatedDevice()
     lone.cufft = None
     run(lone, BASE[0], (0, 1))
+
+
+@pytest.mark.parametrize("ctype", ["c64", "c128"])
+def test_texts_compile_for_the_gpu(ctype):
+    for text in (module.half_text(ctype, 2), module.mirror_text(ctype, 2), module.scale_text(ctype)):
+        compile_for_gpu(text)
 
 
 @pytest.mark.cuda
