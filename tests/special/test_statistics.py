@@ -20,7 +20,7 @@ def same(got: Any, want: Any) -> None:
     np.testing.assert_allclose(got.get(), want, rtol=rtol, atol=1e-14 if rtol == 1e-12 else 1e-6)
 
 
-@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("axis", [None, -1])
 def test_softmax_and_logarithms_of_sums(axis: Any) -> None:
     x = nl.asarray(HOST)
     same(nl.special.softmax(x, axis), special.softmax(HOST, axis))
