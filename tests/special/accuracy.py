@@ -59,6 +59,8 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Callable[[Any, int], Array], ..
     "kl_div": (lambda x, y: x * mp.log(x / y) - x + y, (_UNIT, _UNIT)),
     "exp10": (lambda x: mp.power(10, x), (_even(-300, 300),)),
     "exprel": (lambda x: mp.expm1(x) / x, (_even(-50, 50),)),
+    "exp1": (mp.e1, (_spread(1e-3, 600),)),
+    "expi": (mp.ei, (_spread(0.5, 600),)),
     "ellipk": (mp.ellipk, (_even(-10, 1),)),
 }
 

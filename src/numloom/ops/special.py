@@ -76,13 +76,14 @@ for _name, _nin, _header, _cost, *_function in (
     ("boxcox", 2, "smooth", 70), ("boxcox1p", 2, "smooth", 70), ("inv_boxcox", 2, "smooth", 70),
     ("inv_boxcox1p", 2, "smooth", 70), ("cosm1", 1, "smooth", 60), ("sindg", 1, "smooth", 90),
     ("cosdg", 1, "smooth", 90), ("tandg", 1, "smooth", 180), ("cotdg", 1, "smooth", 180), ("radian", 3, "smooth", 30),
-    ("ellipk", 1, "smooth", 200), ("ellipkm1", 1, "smooth", 200),
+    ("exp1", 1, "smooth", 400), ("expi", 1, "smooth", 400), ("ellipk", 1, "smooth", 200),
+    ("ellipkm1", 1, "smooth", 200),
 ):  # fmt: skip
     _row(_name, _nin, _header, _cost, *_function)  # type: ignore[arg-type]
 
 ON_HOST = {
     "bdtri": 3, "bdtrik": 3, "bdtrin": 3, "betaincinv": 3, "betainccinv": 3, "binom": 2, "chdtri": 2, "chdtriv": 2,
-    "dawsn": 1, "ellipe": 1, "ellipeinc": 2, "ellipkinc": 2, "exp1": 1, "expi": 1, "expn": 2, "fdtri": 3, "fdtridfd": 3,
+    "dawsn": 1, "ellipe": 1, "ellipeinc": 2, "ellipkinc": 2, "expn": 2, "fdtri": 3, "fdtridfd": 3,
     "gammainccinv": 2, "gammaincinv": 2, "gdtria": 3, "gdtrib": 3, "gdtrix": 3, "hyp0f1": 2, "hyp1f1": 3, "hyp2f1": 4,
     "hyperu": 3, "iv": 2, "ive": 2, "jn": 2, "jv": 2, "jve": 2, "kn": 2, "kv": 2, "kve": 2, "lpmv": 3,
     "nbdtri": 3, "nbdtrik": 3, "nbdtrin": 3, "nctdtr": 3, "ncfdtr": 4, "chndtr": 3, "nrdtrimn": 3, "nrdtrisd": 3,

@@ -163,6 +163,8 @@ SUMMARIES = {
     "tandg": "The tangent of an angle in degrees.",
     "cotdg": "The cotangent of an angle in degrees.",
     "radian": "An angle in degrees, minutes and seconds, in radians.",
+    "exp1": "The exponential integral E1.",
+    "expi": "The exponential integral Ei.",
     "ellipk": "The complete elliptic integral of the first kind.",
     "ellipkm1": "The complete elliptic integral of the first kind near 1.",
 }

@@ -90,4 +90,49 @@ NL_DEV f64 ellipkm1(f64 p) {
 NL_DEV f64 ellipk(f64 m) { return ellipkm1(1.0 - m); }
 NL_DEV f32 ellipkm1(f32 p) { return (f32)ellipkm1((f64)p); }
 NL_DEV f32 ellipk(f32 m) { return (f32)ellipk((f64)m); }
+// The exponential integral: its series up to 1, beyond Legendre's continued fraction by Lentz's method.
+NL_CALL f64 exp1(f64 x) {
+    if (!(x > 0)) return x == 0 ? NL_INFINITY : NL_NAN;
+    if (x <= 1.0) {
+        f64 term = 1.0, sum = 0;
+        for (int k = 1; k < 25; ++k) {
+            term *= -x / k;
+            sum -= term / k;
+        }
+        return sum - 0.57721566490153286061 - log(x);
+    }
+    if (x > 745.0) return 0;
+    f64 b = x + 1.0, c = 1e300, d = 1.0 / b, h = d;
+    for (int k = 1; k < 500; ++k) {
+        f64 a = -(f64)k * k;
+        b += 2.0;
+        d = 1.0 / (a * d + b);
+        c = b + a / c;
+        f64 step = c * d;
+        h *= step;
+        if (fabs(step - 1.0) < 1e-16) break;
+    }
+    return h * exp(-x);
+}
+// Its principal value for positive arguments: the series up to 40, beyond the asymptotic one.
+NL_CALL f64 expi(f64 x) {
+    if (!(x > 0)) return x == 0 ? -NL_INFINITY : -exp1(-x);
+    if (x == NL_INFINITY) return x;
+    f64 term = 1.0, sum = 0;
+    if (x < 40.0) {
+        for (int k = 1; k < 200 && term > 1e-17 * sum; ++k) {
+            term *= x / k;
+            sum += term / k;
+        }
+        return sum + (0.57721566490153286061 + log(x));
+    }
+    for (int k = 1; k < 60 && term > 1e-17; ++k) {
+        sum += term;
+        term *= k / x;
+    }
+    f64 half = exp(0.5 * x);
+    return half * (sum / x) * half;
+}
+NL_NARROW1(exp1)
+NL_NARROW1(expi)
 }
