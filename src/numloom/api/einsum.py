@@ -37,7 +37,7 @@ def einsum(
     dtype : dtype, optional
         dtype to compute in.
     order : {"K", "C", "F", "A"}
-        Taken for NumPy's sake.
+        Memory order of the result; "K" and "A" leave it to the computation.
     casting : str
         Which casts of operands are allowed.
     optimize : bool, str, tuple or list
