@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 from numloom.api.quantiles import METHODS
+from numloom.base.config import config
 from numloom.testing import for_all_dtypes, matches_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -644,7 +646,15 @@ def outcome(expression: str, given: dict[str, Any]) -> Any:
         return "ValueError" if isinstance(error, ValueError) else "TypeError"
 
 
+@pytest.fixture
+def few_kernels(device: str) -> Iterator[None]:
+    """On the CPU values go one by one through NumPy: kernels for every dtype have tests of their own."""
+    with config(executor="reference" if device == "cpu" else config.executor):
+        yield
+
+
 @for_all_dtypes()
+@pytest.mark.usefixtures("few_kernels")
 def test_every_dtype(dtype: Any) -> None:
     random = np.random.default_rng(3)
     low, high = (0, 2) if dtype.kind == "b" else (0 if dtype.kind == "u" else -4, 7)
