@@ -125,31 +125,47 @@ def unique_values(x: Any) -> Array:
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Array:
-    """Which elements occur among `test_elements`."""
+    """Which elements occur among `test_elements`.
+
+    Parameters
+    ----------
+    element : array_like
+        Elements to ask about.
+    test_elements : array_like
+        What they may be; a few are compared with each element, more are sorted and searched.
+    assume_unique, kind : optional
+        Taken for NumPy's sake: they change no result.
+    invert : bool
+        Whether to tell which elements do not occur.
+
+    Returns
+    -------
+    ndarray
+        Booleans of the shape of `element`.
+    """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
-    array, tests = asarray(element), asarray(test_elements).ravel()
+    shape = asarray(element).shape
+    array, tests = asarray(element).ravel(), asarray(test_elements).ravel()
     if kind == "table" and (array.dtype.kind not in "biu" or tests.dtype.kind not in "biu"):
         raise ValueError(
             "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
     if not tests.size:
-        return wrap(build.full(bool(invert), BOOL, array.shape))
+        return wrap(build.full(bool(invert), BOOL, shape))
     common = np.result_type(array.dtype, tests.dtype)
     code = code_of(common)
     if tests.size <= _FEW:
         # Fewer than a kernel compares without sorting.
-        equal = build.binary(
-            EQUAL, node_of(array.astype(common).reshape((*array.shape, 1))), build.cast(node_of(tests), code)
-        )
-        found = wrap(equal).any(-1)
+        equal = build.binary(EQUAL, node_of(array.astype(common)[:, None]), build.cast(node_of(tests), code))
+        found = wrap(equal).any(-1).reshape(shape)
         return ~found if invert else found
     ordered = sort(tests.astype(common))
     value = build.cast(node_of(array), code)
     place = searchsorted(ordered, wrap(value)).clip(0, tests.size - 1)
-    found = build.gather(node_of(ordered), [node_of(place)], (0,), 0)
+    nearest = build.gather(node_of(ordered), [node_of(place)], (0,), 0)
     row = ELEMENTWISE["not_equal"] if invert else EQUAL
-    return wrap(build.binary(row, found, value))
+    return wrap(build.binary(row, nearest, value)).reshape(shape)
 
 
 def union1d(ar1: Any, ar2: Any) -> Array:
