@@ -30,7 +30,24 @@ def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
-    """The n-th difference of neighbours along an axis."""
+    """The n-th difference of neighbours along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+        Values; booleans are compared.
+    n : int
+        How often differences are taken.
+    axis : int
+        The axis.
+    prepend, append : array_like, optional
+        What stands before and behind the values; numbers are repeated.
+
+    Returns
+    -------
+    ndarray
+        Shorter by `n`.
+    """
     if n == 0:
         return a
     if n < 0:
@@ -71,7 +88,24 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Central differences inside, one-sided ones of order `edge_order` at the ends, along each axis."""
+    """Central differences inside, one-sided ones at the ends.
+
+    Parameters
+    ----------
+    f : array_like
+        Values on a grid.
+    *varargs : scalar or array_like
+        Spacing: one for all axes, or for each axis a number or the coordinates (whether these are even is looked at).
+    axis : None, int or tuple of int
+        Axes to differentiate along.
+    edge_order : {1, 2}
+        Order of the differences at the ends.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        One for each axis.
+    """
     array = asarray(f)
     axes = tuple(range(array.ndim)) if axis is None else normal_axes(axis, array.ndim)
     spacings = _spacings(array, varargs, axes)
@@ -164,7 +198,23 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
-    """The integral of samples along an axis by the trapezoidal rule."""
+    """The integral of samples along an axis by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : array_like
+        Samples.
+    x : array_like, optional
+        Where they were taken: a vector, or an array like `y`.
+    dx : scalar or array_like
+        Spacing, where `x` is not given.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    ndarray
+    """
     array = asarray(y)
     axis = normal_axis(axis, array.ndim)
     if x is None:
@@ -180,7 +230,24 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
-    """Piecewise linear interpolation through points with increasing abscissae `xp`."""
+    """Piecewise linear interpolation.
+
+    Parameters
+    ----------
+    x : array_like
+        Where to interpolate.
+    xp, fp : array_like
+        Points: increasing abscissae and values (real or complex).
+    left, right : scalar, optional
+        Values before the first point and behind the last; by default theirs.
+    period : float, optional
+        Period of the abscissae, which may then come in any order.
+
+    Returns
+    -------
+    ndarray
+        float64 or complex128, of the shape of `x`.
+    """
     points, values = asarray(xp), asarray(fp)
     kind = np.complex128 if values.dtype.kind == "c" else np.float64
     where = asarray(x)

@@ -57,7 +57,26 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """Sorted distinct elements (or distinct parts along `axis`), with what else is asked for."""
+    """Sorted distinct elements.
+
+    Parameters
+    ----------
+    ar : array_like
+        Elements; flattened if no axis is given.
+    return_index, return_inverse, return_counts : bool
+        Whether to give the first position of each, the positions that make `ar` of them, how often each occurs.
+    axis : int, optional
+        The axis whose parts are compared as a whole.
+    equal_nan : bool
+        Whether NaN is one element.
+    sorted : bool
+        Taken for NumPy's sake: elements are always sorted.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        The distinct elements, and what was asked for, in that order.
+    """
     array = asarray(ar)
     if axis is None:
         asked = bool(return_index), bool(return_inverse), bool(return_counts)
