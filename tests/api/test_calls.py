@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import numloom as nl
 from numloom.api.quantiles import METHODS
 from numloom.base.config import config
 from numloom.testing import for_all_dtypes, matches_numpy
@@ -675,3 +676,33 @@ def test_every_dtype(dtype: Any) -> None:
             compare(expression=expression)
         except AssertionError as error:
             raise AssertionError(f"{expression}: {error}") from error
+
+
+ORDERS = """
+xp.sort(x, 0)
+xp.partition(x, 1, 0)
+xp.cumsum(x, 0)
+xp.diff(x, axis=0)
+xp.unwrap(x)
+xp.gradient(x, axis=0)
+[xp.pad(x, 1, mode) for mode in ("constant", "edge", "mean", "reflect", "linear_ramp")]
+xp.tile(x, (2, 1)), xp.repeat(x, 2, 0), xp.roll(x, 1, 0), xp.rot90(x), xp.flip(x), xp.trim_zeros(x)
+xp.block([x, x]), xp.append(x, x, 0), xp.cumulative_sum(x, axis=0), xp.unique(x, axis=0)
+xp.isin(x, [1]), xp.isin(x, xp.arange(99)), xp.digitize(x, [1, 2]), xp.searchsorted([1.0, 2], x)
+xp.interp(x, [0, 1], [1, 2]), xp.sort_complex(x), xp.emath.sqrt(x), xp.piecewise(x, [x > 1], [1])
+xp.quantile(x, [0.2, 0.5], 0), xp.nanmax(x, -1), xp.ptp(x, -1), xp.count_nonzero(x, 0)
+xp.apply_along_axis(lambda line: line * 2, 0, x), xp.packbits(x > 1, axis=0)
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("expression", ORDERS)
+@pytest.mark.parametrize("axes", [(1, 0), (2, 0, 1)])
+def test_memory_order(axes: tuple[int, ...], expression: str) -> None:
+    host = np.random.default_rng(0).integers(0, 5, (3, 4, 2)[: len(axes)]).astype(float).transpose(axes)
+
+    def orders(xp: Any) -> list[list[int]]:
+        found = eval(expression, {"xp": xp, "x": xp.asarray(host)})
+        results = found if isinstance(found, (tuple, list)) else [found]
+        return [[s for s, extent in zip(r.strides, r.shape, strict=True) if extent > 1] for r in results]
+
+    assert orders(nl) == orders(np)

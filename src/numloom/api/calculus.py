@@ -14,6 +14,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
+from numloom.graph.layout import k_strides
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -30,7 +31,24 @@ def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Array:
-    """The n-th difference of neighbours along an axis."""
+    """The n-th difference of neighbours along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+        Values; booleans are compared.
+    n : int
+        How often differences are taken.
+    axis : int
+        The axis.
+    prepend, append : array_like, optional
+        What stands before and behind the values; numbers are repeated.
+
+    Returns
+    -------
+    ndarray
+        Shorter by `n`.
+    """
     if n == 0:
         return a
     if n < 0:
@@ -71,7 +89,24 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """Central differences inside, one-sided ones of order `edge_order` at the ends, along each axis."""
+    """Central differences inside, one-sided ones at the ends.
+
+    Parameters
+    ----------
+    f : array_like
+        Values on a grid.
+    *varargs : scalar or array_like
+        Spacing: one for all axes, or for each axis a number or the coordinates (whether these are even is looked at).
+    axis : None, int or tuple of int
+        Axes to differentiate along.
+    edge_order : {1, 2}
+        Order of the differences at the ends.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        One for each axis.
+    """
     array = asarray(f)
     axes = tuple(range(array.ndim)) if axis is None else normal_axes(axis, array.ndim)
     spacings = _spacings(array, varargs, axes)
@@ -95,10 +130,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> list[Any]:
-    """For each axis a number (even spacing) or a host array of distances."""
+    """For each axis a number (even spacing) or an array of distances; coordinates on the device stay there."""
     if not varargs:
         return [1.0] * len(axes)
-    given = [value.get() if isinstance(value, ndarray) else value for value in varargs]
+    given = [value.get() if isinstance(value, ndarray) and not value.ndim else value for value in varargs]
     if len(given) == 1 and np.ndim(given[0]) == 0:
         return [_number(given[0])] * len(axes)
     if len(given) != len(axes):
@@ -108,13 +143,17 @@ def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> 
         if np.ndim(value) == 0:
             spacings.append(_number(value))
             continue
-        points = np.asanyarray(value)
+        points = value if isinstance(value, ndarray) else np.asanyarray(value)
         if points.ndim != 1:
             raise ValueError("distances must be either scalars or 1d")
         if len(points) != array.shape[k]:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
-        steps = np.diff(points.astype(np.float64) if points.dtype.kind in "iu" else points)
-        spacings.append(_number(steps[0]) if (steps == steps[0]).all() else steps)
+        if points.dtype.kind in "iu":
+            points = points.astype(np.float64)
+        steps = points[1:] - points[:-1]
+        # What is even costs no reading of distances.
+        even = bool((steps == steps[0]).all())
+        spacings.append(_number(steps[0].item()) if even else asarray(steps))
     return spacings
 
 
@@ -127,15 +166,15 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
     def at(part: Any) -> Array:
         return f[_along(f.ndim, axis, part)]
 
-    even = not isinstance(spacing, np.ndarray)
-    result = wrap(empty_leaf(f.code, f.shape))
+    even = not isinstance(spacing, ndarray)
+    result = wrap(empty_leaf(f.code, f.shape, k_strides(f.shape, [f.strides], f.itemsize)))
     if even:
         inner = (at(slice(2, None)) - at(slice(None, -2))) / (2.0 * spacing)
     else:
         shape = tuple(-1 if k == axis else 1 for k in range(f.ndim))
         left, right = spacing[:-1], spacing[1:]
         weights = [-right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))]
-        a, b, c = (asarray(w.astype(f.dtype).reshape(shape)) for w in weights)
+        a, b, c = (weight.reshape(shape) for weight in weights)
         inner = a * at(slice(None, -2)) + b * at(slice(1, -1)) + c * at(slice(2, None))
     result[_along(f.ndim, axis, slice(1, -1))] = inner
     for first, sign in ((0, 1), (-1, -1)):
@@ -149,7 +188,7 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
         elif even:
             value = (ends[0] * (-1.5 / spacing) + ends[1] * (2.0 / spacing) + ends[2] * (-0.5 / spacing)) * sign
         else:
-            near, far = float(spacing[first]), float(spacing[first + sign])
+            near, far = spacing[first], spacing[first + sign]
             value = sign * (
                 ends[0] * (-(2.0 * near + far) / (near * (near + far)))
                 + ends[1] * ((near + far) / (near * far))
@@ -160,7 +199,23 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
-    """The integral of samples along an axis by the trapezoidal rule."""
+    """The integral of samples along an axis by the trapezoidal rule.
+
+    Parameters
+    ----------
+    y : array_like
+        Samples.
+    x : array_like, optional
+        Where they were taken: a vector, or an array like `y`.
+    dx : scalar or array_like
+        Spacing, where `x` is not given.
+    axis : int
+        The axis.
+
+    Returns
+    -------
+    ndarray
+    """
     array = asarray(y)
     axis = normal_axis(axis, array.ndim)
     if x is None:
@@ -176,7 +231,24 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
-    """Piecewise linear interpolation through points with increasing abscissae `xp`."""
+    """Piecewise linear interpolation.
+
+    Parameters
+    ----------
+    x : array_like
+        Where to interpolate.
+    xp, fp : array_like
+        Points: increasing abscissae and values (real or complex).
+    left, right : scalar, optional
+        Values before the first point and behind the last; by default theirs.
+    period : float, optional
+        Period of the abscissae, which may then come in any order.
+
+    Returns
+    -------
+    ndarray
+        float64 or complex128, of the shape of `x`.
+    """
     points, values = asarray(xp), asarray(fp)
     kind = np.complex128 if values.dtype.kind == "c" else np.float64
     where = asarray(x)

@@ -421,7 +421,7 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     if ambiguous:
         folded = where((folded == low) & (step > 0), half, folded)
     correction = where(absolute(step) < discont, 0, folded - step)
-    result = asarray(array.astype(DTYPES[code], "C"))
+    result = array.astype(DTYPES[code], "K")
     target = result[(*lead, slice(1, None))]
     target[...] = after + correction.cumsum(axis)
     return result

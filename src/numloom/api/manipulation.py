@@ -431,7 +431,21 @@ def tile(A: Any, reps: Any) -> Array:
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
-    """Each element repeated along `axis` (of the flattened array if it is None)."""
+    """Each element repeated along an axis.
+
+    Parameters
+    ----------
+    a : array_like
+        Elements.
+    repeats : int or array_like of int
+        How often: one number, or one for each; how many they make is looked at if they lie on the device.
+    axis : int, optional
+        The axis; by default `a` is flattened.
+
+    Returns
+    -------
+    ndarray
+    """
     array = asarray(a)
     if axis is None:
         array = array.ravel()

@@ -57,7 +57,26 @@ def unique(
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
-    """Sorted distinct elements (or distinct parts along `axis`), with what else is asked for."""
+    """Sorted distinct elements.
+
+    Parameters
+    ----------
+    ar : array_like
+        Elements; flattened if no axis is given.
+    return_index, return_inverse, return_counts : bool
+        Whether to give the first position of each, the positions that make `ar` of them, how often each occurs.
+    axis : int, optional
+        The axis whose parts are compared as a whole.
+    equal_nan : bool
+        Whether NaN is one element.
+    sorted : bool
+        Taken for NumPy's sake: elements are always sorted.
+
+    Returns
+    -------
+    ndarray or tuple of ndarray
+        The distinct elements, and what was asked for, in that order.
+    """
     array = asarray(ar)
     if axis is None:
         asked = bool(return_index), bool(return_inverse), bool(return_counts)
@@ -125,31 +144,47 @@ def unique_values(x: Any) -> Array:
 def isin(
     element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
 ) -> Array:
-    """Which elements occur among `test_elements`."""
+    """Which elements occur among `test_elements`.
+
+    Parameters
+    ----------
+    element : array_like
+        Elements to ask about.
+    test_elements : array_like
+        What they may be; a few are compared with each element, more are sorted and searched.
+    assume_unique, kind : optional
+        Taken for NumPy's sake: they change no result.
+    invert : bool
+        Whether to tell which elements do not occur.
+
+    Returns
+    -------
+    ndarray
+        Booleans of the shape of `element`.
+    """
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: '{kind}'. Please use None, 'sort' or 'table'.")
-    array, tests = asarray(element), asarray(test_elements).ravel()
+    shape = asarray(element).shape
+    array, tests = asarray(element).ravel(), asarray(test_elements).ravel()
     if kind == "table" and (array.dtype.kind not in "biu" or tests.dtype.kind not in "biu"):
         raise ValueError(
             "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
     if not tests.size:
-        return wrap(build.full(bool(invert), BOOL, array.shape))
+        return wrap(build.full(bool(invert), BOOL, shape))
     common = np.result_type(array.dtype, tests.dtype)
     code = code_of(common)
     if tests.size <= _FEW:
         # Fewer than a kernel compares without sorting.
-        equal = build.binary(
-            EQUAL, node_of(array.astype(common).reshape((*array.shape, 1))), build.cast(node_of(tests), code)
-        )
-        found = wrap(equal).any(-1)
+        equal = build.binary(EQUAL, node_of(array.astype(common)[:, None]), build.cast(node_of(tests), code))
+        found = wrap(equal).any(-1).reshape(shape)
         return ~found if invert else found
     ordered = sort(tests.astype(common))
     value = build.cast(node_of(array), code)
     place = searchsorted(ordered, wrap(value)).clip(0, tests.size - 1)
-    found = build.gather(node_of(ordered), [node_of(place)], (0,), 0)
+    nearest = build.gather(node_of(ordered), [node_of(place)], (0,), 0)
     row = ELEMENTWISE["not_equal"] if invert else EQUAL
-    return wrap(build.binary(row, found, value))
+    return wrap(build.binary(row, nearest, value)).reshape(shape)
 
 
 def union1d(ar1: Any, ar2: Any) -> Array:

@@ -169,7 +169,20 @@ def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introsel
 
 
 def lexsort(keys: Any, axis: int = -1) -> Array:
-    """Positions that sort by the last key, ties by the one before it, and so on."""
+    """Positions that sort by the last key, ties by the one before it, and so on.
+
+    Parameters
+    ----------
+    keys : array_like or sequence of array_like
+        The keys, of one shape.
+    axis : int
+        The axis to sort along.
+
+    Returns
+    -------
+    ndarray
+        int64.
+    """
     arrays = [asarray(key) for key in keys]
     if not arrays:
         raise TypeError("need sequence of keys with len > 0 in lexsort")
@@ -183,7 +196,24 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
-    """Where each of `v` would go in the sorted vector `a`."""
+    """Where each of `v` would go in the sorted vector `a`.
+
+    Parameters
+    ----------
+    a : array_like
+        An increasing vector.
+    v : array_like
+        Values to insert; a Python number does not widen `a`.
+    side : {"left", "right"}
+        Before or behind elements that equal a value.
+    sorter : array_like, optional
+        Positions that sort `a`, if it is not sorted.
+
+    Returns
+    -------
+    ndarray
+        int64 positions of the shape of `v`.
+    """
     array = asarray(a)
     if array.ndim != 1:
         raise ValueError(

@@ -34,7 +34,29 @@ def cov(
     *,
     dtype: Any = None,
 ) -> Array:
-    """Covariance matrix of variables in rows (in columns if not `rowvar`)."""
+    """The covariance matrix of variables.
+
+    Parameters
+    ----------
+    m : array_like
+        Observations: a row for each variable.
+    y : array_like, optional
+        More variables of the same form.
+    rowvar : bool
+        Whether variables are rows and not columns.
+    bias : bool
+        Whether sums are divided by the number of observations, not by one less.
+    ddof : int, optional
+        What is taken from the number of observations instead.
+    fweights, aweights : array_like, optional
+        How often each observation counts; how much it weighs.
+    dtype : dtype, optional
+        dtype of the result; at least float64 by default.
+
+    Returns
+    -------
+    ndarray
+    """
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
     x = asarray(m)
@@ -96,7 +118,18 @@ def _weights(fweights: Any, aweights: Any, count: int) -> Array | None:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
-    """Correlation coefficients of variables in rows."""
+    """Correlation coefficients of variables: their covariances by the product of their deviations.
+
+    Parameters
+    ----------
+    x, y, rowvar, dtype
+        As of `cov`.
+
+    Returns
+    -------
+    ndarray
+        A matrix with ones on the diagonal.
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c
@@ -112,7 +145,19 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
-    """Discrete convolution of two vectors."""
+    """The discrete convolution of two vectors.
+
+    Parameters
+    ----------
+    a, v : array_like
+        The vectors.
+    mode : {"full", "same", "valid"}
+        All places where they overlap, as many as the longer one has, or those where they overlap completely.
+
+    Returns
+    -------
+    ndarray
+    """
     x, y = _vectors(a), _vectors(v)
     if not x.size:
         raise ValueError("a cannot be empty")
@@ -125,7 +170,19 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
-    """Cross-correlation of two vectors; `v` is conjugated."""
+    """The cross-correlation of two vectors: sums of products at each shift, `v` conjugated.
+
+    Parameters
+    ----------
+    a, v : array_like
+        The vectors.
+    mode : {"valid", "same", "full"}
+        As of `convolve`.
+
+    Returns
+    -------
+    ndarray
+    """
     x, y = _vectors(a), _vectors(v)
     if not x.size:
         raise ValueError("first array argument cannot be empty")
