@@ -78,7 +78,7 @@ from numpy import (
     ushort,
 )
 
-from numloom import fft, lib, linalg, random, special, testing
+from numloom import fft, lib, linalg, polynomial, random, special, testing
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -404,6 +404,19 @@ from numloom.kernels.raw import RawKernel, RawModule
 from numloom.kernels.reduction import ReductionKernel
 from numloom.kernels.texture import Texture
 from numloom.kernels.vectorize import fuse, vectorize
+from numloom.polynomial.poly1d import (
+    poly,
+    poly1d,
+    polyadd,
+    polyder,
+    polydiv,
+    polyfit,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+    roots,
+)
 
 emath = lib.scimath
 bool = bool_
