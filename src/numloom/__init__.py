@@ -240,6 +240,7 @@ from numloom.api.elementwise import (
 )
 from numloom.api.functional import apply_along_axis, apply_over_axes, mask_indices, piecewise
 from numloom.api.histograms import bincount, digitize, histogram, histogram2d, histogram_bin_edges, histogramdd
+from numloom.api.index_tricks import c_, r_
 from numloom.api.indexing import (
     choose,
     compress,
@@ -264,6 +265,8 @@ from numloom.api.indexing import (
     unravel_index,
 )
 from numloom.api.inspect import Comparison, Explanation, compare, explain
+from numloom.api.io import fromregex, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
+from numloom.api.iteration import broadcast, ndenumerate, nditer, nested_iters
 from numloom.api.logic import allclose, array_equal, array_equiv, isclose, iscomplex, iscomplexobj, isreal, isrealobj
 from numloom.api.manipulation import (
     append,
@@ -436,6 +439,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "OF_NUMPY",
     "Comparison",
     "CompileError",
     "DeviceError",
@@ -514,10 +518,12 @@ __all__ = [
     "block",
     "bool",
     "bool_",
+    "broadcast",
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
     "byte",
+    "c_",
     "can_cast",
     "cbrt",
     "cdouble",
@@ -617,12 +623,14 @@ __all__ = [
     "fromfile",
     "fromfunction",
     "fromiter",
+    "fromregex",
     "fromstring",
     "full",
     "full_like",
     "fuse",
     "gcd",
     "generic",
+    "genfromtxt",
     "geomspace",
     "get_array_module",
     "get_printoptions",
@@ -692,6 +700,8 @@ __all__ = [
     "lib",
     "linalg",
     "linspace",
+    "load",
+    "loadtxt",
     "log",
     "log1p",
     "log2",
@@ -705,6 +715,7 @@ __all__ = [
     "logspace",
     "long",
     "longlong",
+    "lookup",
     "mask_indices",
     "matmul",
     "matrix_transpose",
@@ -714,6 +725,7 @@ __all__ = [
     "may_share_memory",
     "mean",
     "median",
+    "memmap",
     "meshgrid",
     "mgrid",
     "min",
@@ -741,9 +753,12 @@ __all__ = [
     "nansum",
     "nanvar",
     "ndarray",
+    "ndenumerate",
     "ndim",
     "ndindex",
+    "nditer",
     "negative",
+    "nested_iters",
     "newaxis",
     "nextafter",
     "nonzero",
@@ -761,6 +776,17 @@ __all__ = [
     "pi",
     "piecewise",
     "place",
+    "poly",
+    "poly1d",
+    "polyadd",
+    "polyder",
+    "polydiv",
+    "polyfit",
+    "polyint",
+    "polymul",
+    "polynomial",
+    "polysub",
+    "polyval",
     "positive",
     "pow",
     "power",
@@ -772,6 +798,7 @@ __all__ = [
     "put_along_axis",
     "putmask",
     "quantile",
+    "r_",
     "rad2deg",
     "radians",
     "random",
@@ -790,10 +817,15 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
+    "roots",
     "rot90",
     "round",
     "row_stack",
     "s_",
+    "save",
+    "savetxt",
+    "savez",
+    "savez_compressed",
     "searchsorted",
     "select",
     "set_printoptions",

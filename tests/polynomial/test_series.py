@@ -149,13 +149,15 @@ def _cases(family: str) -> list[str]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_functions(family: str) -> None:
+    wrong = []
     for text in _cases(family):
         rtol = 2e-2 if "f2" in text else 3e-5 if "f4" in text else 1e-9
         check = matches_numpy(lambda xp, text=text: evaluated(xp, family, text), rtol=rtol, atol=rtol)
         try:
             check()
         except AssertionError as error:
-            raise AssertionError(f"{text}: {error}") from error
+            wrong.append(f"{text}: {error}")
+    assert not wrong, "\n".join(wrong)
 
 
 CLASSES = """
@@ -233,6 +235,7 @@ hash(p)
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_classes(family: str) -> None:
+    wrong = []
     for text in filter(None, CLASSES.split("\n")):
 
         def body(xp: Any, text: str = text) -> Any:
@@ -248,7 +251,8 @@ def test_classes(family: str) -> None:
         try:
             matches_numpy(body, rtol=1e-9, atol=1e-9)()
         except AssertionError as error:
-            raise AssertionError(f"{text}: {error}") from error
+            wrong.append(f"{text}: {error}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_results_are_on_the_device() -> None:
@@ -259,9 +263,7 @@ def test_results_are_on_the_device() -> None:
     assert {type(result) for result in results} == {nl.ndarray}
     assert type(p * 2) is nl.polynomial.Chebyshev
     assert isinstance(nl.polynomial.Chebyshev.interpolate(nl.cos, 5, [0, 2]), nl.polynomial.Chebyshev)
-    ours, theirs = (
-        xp.polynomial.Chebyshev.interpolate(xp.cos, 5, [0, 2]).coef for xp in (nl, np)
-    )
+    ours, theirs = (xp.polynomial.Chebyshev.interpolate(xp.cos, 5, [0, 2]).coef for xp in (nl, np))
     np.testing.assert_allclose(ours.get(), theirs, atol=1e-12)
 
 
@@ -271,11 +273,12 @@ def test_names_and_constants_are_all_there() -> None:
         assert not [name for name in theirs.__all__ if not hasattr(ours, name)]
     assert set(np.polynomial.__all__) <= set(nl.polynomial.__all__)
     with pytest.raises(AttributeError):
-        nl.polynomial.chebyshev.nothing  # noqa: B018
+        nl.polynomial.chebyshev.nothing
 
 
 @pytest.mark.parametrize("text", [
-    "trimseq([1, 2, 0, 0])", "trimseq([])", "trimcoef([1, 0])", "getdomain(x[0])", "getdomain(x[0] * (1 + 2j))",
+    "trimseq(np.array([1, 2, 0, 0]))", "trimseq(np.array([]))", "trimcoef([1, 0])", "getdomain(x[0])",
+    "getdomain(x[0] * (1 + 2j))",
     "getdomain([])", "getdomain(x)", "getdomain([1, 5])", "mapparms([0, 1], [2, 4])", "mapdomain(x, [-1, 1], [0, 3])",
     "mapdomain(x.astype('f4'), [-1, 1], [0, 3])", "as_series([[1, 2, 0], [1]])", "as_series([[]])",
     "as_series([[[1]]])", "format_float(1.5)",

@@ -303,9 +303,11 @@ def fromfile(
     return from_host(np.fromfile(file, dtype, count, sep, offset))
 
 
-def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **options: Any) -> Any:
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
     """What `function` gives for the coordinates of an array of `shape`."""
-    return function(*indices(shape, dtype=dtype), **options)
+    return function(*indices(shape, dtype=dtype), **kwargs)
 
 
 # ---------------------------------------------------------------- numbered

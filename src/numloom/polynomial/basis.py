@@ -242,9 +242,13 @@ class Basis:
         points = points_of(x)
         if tensor and type(points) is ndarray and points.ndim and coefficients.ndim:
             coefficients = coefficients.reshape(coefficients.shape + (1,) * points.ndim)
-        last = coefficients.shape[0] - 1
-        if last < 0:
+        if not coefficients.shape[0]:
             raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+        return self._summed(points, coefficients)
+
+    def _summed(self, points: Any, coefficients: Array) -> Any:
+        """The sum of a series by Clenshaw's recurrence."""
+        last = coefficients.shape[0] - 1
         if last == 0:
             return coefficients[0] + 0 * self._next(0, points)
         low, high = coefficients[last - 1], coefficients[last]
@@ -423,6 +427,13 @@ class Powers(Basis):
     def power(self, c: Any, pow: int, maxpower: int | None = None) -> Array:
         """Coefficients of a power of a polynomial; ValueError if it is above `maxpower`."""
         return super().power(c, pow, maxpower)
+
+    def _summed(self, points: Any, coefficients: Array) -> Any:
+        """The sum of a polynomial by Horner's rule; as in NumPy no value is finite where a point is not."""
+        result = coefficients[-1] + points * 0
+        for k in range(coefficients.shape[0] - 2, -1, -1):
+            result = coefficients[k] + result * points
+        return result
 
     def valfromroots(self, x: Any, r: Any, tensor: bool = True) -> Array:
         """Values of the monic polynomials with given roots.

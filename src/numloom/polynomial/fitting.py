@@ -79,7 +79,7 @@ def triangle(matrix: Array, right: Array) -> tuple[Host, Host, Array]:
     return upper, head[:, unknowns:], residuals
 
 
-def lstsq(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, int, Array]:
+def lstsq(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, Any, Array]:
     """Least-squares solution of a tall system, as `numpy.linalg.lstsq` gives it.
 
     Parameters
@@ -101,19 +101,19 @@ def lstsq(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, int,
         Singular values.
     """
     dtype = np.result_type(matrix.dtype, right.dtype)
-    if dtype.char == "e":
+    if "e" in (matrix.dtype.char, right.dtype.char):
         raise TypeError("array type float16 is unsupported in linalg")
     rows, unknowns = matrix.shape
     if is_small(rows, unknowns):
         solution, residuals, rank, singular = np.linalg.lstsq(matrix.get(), right.get(), rcond)
-        return asarray(solution), asarray(residuals), int(rank), asarray(singular)
+        return asarray(solution), asarray(residuals), rank, asarray(singular)
     flat = right.ndim == 1
     upper, head, left_over = triangle(matrix, right[:, None] if flat else right)
     solution, _, rank, singular = np.linalg.lstsq(upper, head, rcond)
     real = np.empty(0, dtype).real.dtype
     residuals = left_over.astype(real) if rank == unknowns else zeros(0, real)
     solution = solution[:, 0] if flat else solution
-    return asarray(solution.astype(dtype)), residuals, int(rank), asarray(singular.astype(real))
+    return asarray(solution.astype(dtype)), residuals, rank, asarray(singular.astype(real))
 
 
 def data_of(x: Any) -> Array:

@@ -320,7 +320,8 @@ def polyfit(
 
 
 def _powers(points: Array, order: int) -> Array:
-    """Powers of points as columns, the highest first."""
+    """Powers of points as columns, the highest first; at least float64, as those of `numpy.vander`."""
+    points = points.astype(np.promote_types(points.dtype, int))
     columns = [points * 0 + 1]
     for _ in range(order - 1):
         columns.append(columns[-1] * points)
@@ -371,6 +372,9 @@ class poly1d:
     """
 
     __hash__ = None  # type: ignore[assignment]
+
+    _coeffs: Array
+    _variable: str
 
     def __init__(self, c_or_r: Any, r: bool = False, variable: str | None = None) -> None:
         if isinstance(c_or_r, poly1d):

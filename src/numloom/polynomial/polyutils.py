@@ -159,12 +159,12 @@ def mapdomain(x: Any, old: Any, new: Any) -> Any:
     return offset + scale * points_of(x)
 
 
-
-
 def format_float(x: Any, parens: bool = False) -> str:
     """A coefficient as text, by NumPy's print options."""
-    value = on_host(x)
-    return _TWIN.format_float(value[()] if isinstance(value, np.ndarray) else value, parens)
+    value: Any = x
+    if type(x) is ndarray:
+        value = x.get()[()]
+    return _TWIN.format_float(value, parens)
 
 
 __all__ = ["as_series", "format_float", "getdomain", "mapdomain", "mapparms", "trimcoef", "trimseq"]
