@@ -559,7 +559,7 @@ class memmap(np.lib.mixins.NDArrayOperatorsMixin):
         return (out[0] if len(out) == 1 else out) if out else found
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return function(*map(_read, args), **kwargs)
+        return function(*map(_read, args), **{name: _read(value) for name, value in kwargs.items()})
 
     def __getattr__(self, name: str) -> Any:
         # Other attributes are those of the array of all elements.

@@ -77,6 +77,9 @@ class Basis:
     def __repr__(self) -> str:
         return f"<{self.numpy.__name__.rpartition('.')[2]} basis>"
 
+    def __reduce__(self) -> Any:
+        return _family, (self.prefix,)
+
     def twin(self, name: str) -> Any:
         """NumPy's function for this family: "add" is `chebadd` for "cheb"."""
         return getattr(self.numpy, self.prefix + name)
@@ -516,8 +519,18 @@ LAGUERRE = Basis(
 HERMITE = Basis("herm", _series.hermite, (2, 0), lambda k: (2, 0, 2 * k), lambda x: exp(-multiply(x, x)))
 HERMITE_E = Basis("herme", _series.hermite_e, (1, 0), lambda k: (1, 0, k), lambda x: exp(-0.5 * multiply(x, x)))
 
+FAMILIES = {family.prefix: family for family in (POWERS, CHEBYSHEV, LEGENDRE, LAGUERRE, HERMITE, HERMITE_E)}
+"""The table by prefix."""
+
+
+def _family(prefix: str) -> Basis:
+    """The family that was pickled."""
+    return FAMILIES[prefix]
+
+
 __all__ = [
     "CHEBYSHEV",
+    "FAMILIES",
     "HERMITE",
     "HERMITE_E",
     "LAGUERRE",
