@@ -204,14 +204,10 @@ class Basis:
         if type(c) is not ndarray or c.ndim < 2:
             return delivered(function(on_host(c), axis))
         array = data_of(c)
-        function(np.empty((1,) * array.ndim), axis)  # raises what is to be raised
-        degrees = array.shape[axis]
-        part = array.real.dtype
+        function(np.zeros((1,) * array.ndim), axis)  # raises what is to be raised
+        degrees, part = array.shape[axis], array.real.dtype
         origin = function(np.zeros(degrees, part), 0)
-        matrix = function(np.eye(degrees, dtype=part), 0)
-        if matrix.dtype.kind == origin.dtype.kind:
-            matrix = matrix - origin[:, None]
-        result = tensordot(asarray(matrix.astype(np.result_type(matrix, part))), array, (1, axis))
+        result = tensordot(asarray(function(np.eye(degrees, dtype=part), 0) - origin[:, None]), array, (1, axis))
         if origin.any():
             result = result + asarray(origin).reshape((-1,) + (1,) * (array.ndim - 1))
         return moveaxis(result, 0, axis)
