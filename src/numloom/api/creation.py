@@ -281,7 +281,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Ar
     return result
 
 
-def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Array:
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Array:
     """A vector of the bytes of a buffer (a copy: the buffer lies on the host)."""
     return from_host(np.frombuffer(buffer, dtype, count, offset))
 
@@ -297,17 +297,15 @@ def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str, li
 
 
 def fromfile(
-    file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
+    file: Any, dtype: Any = float, count: int = -1, sep: str = "", offset: int = 0, *, like: Any = None
 ) -> Array:
     """A vector of the numbers in a file."""
     return from_host(np.fromfile(file, dtype, count, sep, offset))
 
 
-def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> Any:
+def fromfunction(function: Callable[..., Any], shape: Any, *, dtype: Any = float, **options: Any) -> Any:
     """What `function` gives for the coordinates of an array of `shape`."""
-    return function(*indices(shape, dtype=dtype), **kwargs)
+    return function(*indices(shape, dtype=dtype), **options)
 
 
 # ---------------------------------------------------------------- numbered
