@@ -22,16 +22,16 @@ def test_round_trip(dtype: np.dtype[Any], sample: Any) -> None:
     )  # fmt: skip
     for view in views:
         mine = nl.asarray(view(host))
-        assert_array_equal(mine, view(host))
-        assert_array_equal(view(nl.asarray(host)), view(host))
+        assert_array_equal(mine, view(host), strict=True)
+        assert_array_equal(view(nl.asarray(host)), view(host), strict=True)
         assert mine.tolist() == view(host).tolist() or dtype.kind in "fc"
         assert mine.tobytes() == view(host).tobytes()
-        assert_array_equal(pickle.loads(pickle.dumps(mine)), view(host))
+        assert_array_equal(pickle.loads(pickle.dumps(mine)), view(host), strict=True)
     mine = nl.asarray(host)
     host_again = mine.get()
     host_again[...] = 0
-    assert_array_equal(mine, host)
-    assert_array_equal(mine.byteswap(), host.byteswap())
+    assert_array_equal(mine, host, strict=True)
+    assert_array_equal(mine.byteswap(), host.byteswap(), strict=True)
 
 
 def test_asnumpy_and_get_array_module() -> None:
@@ -86,7 +86,7 @@ def test_dlpack_out_shares_memory(dtype: np.dtype[Any]) -> None:
     x = nl.asarray(np.arange(12).reshape(3, 4).astype(dtype))
     for mine in (x, x.T, x[1:, ::2], x[::-1]):
         host = np.from_dlpack(mine)
-        assert_array_equal(host, mine.get())
+        assert_array_equal(host, mine.get(), strict=True)
     host = np.from_dlpack(x[1:])
     if host.flags.writeable:
         host[0, 0] = 1
@@ -95,7 +95,7 @@ def test_dlpack_out_shares_memory(dtype: np.dtype[Any]) -> None:
     assert host[0, 1] == 0
     pending = x + x
     x[1, 2] = 1
-    assert_array_equal(pending.get()[0], np.arange(4).astype(dtype) + np.arange(4).astype(dtype))
+    assert_array_equal(pending.get()[0], np.arange(4).astype(dtype) + np.arange(4).astype(dtype), strict=True)
     assert host[0, 2] == 1
 
 
@@ -127,7 +127,7 @@ def test_dlpack_in_shares_memory() -> None:
     host = np.arange(12.0).reshape(3, 4)
     for view in (host, host.T, host[::-1, ::2], host[1], host[:0]):
         mine = nl.from_dlpack(view)
-        assert_array_equal(mine, view)
+        assert_array_equal(mine, view, strict=True)
     mine = nl.from_dlpack(host[:, ::2])
     before = mine * 1
     host[0, 0] = 70
@@ -139,7 +139,7 @@ def test_dlpack_in_shares_memory() -> None:
     again = nl.from_dlpack(mine)
     again[0, 0] = 5
     assert host[0, 0] == 5
-    assert_array_equal(nl.from_dlpack(host, copy=True), host)
+    assert_array_equal(nl.from_dlpack(host, copy=True), host, strict=True)
     read_only = np.arange(3)
     read_only.flags.writeable = False
     with pytest.raises(ValueError):

@@ -23,7 +23,7 @@ def test_operator_power(dtype: np.dtype[Any], sample: Any) -> None:
             theirs = host**exponent
             ours = mine**exponent
             assert ours.dtype == theirs.dtype, exponent
-            assert_allclose(ours, theirs, rtol=1e-2 if theirs.dtype.char in "eF" else 1e-5, message=f"{exponent}")
+            assert_allclose(ours, theirs, rtol=1e-2 if theirs.dtype.char in "eF" else 1e-5, err_msg=f"{exponent}")
         for base in (2, 2.5, 1j):
             theirs, ours = base**host, base**mine
             assert ours.dtype == theirs.dtype, base

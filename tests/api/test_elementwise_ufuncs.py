@@ -69,7 +69,7 @@ def compare(ours: Any, theirs: Any, row: Any, dtypes: tuple[Any, ...], message: 
         atol = float(np.finfo(theirs.dtype).tiny) * 4 if theirs.dtype.kind in "fc" else 0.0
         if row.name.startswith("logaddexp"):
             atol = rtol  # near 0 the sum of the two cancels
-        assert_allclose(ours, theirs, rtol=rtol, atol=atol, message=message)
+        assert_allclose(ours, theirs, rtol=rtol, atol=atol, err_msg=message)
 
 
 @pytest.mark.parametrize("name", UNARY)
@@ -155,7 +155,7 @@ def test_layouts(name: str, chars: str, sample: Any) -> None:
             assert str(raised).strip() == str(expected).strip()
             continue
         for x, y in zip(*[r if isinstance(r, tuple) else (r,) for r in (ours, theirs)], strict=True):
-            assert_allclose(x, y, rtol=2e-3 if y.dtype.itemsize < 4 else 1e-6, message=f"{one} {two}")
+            assert_allclose(x, y, rtol=2e-3 if y.dtype.itemsize < 4 else 1e-6, err_msg=f"{one} {two}")
             assert x.dtype == y.dtype
             if y.size > 1:
                 steps = [s for s, e in zip(x.strides, x.shape, strict=True) if e > 1]

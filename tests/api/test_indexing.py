@@ -179,10 +179,10 @@ def test_random_index_arrays(data: st.DataObject) -> None:
         return
     host = np.arange(int(np.prod(shape))).reshape(shape)
     mine = nl.asarray(host)
-    assert_array_equal(mine[key], host[key])
+    assert_array_equal(mine[key], host[key], strict=True)
     mine[key] = -1
     host[key] = -1
-    assert_array_equal(mine, host)
+    assert_array_equal(mine, host, strict=True)
 
 
 @settings(max_examples=60)
@@ -192,11 +192,11 @@ def test_random_masks(data: st.DataObject) -> None:
     mask = data.draw(hnp.arrays(bool, shape[: data.draw(st.integers(1, len(shape)))]))
     host = np.arange(int(np.prod(shape))).reshape(shape)
     mine = nl.asarray(host)
-    assert_array_equal(mine[mask], host[mask])
+    assert_array_equal(mine[mask], host[mask], strict=True)
     values = np.arange(host[mask].size).reshape(host[mask].shape) + 100
     mine[nl.asarray(mask)] = values
     host[mask] = values
-    assert_array_equal(mine, host)
+    assert_array_equal(mine, host, strict=True)
 
 
 CASES = {

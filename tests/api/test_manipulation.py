@@ -233,4 +233,4 @@ def test_roll_reads_what_was_there() -> None:
     x = nl.asarray(np.arange(6.0))
     rolled = nl.roll(x, 1)
     x[...] = 0
-    assert_array_equal(rolled, np.roll(np.arange(6.0), 1))
+    assert_array_equal(rolled, np.roll(np.arange(6.0), 1), strict=True)

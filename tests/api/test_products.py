@@ -223,7 +223,7 @@ def test_dtypes(dtype: Any, size: int) -> None:
         if dtype == np.float16:
             assert_allclose(result, expected, rtol=2e-3)
         else:
-            assert_array_equal(result, expected)
+            assert_array_equal(result, expected, strict=True)
 
 
 @pytest.mark.parametrize("pair", [("i4", "f4"), ("f4", "f8"), ("u8", "i8"), ("?", "i1"), ("f4", "c8"), ("f2", "f4")])

@@ -27,7 +27,7 @@ def test_ufuncs_of_numpy_give_our_arrays() -> None:
         (np.matmul(x, x.T), host @ host.T),
     ):
         assert type(result) is nl.ndarray
-        assert_array_equal(result, expected)
+        assert_array_equal(result, expected, strict=True)
     out = nl.zeros((2, 3))
     assert np.add(x, 1, out=out) is out
     assert np.add(x, 1, out=(out,)) is out
@@ -53,7 +53,7 @@ def test_functions_of_numpy_give_our_arrays() -> None:
         (np.clip(x, 1, 3), np.clip(host, 1, 3)),
     ):
         assert type(result) is nl.ndarray
-        assert_array_equal(result, expected)
+        assert_array_equal(result, expected, strict=True)
     assert np.shape(x) == (2, 3) and np.ndim(x) == 2 and np.size(x) == 6
     assert np.result_type(x, np.float32) == np.float64
     with pytest.raises(TypeError):
@@ -109,11 +109,11 @@ def test_every_public_name_exists() -> None:
 
 def test_byteswap_and_files(tmp_path: Any) -> None:
     x = nl.asarray([[1, 2], [3, 400]], "i4")
-    assert_array_equal(x.byteswap(), x.get().byteswap())
+    assert_array_equal(x.byteswap(), x.get().byteswap(), strict=True)
     y = x.copy()
     assert y.byteswap(inplace=True) is y
-    assert_array_equal(y, x.get().byteswap())
+    assert_array_equal(y, x.get().byteswap(), strict=True)
     z = nl.asarray([1 + 2j])
-    assert_array_equal(z.byteswap(), z.get().byteswap())
+    assert_array_equal(z.byteswap(), z.get().byteswap(), strict=True)
     x.tofile(tmp_path / "x")
     assert nl.fromfile(tmp_path / "x", "i4").tolist() == [1, 2, 3, 400]

@@ -38,7 +38,7 @@ def check(name: str, host: Any, mine: Any, *args: Any, **options: Any) -> None:
         return
     assert ours.dtype == theirs.dtype, f"{label}: {ours.dtype}, NumPy {theirs.dtype}"
     rtol = TOLERANCE.get(theirs.dtype.char, 1e-11) if theirs.dtype.kind in "fc" else 0
-    assert_allclose(ours, theirs, rtol=rtol, atol=1e-12 if rtol < 1e-6 else rtol, message=label)
+    assert_allclose(ours, theirs, rtol=rtol, atol=1e-12 if rtol < 1e-6 else rtol, err_msg=label)
 
 
 @pytest.mark.parametrize("name", [*NAMES, *NAN_NAMES])

@@ -66,5 +66,5 @@ def test_matches(xp: Any, expression: str) -> Any:
 @for_all_dtypes()
 def test_dtypes(dtype: Any) -> None:
     values = (np.arange(40) * 7 % 11).astype(dtype)
-    assert_array_equal(nl.unique(nl.asarray(values)), np.unique(values))
-    assert_array_equal(nl.isin(nl.asarray(values), values[:3]), np.isin(values, values[:3]))
+    assert_array_equal(nl.unique(nl.asarray(values)), np.unique(values), strict=True)
+    assert_array_equal(nl.isin(nl.asarray(values), values[:3]), np.isin(values, values[:3]), strict=True)

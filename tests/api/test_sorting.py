@@ -96,11 +96,11 @@ def test_dtypes(dtype: Any, shape: tuple[int, ...]) -> None:
     if dtype.kind == "c":
         values = values + values[..., ::-1] * 1j
     ours = nl.asarray(values)
-    assert_array_equal(nl.sort(ours), np.sort(values))
-    assert_array_equal(nl.argsort(ours), np.argsort(values, kind="stable"))
-    assert_array_equal(nl.cumsum(ours), np.cumsum(values))
+    assert_array_equal(nl.sort(ours), np.sort(values), strict=True)
+    assert_array_equal(nl.argsort(ours), np.argsort(values, kind="stable"), strict=True)
+    assert_array_equal(nl.cumsum(ours), np.cumsum(values), strict=True)
     for have, want in zip(nl.nonzero(ours), np.nonzero(values), strict=True):
-        assert_array_equal(have, want)
+        assert_array_equal(have, want, strict=True)
 
 
 @matches_numpy
@@ -116,4 +116,4 @@ def test_in_place(xp: Any) -> Any:
 
 def test_argsort_is_stable() -> None:
     values = np.random.default_rng(0).integers(0, 4, 1000)
-    assert_array_equal(nl.argsort(nl.asarray(values)), np.argsort(values, kind="stable"))
+    assert_array_equal(nl.argsort(nl.asarray(values)), np.argsort(values, kind="stable"), strict=True)

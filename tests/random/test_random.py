@@ -69,7 +69,7 @@ def test_moments_and_independence() -> None:
 
 
 def test_same_numbers_for_the_same_seed() -> None:
-    assert_array_equal(rng().random(100), rng().random(100))
+    assert_array_equal(rng().random(100), rng().random(100), strict=True)
     assert (values(rng(1).random(100)) != values(rng(2).random(100))).all()
     assert (values(nl.random.default_rng().random(8)) != values(nl.random.default_rng().random(8))).all()
 
@@ -79,14 +79,14 @@ def test_known_stream() -> None:
     generator = rng(42)
     generator.random(3)
     key = int(np.random.SeedSequence(42).generate_state(1, np.uint64)[0])
-    assert_array_equal(generator.random(4), philox.uniform64(np.arange(3, 7), key))
+    assert_array_equal(generator.random(4), philox.uniform64(np.arange(3, 7), key), strict=True)
 
 
 def test_draws_are_cuts_of_one_stream() -> None:
     whole = values(rng().random(60))
     generator = rng()
     parts = [generator.random(7), generator.random((3, 5)), generator.random(), generator.random((37,))]
-    assert_array_equal(np.concatenate([np.ravel(values(part)) for part in parts]), whole)
+    assert_array_equal(np.concatenate([np.ravel(values(part)) for part in parts]), whole, strict=True)
 
 
 @pytest.mark.parametrize("eager", [False, True])
@@ -95,16 +95,16 @@ def test_values_do_not_depend_on_evaluation(eager: bool) -> None:
     with nl.config(eager=eager):
         x = rng().normal(2, 3, (30, 4))
         total = x.sum()
-        assert_array_equal(x, expected)
-        assert_array_equal(x.T[::-1], expected.T[::-1])
+        assert_array_equal(x, expected, strict=True)
+        assert_array_equal(x.T[::-1], expected.T[::-1], strict=True)
         assert abs(float(total) - expected.sum()) < 1e-9
 
 
 def test_reading_twice_gives_the_same() -> None:
     x = rng().random(50)
     y = x * 2
-    assert_array_equal(y, values(x) * 2)
-    assert_array_equal(x, values(x))
+    assert_array_equal(y, values(x) * 2, strict=True)
+    assert_array_equal(x, values(x), strict=True)
 
 
 @pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8"])
@@ -212,7 +212,7 @@ def test_parameters_broadcast() -> None:
 def test_out() -> None:
     out = nl.zeros(5)
     assert rng().random(out=out) is out
-    assert_array_equal(out, values(rng().random(5)))
+    assert_array_equal(out, values(rng().random(5)), strict=True)
 
 
 def test_older_names() -> None:
@@ -223,10 +223,10 @@ def test_older_names() -> None:
     nl.random.seed(3)
     again = [values(x) for x in (nl.random.rand(2, 3), nl.random.randn(4), nl.random.randint(0, 9, 5))]
     for x, y in zip(first, again, strict=True):
-        assert_array_equal(x, y)
+        assert_array_equal(x, y, strict=True)
     nl.random.set_state(state)
-    assert_array_equal(nl.random.random(3), later)
-    assert_array_equal(nl.random.RandomState(3).rand(2, 3), first[0])
+    assert_array_equal(nl.random.random(3), later, strict=True)
+    assert_array_equal(nl.random.RandomState(3).rand(2, 3), first[0], strict=True)
     assert len(nl.random.bytes(11)) == 11
 
 

@@ -5,41 +5,28 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from numloom.testing import assert_allclose, assert_array_equal, assert_bits_equal
+from numloom.testing import assert_bits_equal
 
 
 def test_equal_arrays_pass() -> None:
     x = np.array([1.0, np.nan, -0.0])
-    assert_allclose(x, x.copy())
-    assert_array_equal(x, x.copy())
     assert_bits_equal(x, x.copy())
     assert_bits_equal(x * 1j, x * 1j)
     assert_bits_equal(np.zeros((0, 3), np.float16), np.zeros((0, 3), np.float16))
     assert_bits_equal(np.True_, np.array(True))
 
 
-@pytest.mark.parametrize("check", [assert_allclose, assert_array_equal, assert_bits_equal])
-def test_shapes_are_compared(check) -> None:
+def test_shapes_are_compared() -> None:
     with pytest.raises(AssertionError, match="shapes differ"):
-        check(np.zeros(3), np.zeros((1, 3)))
+        assert_bits_equal(np.zeros(3), np.zeros((1, 3)))
 
 
-@pytest.mark.parametrize("check", [assert_array_equal, assert_bits_equal])
-def test_dtypes_are_compared(check) -> None:
+def test_dtypes_are_compared() -> None:
     with pytest.raises(AssertionError, match="dtypes differ"):
-        check(np.zeros(3, np.float32), np.zeros(3))
-
-
-def test_values_are_compared() -> None:
-    with pytest.raises(AssertionError):
-        assert_array_equal(np.array([1, 2]), np.array([1, 3]))
-    with pytest.raises(AssertionError):
-        assert_allclose(np.array([1.0]), np.array([1.001]))
-    assert_allclose(np.array([1.0]), np.array([1.001]), rtol=1e-2)
+        assert_bits_equal(np.zeros(3, np.float32), np.zeros(3))
 
 
 def test_bits_tell_zeros_apart_and_not_nans() -> None:
-    assert_array_equal(np.array([0.0]), np.array([-0.0]))
     with pytest.raises(AssertionError, match="1 of 2 differ in their bits"):
         assert_bits_equal(np.array([0.0, 1.0]), np.array([-0.0, 1.0]))
     other_nan = np.array([0x7FF8000000000001], np.uint64).view(np.float64)

@@ -737,6 +737,8 @@ class _Grid:
         self.sparse = sparse
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, slice) and not isinstance(key.step, (complex, np.complexfloating)):
+            return arange(0 if key.start is None else key.start, key.stop, key.step)
         found: Any = np.ogrid[key]
         if not isinstance(key, tuple):
             return from_host(found)

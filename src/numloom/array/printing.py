@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import bind, node_of
+from numloom.array.ndarray import bind, ndarray, node_of
 from numloom.engine.evaluate import download_value, leaf_from_host
 from numloom.graph import build
 
@@ -27,25 +27,42 @@ def array2string(
     formatter: Any = None,
     threshold: int | None = None,
     edgeitems: int | None = None,
-    sign: str | None = None,
-    floatmode: str | None = None,
+    sign: Any = None,
+    floatmode: Any = None,
     suffix: str = "",
     legacy: Any = None,
 ) -> str:
-    """`a` as text, as `numpy.array2string` prints it."""
+    """An array as text; of a large array on the device only what is shown is fetched.
+
+    Parameters
+    ----------
+    a : array_like
+        The array.
+    max_line_width, precision, suppress_small, separator, prefix, formatter, threshold, edgeitems, sign, floatmode,
+    suffix, legacy
+        As for `numpy.array2string`; what is not given is taken from the print options.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.array2string(np.arange(10000) / 3, precision=2, edgeitems=1)
+    '[   0. ... 3333.]'
+    """
     settings = np.get_printoptions()
     threshold = settings["threshold"] if threshold is None else threshold
     edge = settings["edgeitems"] if edgeitems is None else edgeitems
     options: dict[str, Any] = {
         "max_line_width": max_line_width, "precision": precision, "suppress_small": suppress_small,
-        "separator": separator, "prefix": prefix, "formatter": formatter, "sign": sign, "floatmode": floatmode,
-        "suffix": suffix, "legacy": legacy,
+        "separator": separator, "prefix": prefix, "formatter": formatter, "edgeitems": edge, "sign": sign,
+        "floatmode": floatmode, "suffix": suffix, "legacy": legacy,
     }  # fmt: skip
-    shape = getattr(a, "shape", ())
-    if prod(shape) > threshold and isinstance(a, np.ndarray) is False and any(e > 2 * edge + 1 for e in shape):
-        return np.array2string(_edges(a, edge), threshold=0, edgeitems=edge, **options)
-    host = a.get() if hasattr(a, "get") else np.asarray(a)
-    return np.array2string(host, threshold=threshold, edgeitems=edge, **options)
+    if type(a) is ndarray and prod(a.shape) > threshold and any(extent > 2 * edge + 1 for extent in a.shape):
+        return np.array2string(_edges(a, edge), threshold=0, **options)
+    return np.array2string(a.get() if type(a) is ndarray else np.asarray(a), threshold=threshold, **options)
 
 
 def _edges(array: Array, edge: int) -> np.ndarray[Any, Any]:
@@ -62,6 +79,8 @@ def array_repr(
     arr: Array, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """``array(...)``, as NumPy prints it."""
+    if type(arr) is not ndarray:
+        return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
     settings = np.get_printoptions()
     edge = settings["edgeitems"]
     if arr.size <= settings["threshold"] or all(extent <= 2 * edge + 1 for extent in arr.shape):
@@ -85,8 +104,8 @@ def array_str(
     a: Array, max_line_width: int | None = None, precision: int | None = None, suppress_small: bool | None = None
 ) -> str:
     """The values without ``array(...)``, as NumPy prints them."""
-    if not a.shape:
-        return str(a.get()[()])
+    if type(a) is not ndarray or not a.shape:
+        return np.array_str(a.get() if type(a) is ndarray else np.asarray(a), max_line_width, precision, suppress_small)
     return array2string(
         a, max_line_width=max_line_width, precision=precision, suppress_small=suppress_small, separator=" ", prefix=""
     )

@@ -155,7 +155,12 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
         dense[...] = host
         host = dense
     flat = host.reshape(-1).view(np.uint8) if host.ndim <= 1 else flat_bytes(host)
-    return leaf(current().upload(flat), code, host.shape, strides)
+    device = current()
+    result = leaf(device.upload(flat), code, host.shape, strides)
+    if 0 < flat.nbytes <= _MIRRORED and device.view(result.buffer) is None:
+        # Coefficients, edges, shapes: what came from the host need not be fetched to be known there.
+        result.attr = flat.copy().view(host.dtype)
+    return result
 
 
 def download_value(node: Node) -> Host:
@@ -184,6 +189,8 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         device.synchronize()
         settle_errors(device, waited=True)
         return np.ndarray(shape, dtype, memory.data, offset, strides).copy("K")
+    if value.kind == LEAF and type(value.attr) is np.ndarray:
+        return np.ndarray(shape, dtype, value.attr.data, offset, strides).copy("K")
     size = 1
     for extent in shape:
         size *= extent

@@ -1,4 +1,4 @@
-"""Assertions on arrays of any module; each brings its arguments to the host first."""
+"""Comparisons of arrays of any module, to the bit; each brings its arguments to the host first."""
 
 from __future__ import annotations
 
@@ -11,23 +11,6 @@ def host(value: Any) -> np.ndarray[Any, Any]:
     """A NumPy array of anything: arrays with a ``get`` method (numloom's), NumPy's, scalars, lists."""
     get = getattr(value, "get", None)
     return np.asarray(value if get is None else get())
-
-
-def assert_allclose(
-    actual: Any, desired: Any, rtol: float = 1e-7, atol: float = 0.0, *, equal_nan: bool = True, message: str = ""
-) -> None:
-    """Fail unless shapes are equal and values differ by at most ``atol + rtol * abs(desired)``."""
-    a, b = host(actual), host(desired)
-    assert_shape_equal(a, b, message)
-    np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan, err_msg=message)
-
-
-def assert_array_equal(actual: Any, desired: Any, *, message: str = "") -> None:
-    """Fail unless shapes, dtypes and values are equal (NaN equals NaN, 0.0 equals -0.0)."""
-    a, b = host(actual), host(desired)
-    assert_dtype_equal(a, b, message)
-    assert_shape_equal(a, b, message)
-    np.testing.assert_array_equal(a, b, err_msg=message)
 
 
 def assert_bits_equal(actual: Any, desired: Any, *, message: str = "") -> None:
