@@ -91,6 +91,8 @@ def asarray(
         if parts is None:
             return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
         return _converted(_gathered(a, parts), dtype, order or "K", False if order in (None, "K") else None)
+    if hasattr(a, "__numloom_array__"):  # what stands for an array of ours, such as a polynomial for its coefficients
+        return _converted(a.__numloom_array__(), dtype, order or "K", copy)
     if hasattr(a, "__cuda_array_interface__") and registry.current().name == "cuda":
         return _converted(from_cuda_interface(a), dtype, order or "K", copy)
     if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):

@@ -735,6 +735,8 @@ def operand(value: Any) -> Any:
         return scalar(value.item(), code_of(value.dtype))
     if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__dlpack__"):
         return node_of(_bound["asarray"](value))
+    if hasattr(value, "__numloom_array__"):
+        return node_of(value.__numloom_array__())
     if hasattr(value, "__array_ufunc__"):
         return NotImplemented  # Dask's arrays, xarray's and pandas' hold ours: the operation is theirs.
     if hasattr(value, "__array__"):

@@ -416,6 +416,9 @@ class poly1d:
 
     r = roots
 
+    def __numloom_array__(self) -> Array:
+        return self._coeffs
+
     def __array__(self, t: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return self._coeffs.__array__(t, copy)  # type: ignore[no-any-return]
 
