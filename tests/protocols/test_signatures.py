@@ -21,7 +21,8 @@ ADDED = {
     "ndarray.argsort": {"descending": "as the function"},
     "ndarray.conj": {"out": "as the ufunc"},
     "ndarray.conjugate": {"out": "as the ufunc"},
-    "ufunc.at": {},
+    "fft.fftfreq": {"dtype": "the array API's"},
+    "fft.rfftfreq": {"dtype": "the array API's"},
 }
 """Parameters that NumPy does not have."""
 

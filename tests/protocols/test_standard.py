@@ -29,6 +29,7 @@ DEFAULTS = {
     "eye.dtype": "float is what None means",
     "std.correction": "not given means ddof, which is 0",
     "var.correction": "not given means ddof, which is 0",
+    "vecdot.axis": "not given means -1",
     "linalg.pinv.rtol": "not given is what None means",
     **{f"fft.{name}.norm": "None is NumPy's name of backward" for name in (
         "fft", "fftn", "hfft", "ifft", "ifftn", "ihfft", "irfft", "irfftn", "rfft", "rfftn")},
@@ -291,6 +292,17 @@ def test_functions_that_make_arrays() -> None:
         lambda xp: xp.asarray([1.0, 2j]), lambda xp: xp.asarray(5), lambda xp: xp.asarray([], dtype=xp.float32),
     ):  # fmt: skip
         check_same(call(nl), call(strict), repr(call(strict)), 1e-6)
+
+
+def test_frequencies_of_a_dtype() -> None:
+    strict = pytest.importorskip("array_api_strict")
+    fft = strict.fft
+    for name in ("fftfreq", "rfftfreq"):
+        check_same(getattr(nl.fft, name)(5, d=0.5), getattr(fft, name)(5, d=0.5), name, 1e-12)
+        mine = getattr(nl.fft, name)(6, dtype=nl.float32, device=nl.zeros(1).device)
+        check_same(mine, getattr(fft, name)(6, dtype=strict.float32), name, 1e-6)
+        with pytest.raises(ValueError):
+            getattr(nl.fft, name)(6, dtype=nl.int64)
 
 
 def test_questions_about_dtypes() -> None:

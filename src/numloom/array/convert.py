@@ -32,6 +32,11 @@ from numloom.graph.layout import (
     is_f_contiguous,
 )
 
+try:
+    from numloom.array._type import finish_type
+except ImportError:
+    finish_type = None
+
 Array = Any
 Host = np.ndarray[Any, Any]
 
@@ -619,6 +624,9 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
         "stream": 1,  # The legacy default stream: who reads the memory elsewhere waits for it.
     }
 
+
+if finish_type is not None:
+    finish_type(ndarray, host_array)
 
 bind(
     asarray=asarray,

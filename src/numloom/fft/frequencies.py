@@ -20,7 +20,7 @@ def _count(n: Any) -> int:
     return int(n)
 
 
-def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
     """Frequencies of the `n` elements of `fft`, in cycles per unit of the sample spacing `d`; recorded.
 
     Parameters
@@ -31,6 +31,8 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
         Sample spacing.
     device : str, optional
         Only the current one.
+    dtype : dtype, optional
+        The array API's keyword: a real floating dtype, by default float64.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
     Raises
     ------
     ValueError
-        If `n` is no integer.
+        If `n` is no integer, or `dtype` is not real floating.
 
     Examples
     --------
@@ -54,14 +56,22 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
         raise ValueError("negative dimensions are not allowed")
     step = 1.0 / (n * d)
     place = arange(n)
-    return where(place < (n + 1) // 2, place, place - n) * step
+    return _of_dtype(where(place < (n + 1) // 2, place, place - n) * step, dtype)
 
 
-def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Array:
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
     """Frequencies of the ``n // 2 + 1`` elements of `rfft`; parameters and errors as of `fftfreq`."""
     n = _count(n)
     check_device(device)
-    return arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d))
+    return _of_dtype(arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d)), dtype)
+
+
+def _of_dtype(frequencies: Array, dtype: Any) -> Array:
+    if dtype is None:
+        return frequencies
+    if np.dtype(dtype).kind != "f":
+        raise ValueError(f"frequencies have a real floating dtype, not {np.dtype(dtype).name}")
+    return frequencies.astype(dtype, copy=False)
 
 
 def fftshift(x: Any, axes: Any = None) -> Array:
