@@ -6,6 +6,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,10 @@ def same(mine: Any, theirs: Any) -> None:
     np.testing.assert_allclose(mine.get(), theirs, rtol=1e-9, atol=1e-12)
 
 
-def run(code: str) -> str:
+def run(code: str, *folders: Path) -> str:
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", code], capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([*map(str, folders), *sys.path])},
     )  # fmt: skip
     assert not found.returncode, found.stderr
     return found.stdout
@@ -107,7 +108,7 @@ def test_dask() -> None:
     da = pytest.importorskip("dask.array")
     import dask
 
-    from numloom.interop.dask import NumloomBackend
+    from numloom.interop.dask_backend import NumloomBackend
 
     x = nl.asarray(H)
     with dask.config.set(scheduler="synchronous"):
@@ -136,6 +137,31 @@ def test_dask() -> None:
         assert type(theirs.to_backend("numloom").compute()) is nl.ndarray
         assert mine.to_backend("numloom") is mine and type(mine.to_backend("numpy").compute()) is np.ndarray
     assert NumloomBackend.to_backend_dispatch()(H).device == x.device
+
+
+def test_dask_finds_an_installed_numloom_by_its_entry_points(tmp_path: Path) -> None:
+    if importlib.util.find_spec("dask") is None:
+        pytest.skip("Dask is not installed")
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    info = tmp_path / "numloom-0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: numloom\nVersion: 0\n")
+    (info / "entry_points.txt").write_text(
+        "".join(
+            f"[{group}]\n" + "".join(f"{name} = {target}\n" for name, target in entries.items())
+            for group, entries in project["entry-points"].items()
+        )
+    )
+    code = """
+import dask
+import dask.array as da
+import sys
+assert "numloom" in sys.modules
+import numloom as nl
+with dask.config.set({"array.backend": "numloom", "scheduler": "synchronous"}):
+    print(type(da.ones(4, chunks=2).compute()).__module__, dask.sizeof.sizeof(nl.ones(10)))
+"""
+    assert run(code, tmp_path).split() == ["numloom", "80"]
 
 
 def test_xarray() -> None:

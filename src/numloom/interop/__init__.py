@@ -11,7 +11,8 @@ from numloom.interop.imports import watch
 watch(
     {
         "autoray": "numloom.interop.autoray",
-        "dask.array": "numloom.interop.dask",
+        "dask.array.backends": "numloom.interop.dask_backend",
+        "dask.array.dispatch": "numloom.interop.dask",
         "dask.sizeof": "numloom.interop.dask_sizeof",
         "einops": "numloom.interop.einops",
     }

@@ -1,14 +1,14 @@
-"""Dask arrays whose chunks are ours: the tables in which Dask looks functions up, and a backend that makes them."""
+"""Dask arrays whose chunks are ours: the tables in which Dask looks functions up.
+
+Runs right after `dask.array.dispatch` is imported, so in the middle of Dask's own import: it imports no more than that.
+"""
 
 from __future__ import annotations
 
 from math import prod
 from typing import Any
 
-import dask
-import dask.array as da
 import numpy as np
-from dask.array.backends import ArrayBackendEntrypoint, array_creation_dispatch
 from dask.array.chunk_types import register_chunk_type
 from dask.array.dispatch import (
     concatenate_lookup,
@@ -22,7 +22,7 @@ from dask.array.dispatch import (
     tensordot_lookup,
     to_numpy_dispatch,
 )
-from dask.base import normalize_token
+from dask.tokenize import normalize_token
 from dask.utils import Dispatch
 
 from numloom.api.creation import empty, full
@@ -77,51 +77,7 @@ def chunk_einsum(*operands: Any, **options: Any) -> Array:
     return einsum(*operands, **options)
 
 
-class NumloomBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
-    """What ``dask.config.set({"array.backend": "numloom"})`` chooses: new arrays have our chunks."""
-
-    def __init__(self) -> None:
-        register_lookups()
-
-    @classmethod
-    def to_backend_dispatch(cls) -> Any:
-        return to_numloom_dispatch
-
-    @classmethod
-    def to_backend(cls, data: Any, **options: Any) -> Any:
-        if type(data._meta) is ndarray:
-            return data
-        return data.map_blocks(to_numloom_dispatch, meta=empty((0,) * data.ndim, data.dtype), **options)
-
-    @staticmethod
-    def ones(*args: Any, **options: Any) -> Any:
-        return _created("ones", *args, **options)
-
-    @staticmethod
-    def zeros(*args: Any, **options: Any) -> Any:
-        return _created("zeros", *args, **options)
-
-    @staticmethod
-    def empty(*args: Any, **options: Any) -> Any:
-        return _created("empty", *args, **options)
-
-    @staticmethod
-    def full(*args: Any, **options: Any) -> Any:
-        return _created("full", *args, **options)
-
-    @staticmethod
-    def arange(*args: Any, like: Any = None, **options: Any) -> Any:
-        with dask.config.set({"array.backend": "numpy"}):
-            return da.arange(*args, like=empty(()) if like is None else like, **options)
-
-
-def _created(name: str, *args: Any, meta: Any = None, **options: Any) -> Any:
-    """An array made by Dask, with our chunks unless `meta` asks for others."""
-    with dask.config.set({"array.backend": "numpy"}):
-        return getattr(da, name)(*args, meta=empty(()) if meta is None else meta, **options)
-
-
-def register_lookups() -> None:
+def register() -> None:
     """Enter our functions in Dask's tables."""
     for lookup, function in (
         (concatenate_lookup, concatenate),
@@ -154,8 +110,3 @@ def from_any(data: Any, **options: Any) -> Array:
 def token(x: Array) -> Any:
     """What tells apart arrays of different values, for the names of tasks; looks at the values."""
     return normalize_token(x.get())
-
-
-def register() -> None:
-    """Enter our functions and the backend."""
-    array_creation_dispatch.register_backend("numloom", NumloomBackend())

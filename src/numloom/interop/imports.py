@@ -49,10 +49,12 @@ def watch(registrations: Mapping[str, str]) -> None:
     """
     later = {}
     for name, ours in registrations.items():
-        if name in sys.modules:
-            register(ours)
-        else:
+        module = sys.modules.get(name)
+        if module is None:
             later[name] = ours
+        elif not getattr(module.__spec__, "_initializing", False):
+            register(ours)
+        # Else the library is importing us, by an entry point that is told itself.
     sys.meta_path.insert(0, _Watcher(later))  # type: ignore[arg-type]
 
 
