@@ -33,7 +33,7 @@ DIFFERENT = {
     "ndarray.reshape": "the shape is one argument or several",
     "ndarray.transpose": "the axes are one argument or several",
     "ndarray.view": "NumPy's signature says nothing; the type of a view is always ours",
-    "ndarray.setflags": "NumPy takes all by position, whatever its signature says",
+    "ndarray.setflags": "takes the flags by position too, as NumPy's does beyond what its signature says",
     "ndarray.put": "NumPy's indices and values are positional only",
     "fromstring": "NumPy writes none",
     "vectorize": "a class with our own options",
