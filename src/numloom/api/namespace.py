@@ -50,7 +50,6 @@ OF_NUMPY: dict[str, str] = {
 """Objects of NumPy that programs ask for and that have nothing to do with arrays on a device."""
 
 _MATRIX = "arrays with two axes and the operator @ do what it did: use numloom.asarray"
-_ONE_BY_ONE = "elements are not visited one by one on a device: write the loop as operations on arrays"
 _RECORDS = "arrays with fields stay in NumPy: keep one numloom array for each field"
 
 REFUSED: dict[str, str] = {
@@ -64,8 +63,6 @@ REFUSED: dict[str, str] = {
     "numpy.frompyfunc on x.get()",
     "ma": "masked arrays stay in NumPy: use where=, the nan functions, or a mask beside the array",
     "matrix": f"there is no class of matrices; {_MATRIX}",
-    "nditer": f"{_ONE_BY_ONE}, or use numloom.vectorize",
-    "nested_iters": _ONE_BY_ONE,
     "rec": _RECORDS,
     "recarray": _RECORDS,
     "strings": "strings stay in NumPy: use numpy.strings",
