@@ -11,7 +11,7 @@ import pytest
 import numloom as nl
 from numloom.api.quantiles import METHODS
 from numloom.base.config import config
-from numloom.testing import for_all_dtypes, matches_numpy
+from numloom.testing import assert_kernels, for_all_dtypes, matches_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -706,3 +706,24 @@ def test_memory_order(axes: tuple[int, ...], expression: str) -> None:
         return [[s for s, extent in zip(r.strides, r.shape, strict=True) if extent > 1] for r in results]
 
     assert orders(nl) == orders(np)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "calls", "expression"),
+    [
+        (1, 0, "np.packbits(v > 0)"),
+        (1, 0, "np.lib.stride_tricks.sliding_window_view(v * 2, 8).mean(-1)"),
+        (1, 0, "np.pad(m, 3, 'reflect') * 2"),
+        (1, 0, "np.isin(v, [1, 2, 3])"),
+        (1, 0, "np.piecewise(v, [v < 0], [np.exp, np.sqrt])"),
+        (0, 1, "np.histogram(v, 10, (-1, 1))"),
+        (1, 1, "np.quantile(m, [0.2, 0.4], 1)"),
+        (2, 1, "np.nanquantile(m, 0.3, 1)"),
+    ],
+)
+def test_kernels(kernels: int, calls: int, expression: str) -> None:
+    random = np.random.default_rng(0)
+    given = {"np": nl, "m": nl.asarray(random.standard_normal((40, 50))), "v": nl.asarray(random.standard_normal(800))}
+    with assert_kernels(kernels, library_calls=calls):
+        result = eval(expression, given)
+    assert result is not None
