@@ -624,10 +624,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         bounded.append(node)
     if wrong is not None and bool(wrong):
         raise ValueError("invalid entry in coordinates array")
-    total, weight = None, 1
+    total, weight = build.scalar(0, I64), 1
     for node, extent in list(zip(bounded, extents, strict=True))[:: -1 if order == "C" else 1]:
-        term = build.binary_scalar(_MULTIPLY, node, weight)
-        total = term if total is None else build.binary(_ADD, term, total)
+        total = build.binary(_ADD, build.binary_scalar(_MULTIPLY, node, weight), total)
         weight *= extent
     return wrap(total)
 

@@ -558,8 +558,8 @@ class ufunc:
             host = np.asarray(indices)
             if host.dtype.kind == "f" and not isinstance(indices, np.ndarray):
                 host = host.astype(np.int64)
-            wrong = host[(host < 0) | (host >= extent)] if host.dtype.kind in "iu" else ()
-            if host.ndim == 1 and len(wrong):
+            wrong = host[(host < 0) | (host >= extent)] if host.dtype.kind in "iu" else None
+            if host.ndim == 1 and wrong is not None and wrong.size:
                 raise IndexError(f"index {wrong[0]} out-of-bounds in {self.__name__}.reduceat [0, {extent})")
             indices = asarray(host)
         if indices.ndim != 1:
