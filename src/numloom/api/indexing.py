@@ -106,7 +106,29 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None = None) -> Array:
-    """The parts along an axis (elements of the flattened array if it is None) where a vector is true."""
+    """The parts along an axis (elements of the flattened array if it is None) where a vector is true.
+
+    Parameters
+    ----------
+    condition : array_like of bool
+        A vector, not longer than the axis.
+    a : array_like
+        Values.
+    axis : int, optional
+        The axis.
+    out : ndarray, optional
+        Where the result goes.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.compress([False, True], np.array([[1, 2], [3, 4]]), axis=0)
+    array([[3, 4]])
+    """
     mask = asarray(condition)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -114,7 +136,34 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None 
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
-    """Elements at positions along an axis, positions given for each line of the others."""
+    """Elements at positions along an axis, positions given for each line of the others.
+
+    Parameters
+    ----------
+    arr : array_like
+        Values.
+    indices : array_like of int
+        Positions, with as many axes as `arr`.
+    axis : int or None
+        The axis; None: positions in the flattened array.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    IndexError
+        If the indices are no integers, do not fit the other axes, or are out of bounds.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> x = np.array([[3, 1], [2, 9]])
+    >>> np.take_along_axis(x, np.argsort(x, 1), 1)
+    array([[1, 3],
+           [2, 9]])
+    """
     array, where = asarray(arr), asarray(indices)
     if axis is None:
         if where.ndim != 1:
@@ -147,7 +196,29 @@ def _along_axis(array: Array, where: Array, axis: int) -> list[Node]:
 
 
 def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") -> Array:
-    """Elements of one of several arrays, as `a` says; with mode "raise" looks at the values of `a`."""
+    """Elements of one of several arrays, as `a` says.
+
+    Parameters
+    ----------
+    a : array_like of int
+        Number of the array from which each element is taken.
+    choices : sequence of array_like
+        The arrays, which broadcast together with `a`.
+    out : ndarray, optional
+        Where the result goes.
+    mode : {"raise", "wrap", "clip"}
+        What numbers out of bounds do; "raise" looks at the values of `a` at once.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.choose([1, 0, 1], [[1, 2, 3], [10, 20, 30]])
+    array([10,  2, 30])
+    """
     which = asarray(a)
     arrays = [asarray(c) for c in (choices if isinstance(choices, (list, tuple)) else list(asarray(choices)))]
     count = len(arrays)
@@ -168,7 +239,28 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
-    """Elements of the first of several arrays whose condition is true, else `default`."""
+    """Elements of the first of several arrays whose condition is true, else `default`.
+
+    Parameters
+    ----------
+    condlist : list of array_like of bool
+        Conditions, which broadcast with the choices.
+    choicelist : list of array_like
+        As many arrays.
+    default : array_like
+        What stands where no condition is true.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> x = np.arange(5)
+    >>> np.select([x < 2, x > 3], [x, x * 10], default=-1)
+    array([ 0,  1, -1, -1, 40])
+    """
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
     if not condlist:
@@ -202,7 +294,27 @@ def _flat_target(a: Any, name: str) -> Array:
 
 
 def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
-    """Write values (repeated as needed) at positions of the flattened array."""
+    """Write values (repeated as needed) at positions of the flattened array; of equal positions the last one wins.
+
+    Parameters
+    ----------
+    a : ndarray
+        What is written.
+    ind : array_like of int
+        Positions in C order.
+    v : array_like
+        Values.
+    mode : {"raise", "wrap", "clip"}
+        What positions out of bounds do; with "raise" those on the device are found at the next look.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> x = np.arange(5)
+    >>> np.put(x, [0, 2], [-44, -55])
+    >>> x
+    array([-44,   1, -55,   3,   4])
+    """
     target = _flat_target(a, "put")
     where = _bounded(ind, target.size, mode)
     if not where.size:
@@ -257,7 +369,22 @@ def _repeated(v: Any, count: int, code: int) -> Node | None:
 
 
 def place(arr: Array, mask: Any, vals: Any) -> None:
-    """Write values, one after another and repeated as needed, where a mask is true."""
+    """Write values, one after another and repeated as needed, where a mask is true.
+
+    Parameters
+    ----------
+    arr : ndarray
+        What is written.
+    mask : array_like of bool
+        As large as `arr`.
+    vals : array_like
+        Values.
+
+    Raises
+    ------
+    ValueError
+        If the sizes differ, or there are no values to write.
+    """
     target = _flat_target(arr, "place")
     chosen = asarray(mask)
     if chosen.size != target.size:
@@ -269,7 +396,22 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
 
 
 def putmask(a: Array, mask: Any, values: Any) -> None:
-    """Write where a mask is true; values of another size are repeated over the whole array."""
+    """Write where a mask is true; values of another size are repeated over the whole array.
+
+    Parameters
+    ----------
+    a : ndarray
+        What is written.
+    mask : array_like of bool
+        As large as `a`.
+    values : array_like
+        Values; where a value lies, not how many are true before it, says where it goes.
+
+    Raises
+    ------
+    ValueError
+        If the sizes of mask and array differ.
+    """
     target = _flat_target(a, "putmask")
     chosen = asarray(mask)
     if chosen.size != target.size:
@@ -290,7 +432,19 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
 
 
 def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> None:
-    """Write values at positions along an axis, positions given for each line of the others."""
+    """Write values at positions along an axis, positions given for each line of the others.
+
+    Parameters
+    ----------
+    arr : ndarray
+        What is written.
+    indices : array_like of int
+        Positions, with as many axes as `arr`; of equal ones the last wins.
+    values : array_like
+        Values, which broadcast to the shape of the indices.
+    axis : int or None
+        The axis; None: positions in the flattened array.
+    """
     target = _flat_target(arr, "put_along_axis")
     where = asarray(indices)
     if axis is None:
@@ -306,7 +460,22 @@ def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> N
 
 
 def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
-    """Write the main diagonal; with `wrap` a tall matrix's diagonal starts again after each square."""
+    """Write the main diagonal.
+
+    Parameters
+    ----------
+    a : ndarray
+        What is written; of more than two axes all must be equal.
+    val : array_like
+        Values, in C order, repeated as needed.
+    wrap : bool
+        Whether a tall matrix's diagonal starts again after each square.
+
+    Raises
+    ------
+    ValueError
+        If the array has less than two axes, or more of different extents.
+    """
     target = _flat_target(a, "fill_diagonal")
     if target.ndim < 2:
         raise ValueError("array must be at least 2-d")
@@ -332,7 +501,24 @@ def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
 
 
 def ix_(*args: Any) -> tuple[Array, ...]:
-    """Index vectors shaped to select the product of their places; masks become positions."""
+    """Index vectors shaped to select the product of their places; masks become positions.
+
+    Parameters
+    ----------
+    *args : array_like
+        Vectors of integers or booleans.
+
+    Returns
+    -------
+    tuple of ndarray
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.arange(12).reshape(3, 4)[np.ix_([0, 2], [1, 3])]
+    array([[ 1,  3],
+           [ 9, 11]])
+    """
     vectors = []
     for position, item in enumerate(args):
         vector = asarray(item)
@@ -438,8 +624,8 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         bounded.append(node)
     if wrong is not None and bool(wrong):
         raise ValueError("invalid entry in coordinates array")
-    (total, weight), *rest = list(zip(bounded, extents, strict=True))[:: -1 if order == "C" else 1]
-    for node, extent in rest:
+    total, weight = build.scalar(0, I64), 1
+    for node, extent in list(zip(bounded, extents, strict=True))[:: -1 if order == "C" else 1]:
         total = build.binary(_ADD, build.binary_scalar(_MULTIPLY, node, weight), total)
         weight *= extent
     return wrap(total)

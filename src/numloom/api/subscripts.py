@@ -18,7 +18,7 @@ from numloom.engine.routines import call
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, shown
-from numloom.graph.node import VIEW, Node
+from numloom.graph.node import FILL, VIEW, Node
 from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -240,6 +240,10 @@ def write_indices(
     array: Array, found: Advanced, operands: Sequence[Node], op: str = "", loop: tuple[int, ...] = ()
 ) -> None:
     """Store a value (or combine it with what is there) at indices: `operands` of the routine ``scatter``."""
+    first = operands[0]
+    if first.kind == FILL and len(operands) > len(found.axes):
+        # One number is read again and again.
+        operands = [build.full(first.attr, first.code, ()), *operands[1:]]
     write_at(
         array.cell, array.code, found.offset, found.shape, found.strides, operands, axes=found.axes,
         position=found.position, op=op, loop=loop, place=here().id,

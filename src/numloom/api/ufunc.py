@@ -367,7 +367,32 @@ class ufunc:
         initial: Any = NO_VALUE,
         where: Any = True,
     ) -> Array:
-        """Combine the elements along axes with this function, as `numpy.ufunc.reduce`."""
+        """Combine the elements along axes with this function, as `numpy.ufunc.reduce`.
+
+        What may be reordered follows the tree of `docs/architecture.md`; the others are done from left to right.
+
+        Parameters
+        ----------
+        array : array_like
+            Values.
+        axis : int, tuple of int or None
+            Axes; None is all of them. Functions that cannot be reordered take one.
+        dtype : dtype, optional
+            In which to compute.
+        out : ndarray or tuple of one, optional
+            Where the result goes.
+        keepdims : bool
+            Whether the axes stay, with extent 1.
+        initial : object, optional
+            What to begin with; None: the first element, also where the function has an identity.
+        where : array_like of bool
+            Which elements count.
+
+        Raises
+        ------
+        ValueError
+            If nothing is left and the function has no identity, or it cannot be reordered.
+        """
         self._check_binary("reduce")
         out = _single(out)
         node = node_at(array)
@@ -466,7 +491,19 @@ class ufunc:
         return loop_of(self._numpy, (first, DTYPES[code], None), signature, "unsafe", True)
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
-        """Results of combining ever more elements along an axis, as `numpy.ufunc.accumulate`."""
+        """Results of combining ever more elements along an axis, as `numpy.ufunc.accumulate`.
+
+        Parameters
+        ----------
+        array : array_like
+            Values.
+        axis : int
+            The axis.
+        dtype : dtype, optional
+            In which to compute.
+        out : ndarray or tuple of one, optional
+            Where the result goes.
+        """
         self._check_binary("accumulate")
         out = _single(out)
         node = node_at(array)
@@ -489,7 +526,32 @@ class ufunc:
         return codes[2]
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
-        """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat`."""
+        """Reductions of slices between consecutive indices, as `numpy.ufunc.reduceat`.
+
+        Parameters
+        ----------
+        array : array_like
+            Values.
+        indices : array_like of int
+            Where slices begin; each goes up to the next index, or is one element if that is not behind it.
+        axis : int
+            The axis.
+        dtype : dtype, optional
+            In which to compute.
+        out : ndarray or tuple of one, optional
+            Where the result goes.
+
+        Raises
+        ------
+        IndexError
+            If an index is out of bounds; of indices on a GPU at the next look.
+
+        Examples
+        --------
+        >>> import numloom as np
+        >>> np.add.reduceat(np.arange(8), [0, 4, 1, 5])
+        array([ 6,  4, 10, 18])
+        """
         self._check_binary("reduceat")
         out = _single(out)
         node = node_at(array)
@@ -514,8 +576,8 @@ class ufunc:
             host = np.asarray(indices)
             if host.dtype.kind == "f" and not isinstance(indices, np.ndarray):
                 host = host.astype(np.int64)
-            wrong = host[(host < 0) | (host >= extent)] if host.dtype.kind in "iu" else host.ravel()[:0]
-            if host.ndim == 1 and wrong.size:
+            wrong = host[(host < 0) | (host >= extent)] if host.dtype.kind in "iu" else None
+            if host.ndim == 1 and wrong is not None and wrong.size:
                 raise IndexError(f"index {wrong[0]} out-of-bounds in {self.__name__}.reduceat [0, {extent})")
             indices = asarray(host)
         if indices.ndim != 1:
@@ -534,7 +596,34 @@ class ufunc:
         return self(a.reshape(a.shape + (1,) * b.ndim), b, **options)
 
     def at(self, a: Any, indices: Any, b: Any = None, /) -> None:
-        """Apply this function in place at indices, each of repeated ones in turn, as `numpy.ufunc.at`."""
+        """Apply this function in place at indices, each of repeated ones in turn, as `numpy.ufunc.at`.
+
+        The result is the same in every run: equal indices are taken in their order, also on a GPU.
+
+        Parameters
+        ----------
+        a : ndarray
+            What is changed.
+        indices : object
+            Anything that may stand between the brackets of `a`.
+        b : array_like, optional
+            The second operand of binary functions, which broadcasts to the shape of ``a[indices]``.
+
+        Raises
+        ------
+        IndexError
+            If an index is out of bounds; of indices on a GPU at the next look.
+        ValueError
+            If `b` does not broadcast, or is missing.
+
+        Examples
+        --------
+        >>> import numloom as np
+        >>> x = np.zeros(3)
+        >>> np.add.at(x, [0, 0, 2], [1, 2, 3])
+        >>> x
+        array([3., 0., 3.])
+        """
         if self.nin > 2:
             raise ValueError("Only unary and binary ufuncs supported at this time")
         if self.nout != 1:

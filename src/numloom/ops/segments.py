@@ -20,6 +20,10 @@ ANY_ORDER = frozenset(
 """Operations that give the same in any order."""
 
 
+BLOCK = 64
+"""Elements that are combined side by side with others."""
+
+
 def reduce_segments(combine: Callable[..., Any], a: Host, starts: Host) -> Host:
     """Reduce segments along axis 0: each goes up to the next start (one element if that is not behind it).
 
@@ -39,16 +43,43 @@ def reduce_segments(combine: Callable[..., Any], a: Host, starts: Host) -> Host:
     """
     ends = np.append(starts[1:], len(a))
     lengths = np.where(ends > starts, ends - starts, 1)
+    whole, rest = lengths // BLOCK, lengths % BLOCK
+    if not whole.any():
+        return _pairs(combine, *_gathered(a, starts, lengths))
+    # Parts of a segment that begin at a multiple of a power of two are trees of their own.
+    rows = np.lib.stride_tricks.sliding_window_view(a, BLOCK, 0)[_positions(starts, whole, BLOCK)]
+    while rows.shape[-1] > 1:
+        rows = combine(rows[..., ::2], rows[..., 1::2])
+    tails = rest > 0
+    parts = whole + tails
+    values = np.empty((int(parts.sum()), *a.shape[1:]), a.dtype)
+    first = np.cumsum(parts) - parts
+    values[_positions(first, whole, 1)] = rows[..., 0]
+    if tails.any():
+        ragged = _gathered(a, (starts + whole * BLOCK)[tails], rest[tails])
+        values[(first + whole)[tails]] = _pairs(combine, *ragged)
+    return _pairs(combine, values, parts)
+
+
+def _positions(starts: Host, counts: Host, step: int) -> Host:
+    """``starts[k]``, ``starts[k] + step``, ... , `counts[k]` of them, for each k."""
+    offsets = np.cumsum(counts) - counts
+    return np.repeat(starts - offsets * step, counts) + np.arange(int(counts.sum())) * step
+
+
+def _gathered(a: Host, starts: Host, lengths: Host) -> tuple[Host, Host]:
+    """Segments one after another, and their lengths."""
+    return a[_positions(starts, lengths, 1)], lengths
+
+
+def _pairs(combine: Callable[..., Any], values: Host, lengths: Host) -> Host:
+    """Reduce segments that lie one after another."""
     offsets = np.cumsum(lengths) - lengths
-    position = np.arange(int(lengths.sum())) - np.repeat(offsets, lengths)
-    values = a[np.repeat(starts, lengths) + position]
     while int(lengths.max()) > 1:
         paired = (lengths + 1) // 2
-        first = np.cumsum(paired) - paired
-        position = np.arange(int(paired.sum())) - np.repeat(first, paired)
-        left = np.repeat(offsets, paired) + 2 * position
-        both = 2 * position + 1 < np.repeat(lengths, paired)
+        left = _positions(offsets, paired, 2)
+        both = left + 1 < np.repeat(offsets + lengths, paired)
         merged = values[left]
         merged[both] = combine(merged[both], values[left[both] + 1])
-        values, lengths, offsets = merged, paired, first
+        values, lengths, offsets = merged, paired, np.cumsum(paired) - paired
     return values
