@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,10 @@ import pytest
 from scipy import stats
 
 import numloom as nl
-from numloom.device import registry
-from numloom.emit.loops import loops_text
 from numloom.testing import assert_array_equal, assert_bits_equal, assert_kernels
 
 COUNT = 5000
 INF, NAN = np.inf, np.nan
-
-
-@pytest.fixture(autouse=True, scope="module")
-def interpreted() -> Iterator[None]:
-    """On the CPU tier 0 runs everything: a compile for each draw would take longer than all the rest."""
-    device = registry.current()
-    if device.name == "cpu":
-        device.load_loops(loops_text, wait=True)
-    with nl.config(cpu_compile="never"):
-        yield
 
 
 def rng(seed: int = 7) -> Any:
