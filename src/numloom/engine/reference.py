@@ -13,6 +13,7 @@ import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.graph.place import OUT_OF_BOUNDS
 from numloom.ops.tree import reduce_axes
 
 Host = np.ndarray[Any, Any]
@@ -90,7 +91,12 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
         out[...] = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)
     elif kind == GATHER:
         axes, position, _ = node.attr
-        out[...] = gathered(args[0], args[1:], axes, position)
+        try:
+            out[...] = gathered(args[0], args[1:], axes, position)
+        except IndexError as error:
+            if node.row.complaint is OUT_OF_BOUNDS:
+                raise  # NumPy names the index
+            raise node.row.error() from error
     elif kind == UPDATE:
         out[...] = args[0]
         offset, shape, strides, code = node.attr

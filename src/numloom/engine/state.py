@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numloom.graph.place import of
+from numloom.graph.place import OUT_OF_BOUNDS, of
 
 
 class Counters:
@@ -52,7 +52,7 @@ def settle_errors(device: Any, *, waited: bool = False) -> None:
     error = device.take_error(waited=waited)
     if error:
         place = of(error)
-        raise IndexError(
-            "an index array holds an index that is out of bounds for the axis it indexes"
-            + (f"; recorded at {place}" if place is not None else "")
-        )
+        if place is None:
+            kind, text = OUT_OF_BOUNDS
+            raise kind(text)
+        raise place.error()

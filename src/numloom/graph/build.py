@@ -40,7 +40,7 @@ from numloom.graph.node import (
     count_recorded,
     new_node,
 )
-from numloom.graph.place import here
+from numloom.graph.place import OUT_OF_BOUNDS, Complaint, here
 from numloom.ops.elementwise import resolve
 
 WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
@@ -342,10 +342,17 @@ def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides
     )
 
 
-def gather(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position: int) -> Node:
+def gather(
+    node: Node,
+    indices: Sequence[Node],
+    axes: tuple[int, ...],
+    position: int,
+    complaint: Complaint = OUT_OF_BOUNDS,
+) -> Node:
     """`node` read at integer indices along `axes`, as NumPy's advanced indexing.
 
-    The broadcast index shape stands at `position` of the result, among the axes left over.
+    The broadcast index shape stands at `position` of the result, among the axes left over. An index out of range
+    raises `complaint` when the result is looked at.
     """
     index_shape = broadcast_shapes(*(index.shape for index in indices))
     rest = [extent for axis, extent in enumerate(node.shape) if axis not in axes]
@@ -353,7 +360,9 @@ def gather(node: Node, indices: Sequence[Node], axes: tuple[int, ...], position:
     args = (node, *(cast(index, I64) for index in indices))
     count_recorded()
     strides = c_strides(shape, ITEMSIZES[node.code])
-    return new_node(GATHER, here(), args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape)))
+    return new_node(
+        GATHER, here(complaint), args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape))
+    )
 
 
 # ---------------------------------------------------------------- reductions

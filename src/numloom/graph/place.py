@@ -8,6 +8,9 @@ import sys
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _KEPT = 10_000
 
+Complaint = tuple[type[Exception], str]
+OUT_OF_BOUNDS: Complaint = (IndexError, "an index array holds an index that is out of bounds for the axis it indexes")
+
 
 class Place:
     """A line of user code, as the row of a node that may fail when it runs.
@@ -20,34 +23,42 @@ class Place:
         Name of the source file.
     line : int
         Number of the line.
+    complaint : tuple of type and str
+        The error that is raised if it fails.
     """
 
-    __slots__ = ("file", "id", "line")
+    __slots__ = ("complaint", "file", "id", "line")
 
     name = "gather"
     cost = 4
 
-    def __init__(self, id: int, file: str, line: int) -> None:
+    def __init__(self, id: int, file: str, line: int, complaint: Complaint) -> None:
         self.id = id
         self.file = file
         self.line = line
+        self.complaint = complaint
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def error(self) -> Exception:
+        """The error to raise."""
+        kind, text = self.complaint
+        return kind(f"{text}; recorded at {self}")
 
 
 _places: dict[int, Place] = {}
 _count = 0
 
 
-def here() -> Place:
+def here(complaint: Complaint = OUT_OF_BOUNDS) -> Place:
     """The innermost line outside of this package that is being executed."""
     global _count
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     _count += 1
-    place = Place(_count, frame.f_code.co_filename, frame.f_lineno)
+    place = Place(_count, frame.f_code.co_filename, frame.f_lineno, complaint)
     _places[_count] = place
     _places.pop(_count - _KEPT, None)
     return place

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES, code_of
-from numloom.ops import philox
+from numloom.ops import philox, sampling
 from numloom.ops.rows import Op
 
 Text = Callable[[str, str], str]
@@ -37,8 +37,9 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "held": (),
     "complex_moments": ("moments",),
     "floating": ("libm",),
-    "exp": ("libm",),
-    "log": ("libm",),
+    "portable": (),
+    "exp": ("libm", "portable"),
+    "log": ("libm", "portable"),
     "trigonometric": ("libm",),
     "inverse_trigonometric": ("floating",),
     "hyperbolic": ("libm", "exp", "log"),
@@ -54,6 +55,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "gamma": ("series", "power", "trigonometric"),
     "bessel": ("series",),
     "incomplete": ("erf", "gamma"),
+    "sampling": ("philox", "libm", "portable"),
 }
 """Prelude headers in the order of a text, each with the headers that it uses."""
 
@@ -88,7 +90,7 @@ def headers_for(op: Op, in_chars: str, out_char: str) -> tuple[str, ...]:
     elif kind == "f":
         needed = set(op.headers) - {"integer"}
     else:
-        needed = set(op.headers) & {"integer", "order", "philox", "random"}
+        needed = set(op.headers) & {"integer", "order", "philox", "random", "sampling"}
     return header_order(needed | dtype_headers(in_chars + out_char))
 
 
@@ -368,8 +370,18 @@ def _fill() -> None:
             loops = functools.partial(_random_loops, np.dtype(letter))
             _row(f"{name}{size}", 2, _call(f"{name}{size}", 2), cost=120, exact=exact, headers=(header,),
                  numpy=getattr(philox, f"{function}{size}"), loops=loops)  # fmt: skip
-    _row("random_below", 3, _call("random_below", 3), cost=130, headers=("random",), numpy=philox.below,
+    _row("random_below", 3, _call("random_below", 3), cost=130, headers=("philox",), numpy=sampling.below,
          loops=functools.partial(_random_loops, np.dtype("Q")))  # fmt: skip
+    _row("random_position", 3, _call("sampling::random_position", 3), cost=1500, headers=("sampling",),
+         numpy=sampling.position, loops=functools.partial(_random_loops, np.dtype("q")))  # fmt: skip
+    for name, parameters, result in (
+        ("gamma", "d", "d"), ("log_gamma", "d", "d"), ("noncentral_chisquare", "dd", "d"), ("wald", "dd", "d"),
+        ("vonmises", "d", "d"), ("poisson", "d", "q"), ("binomial", "qd", "q"), ("hypergeometric", "qqq", "q"),
+        ("geometric", "d", "q"), ("logseries", "d", "q"), ("zipf", "d", "q"),
+    ):  # fmt: skip
+        _row(f"random_{name}", 2 + len(parameters), _call(f"sampling::random_{name}", 2 + len(parameters)),
+             cost=600, headers=("sampling",), numpy=getattr(sampling, name),
+             loops=functools.partial(_sampler_loops, parameters + result))  # fmt: skip
 
 
 def _half_aware(function: str, count: int) -> Text:
@@ -382,6 +394,14 @@ def _random_loops(out: np.dtype[Any], dtypes: tuple[Any, ...]) -> tuple[np.dtype
     if any(not isinstance(dtype, type) and dtype.kind not in "iu" for dtype in dtypes):
         raise TypeError("counters and keys of random numbers are whole numbers")
     return (np.dtype(np.uint64),) * len(dtypes) + (out,)
+
+
+def _sampler_loops(chars: str, dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """Counter and key as above; parameters and the result have dtypes of their own."""
+    given = [np.dtype(dtype) for dtype in dtypes[2:]]
+    if any(dtype.kind not in ("biu" if char == "q" else "biuf") for dtype, char in zip(given, chars, strict=False)):
+        raise TypeError(f"a distribution takes no parameters of {', '.join(map(str, given))}")
+    return (*_random_loops(np.dtype(chars[-1]), dtypes[:2])[:2], *map(np.dtype, chars))
 
 
 def _clip_text(in_chars: str, out_char: str) -> str:

@@ -1,8 +1,9 @@
 """Philox 4x32-10 in NumPy: the twins of the rows of the random operations.
 
 The generator is that of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
-(SC 2011): a bijection of a 128-bit counter under a 64-bit key. A row has a 64-bit counter, the low
-half; the high half is zero. One counter gives one number, so any element can be computed alone.
+(SC 2011): a bijection of a 128-bit counter under a 64-bit key. A row has a 64-bit counter, the low half. One counter
+gives one number, so any element can be computed alone; the high half is zero, or counts the blocks that a sampler takes
+for the same element (`ops/sampling.py`).
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def bits32(counter: Any, key: Any) -> Array:
     return philox(counter, key)[0].astype(np.uint32)
 
 
-def bits64(counter: Any, key: Any) -> Array:
+def bits64(counter: Any, key: Any, high: Any = 0) -> Array:
     """64 random bits."""
-    x, y, _, _ = philox(counter, key)
+    x, y, _, _ = philox(counter, key, high)
     return y << _32 | x
 
 
@@ -91,13 +92,12 @@ def exponential64(counter: Any, key: Any) -> Array:
     return -np.log1p(-uniform64(counter, key))
 
 
-def below(counter: Any, key: Any, count: Any) -> Array:
-    """A uint64 in [0, count), or of all 64 bits where count is 0."""
-    bits, count = bits64(counter, key), np.asarray(count).astype(np.uint64)
-    bl, bh, cl, ch = bits & _LOW, bits >> _32, count & _LOW, count >> _32
-    middle = bh * cl + (bl * cl >> _32)
-    other = bl * ch + (middle & _LOW)
-    return np.where(count == 0, bits, bh * ch + (middle >> _32) + (other >> _32))
+def high_product(x: Array, y: Array) -> Array:
+    """The upper 64 of the 128 bits of products of uint64."""
+    xl, xh, yl, yh = x & _LOW, x >> _32, y & _LOW, y >> _32
+    middle = xh * yl + (xl * yl >> _32)
+    other = xl * yh + (middle & _LOW)
+    return xh * yh + (middle >> _32) + (other >> _32)
 
 
 def _open_unit32(x: Array) -> Array:

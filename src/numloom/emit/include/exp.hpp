@@ -11,19 +11,9 @@ NL_DEV f32 nearest(f32 x, i32& n) {
     n = (i32)(bits(t) - 0x4b400000u);
     return t - 12582912.0f;
 }
-NL_DEV f64 nearest(f64 x, i64& n) {
-    f64 t = x + 6755399441055744.0;
-    n = (i64)(bits(t) - 0x4338000000000000ull);
-    return t - 6755399441055744.0;
-}
 NL_DEV f32 exp2_integer(i32 n) { return from_bits((u32)(n + 127) << 23); }
-NL_DEV f64 exp2_integer(i64 n) { return from_bits((u64)(n + 1023) << 52); }
 // 2^n in two factors, so that results below the normal range round once.
 NL_DEV f32 scale_exp2(f32 y, i32 n) { return y * exp2_integer(n >> 1) * exp2_integer(n - (n >> 1)); }
-NL_DEV f64 scale_exp2(f64 y, i64 n) {
-    i64 h = (i64)((u64)(n + 4096) >> 1) - 2048;
-    return y * exp2_integer(h) * exp2_integer(n - h);
-}
 // exp(x) = 2^n (1 + (r + t))
 NL_DEV void reduce_exp(f32 x, i32& n, f32& r, f32& t) {
     f32 k = nearest(x * 1.44269504f, n), hi = x - k * 0.693145751953125f, lo = k * 1.42860677e-06f;
@@ -37,36 +27,13 @@ NL_DEV void reduce_exp(f32 x, i32& n, f32& r, f32& t) {
     q = q * r + 0.5f;
     t = r * r * q + c;
 }
-NL_DEV void reduce_exp(f64 x, i64& n, f64& r, f64& t) {
-    f64 k = nearest(x * 1.4426950408889634, n);
-    f64 hi = x - k * 6.93147180369123816490e-01, lo = k * 1.90821492927058770002e-10;
-    r = hi - lo;
-    f64 c = (hi - r) - lo;
-    f64 q = 2.0915118711997294226e-9;
-    q = q * r + 2.5105821598328188174e-8;
-    q = q * r + 2.7557272599857137691e-7;
-    q = q * r + 2.7557253939287671843e-6;
-    q = q * r + 0.000024801587326374912011;
-    q = q * r + 0.00019841269875978949911;
-    q = q * r + 0.0013888888888883510356;
-    q = q * r + 0.0083333333333258019164;
-    q = q * r + 0.041666666666666669934;
-    q = q * r + 0.16666666666666671242;
-    q = q * r + 0.5;
-    t = r * r * q + c;
-}
 NL_DEV f32 exp(f32 x) {
     i32 n;
     f32 r, t;
     reduce_exp(clamp(x, -104.0f, 89.0f), n, r, t);
     return scale_exp2(1.0f + (r + t), n);
 }
-NL_DEV f64 exp(f64 x) {
-    i64 n;
-    f64 r, t;
-    reduce_exp(clamp(x, -746.0, 710.0), n, r, t);
-    return scale_exp2(1.0 + (r + t), n);
-}
+NL_DEV f64 exp(f64 x) { return portable_exp(x); }
 // 2^(h + l), h + l within 1/2 of 0, as 1 + the result; log(2) in two parts, of which the first is a head.
 NL_DEV f32 exp2_series(f32 h, f32 l) {
     f32 r = h + l, q = horner(r, 0.240226507f, 0.0555041097f, 0.00961808302f, 0.00133335218f, 0.000154531634f,

@@ -12,12 +12,6 @@ NL_DEV f32 split_log(f32 x, i32& k) {  // x positive and normal
     k = (i32)(u >> 23) - 127;
     return from_bits((u & 0x7fffffu) + 0x3f3504f3u);
 }
-NL_DEV f64 split_log(f64 x, f64& k) {
-    u64 u = bits(x) + (0x3ff0000000000000ull - 0x3fe6a09e00000000ull);
-    // The exponent becomes a float by its bits: not every processor converts 64-bit integers in vectors.
-    k = from_bits((u >> 52) | (u64)0x4330000000000000ull) - 4503599627371519.0;
-    return from_bits((u & 0xfffffffffffffull) + 0x3fe6a09e00000000ull);
-}
 NL_DEV f32 log_series(f32 f, f32 h) {
     f32 s = f / (2.0f + f), z = s * s;
     f32 p = 0.2334194339f;
@@ -25,25 +19,6 @@ NL_DEV f32 log_series(f32 f, f32 h) {
     p = p * z + 0.4000012559f;
     p = p * z + 0.6666666655f;
     return s * (h + z * p);
-}
-NL_DEV f64 log_series(f64 f, f64 h) {
-    f64 s = f / (2.0 + f), z = s * s;
-    f64 p = 0.14630031364122860468;
-    p = p * z + 0.15330617306743304885;
-    p = p * z + 0.18182922513515941633;
-    p = p * z + 0.22222210674238515246;
-    p = p * z + 0.28571428628810995598;
-    p = p * z + 0.39999999999893221763;
-    p = p * z + 0.6666666666666669907;
-    return s * (h + z * p);
-}
-// Results outside of the positive finite numbers.
-template <class T> NL_DEV T log_special(T x, T y) {
-    T infinity = (T)NL_INFINITY;
-    y = x == infinity ? x : y;
-    y = x == 0 ? -infinity : y;
-    y = x < 0 ? infinity - infinity : y;
-    return x != x ? x : y;
 }
 NL_DEV f32 log(f32 x) {
     i32 k;
@@ -53,14 +28,7 @@ NL_DEV f32 log(f32 x) {
     f32 y = e * 0.693145751953125f - ((h - (log_series(f, h) + e * 1.42860677e-06f)) - f);
     return log_special(x, y);
 }
-NL_DEV f64 log(f64 x) {
-    f64 k;
-    bool small = x < 2.2250738585072014e-308;
-    f64 f = split_log(small ? x * 18014398509481984.0 : x, k) - 1.0, h = 0.5 * f * f;
-    k = small ? k - 54.0 : k;
-    f64 y = k * 6.93147180369123816490e-01 - ((h - (log_series(f, h) + k * 1.90821492927058770002e-10)) - f);
-    return log_special(x, y);
-}
+NL_DEV f64 log(f64 x) { return portable_log(x); }
 // log(m) as the sum of a head and the rest, so that products with heads of constants are exact.
 NL_DEV void log_parts(f32 x, f32& k, f32& hi, f32& lo) {
     i32 e;

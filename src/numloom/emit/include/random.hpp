@@ -19,16 +19,4 @@ NL_DEV f32 random_exponential32(u64 counter, u64 key) {
     f32 u = ((f32)(i32)(philox(counter, key).x >> 1) + 0.5f) * 4.656612873077393e-10f;
     return -log(u > 1.0f ? 1.0f : u);
 }
-NL_DEV u64 high_product(u64 a, u64 b) {
-#ifdef __CUDACC__
-    return __umul64hi(a, b);
-#else
-    return (u64)((unsigned __int128)a * b >> 64);
-#endif
-}
-// A whole number in [0, count), or of 64 bits where count is 0; its bias is below count / 2^64.
-NL_DEV u64 random_below(u64 counter, u64 key, u64 count) {
-    u64 b = random_bits64(counter, key);
-    return count == 0 ? b : high_product(b, count);
-}
 }

@@ -1,0 +1,174 @@
+"""Where the bits come from: a key and a counter that advances by the number of elements drawn.
+
+Element i of a draw is a function of the key and of the counter where the draw began plus i, and of nothing else: the
+same numbers on every device, for every launch shape and for whatever order threads run in.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.array.ndarray import wrap
+from numloom.base.dtypes import I64, U64
+from numloom.graph import build
+from numloom.graph.layout import c_strides
+from numloom.graph.node import Node
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.random.parameters import shape_of
+
+Array = Any
+SeedSequence = np.random.SeedSequence
+
+_WORD = 1 << 64
+_JUMP = 1 << 48
+
+
+class BitGenerator:
+    """What bit generators share: a seed, a lock and children. `Philox` is the one that numloom has.
+
+    Attributes
+    ----------
+    seed_seq : SeedSequence
+        What the key was made of.
+    lock : threading.Lock
+        Held while a draw takes its counters.
+    """
+
+    def __init__(self, seed: Any = None) -> None:
+        if type(self) is BitGenerator:
+            raise NotImplementedError("BitGenerator is a base class and cannot be instantized")
+        self.seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
+        self.lock = threading.Lock()
+
+    def spawn(self, n_children: int) -> list[Any]:
+        """Bit generators of independent streams.
+
+        Parameters
+        ----------
+        n_children : int
+            How many.
+        """
+        if not hasattr(self.seed_seq, "spawn"):
+            raise TypeError("The underlying SeedSequence does not implement spawning.")
+        return [type(self)(child) for child in self.seed_seq.spawn(n_children)]
+
+
+class Philox(BitGenerator):
+    """Philox 4x32-10 (Salmon and others 2011): counter-based, so that any element can be computed alone.
+
+    Parameters
+    ----------
+    seed : int, sequence of int or SeedSequence, optional
+        Where to start; unpredictable by default.
+    counter : int, optional
+        The first counter, 64 bits.
+    key : int, optional
+        The key itself, 64 bits, instead of a seed.
+
+    Examples
+    --------
+    >>> Philox(key=7).state["state"]
+    {'counter': 0, 'key': 7}
+    """
+
+    def __init__(self, seed: Any = None, counter: Any = None, key: Any = None) -> None:
+        if seed is not None and key is not None:
+            raise ValueError("seed and key cannot be both used")
+        super().__init__(seed)
+        self._key = int(self.seed_seq.generate_state(1, np.uint64)[0]) if key is None else _word(key, "key")
+        self._counter = 0 if counter is None else _word(counter, "counter")
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """Key and next counter; assigning it goes on from there."""
+        return {"bit_generator": "Philox", "state": {"counter": self._counter, "key": self._key}}
+
+    @state.setter
+    def state(self, value: Mapping[str, Any]) -> None:
+        if not isinstance(value, Mapping):
+            raise TypeError("state must be a dict")
+        if value.get("bit_generator") != "Philox":
+            raise ValueError("state must be for a Philox PRNG")
+        inner = value["state"]
+        key, counter = _word(inner["key"], "key"), _word(inner["counter"], "counter")
+        with self.lock:
+            self._key, self._counter = key, counter
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"seed_seq": self.seed_seq, "state": self.state}
+
+    def __setstate__(self, value: dict[str, Any]) -> None:
+        self.lock = threading.Lock()
+        self.seed_seq = value["seed_seq"]
+        self.state = value["state"]
+
+    def reserve(self, count: int) -> tuple[int, int]:
+        """Take the next `count` counters: the first of them, and the key."""
+        with self.lock:
+            start = self._counter
+            self._counter = (start + count) % _WORD
+            return start, self._key
+
+    def counters(self, shape: tuple[int, ...]) -> tuple[Node, Node]:
+        """The next counters, as many as `shape` has elements, and the key, as values of the graph."""
+        count = prod(shape)
+        start, key = self.reserve(count)
+        node = build.iota(count)
+        if shape != (count,):
+            node = build.view(node, I64, 0, shape, c_strides(shape, 8))
+        number = build.binary(ELEMENTWISE["add"], build.cast(node, U64), build.scalar(start, U64))
+        return number, build.scalar(key, U64)
+
+    def random_raw(self, size: Any = None, output: bool = True) -> Array:
+        """Whole numbers of 64 random bits.
+
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape of the result.
+        output : bool, optional
+            False only takes the counters.
+        """
+        shape = shape_of(size)
+        nodes = self.counters(shape)
+        return wrap(build.elementwise(ELEMENTWISE["random_bits64"], nodes)) if output else None
+
+    def advance(self, delta: int) -> Philox:
+        """Go on as if `delta` elements had been drawn (or taken back)."""
+        self.reserve(int(delta))
+        return self
+
+    def jumped(self, jumps: int = 1) -> Philox:
+        """A new bit generator `jumps` times 2**48 elements further on in the same stream."""
+        other = Philox(self.seed_seq)
+        other.state = self.state
+        return other.advance(int(jumps) * _JUMP)
+
+
+def _word(value: Any, name: str) -> int:
+    host = np.asarray(value)
+    number = int(host.item()) if host.size == 1 else -1
+    if not 0 <= number < _WORD:
+        raise ValueError(f"{name} must be an integer of 64 bits")
+    return number
+
+
+def bit_generator_of(seed: Any) -> Philox:
+    """The bit generator of a seed of any kind that `default_rng` takes.
+
+    NumPy's own generators give their seed, not their state: their streams are other ones.
+    """
+    held = getattr(seed, "bit_generator", None) or getattr(seed, "_bit_generator", seed)
+    if isinstance(held, Philox):
+        return held
+    if isinstance(held, np.random.BitGenerator):
+        return Philox(held.seed_seq)
+    return Philox(seed)
+
+
+__all__ = ["BitGenerator", "Philox", "SeedSequence", "bit_generator_of"]
