@@ -62,9 +62,11 @@ _reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
 
 
-def bind(**functions: Callable[..., Any]) -> None:
-    """Give the array's methods what they call; done once, by the API's modules."""
+def bind(**functions: Any) -> dict[str, Any]:
+    """Give the array's methods what they call, as the API's modules do once; what was there before."""
+    before = {name: _bound.get(name) for name in functions}
     _bound.update(functions)
+    return before
 
 
 @cython.no_gc
@@ -725,6 +727,9 @@ def operand(value: Any) -> Any:
         return node_of(value)
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
+    defers_to = _bound.get("defers_to")
+    if defers_to is not None and defers_to(value):
+        return NotImplemented
     if isinstance(value, np.generic):
         return scalar(value.item(), code_of(value.dtype))
     if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
