@@ -20,10 +20,10 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.preprocessing import StandardScaler
 
 TABLE = Path(sklearn.datasets.__file__).parent / "data" / "wine_data.csv"
-NAMES = np.array(
-    "alcohol malic_acid ash alcalinity magnesium phenols flavanoids nonflavanoids proanthocyanins color hue od280 "
-    "proline".split()
-)
+NAMES = np.array([
+    "alcohol", "malic_acid", "ash", "alcalinity", "magnesium", "phenols", "flavanoids", "nonflavanoids",
+    "proanthocyanins", "color", "hue", "od280", "proline",
+])  # fmt: skip
 
 
 def read(path: Path) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +87,8 @@ def main() -> None:
     weights, *_ = np.linalg.lstsq(design, data[:, 12], rcond=None)
     residual = data[:, 12] - design @ weights
     r2 = 1 - residual.var() / data[:, 12].var()
-    print(f"{NAMES[12]} = {weights[0]:.2f} " + " ".join(f"{w:+.2f} {n}" for w, n in zip(weights[1:], NAMES[[0, 9, 10]])))
+    terms = [f"{weight:+.2f} {name}" for weight, name in zip(weights[1:], NAMES[[0, 9, 10]], strict=True)]
+    print(f"{NAMES[12]} = {weights[0]:.2f} {' '.join(terms)}")
     print(f"R2 = {r2:.4f}; middle half of the residuals {np.percentile(residual, [25, 75]).round(2)}")
 
     if len(sys.argv) > 1:

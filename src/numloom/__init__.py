@@ -397,6 +397,7 @@ from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.command.extension import load_ipython_extension, unload_ipython_extension
 from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
 from numloom.kernels.python import kernel
@@ -679,6 +680,7 @@ __all__ = [
     "lib",
     "linalg",
     "linspace",
+    "load_ipython_extension",
     "log",
     "log1p",
     "log2",
@@ -851,6 +853,7 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unload_ipython_extension",
     "unpackbits",
     "unravel_index",
     "unsignedinteger",

@@ -601,6 +601,8 @@ class ndarray:
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """A new array of another dtype."""
+        if (elsewhere := _bound["astype_elsewhere"](self, dtype, order, casting)) is not None:
+            return elsewhere
         code = code_of(dtype)
         if casting != "unsafe" and not np.can_cast(self.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
@@ -727,8 +729,7 @@ def operand(value: Any) -> Any:
         return node_of(value)
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
-    defers_to = _bound.get("defers_to")
-    if defers_to is not None and defers_to(value):
+    if _bound["defers_to"](value):
         return NotImplemented
     if isinstance(value, np.generic):
         return scalar(value.item(), code_of(value.dtype))
@@ -853,6 +854,8 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
             return target
     result = apply2(row, target, other)
     if result is NotImplemented:
+        if isinstance(other, np.ndarray) and not target.is_scalar:
+            raise TypeError(f"cannot {row.name} an array of dtype {other.dtype} in place to one of {target.dtype}")
         return result
     return store_result(target, result, row.name)
 

@@ -54,7 +54,7 @@ def _add_run(commands: Any) -> None:
         "--fallback",
         choices=FALLBACKS,
         default="quiet",
-        help="what happens where NumPy answers because numloom cannot: an error, a warning, or only a line of the report",
+        help="what is done where NumPy answers for numloom: an error, a warning, or a line of the report",
     )
     parser.add_argument(
         "--also", action="append", default=[], metavar="PACKAGE", help="an installed package to be served as well"

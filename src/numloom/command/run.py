@@ -156,7 +156,9 @@ def as_text(error: BaseException) -> str:
     pending = [shown]
     while pending:
         one = pending.pop()
-        one.stack = traceback.StackSummary.from_list([frame for frame in one.stack if not _is_machinery(frame.filename)])
+        one.stack = traceback.StackSummary.from_list(
+            [frame for frame in one.stack if not _is_machinery(frame.filename)]
+        )
         pending += [other for other in (one.__cause__, one.__context__) if other is not None]
         pending += getattr(one, "exceptions", None) or []
     return "".join(shown.format())

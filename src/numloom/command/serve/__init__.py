@@ -1,1 +1,1 @@
-"""NumPy served by numloom: what a program of its own gets for ``import numpy``, while installed libraries keep NumPy."""
+"""NumPy served by numloom: what a program gets for ``import numpy``, while installed libraries keep NumPy."""

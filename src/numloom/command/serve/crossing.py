@@ -26,7 +26,7 @@ OURS, HOST, ODD = 1, 2, 4
 
 _PLAIN = frozenset((int, float, complex, bool, type(None), slice, type(Ellipsis), bytes, type, range))
 _PROTOCOLS = ("__array_ufunc__", "__array_function__", "__array_priority__", "__array_interface__", "__array__")
-_foreign: dict[type, bool] = {}
+_foreign: dict[type, int] = {}
 _LOOKED_AT = 32
 """How many items of a list are looked at to tell what it holds."""
 
@@ -55,10 +55,22 @@ def kind_of(value: Any) -> int:
         return kinds_of(value[:_LOOKED_AT])
     if isinstance(value, np.ndarray):
         return ODD  # masked arrays, matrices, records: more than their memory
-    foreign = _foreign.get(kind)
-    if foreign is None:
-        foreign = _foreign[kind] = not issubclass(kind, type) and any(hasattr(kind, name) for name in _PROTOCOLS)
-    return ODD if foreign else 0
+    if kind not in _foreign:
+        _foreign[kind] = _foreign_kind(value)
+    return _foreign[kind]
+
+
+def _foreign_kind(value: Any) -> int:
+    """What an object of no type known here holds: another library's array, memory that arrays can share, or neither."""
+    if isinstance(value, type):
+        return 0
+    if any(hasattr(type(value), name) for name in _PROTOCOLS):
+        return ODD
+    try:
+        memoryview(value)
+    except TypeError:
+        return 0
+    return HOST
 
 
 def kinds_of(values: Iterable[Any]) -> int:
@@ -130,7 +142,7 @@ class Crossing:
         standing_for = getattr(kind, "stands_for", None)
         if standing_for is not None:
             return standing_for(value)  # a function of the namespace, as a callback
-        self._foreign = self._foreign or bool(kind_of(value))
+        self._foreign = self._foreign or kind_of(value) == ODD
         return value
 
     def _array(self, array: Any) -> Any:

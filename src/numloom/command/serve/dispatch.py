@@ -18,28 +18,31 @@ from numloom.command.serve.program import Program
 
 FALLBACKS = ("error", "warn", "quiet")
 
-VIEWS = frozenset(
-    "array asanyarray asarray asarray_chkfinite asfortranarray ascontiguousarray asmatrix astype atleast_1d atleast_2d "
-    "atleast_3d array_split broadcast_arrays broadcast_to diag diagonal dsplit einsum expand_dims flip fliplr flipud "
-    "from_dlpack frombuffer hsplit imag ix_ matrix_transpose meshgrid moveaxis nan_to_num permute_dims ravel real "
-    "real_if_close require reshape rollaxis rot90 split squeeze swapaxes transpose trim_zeros unstack vsplit "
-    "linalg.diagonal linalg.matrix_transpose lib.stride_tricks.as_strided lib.stride_tricks.sliding_window_view "
-    "lib.stride_tricks.broadcast_arrays lib.stride_tricks.broadcast_to".split()
-)
+VIEWS = frozenset((
+    "array", "asanyarray", "asarray", "asarray_chkfinite", "asfortranarray", "ascontiguousarray", "asmatrix",
+    "astype", "atleast_1d", "atleast_2d", "atleast_3d", "array_split", "broadcast_arrays", "broadcast_to", "diag",
+    "diagonal", "dsplit", "einsum", "expand_dims", "flip", "fliplr", "flipud", "from_dlpack", "frombuffer", "hsplit",
+    "imag", "ix_", "matrix_transpose", "meshgrid", "moveaxis", "nan_to_num", "permute_dims", "ravel", "real",
+    "real_if_close", "require", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose",
+    "trim_zeros", "unstack", "vsplit", "linalg.diagonal", "linalg.matrix_transpose", "lib.stride_tricks.as_strided",
+    "lib.stride_tricks.sliding_window_view", "lib.stride_tricks.broadcast_arrays", "lib.stride_tricks.broadcast_to",
+))  # fmt: skip
 """Functions whose result may share the memory of a NumPy array that they are given."""
 
-WRITES = frozenset("copyto fill_diagonal place put put_along_axis putmask random.shuffle Generator.shuffle".split()) | {
-    "nan_to_num",  # with copy=False
-    "RandomState.shuffle",
-}
-"""Functions that write their first argument."""
+WRITES = frozenset((
+    "copyto", "fill_diagonal", "nan_to_num", "place", "put", "put_along_axis", "putmask", "random.shuffle",
+    "Generator.shuffle", "RandomState.shuffle",
+))  # fmt: skip
+"""Functions that write their first argument, always or when they are told to."""
 
-ON_NUMBERS = frozenset(
-    "all allclose amax amin angle any argmax argmin around array_equal array_equiv average clip count_nonzero dot fix "
-    "imag inner interp isclose iscomplexobj isrealobj max mean median min nan_to_num nanargmax nanargmin nanmax "
-    "nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum nanvar percentile prod ptp quantile real "
-    "round sinc size std sum trapezoid var vdot linalg.norm linalg.det polyval isscalar ndim shape".split()
-)
+ON_NUMBERS = frozenset((
+    "all", "allclose", "amax", "amin", "angle", "any", "argmax", "argmin", "around", "array_equal", "array_equiv",
+    "average", "clip", "count_nonzero", "dot", "fix", "imag", "inner", "interp", "isclose", "iscomplexobj",
+    "isrealobj", "max", "mean", "median", "min", "nan_to_num", "nanargmax", "nanargmin", "nanmax", "nanmean",
+    "nanmedian", "nanmin", "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "percentile",
+    "prod", "ptp", "quantile", "real", "round", "sinc", "size", "std", "sum", "trapezoid", "var", "vdot",
+    "linalg.norm", "linalg.det", "polyval", "isscalar", "ndim", "shape",
+))  # fmt: skip
 """Functions that NumPy answers for numbers and lists of numbers: the answer is a number, and nothing is on a device."""
 
 UNSAID = "numbers"
@@ -120,9 +123,7 @@ class Dispatcher:
             trace = trace.tb_next
         return False
 
-    def _through_numpy(
-        self, function: Function, reason: str, args: tuple[Any, ...], options: dict[str, Any]
-    ) -> Any:
+    def _through_numpy(self, function: Function, reason: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """NumPy's answer, with our arrays as NumPy's going in, and NumPy's as ours coming out."""
         crossing = Crossing(function.written(args, options))
         result = function.numpy(*crossing.out(args), **crossing.out(options))
@@ -209,7 +210,11 @@ class Function:
         if kinds & ODD:
             return f"numloom does not hold {odd_one((*args, *options.values()))}"
         if kinds & HOST:
-            if not kinds & OURS and self.name in VIEWS:
+            if (
+                not kinds & OURS
+                and self.name in VIEWS
+                and (self.name != "array" or options.get("copy", True) is not True)
+            ):
                 return STAYS
             if any(type(out) is not ndarray for out in self._outs(args, options)):
                 return WRITTEN
@@ -262,7 +267,7 @@ class Ufunc(Function):
         return int(self.numpy.nin) if parameter == "out" else 1 << 30
 
     def _outs(self, args: tuple[Any, ...], options: dict[str, Any]) -> list[Any]:
-        out = options.get("out") or args[self.numpy.nin :]
+        out = options.get("out", args[self.numpy.nin :])
         return [one for one in (out if isinstance(out, tuple) else (out,)) if one is not None]
 
     def __repr__(self) -> str:

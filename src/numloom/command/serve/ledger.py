@@ -107,13 +107,16 @@ class Ledger:
 
     def copied(self, to_device: bool, nbytes: int) -> None:
         """Bytes went to the device, or came from there."""
+        (self.uploads if to_device else self.downloads)[self.program.line()].add(nbytes)
+        if not to_device:
+            self.shared(nbytes)
+
+    def shared(self, nbytes: int = 0) -> None:
+        """A library that asks, if one does, was given an array; so many bytes had to be copied."""
         first, own = self.program.caller()
-        line = "" if own is None else f"{own.f_code.co_filename}:{own.f_lineno}"
-        (self.uploads if to_device else self.downloads)[line].add(nbytes)
-        if not to_device and first is not None and first is not own:
-            library = str(first.f_globals.get("__name__", "")).partition(".")[0]
-            if library not in ("", "numpy"):
-                self.handed[library].add(nbytes)
+        library = "" if first is None or first is own else str(first.f_globals.get("__name__", "")).partition(".")[0]
+        if library not in ("", "numpy"):
+            self.handed[library].add(nbytes)
 
     def finish(self) -> None:
         """The program has ended."""
@@ -162,8 +165,9 @@ class Ledger:
     def advice(self) -> list[str]:
         """What to change for more speed, the largest costs first."""
         said: list[tuple[float, str]] = []
+        worth = 0.01 * ((self.end or time.perf_counter()) - self.begin)
         for name, calls in self.calls.items():
-            if not calls.count[NUMPY]:
+            if not calls.count[NUMPY] or calls.seconds[NUMPY] < worth:
                 continue
             reason, line = calls.reasons.most_common(1)[0][0], calls.lines.most_common(1)[0][0]
             said.append(

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray
-from numloom.command.serve.crossing import HOST, ODD, Crossing, kinds_of, odd_one
+from numloom.command.serve.crossing import HOST, ODD, Crossing, held, kinds_of, odd_one
 from numloom.command.serve.dispatch import WRITTEN, Dispatcher, Function, Ufunc, told
 from numloom.command.serve.ledger import NUMPY
 from numloom.command.serve.program import Interception, Program
 from numloom.command.serve.standing import SCALARS, standing, standing_array, standing_scalar
 from numloom.command.serve.streams import Streams
+from numloom.device import registry
 from numloom.engine.state import watchers
 
 _MAIN = __name__.partition(".")[0]
@@ -25,20 +26,24 @@ AS_IT_IS = ("typing.", "version.", "exceptions.", "dtypes.", "ctypeslib.", "f2py
 """Modules of NumPy that the program gets as they are."""
 
 ON_THE_HOST = {
-    "testing.": "it compares on the host", "lib.format.": "it reads and writes files", "ma.": "masked arrays stay NumPy's",
-    "char.": "strings stay NumPy's", "strings.": "strings stay NumPy's", "rec.": "records stay NumPy's",
-    "matlib.": "matrices stay NumPy's",
+    "testing.": "it compares on the host", "lib.format.": "it reads and writes files",
+    "ma.": "masked arrays stay NumPy's", "char.": "strings stay NumPy's", "strings.": "strings stay NumPy's",
+    "rec.": "records stay NumPy's", "matlib.": "matrices stay NumPy's",
 }  # fmt: skip
 """Modules whose functions are NumPy's by their nature."""
 
+DESCRIBED_TO = frozenset(("PIL",))
+"""Libraries that ask arrays for ``__array_interface__``."""
+
 SUBSCRIPTED = frozenset(("r_", "c_", "mgrid", "ogrid"))
 
-AS_THEY_ARE = frozenset(
-    "base_repr binary_repr broadcast_shapes dtype errstate finfo format_float_positional "
-    "format_float_scientific get_include get_printoptions getbufsize geterr geterrcall iinfo info issubdtype memmap "
-    "mintypecode ndindex printoptions promote_types set_printoptions setbufsize seterr seterrcall show_config "
-    "show_runtime test typename typecodes sctypeDict nested_iters".split()
-)
+AS_THEY_ARE = frozenset((
+    "base_repr", "binary_repr", "broadcast_shapes", "dtype", "errstate", "finfo", "format_float_positional",
+    "format_float_scientific", "get_include", "get_printoptions", "getbufsize", "geterr", "geterrcall", "iinfo",
+    "info", "issubdtype", "memmap", "mintypecode", "ndindex", "printoptions", "promote_types", "set_printoptions",
+    "setbufsize", "seterr", "seterrcall", "show_config", "show_runtime", "test", "typename", "typecodes",
+    "sctypeDict", "nested_iters",
+))  # fmt: skip
 """Names that concern no arrays."""
 
 
@@ -248,9 +253,7 @@ class Server:
         probe = Function(self.dispatcher, name, None, function)
         return self._passed_by(name, reason, function, args, options, probe.written(args, options))
 
-    def _passed_by(
-        self, name: str, reason: str, function: Any, args: Any, options: Any, written: list[Any]
-    ) -> Any:
+    def _passed_by(self, name: str, reason: str, function: Any, args: Any, options: Any, written: list[Any]) -> Any:
         crossing = Crossing(written)
         result = function(*crossing.out(args), **crossing.out(options))
         crossing.write_back()
@@ -266,7 +269,10 @@ class Server:
             array_ufunc=self.array_ufunc,
             array_function=self.array_function,
             array_repr=self._repr,
+            astype_elsewhere=self._astype,
             defers_to=_defers_to,
+            host_array=self._host_array,
+            method___array_interface__=property(self._interface),
             unpickle=np.asarray,  # pickles of the program load without numloom, too
         )
         watchers.append(self.ledger.copied)
@@ -278,6 +284,34 @@ class Server:
         watchers.remove(self.ledger.copied)
         bind(**self._before)
         self.ledger.finish()
+
+    def _astype(self, array: Any, dtype: Any, order: str, casting: str) -> Any:
+        """NumPy's array for a dtype that ours cannot have, else None."""
+        wanted = np.dtype(dtype)
+        if held(wanted):
+            return None
+        reason = f"numloom does not hold dtype {wanted}"
+        self.ledger.call("ndarray.astype", NUMPY, 0.0, reason)
+        self.dispatcher.tell("ndarray.astype", reason)
+        return array.get().astype(wanted, order, casting)
+
+    def _host_array(self, array: Any, dtype: Any = None, copy: bool | None = None) -> Any:
+        """``__array__`` of our arrays: what libraries work on. Memory that the host does not see is copied."""
+        share = self._before["host_array"]
+        if share is not None and registry.current().name != "cuda":
+            self.ledger.shared()
+            return share(array, dtype, copy)
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the device")
+        host = array.get()
+        return host if dtype is None else host.astype(dtype, copy=False)
+
+    def _interface(self, array: Any) -> dict[str, Any]:
+        """``__array_interface__`` for libraries that know arrays by it alone, and take the bytes by ``tobytes``."""
+        first = self.program.caller()[0]
+        if first is None or str(first.f_globals.get("__name__")).partition(".")[0] not in DESCRIBED_TO:
+            raise AttributeError("'numloom.ndarray' object has no attribute '__array_interface__'")
+        return {"shape": array.shape, "strides": array.strides, "typestr": array.dtype.str, "version": 3}
 
     def _repr(self, array: Any, *args: Any) -> str:
         """As NumPy prints it: what is a scalar there as a scalar."""

@@ -11,9 +11,8 @@ from types import FrameType, ModuleType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))) + os.sep
-_INSTALLED = tuple(
-    {os.path.realpath(path) + os.sep for name, path in sysconfig.get_paths().items() if name.endswith(("lib", "stdlib"))}
-)
+_LIBRARIES = ("stdlib", "platstdlib", "purelib", "platlib")
+_INSTALLED = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name in _LIBRARIES)
 _SITES = frozenset(("site-packages", "dist-packages"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -28,8 +29,7 @@ class Standing(type):
     def __new__(meta, name: str, bases: tuple[type, ...], members: dict[str, Any], **options: Any) -> Any:
         if any(isinstance(base, Standing) for base in bases) and "real" not in members:
             parents = tuple(base.real if isinstance(base, Standing) else base for base in bases)
-            kind = max((type(parent) for parent in parents), key=lambda kind: len(kind.__mro__))
-            return kind(name, parents, members, **options)
+            return types.new_class(name, parents, options, lambda body: body.update(members))
         return super().__new__(meta, name, bases, members, **options)
 
     def __call__(cls, *args: Any, **options: Any) -> Any:
@@ -65,7 +65,6 @@ class Standing(type):
         return cls.real
 
 
-@staticmethod
 def _none_of_ours(array: Any) -> bool:
     return False
 
@@ -83,8 +82,9 @@ def standing(real: type, make: Callable[..., Any], *also: type) -> Any:
         Other classes whose instances pass for its own.
     """
     members = {
-        "real": real, "kinds": (real, *also), "make": staticmethod(make), "holds": _none_of_ours, "__new__": real.__new__,
-        "__module__": real.__module__, "__qualname__": real.__qualname__, "__doc__": real.__doc__,
+        "real": real, "kinds": (real, *also), "make": staticmethod(make), "holds": staticmethod(_none_of_ours),
+        "__new__": real.__new__, "__module__": real.__module__, "__qualname__": real.__qualname__,
+        "__doc__": real.__doc__,
     }  # fmt: skip
     return Standing(real.__name__, (), members)
 
@@ -97,8 +97,8 @@ def standing_scalar(real: type) -> Any:
 
     # A subclass of NumPy's class, so that dtype functions and other libraries take it for one.
     members = {
-        "real": real, "kinds": (real,), "make": staticmethod(real), "holds": staticmethod(holds), "__module__": real.__module__,
-        "__qualname__": real.__qualname__, "__doc__": real.__doc__,
+        "real": real, "kinds": (real,), "make": staticmethod(real), "holds": staticmethod(holds),
+        "__module__": real.__module__, "__qualname__": real.__qualname__, "__doc__": real.__doc__,
     }  # fmt: skip
     return Standing(real.__name__, (real,), members)
 
@@ -109,10 +109,11 @@ def standing_array(make: Callable[..., Any]) -> Any:
     def holds(array: Any) -> bool:
         return not array.is_scalar
 
-    return _StandingArray("ndarray", (), {
-        "real": np.ndarray, "kinds": (np.ndarray,), "make": staticmethod(make), "holds": staticmethod(holds), "__new__": np.ndarray.__new__,
-        "__module__": "numpy", "__doc__": np.ndarray.__doc__,
-    })  # fmt: skip
+    members = {
+        "real": np.ndarray, "kinds": (np.ndarray,), "make": staticmethod(make), "holds": staticmethod(holds),
+        "__new__": np.ndarray.__new__, "__module__": "numpy", "__doc__": np.ndarray.__doc__,
+    }  # fmt: skip
+    return _StandingArray("ndarray", (), members)
 
 
 class _StandingArray(Standing):

@@ -101,7 +101,8 @@ class Streams:
 
     def get_state(self, legacy: bool = True) -> Any:
         """As `numpy.random.get_state`, with numloom's state beside NumPy's."""
-        state: Any = np.random.get_state(legacy)
+        draws: Any = np.random.get_state
+        state = draws(legacy)
         both = _StateTuple(state) if legacy else _StateDict(state)
         both.ours = self.ours.get_state()
         return both
