@@ -85,7 +85,7 @@ def main() -> None:
     options.output.mkdir(parents=True, exist_ok=True)
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
     left.imshow(u, extent=(0, SIDE, 0, SIDE), origin="lower", cmap="RdBu")
-    right.semilogy(frequencies[1:], spectrum[1:])
+    right.plot(frequencies[1:], spectrum[1:])
     right.set_xlabel("Hz")
     figure.savefig(options.output / "drum_waves.png", dpi=60)
     np.savez(options.output / "drum_waves.npz", skin=u, heard=heard)

@@ -19,15 +19,16 @@ from numloom.command.serve.program import Program
 FALLBACKS = ("error", "warn", "quiet")
 
 VIEWS = frozenset((
-    "array", "asanyarray", "asarray", "asarray_chkfinite", "asfortranarray", "ascontiguousarray", "asmatrix",
-    "astype", "atleast_1d", "atleast_2d", "atleast_3d", "array_split", "broadcast_arrays", "broadcast_to", "diag",
+    "array", "array_split", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray",
+    "asmatrix", "astype", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "broadcast_to", "diag",
     "diagonal", "dsplit", "einsum", "expand_dims", "flip", "fliplr", "flipud", "from_dlpack", "frombuffer", "hsplit",
-    "imag", "ix_", "matrix_transpose", "meshgrid", "moveaxis", "nan_to_num", "permute_dims", "ravel", "real",
-    "real_if_close", "require", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose",
-    "trim_zeros", "unstack", "vsplit", "linalg.diagonal", "linalg.matrix_transpose", "lib.stride_tricks.as_strided",
-    "lib.stride_tricks.sliding_window_view", "lib.stride_tricks.broadcast_arrays", "lib.stride_tricks.broadcast_to",
+    "imag", "ix_", "lib.stride_tricks.as_strided", "lib.stride_tricks.broadcast_arrays",
+    "lib.stride_tricks.broadcast_to", "lib.stride_tricks.sliding_window_view", "linalg.diagonal",
+    "linalg.matrix_transpose", "matrix_transpose", "may_share_memory", "meshgrid", "moveaxis", "nan_to_num",
+    "permute_dims", "ravel", "real", "real_if_close", "require", "reshape", "rollaxis", "rot90", "shares_memory",
+    "split", "squeeze", "swapaxes", "transpose", "trim_zeros", "unstack", "vsplit",
 ))  # fmt: skip
-"""Functions whose result may share the memory of a NumPy array that they are given."""
+"""Functions whose result may share the memory of a NumPy array that they are given, or tells whether arrays do."""
 
 WRITES = frozenset((
     "copyto", "fill_diagonal", "nan_to_num", "place", "put", "put_along_axis", "putmask", "random.shuffle",

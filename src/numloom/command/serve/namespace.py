@@ -164,7 +164,7 @@ class Server:
         if isinstance(real, np.ufunc):
             return Ufunc(self.dispatcher, path, ours, real)
         if isinstance(real, type):
-            return self._class(path, ours, real)
+            return self._class(path, ours, real, by_nature)
         if callable(real):
             return Function(self.dispatcher, path, ours if callable(ours) else None, real, by_nature)
         if name in SUBSCRIPTED:
@@ -172,12 +172,12 @@ class Server:
             return Subscripted(subscript, real)
         return real
 
-    def _class(self, path: str, ours: Any, real: type) -> Any:
+    def _class(self, path: str, ours: Any, real: type, by_nature: str) -> Any:
         """A class of NumPy: itself, unless our arrays are to pass for its instances or to be taken by it."""
         if isinstance(ours, type) and ours is not real:
             return standing(real, Function(self.dispatcher, path, ours, real), ours)
         if issubclass(real, np.ndarray):
-            return standing(real, Function(self.dispatcher, path, None, real, "its arrays stay NumPy's"))
+            return standing(real, Function(self.dispatcher, path, None, real, by_nature or "its arrays stay NumPy's"))
         return real
 
     def _specials(self) -> dict[str, Any]:

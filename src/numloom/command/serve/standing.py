@@ -52,7 +52,7 @@ class Standing(type):
         return cls.real[item]  # type: ignore[index]
 
     def __eq__(cls, other: object) -> bool:
-        return other is cls or other is cls.real or (cls.real is np.ndarray and other is ndarray)
+        return other is cls or other is cls.real
 
     def __hash__(cls) -> int:
         return hash(cls.real)
@@ -117,7 +117,16 @@ def standing_array(make: Callable[..., Any]) -> Any:
 
 
 class _StandingArray(Standing):
-    """As `Standing`; its methods, taken from the class, work on our arrays too."""
+    """As `Standing`; its methods, taken from the class, work on our arrays too, and the type of ours is equal to it.
+
+    It is not equal to NumPy's class as well: `functools.singledispatch` takes equal classes for one.
+    """
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is ndarray
+
+    def __hash__(cls) -> int:
+        return hash(ndarray)
 
     def __getattr__(cls, name: str) -> Any:
         found = getattr(np.ndarray, name)
