@@ -8,5 +8,3 @@ cdef class Counters:
     cdef public Py_ssize_t copies
     cdef public Py_ssize_t plans
     cdef public Py_ssize_t flushes
-    cdef public Py_ssize_t uploaded
-    cdef public Py_ssize_t downloaded

@@ -23,19 +23,15 @@ class Counters:
         Plans made (not found in the cache).
     flushes : int
         Times that recorded work was run.
-    uploaded, downloaded : int
-        Bytes copied from NumPy's arrays to the device's memory, and back.
     """
 
-    __slots__ = ("copies", "downloaded", "flushes", "kernels", "library_calls", "plans", "uploaded")
+    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans")
 
     copies: int
     flushes: int
     kernels: int
     library_calls: int
     plans: int
-    uploaded: int
-    downloaded: int
 
     def __init__(self) -> None:
         self.kernels = 0
@@ -43,22 +39,16 @@ class Counters:
         self.copies = 0
         self.plans = 0
         self.flushes = 0
-        self.uploaded = 0
-        self.downloaded = 0
 
 
 counters = Counters()
 
 watchers: list[Callable[[bool, int], None]] = []
-"""Who wants to hear of each copy between NumPy's arrays and the device: whether to the device, and the bytes."""
+"""Who is told of each copy between NumPy's arrays and the device's memory: whether to the device, and the bytes."""
 
 
 def note_copy(to_device: bool, nbytes: int) -> None:
-    """Count a copy between a NumPy array and the device's memory."""
-    if to_device:
-        counters.uploaded += nbytes
-    else:
-        counters.downloaded += nbytes
+    """Tell of a copy between a NumPy array and the device's memory."""
     for watcher in watchers:
         watcher(to_device, nbytes)
 
