@@ -202,7 +202,7 @@ class Server:
             result = loading(*args, **options)
             return Archive(result) if isinstance(result, np.lib.npyio.NpzFile) else result
 
-        loading = Function(dispatcher, "load", _ours("load"), np.load)
+        loading = Function(dispatcher, "load", None, np.load, "files are read by NumPy")
         special: dict[str, Any] = {
             "ndarray": standing_array(new_array),
             "ufunc": standing(np.ufunc, np.ufunc, Ufunc),
