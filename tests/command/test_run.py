@@ -240,6 +240,7 @@ print(np.random.default_rng(3).random(), np.random.RandomState(3).rand())  # sin
 }
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")  # of numpy.matrix
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_say_what_they_say_under_numpy(name: str) -> None:
     if name == "libraries" or "sklearn" in PROGRAMS[name]:
