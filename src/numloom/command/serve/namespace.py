@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray
+from numloom.command.serve.adapting import Adaptation
 from numloom.command.serve.crossing import HOST, ODD, Crossing, held, kinds_of, odd_one
 from numloom.command.serve.dispatch import WRITTEN, Dispatcher, Function, Ufunc, told
 from numloom.command.serve.ledger import NUMPY
@@ -132,7 +133,8 @@ class Server:
         self.dispatcher = Dispatcher(program, fallback)
         self.ledger = self.dispatcher.ledger
         self._modules: dict[str, Namespace] = {}
-        self._interception = Interception(program, self.module)
+        self._adaptation = Adaptation()
+        self._interception = Interception(program, self.module, self._adaptation.meet)
         self._before: dict[str, Any] = {}
         self._streams = Streams(self.dispatcher)
         self._special = self._specials()
@@ -281,6 +283,7 @@ class Server:
 
     def __exit__(self, *error: object) -> None:
         self._interception.__exit__(*error)
+        self._adaptation.undo()
         watchers.remove(self.ledger.copied)
         bind(**self._before)
         self.ledger.finish()

@@ -90,6 +90,8 @@ class Interception:
         Whose imports are meant.
     serve : callable
         The module to give, by NumPy's name of it.
+    meet : callable
+        Is told the name of every library that the program imports.
 
     Notes
     -----
@@ -97,14 +99,15 @@ class Interception:
     imports. `importlib.import_module` does not pass here: it gives NumPy itself to everybody.
     """
 
-    def __init__(self, program: Program, serve: Callable[[str], ModuleType]) -> None:
+    def __init__(self, program: Program, serve: Callable[[str], ModuleType], meet: Callable[[str], None]) -> None:
         self.program = program
         self.serve = serve
+        self.meet = meet
         self._before: Any = None
 
     def __enter__(self) -> Interception:
         before = self._before = builtins.__import__
-        program, serve = self.program, self.serve
+        program, serve, meet = self.program, self.serve, self.meet
 
         def __import__(
             name: str,
@@ -114,9 +117,12 @@ class Interception:
             level: int = 0,
         ) -> ModuleType:
             module = before(name, globals, locals, fromlist, level)
-            if level == 0 and globals is not None and name.partition(".")[0] == "numpy" and program.owns(globals):
-                # `import numpy.linalg` binds the first name, `from numpy.linalg import norm` asks the last one.
-                return serve(name if fromlist else "numpy")
+            if level == 0 and globals is not None and program.owns(globals):
+                top = name.partition(".")[0]
+                if top == "numpy":
+                    # `import numpy.linalg` binds the first name, `from numpy.linalg import norm` asks the last one.
+                    return serve(name if fromlist else "numpy")
+                meet(top)
             return module
 
         builtins.__import__ = __import__
