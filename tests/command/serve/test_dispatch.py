@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import warnings
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 
 import numloom
 from numloom.array.ndarray import ndarray
+from numloom.command.serve import namespace
 from numloom.command.serve.crossing import Crossing
 from numloom.command.serve.dispatch import VIEWS, WRITES, Dispatcher, Function
 from numloom.command.serve.ledger import NUMLOOM, NUMPY
@@ -151,6 +153,19 @@ def test_the_server_leaves_nothing_behind() -> None:
     assert repr(numloom.ones(2).sum()) == "array(2.)"
     with pytest.raises(TypeError):
         numloom.ones(2).astype(object)
+
+
+def test_memory_that_the_host_does_not_see_is_copied(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What ``__array__`` does for the program on a GPU, where numloom refuses it."""
+    gpu = SimpleNamespace(current=lambda: SimpleNamespace(name="cuda"))
+    monkeypatch.setattr(namespace, "registry", gpu)
+    x = numloom.arange(4.0)
+    host = server._host_array(x, np.float32)
+    assert type(host) is np.ndarray and host.dtype == np.float32 and host.flags.writeable
+    host[0] = 7
+    assert x.tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        server._host_array(x, None, False)
 
 
 @pytest.mark.cuda

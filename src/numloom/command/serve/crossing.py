@@ -77,7 +77,10 @@ def kinds_of(values: Iterable[Any]) -> int:
     """What several arguments hold together."""
     kinds = 0
     for value in values:
-        if type(value) not in _PLAIN:
+        kind = type(value)
+        if kind is ndarray:
+            kinds |= OURS
+        elif kind not in _PLAIN:
             kinds |= kind_of(value)
     return kinds
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import ndarray
+from numloom.base.dtypes import DTYPES
 from numloom.base.errors import DeviceError
 from numloom.command.serve.crossing import HOST, ODD, OURS, Crossing, kinds_of, numpy_function, odd_one
 from numloom.command.serve.ledger import NUMBERS, NUMLOOM, NUMPY, Ledger
@@ -45,6 +46,8 @@ ON_NUMBERS = frozenset((
     "linalg.norm", "linalg.det", "polyval", "isscalar", "ndim", "shape",
 ))  # fmt: skip
 """Functions that NumPy answers for numbers and lists of numbers: the answer is a number, and nothing is on a device."""
+
+NUMBER_TYPES = frozenset((bool, int, float, complex, *(dtype.type for dtype in DTYPES)))
 
 UNSAID = "numbers"
 STAYS = "the result may be a view of a NumPy array; np.array(...) copies it to the device"
@@ -187,6 +190,13 @@ class Function:
         self.__wrapped__ = numpy
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        if self._on_numbers and not options:
+            for value in args:
+                if type(value) not in NUMBER_TYPES:
+                    break
+            else:  # the same as below, at a tenth of the time
+                self._dispatcher.ledger.calls[self.name].count[NUMBERS] += 1
+                return self.numpy(*args)
         return self._dispatcher.call(self, args, options)
 
     def __getattr__(self, name: str) -> Any:
@@ -206,6 +216,8 @@ class Function:
 
     def refusal(self, kinds: int, args: tuple[Any, ...], options: dict[str, Any]) -> str:
         """Why NumPy is to answer; empty if numloom is to be tried."""
+        if kinds == OURS and not self._writes and self.ours is not None:
+            return ""  # if an argument is written, it is ours
         if not kinds and (self._on_numbers or (self.draws and self._draws_one(args, options))):
             return UNSAID
         if kinds & ODD:
