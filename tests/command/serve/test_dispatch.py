@@ -155,6 +155,16 @@ def test_the_server_leaves_nothing_behind() -> None:
         numloom.ones(2).astype(object)
 
 
+def test_pillow_is_told_of_the_layout(server: Server) -> None:
+    """It asks for ``__array_interface__`` and takes the bytes by ``tobytes``; nobody else sees that attribute."""
+    x = numloom.zeros((2, 3), np.uint8)
+    pillow: dict[str, Any] = {"__name__": "PIL.Image", "__file__": "/site-packages/PIL/Image.py"}
+    exec("def describe(array): return array.__array_interface__", pillow)
+    described = pillow["describe"](x)
+    assert (described["shape"], described["typestr"], described["strides"]) == ((2, 3), "|u1", (3, 1))
+    assert not hasattr(x, "__array_interface__")
+
+
 def test_memory_that_the_host_does_not_see_is_copied(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``__array__`` does for the program on a GPU, where numloom refuses it."""
     gpu = SimpleNamespace(current=lambda: SimpleNamespace(name="cuda"))
