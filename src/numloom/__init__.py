@@ -334,6 +334,7 @@ from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.command.extension import load_ipython_extension, unload_ipython_extension
 from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
 from numloom.kernels.python import kernel
@@ -597,6 +598,7 @@ __all__ = [
     "linalg",
     "linspace",
     "load",
+    "load_ipython_extension",
     "loadtxt",
     "log",
     "log1p",
@@ -765,6 +767,7 @@ __all__ = [
     "unique_counts",
     "unique_inverse",
     "unique_values",
+    "unload_ipython_extension",
     "unpackbits",
     "unravel_index",
     "unstack",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.device import registry
 from numloom.testing import assert_array_equal, matches_numpy
 
 CASES = """
@@ -203,6 +204,19 @@ def test_shares_memory(xp: Any) -> Any:
     x = xp.asarray(np.arange(24.0).reshape(4, 6))
     pairs = [(x[:2], x[2:]), (x[:, ::2], x[:, 1::2]), (x[:, :3], x[:, 2:]), (x, x.T), (x, x.copy()), (x[1], x[:, 1])]
     return [(xp.may_share_memory(a, b), xp.shares_memory(a, b)) for a, b in pairs]
+
+
+def test_memory_shared_with_numpy() -> None:
+    host = np.arange(6.0)
+    x = nl.from_dlpack(host)
+    shared = registry.current().name != "cuda"
+    for a, b in [(x, host), (host, x[3:]), (x[::2], host), (nl.from_dlpack(host), x)]:
+        assert nl.may_share_memory(a, b) is nl.shares_memory(a, b) is shared
+    assert nl.may_share_memory(x[::2], host[1::2]) is shared
+    assert not nl.shares_memory(x[::2], host[1::2])
+    assert not nl.may_share_memory(x[3:], host[:3])
+    assert not nl.may_share_memory(nl.arange(6.0), host)
+    assert nl.shares_memory(host, host[1:])
 
 
 @pytest.mark.parametrize("expression", ["xp.broadcast_to(v, (2, 5))", "xp.broadcast_to(v, (2, 5))[0]"])

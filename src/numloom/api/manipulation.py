@@ -694,9 +694,13 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
 
 
 def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
-    """Whether two arrays may share memory: their bounds in it overlap."""
+    """Whether two arrays may share memory: their bounds in it overlap.
+
+    NumPy's arrays share it with ours where one was made over the other's (DLPack, the host's memory).
+    """
     if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.cell is not b.cell:
-        return False
+        one, other = _placed(a), _placed(b)
+        return one is not None and other is not None and np.may_share_memory(one, other)
     a_low, a_high = extent_of(Layout(a.offset, a.shape, a.strides), a.itemsize)
     b_low, b_high = extent_of(Layout(b.offset, b.shape, b.strides), b.itemsize)
     return a_low < b_high and b_low < a_high
@@ -706,6 +710,8 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """Whether two arrays have an element of memory in common."""
     if not may_share_memory(a, b):
         return False
+    if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.cell is not b.cell:
+        return np.shares_memory(_placed(a), _placed(b), max_work)  # type: ignore[arg-type]
     if not may_overlap(
         Layout(a.offset, a.shape, a.strides), a.itemsize, Layout(b.offset, b.shape, b.strides), b.itemsize
     ):
@@ -713,12 +719,20 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     return np.shares_memory(_Shadow(a), _Shadow(b), max_work)  # type: ignore[arg-type]
 
 
+def _placed(x: Any) -> Any:
+    """An array with its address, if others may know that; never read here, and so on a GPU as well."""
+    if not isinstance(x, ndarray):
+        return x if isinstance(x, np.ndarray) else None
+    array: Any = x
+    return _Shadow(array, array.cell.value.buffer.ptr) if array.cell.pins else None
+
+
 class _Shadow:
     """An array's layout over an address that is never read, for NumPy's exact overlap test."""
 
-    def __init__(self, array: Array) -> None:
+    def __init__(self, array: Array, address: int = 1 << 40) -> None:
         self.__array_interface__ = {
-            "data": ((1 << 40) + array.offset, True),
+            "data": (address + array.offset, True),
             "shape": array.shape,
             "strides": array.strides,
             "typestr": array.dtype.str,

@@ -59,6 +59,16 @@ def array_function(function: Any, types: Any, args: tuple[Any, ...], options: di
     return ours(*args, **options)
 
 
+def defers_to(value: Any) -> bool:
+    """Whether an operator of our array leaves the answer to this operand; `numloom.command.serve` binds another one."""
+    return False
+
+
+def astype_elsewhere(array: Array, dtype: Any, order: str, casting: str) -> Any:
+    """What `astype` gives instead of an array of ours; likewise."""
+    return None
+
+
 # ---------------------------------------------------------------- flags
 
 
@@ -294,6 +304,8 @@ def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:
 bind(
     array_function=array_function,
     array_ufunc=array_ufunc,
+    astype_elsewhere=astype_elsewhere,
+    defers_to=defers_to,
     device_of=device_of,
     flags=flagsobj,
     method_byteswap=byteswap,

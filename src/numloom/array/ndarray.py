@@ -64,9 +64,11 @@ _reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
 
 
-def bind(**functions: Callable[..., Any]) -> None:
-    """Give the array's methods what they call; done once, by the API's modules."""
+def bind(**functions: Any) -> dict[str, Any]:
+    """Give the array's methods what they call, as the API's modules do once; what was there before."""
+    before = {name: _bound.get(name) for name in functions}
     _bound.update(functions)
+    return before
 
 
 @cython.no_gc
@@ -605,6 +607,8 @@ class ndarray:
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """A new array of another dtype."""
+        if (elsewhere := _bound["astype_elsewhere"](self, dtype, order, casting)) is not None:
+            return elsewhere
         code = code_of(dtype)
         if casting != "unsafe" and not np.can_cast(self.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
@@ -731,6 +735,8 @@ def operand(value: Any) -> Any:
         return node_of(value)
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
+    if _bound["defers_to"](value):
+        return NotImplemented
     if isinstance(value, np.generic):
         return scalar(value.item(), code_of(value.dtype))
     if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__dlpack__"):
@@ -848,6 +854,8 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
             return target
     result = apply2(row, target, other)
     if result is NotImplemented:
+        if isinstance(other, np.ndarray) and not target.is_scalar:
+            raise TypeError(f"cannot {row.name} an array of dtype {other.dtype} in place to one of {target.dtype}")
         return result
     return store_result(target, result, row.name)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from numloom.base.errors import DeviceError, MissingDependencyError
 from numloom.command.demo import demo
 from numloom.command.info import info
+from numloom.command.run import REPORTS, run
+from numloom.command.serve.dispatch import FALLBACKS
 from numloom.device import registry
 
 
@@ -21,12 +24,62 @@ def main(arguments: Sequence[str] | None = None) -> int:
     demo_parser.add_argument("--device", help="auto, cpu, cuda or cuda:N; what is found if not given")
     demo_parser.add_argument("--quick", action="store_true", help="a tenth of the steps")
     commands.add_parser("info", help="devices, libraries, compilers, the cache, and what is missing")
+    _add_run(commands)
     options = parser.parse_args(arguments)
     if options.command == "info":
         return info()
+    if options.command == "run":
+        return _run(parser, options)
     try:
         if options.device:
             registry.use(options.device)
         return demo(options.output, quick=options.quick)
     except (DeviceError, MissingDependencyError, ValueError) as error:
+        parser.exit(2, f"{error}\n")
+
+
+def _add_run(commands: Any) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a NumPy program with numpy served by numloom",
+        usage="python -m numloom run [options] (script.py | -m module | -c code) [arguments of the program]",
+    )
+    parser.add_argument("script", nargs=argparse.REMAINDER, help="a script and its arguments")
+    parser.add_argument("-m", nargs=argparse.REMAINDER, dest="module", help="a module and its arguments")
+    parser.add_argument("-c", nargs=argparse.REMAINDER, dest="code", help="code and its arguments")
+    parser.add_argument("--device", help="auto, cpu, cuda or cuda:N; what is found if not given")
+    parser.add_argument("--report", choices=REPORTS, default="text", help="what is said at the end, on standard error")
+    parser.add_argument("--report-file", metavar="FILE", help="where the report is written instead")
+    parser.add_argument(
+        "--fallback",
+        choices=FALLBACKS,
+        default="quiet",
+        help="what is done where NumPy answers for numloom: an error, a warning, or a line of the report",
+    )
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="PACKAGE", help="an installed package to be served as well"
+    )
+    parser.add_argument(
+        "--keep", action="append", default=[], metavar="PACKAGE", help="a package of the program that keeps NumPy"
+    )
+
+
+def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
+    given = {kind: getattr(options, kind) for kind in ("script", "module", "code") if getattr(options, kind)}
+    if len(given) != 1:
+        parser.error("run takes a script, or -m and a module, or -c and code")
+    ((kind, arguments),) = given.items()
+    try:
+        if options.device:
+            registry.use(options.device)
+        return run(
+            arguments,
+            kind=kind,
+            report=options.report,
+            report_file=options.report_file,
+            fallback=options.fallback,
+            also=tuple(options.also),
+            keep=tuple(options.keep),
+        )
+    except (DeviceError, FileNotFoundError) as error:
         parser.exit(2, f"{error}\n")

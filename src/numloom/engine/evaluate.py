@@ -18,7 +18,7 @@ from numloom.device.registry import current
 from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
-from numloom.engine.state import counters, settle_errors
+from numloom.engine.state import counters, note_copy, settle_errors
 from numloom.engine.walk import pending_roots, walk
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
@@ -155,6 +155,7 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
         dense[...] = host
         host = dense
     flat = host.reshape(-1).view(np.uint8) if host.ndim <= 1 else flat_bytes(host)
+    note_copy(True, flat.nbytes)
     device = current()
     result = leaf(device.upload(flat), code, host.shape, strides)
     if 0 < flat.nbytes <= _MIRRORED and device.view(result.buffer) is None:
@@ -188,7 +189,9 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     if memory is not None:
         device.synchronize()
         settle_errors(device, waited=True)
-        return np.ndarray(shape, dtype, memory.data, offset, strides).copy("K")
+        result = np.ndarray(shape, dtype, memory.data, offset, strides).copy("K")
+        note_copy(False, result.nbytes)
+        return result
     if value.kind == LEAF and type(value.attr) is np.ndarray:
         return np.ndarray(shape, dtype, value.attr.data, offset, strides).copy("K")
     size = 1
@@ -201,6 +204,7 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         run_roots([from_view])
         value, offset, strides, low, high = from_view, 0, dense_strides, 0, size * itemsize
     host = device.download(value.buffer, low, high - low)
+    note_copy(False, high - low)
     settle_errors(device, waited=True)
     result = np.ndarray(shape, dtype, host.data, offset - low, strides)
     return result if is_dense_order(shape, strides, itemsize) else result.copy("K")
@@ -264,6 +268,7 @@ def mirror_of(base: Node) -> Any:
         if nbytes > _MIRRORED:
             return None
         memory = device.download(base.buffer, 0, nbytes)
+        note_copy(False, nbytes)
     else:
         device.synchronize()
     counters.waits += 1

@@ -15,7 +15,7 @@ from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.device import registry
 from numloom.device.interface import Device, Strided
 from numloom.engine.evaluate import evaluate, leaf_from_host
-from numloom.engine.state import counters, settle_errors
+from numloom.engine.state import counters, note_copy, settle_errors
 from numloom.graph.build import copied, leaf
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
 from numloom.graph.node import VIEW, Node
@@ -159,6 +159,7 @@ def host_array(device: Device, operand: Strided) -> Host:
     if memory is None:
         low, high = extent_of(Layout(offset, operand.shape, strides), dtype.itemsize)
         memory = device.download(operand.buffer, low, high - low)
+        note_copy(False, high - low)
         offset -= low
     else:
         device.synchronize()
@@ -176,4 +177,5 @@ def store(device: Device, out: Strided, host: Host) -> None:
     dense = np.empty(host.size * dtype.itemsize, np.uint8) if memory is None else memory
     np.ndarray(out.shape, dtype, dense.data, 0, strides)[...] = host
     if memory is None:
+        note_copy(True, dense.nbytes)
         device.copy(out.buffer, 0, device.upload(dense), 0, dense.nbytes)

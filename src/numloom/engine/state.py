@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numloom.graph.place import OUT_OF_BOUNDS, of
@@ -45,6 +46,15 @@ class Counters:
 
 
 counters = Counters()
+
+watchers: list[Callable[[bool, int], None]] = []
+"""Who is told of each copy between NumPy's arrays and the device's memory: whether to the device, and the bytes."""
+
+
+def note_copy(to_device: bool, nbytes: int) -> None:
+    """Tell of a copy between a NumPy array and the device's memory."""
+    for watcher in watchers:
+        watcher(to_device, nbytes)
 
 
 def settle_errors(device: Any, *, waited: bool = False) -> None:

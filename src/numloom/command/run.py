@@ -1,0 +1,176 @@
+"""``python -m numloom run``: an existing NumPy program, with ``import numpy`` served by numloom."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Callable
+from types import ModuleType, TracebackType
+from typing import Any
+
+from numloom.command.serve.namespace import Server
+from numloom.command.serve.program import Program, is_ours
+from numloom.engine.evaluate import synchronize
+
+REPORTS = ("text", "json", "none")
+INTERRUPTED = 130
+"""The exit status of a shell's command that was stopped by Ctrl-C."""
+
+
+def run(
+    arguments: list[str],
+    *,
+    kind: str = "script",
+    report: str = "text",
+    report_file: str | None = None,
+    fallback: str = "quiet",
+    also: tuple[str, ...] = (),
+    keep: tuple[str, ...] = (),
+) -> int:
+    """Run a program as Python would, with NumPy served by numloom; its exit status.
+
+    Parameters
+    ----------
+    arguments : list of str
+        The script's path (the module's name, the code), and what the program gets as ``sys.argv[1:]``.
+    kind : {"script", "module", "code"}
+        What the first argument is.
+    report : {"text", "json", "none"}
+        What is written at the end, to standard error or to `report_file`.
+    report_file : str, optional
+        Where the report is written.
+    fallback : {"quiet", "warn", "error"}
+        What is done where NumPy answers instead of numloom.
+    also, keep : tuple of str
+        Installed packages that are served numloom, too; packages of the program that keep NumPy.
+
+    Raises
+    ------
+    SystemExit
+        If the program raises it.
+    """
+    target = arguments[0]
+    start, folders, also = _PREPARE[kind](target, also)
+    server = Server(Program(folders, also, keep), fallback)
+    before = sys.argv, sys.path[:], sys.modules.get("__main__")
+    sys.argv = ["-c" if kind == "code" else target, *arguments[1:]]
+    try:
+        with server:
+            try:
+                start()
+                synchronize()  # an index out of range that nobody has looked at is an error still
+            except SystemExit:
+                raise
+            except BaseException as error:
+                return _failed(error)
+            finally:
+                sys.stdout.flush()
+    finally:
+        sys.argv, sys.path[:] = before[0], before[1]
+        if before[2] is not None:
+            sys.modules["__main__"] = before[2]
+        _write(server, report, report_file)
+    return 0
+
+
+# ---------------------------------------------------------------- starting
+
+
+def _main_module(path: str | None) -> ModuleType:
+    """A fresh ``__main__``."""
+    module = ModuleType("__main__")
+    module.__dict__.update(__builtins__=sys.modules["builtins"], __spec__=None, __cached__=None)
+    if path is not None:
+        module.__file__ = path
+    sys.modules["__main__"] = module
+    return module
+
+
+def _script(path: str, also: tuple[str, ...]) -> Any:
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"can't open file {path!r}: no such file")
+    if not os.path.isfile(path) or path.endswith((".zip", ".pyz", ".pyc")):
+        sys.path[0] = path
+        return lambda: runpy.run_path(path, run_name="__main__"), (path,), also
+    folder = os.path.dirname(os.path.realpath(path))
+
+    def start() -> None:
+        sys.path[0] = folder
+        with io.open_code(path) as file:
+            source = file.read()
+        exec(compile(source, path, "exec", dont_inherit=True), _main_module(path).__dict__)
+
+    return start, (folder,), also
+
+
+def _module(name: str, also: tuple[str, ...]) -> Any:
+    sys.path[0] = os.getcwd()
+    top = name.partition(".")[0]
+    if importlib.util.find_spec(top) is None:
+        raise FileNotFoundError(f"no module named {top!r}")
+    return lambda: runpy.run_module(name, run_name="__main__", alter_sys=True), (os.getcwd(),), (*also, top)
+
+
+def _code(text: str, also: tuple[str, ...]) -> Any:
+    def start() -> None:
+        sys.path[0] = ""
+        exec(compile(text, "<string>", "exec", dont_inherit=True), _main_module(None).__dict__)
+
+    return start, (os.getcwd(),), also
+
+
+_PREPARE: dict[str, Callable[[str, tuple[str, ...]], Any]] = {"script": _script, "module": _module, "code": _code}
+
+
+# ---------------------------------------------------------------- ending
+
+
+def _failed(error: BaseException) -> int:
+    """Show what the program raised, as Python would; the exit status."""
+    error.__traceback__ = _of_program(error.__traceback__)
+    if sys.excepthook is sys.__excepthook__:
+        sys.stderr.write(as_text(error))
+    else:
+        sys.excepthook(type(error), error, error.__traceback__)
+    return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
+
+
+def _is_machinery(file: str) -> bool:
+    return is_ours(file) or file.startswith("<frozen ") or file == runpy.__file__
+
+
+def _of_program(trace: TracebackType | None) -> TracebackType | None:
+    """A traceback without the frames that started the program."""
+    while trace is not None and _is_machinery(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
+
+
+def as_text(error: BaseException) -> str:
+    """A traceback as Python prints it, without frames of numloom."""
+    shown = traceback.TracebackException.from_exception(error)
+    pending = [shown]
+    while pending:
+        one = pending.pop()
+        one.stack = traceback.StackSummary.from_list(
+            [frame for frame in one.stack if not _is_machinery(frame.filename)]
+        )
+        pending += [other for other in (one.__cause__, one.__context__) if other is not None]
+        pending += getattr(one, "exceptions", None) or []
+    return "".join(shown.format())
+
+
+def _write(server: Server, report: str, file: str | None) -> None:
+    if report == "none":
+        return
+    text = server.ledger.as_json() + "\n" if report == "json" else server.ledger.as_text()
+    if file is None:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    else:
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(text)

@@ -1,0 +1,211 @@
+"""Arguments and results of a call that NumPy answers: our arrays become NumPy's for it, what it makes becomes ours.
+
+Nothing is ever lost on the way. Memory that NumPy is known to write is written back; any other copy is read-only, so
+that a function which writes its argument fails instead of writing where nobody looks. A result that is a view of an
+argument stays what it is, a view: of NumPy's memory as NumPy's array; of a copy of ours read-only, and with it what it
+was taken of.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import from_host
+from numloom.array.ndarray import ndarray
+from numloom.base.dtypes import DTYPES
+
+Host = np.ndarray[Any, Any]
+
+HELD = frozenset((dtype.kind, dtype.itemsize) for dtype in DTYPES)
+OURS, HOST, ODD = 1, 2, 4
+"""What a call's arguments may hold: arrays of ours, NumPy's that we can hold, and arrays that we cannot hold."""
+
+_PLAIN = frozenset((int, float, complex, bool, type(None), slice, type(Ellipsis), bytes, type, range))
+_PROTOCOLS = ("__array_ufunc__", "__array_function__", "__array_priority__", "__array_interface__", "__array__")
+_foreign: dict[type, int] = {}
+_LOOKED_AT = 32
+"""How many items of a list are looked at to tell what it holds."""
+
+
+def held(dtype: np.dtype[Any]) -> bool:
+    """Whether our arrays can have this dtype."""
+    return dtype.isnative and (dtype.kind, dtype.itemsize) in HELD
+
+
+def kind_of(value: Any) -> int:
+    """What an argument holds: a sum of `OURS`, `HOST` and `ODD`."""
+    kind = type(value)
+    if kind is ndarray:
+        return OURS
+    if kind in _PLAIN:
+        return 0
+    if kind is np.ndarray or kind is np.memmap:
+        return HOST if held(value.dtype) else ODD
+    if kind is str:
+        return ODD if value[:1] == ">" else 0
+    if isinstance(value, np.dtype):
+        return 0 if held(value) else ODD
+    if isinstance(value, np.generic):
+        return 0 if held(value.dtype) else ODD
+    if isinstance(value, (list, tuple)):
+        return kinds_of(value[:_LOOKED_AT])
+    if isinstance(value, np.ndarray):
+        return ODD  # masked arrays, matrices, records: more than their memory
+    if kind not in _foreign:
+        _foreign[kind] = _foreign_kind(value)
+    return _foreign[kind]
+
+
+def _foreign_kind(value: Any) -> int:
+    """What an object of no type known here holds: another library's array, memory that arrays can share, or neither."""
+    if isinstance(value, type):
+        return 0
+    if any(hasattr(type(value), name) for name in _PROTOCOLS):
+        return ODD
+    try:
+        memoryview(value)
+    except TypeError:
+        return 0
+    return HOST
+
+
+def kinds_of(values: Iterable[Any]) -> int:
+    """What several arguments hold together."""
+    kinds = 0
+    for value in values:
+        kind = type(value)
+        if kind is ndarray:
+            kinds |= OURS
+        elif kind not in _PLAIN:
+            kinds |= kind_of(value)
+    return kinds
+
+
+def odd_one(values: Iterable[Any]) -> str:
+    """What the first argument is that we cannot hold, in words."""
+    for value in values:
+        if kind_of(value) & ODD:
+            if isinstance(value, (list, tuple)):
+                return odd_one(value)
+            if type(value) in (np.ndarray, np.memmap) or isinstance(value, np.generic):
+                return f"an array of dtype {value.dtype}"
+            if isinstance(value, (np.dtype, str)):
+                return f"dtype {value}"
+            return f"an argument of type {type(value).__module__.partition('.')[0]}.{type(value).__qualname__}"
+    return "an argument that it cannot hold"
+
+
+def numpy_function(name: str) -> Any:
+    """NumPy's function of a dotted name, as pickles of ours find it again."""
+    module, _, last = f"numpy.{name}".rpartition(".")
+    return pkgutil.resolve_name(f"{module}:{last}")
+
+
+class Crossing:
+    """One call's arguments as NumPy takes them.
+
+    Parameters
+    ----------
+    written : list of ndarray
+        Arrays of ours that NumPy will write.
+
+    Attributes
+    ----------
+    frozen : bool
+        Whether a result was a view of a copy, so that it and its source became read-only.
+    """
+
+    def __init__(self, written: list[Any]) -> None:
+        self._written = {id(array) for array in written}
+        self._crossed: dict[int, tuple[Any, Host]] = {}
+        self._given: list[Host] = []
+        self._foreign = False
+        self.frozen = False
+
+    def out(self, value: Any) -> Any:
+        """An argument as NumPy takes it; containers are looked through."""
+        kind = type(value)
+        if kind in _PLAIN or kind is str:
+            return value
+        if kind is ndarray:
+            return self._array(value)
+        if isinstance(value, np.ndarray):
+            self._given.append(value)
+            return value
+        if kind is list or kind is tuple:
+            return kind([self.out(item) for item in value])
+        if kind is dict:
+            return {key: self.out(item) for key, item in value.items()}
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return kind(*[self.out(item) for item in value])
+        standing_for = getattr(kind, "stands_for", None)
+        if standing_for is not None:
+            return standing_for(value)  # a function of the namespace, as a callback
+        self._foreign = self._foreign or kind_of(value) == ODD
+        return value
+
+    def _array(self, array: Any) -> Any:
+        known = self._crossed.get(id(array))
+        if known is not None:
+            return known[1]
+        host = array.get()
+        if array.is_scalar and id(array) not in self._written:
+            return host[()]
+        host.flags.writeable = id(array) in self._written
+        self._crossed[id(array)] = array, host
+        return host
+
+    def write_back(self) -> None:
+        """Give our arrays what NumPy wrote."""
+        for array, host in self._crossed.values():
+            if id(array) in self._written:
+                array[...] = host
+
+    def back(self, result: Any, *, views: bool = False) -> Any:
+        """A result with NumPy's arrays as ours, where that loses nothing.
+
+        Parameters
+        ----------
+        result : object
+            What NumPy gave; tuples, lists and dictionaries are looked through.
+        views : bool
+            Whether the function may give memory that an object of another library goes on using.
+        """
+        kind = type(result)
+        if isinstance(result, np.ndarray):
+            return self._result(result, views)
+        if kind is tuple or kind is list:
+            return kind([self.back(item, views=views) for item in result])
+        if kind is dict:
+            return {key: self.back(item, views=views) for key, item in result.items()}
+        if isinstance(result, tuple) and hasattr(result, "_fields"):
+            return kind(*[self.back(item, views=views) for item in result])
+        return result
+
+    def _result(self, host: Host, views: bool) -> Any:
+        for array, copy in self._crossed.values():
+            if host is copy:
+                return array
+        whole = type(host) is np.ndarray and held(host.dtype)
+        for array, copy in self._crossed.values():
+            if np.may_share_memory(host, copy) and host.size:
+                self.frozen = True
+                for one in (array, array.base):
+                    if one is not None:
+                        one.writeable = False
+                host = host.view()
+                host.flags.writeable = False
+        if not whole or any(host is given or np.may_share_memory(host, given) for given in self._given):
+            return host
+        owner: Any = host
+        while isinstance(owner, np.ndarray) and owner.base is not None:
+            owner = owner.base
+        if not isinstance(owner, (np.ndarray, bytes)) or (views and self._foreign):
+            return host
+        ours = from_host(host)
+        ours.writeable = host.flags.writeable
+        return ours

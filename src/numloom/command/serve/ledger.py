@@ -1,0 +1,285 @@
+"""What ran where: calls, times, copies and reasons, as they are counted; and the report that is made of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from numloom.command.serve.program import Program
+from numloom.device import registry
+from numloom.engine.state import counters
+
+NUMLOOM, NUMPY, NUMBERS = "numloom", "numpy", "numbers"
+SMALL = 4096
+"""Arrays of fewer elements are done faster by NumPy than any device can be told of them."""
+_SHOWN = 12
+"""Rows of a table in the text report."""
+
+
+@dataclass
+class Calls:
+    """The calls of one function.
+
+    Attributes
+    ----------
+    count : Counter
+        How many ran where: "numloom", "numpy", or "numbers" (on numbers alone, by NumPy).
+    seconds : dict
+        Host time of these calls, what they called included.
+    reasons : Counter
+        Why NumPy ran.
+    lines : Counter
+        From which lines it was called when NumPy ran.
+    """
+
+    count: Counter[str] = field(default_factory=Counter)
+    seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    reasons: Counter[str] = field(default_factory=Counter)
+    lines: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Copies:
+    """Copies between NumPy's arrays and numloom's memory."""
+
+    count: int = 0
+    nbytes: int = 0
+
+    def add(self, nbytes: int) -> None:
+        self.count += 1
+        self.nbytes += nbytes
+
+
+class Ledger:
+    """Everything that is counted while a program runs.
+
+    Attributes
+    ----------
+    calls : dict
+        `Calls` by function, as "linalg.norm".
+    uploads, downloads : dict
+        `Copies` to the device, and back, by the program's line.
+    handed : dict
+        `Copies` that a library asked for (``numpy.asarray`` of our array), by the library.
+    made, small : int
+        Arrays that functions of numloom gave, and those of them with fewer than `SMALL` elements.
+    random, frozen : bool, Counter
+        Whether random numbers were drawn by numloom; lines where a view of a copy became read-only.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.calls: defaultdict[str, Calls] = defaultdict(Calls)
+        self.uploads: defaultdict[str, Copies] = defaultdict(Copies)
+        self.downloads: defaultdict[str, Copies] = defaultdict(Copies)
+        self.handed: defaultdict[str, Copies] = defaultdict(Copies)
+        self.made = self.small = 0
+        self.random = False
+        self.frozen: Counter[str] = Counter()
+        self.depth = 0
+        self.seconds: defaultdict[str, float] = defaultdict(float)
+        self.begin = time.perf_counter()
+        self.end: float | None = None
+        self._start = (counters.kernels, counters.library_calls, counters.flushes)
+
+    # ------------------------------------------------------------ counting
+
+    def call(self, name: str, where: str, seconds: float, reason: str = "") -> None:
+        """A call has ended."""
+        calls = self.calls[name]
+        calls.count[where] += 1
+        calls.seconds[where] += seconds
+        if not self.depth:  # calls inside of calls are part of them
+            self.seconds[where] += seconds
+        if reason:
+            calls.reasons[reason] += 1
+            calls.lines[self.program.line()] += 1
+
+    def result(self, size: int) -> None:
+        """A function of numloom gave an array of so many elements."""
+        self.made += 1
+        if size < SMALL:
+            self.small += 1
+
+    def copied(self, to_device: bool, nbytes: int) -> None:
+        """Bytes went to the device, or came from there."""
+        (self.uploads if to_device else self.downloads)[self.program.line()].add(nbytes)
+        if not to_device:
+            self.shared(nbytes)
+
+    def shared(self, nbytes: int = 0) -> None:
+        """A library that asks, if one does, was given an array; so many bytes had to be copied."""
+        first, own = self.program.caller()
+        library = "" if first is None or first is own else str(first.f_globals.get("__name__", "")).partition(".")[0]
+        if library not in ("", "numpy"):
+            self.handed[library].add(nbytes)
+
+    def finish(self) -> None:
+        """The program has ended."""
+        self.end = time.perf_counter()
+
+    # ------------------------------------------------------------ the report
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as data, as `--report json` writes it."""
+        kernels, library_calls, flushes = self._start
+        total = (self.end or time.perf_counter()) - self.begin
+        functions = {
+            f"numpy.{name}": {
+                "calls": dict(calls.count),
+                "seconds": {where: round(seconds, 6) for where, seconds in calls.seconds.items()},
+                "reasons": dict(calls.reasons),
+                "lines": dict(calls.lines.most_common(5)),
+            }
+            for name, calls in sorted(self.calls.items(), key=lambda item: -sum(item[1].seconds.values()))
+        }
+        return {
+            "device": registry.current().name,
+            "seconds": {
+                "total": round(total, 6),
+                "numloom": round(self.seconds[NUMLOOM], 6),
+                "numpy": round(self.seconds[NUMPY] + self.seconds[NUMBERS], 6),
+                "elsewhere": round(max(total - sum(self.seconds.values()), 0.0), 6),
+            },
+            "kernels": counters.kernels - kernels,
+            "library_calls": counters.library_calls - library_calls,
+            "runs_of_recorded_work": counters.flushes - flushes,
+            "arrays": {"made": self.made, "smaller_than_4096_elements": self.small},
+            "copied_to_device": _copies(self.uploads),
+            "copied_to_host": _copies(self.downloads),
+            "handed_to_libraries": {name: vars(copies) for name, copies in sorted(self.handed.items())},
+            "made_read_only": dict(self.frozen),
+            "random_numbers_by_numloom": self.random,
+            "functions": functions,
+            "advice": self.advice(),
+        }
+
+    def as_json(self) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.as_dict(), indent=2)
+
+    def advice(self) -> list[str]:
+        """What to change for more speed, the largest costs first."""
+        said: list[tuple[float, str]] = []
+        worth = 0.01 * ((self.end or time.perf_counter()) - self.begin)
+        for name, calls in self.calls.items():
+            if not calls.count[NUMPY] or calls.seconds[NUMPY] < worth:
+                continue
+            reason, line = calls.reasons.most_common(1)[0][0], calls.lines.most_common(1)[0][0]
+            said.append(
+                (
+                    calls.seconds[NUMPY],
+                    f"numpy.{name} ran in NumPy {_times(calls.count[NUMPY])} ({_seconds(calls.seconds[NUMPY])}), "
+                    f"mostly from {shown(line)}: {reason}.",
+                )
+            )
+        for line, copies in self.uploads.items():
+            if copies.count > 2 and copies.nbytes > 1 << 20:
+                said.append(
+                    (
+                        copies.nbytes / 5e9,
+                        f"{shown(line)} copied NumPy arrays to the device {_times(copies.count)} "
+                        f"({_bytes(copies.nbytes)}): make them numloom's once, before the loop, by np.array(...).",
+                    )
+                )
+        for line, copies in self.downloads.items():
+            if copies.count > 20:
+                said.append(
+                    (
+                        copies.count * 2e-5 + copies.nbytes / 5e9,
+                        f"{shown(line)} looked at results {_times(copies.count)} ({_bytes(copies.nbytes)}): each look "
+                        "waits and copies; look less often, or at whole arrays.",
+                    )
+                )
+        advice = [text for _, text in sorted(said, reverse=True)]
+        if self.made > 100 and self.small > 0.8 * self.made:
+            advice.append(
+                f"{100 * self.small // self.made} % of the arrays had fewer than {SMALL} elements: such programs are "
+                "fastest under NumPy itself; work on more data at a time (whole arrays instead of rows)."
+            )
+        for line, count in self.frozen.most_common():
+            advice.append(
+                f"{shown(line)} took a view of a numloom array through NumPy {_times(count)}: view and array are "
+                "read-only since then; take a copy first, np.array(...), if one of them is to be written."
+            )
+        return advice
+
+    def as_text(self) -> str:
+        """The report for reading."""
+        data = self.as_dict()
+        seconds = data["seconds"]
+        lines = [
+            "",
+            f"numloom: {_seconds(seconds['total'])} on {data['device']}; in NumPy's functions: numloom "
+            f"{_seconds(seconds['numloom'])}, NumPy {_seconds(seconds['numpy'])}; elsewhere "
+            f"{_seconds(seconds['elsewhere'])}",
+            f"  {data['kernels']} kernels, {data['library_calls']} library calls, recorded work was run "
+            f"{_times(data['runs_of_recorded_work'])}",
+            f"  copied to the device {_told(self.uploads)}, to the host {_told(self.downloads)}",
+        ]
+        if self.handed:
+            told = ", ".join(f"{name} {_told({'': copies})}" for name, copies in sorted(self.handed.items()))
+            lines.append(f"  of these handed to libraries: {told}")
+        rows = [
+            (name, calls) for name, calls in self.calls.items() if calls.count[NUMLOOM] or calls.count[NUMPY]
+        ]  # fmt: skip
+        rows.sort(key=lambda row: -sum(row[1].seconds.values()))
+        if rows:
+            width = max(len(name) for name, _ in rows[:_SHOWN]) + len("numpy.")
+            lines.append(f"  {'function':<{width}}  on numloom  in NumPy   seconds  why NumPy")
+            for name, calls in rows[:_SHOWN]:
+                reason = calls.reasons.most_common(1)[0][0] if calls.reasons else ""
+                lines.append(
+                    f"  {'numpy.' + name:<{width}} {calls.count[NUMLOOM]:>11} {calls.count[NUMPY]:>9} "
+                    f"{sum(calls.seconds.values()):>9.3f}  {reason}".rstrip()
+                )
+            if len(rows) > _SHOWN:
+                lines.append(f"  ... and {len(rows) - _SHOWN} more (--report json has all)")
+        if self.random:
+            lines.append("  random numbers are numloom's, of another stream than NumPy's for the same seed")
+        lines += [f"  - {text}" for text in data["advice"][:_SHOWN]]
+        return "\n".join(lines) + "\n"
+
+
+def shown(line: str) -> str:
+    """A line of the program, with its path made short."""
+    if not line:
+        return "code outside of the program"
+    path, _, number = line.rpartition(":")
+    short = os.path.relpath(path) if os.path.isabs(path) else path
+    return f"{short if len(short) < len(path) else path}:{number}"
+
+
+def _copies(by_line: dict[str, Copies]) -> dict[str, Any]:
+    return {
+        "count": sum(copies.count for copies in by_line.values()),
+        "bytes": sum(copies.nbytes for copies in by_line.values()),
+        "lines": {
+            line: vars(copies) for line, copies in sorted(by_line.items(), key=lambda item: -item[1].nbytes)[:20]
+        },
+    }
+
+
+def _told(by_line: dict[str, Copies]) -> str:
+    total = _copies(by_line)
+    return f"{_times(total['count'])} ({_bytes(total['bytes'])})"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 0.01 else f"{1000 * seconds:.2g} ms"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"

@@ -1,0 +1,139 @@
+"""Classes that stand in the namespace for NumPy's, so that ``isinstance`` and subclassing mean what they meant."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numloom.array.ndarray import ndarray
+
+SCALARS = ("generic", "number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating", "complexfloating")
+"""Abstract classes of scalars, of which a 0-d result of ours is one where NumPy's would be."""
+
+
+class Standing(type):
+    """A class that stands for one of NumPy's.
+
+    Calling it calls `make`; a subclass of it is a subclass of NumPy's class, and nothing of this one; what it has not
+    is NumPy's.
+    """
+
+    real: type
+    kinds: tuple[type, ...]
+    make: Callable[..., Any]
+    holds: Callable[[Any], bool]
+
+    def __new__(meta, name: str, bases: tuple[type, ...], members: dict[str, Any], **options: Any) -> Any:
+        if any(isinstance(base, Standing) for base in bases) and "real" not in members:
+            parents = tuple(base.real if isinstance(base, Standing) else base for base in bases)
+            return types.new_class(name, parents, options, lambda body: body.update(members))
+        return super().__new__(meta, name, bases, members, **options)
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        return cls.make(*args, **options)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if type(instance) is ndarray:
+            return cls.holds(instance)
+        return isinstance(instance, cls.kinds)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        if isinstance(subclass, Standing):
+            subclass = subclass.real
+        return issubclass(subclass, cls.real) or (subclass is ndarray and cls.real is np.ndarray)
+
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(type.__getattribute__(cls, "real"), name)
+
+    def __getitem__(cls, item: Any) -> Any:
+        return cls.real[item]  # type: ignore[index]
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is cls.real
+
+    def __hash__(cls) -> int:
+        return hash(cls.real)
+
+    def __repr__(cls) -> str:
+        return repr(cls.real)
+
+    def stands_for(cls) -> type:
+        """NumPy's class, for NumPy to use."""
+        return cls.real
+
+
+def _none_of_ours(array: Any) -> bool:
+    return False
+
+
+def standing(real: type, make: Callable[..., Any], *also: type) -> Any:
+    """A class that stands for `real`; none of our arrays is an instance of it.
+
+    Parameters
+    ----------
+    real : type
+        NumPy's class.
+    make : callable
+        What a call of the class does.
+    *also : type
+        Other classes whose instances pass for its own.
+    """
+    members = {
+        "real": real, "kinds": (real, *also), "make": staticmethod(make), "holds": staticmethod(_none_of_ours),
+        "__new__": real.__new__, "__module__": real.__module__, "__qualname__": real.__qualname__,
+        "__doc__": real.__doc__,
+    }  # fmt: skip
+    return Standing(real.__name__, (), members)
+
+
+def standing_scalar(real: type) -> Any:
+    """A class that stands for an abstract class of scalars: our 0-d results count as NumPy's scalars would."""
+
+    def holds(array: Any) -> bool:
+        return bool(array.is_scalar) and issubclass(array.dtype.type, real)
+
+    # A subclass of NumPy's class, so that dtype functions and other libraries take it for one.
+    members = {
+        "real": real, "kinds": (real,), "make": staticmethod(real), "holds": staticmethod(holds),
+        "__module__": real.__module__, "__qualname__": real.__qualname__, "__doc__": real.__doc__,
+    }  # fmt: skip
+    return Standing(real.__name__, (real,), members)
+
+
+def standing_array(make: Callable[..., Any]) -> Any:
+    """`numpy.ndarray`: our arrays and NumPy's."""
+
+    def holds(array: Any) -> bool:
+        return not array.is_scalar
+
+    members = {
+        "real": np.ndarray, "kinds": (np.ndarray,), "make": staticmethod(make), "holds": staticmethod(holds),
+        "__new__": np.ndarray.__new__, "__module__": "numpy", "__doc__": np.ndarray.__doc__,
+    }  # fmt: skip
+    return _StandingArray("ndarray", (), members)
+
+
+class _StandingArray(Standing):
+    """As `Standing`; its methods, taken from the class, work on our arrays too, and the type of ours is equal to it.
+
+    It is not equal to NumPy's class as well: `functools.singledispatch` takes equal classes for one.
+    """
+
+    def __eq__(cls, other: object) -> bool:
+        return other is cls or other is ndarray
+
+    def __hash__(cls) -> int:
+        return hash(ndarray)
+
+    def __getattr__(cls, name: str) -> Any:
+        found = getattr(np.ndarray, name)
+        if name.startswith("__") or not callable(found):
+            return found
+
+        def method(array: Any, *args: Any, **options: Any) -> Any:
+            return (getattr(array, name) if type(array) is ndarray else found.__get__(array))(*args, **options)
+
+        return method
