@@ -106,6 +106,24 @@ def asarray(
     return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
 
 
+def foreign_operand(value: Any) -> Any:
+    """What is no array of ours and no plain number as an operand: a value, a number, or NotImplemented."""
+    if isinstance(value, np.generic):
+        return build.scalar(value.item(), code_of(value.dtype))
+    if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__dlpack__"):
+        return node_of(asarray(value))
+    if hasattr(value, "__numloom_array__"):
+        return node_of(value.__numloom_array__())
+    if hasattr(value, "__array_ufunc__"):
+        return NotImplemented  # Dask's arrays, xarray's and pandas' hold ours: the operation is theirs.
+    if hasattr(value, "__array__"):
+        return node_of(asarray(value))
+    if isinstance(value, (int, float, complex)):
+        plain: Any = type(value).__mro__[-2]
+        return plain(value) if plain in (int, float, complex) else value
+    return NotImplemented
+
+
 def made_like(like: Any, function: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """What `function` of NumPy makes where ``like=`` names another array's library (NEP 35).
 
@@ -632,6 +650,7 @@ bind(
     asarray=asarray,
     cuda_array_interface=cuda_array_interface,
     dlpack_device=dlpack_device,
+    foreign_operand=foreign_operand,
     host_array=host_array,
     to_dlpack=to_dlpack,
     unpickle=unpickle,

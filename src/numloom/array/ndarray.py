@@ -737,20 +737,7 @@ def operand(value: Any) -> Any:
         return value
     if _bound["defers_to"](value):
         return NotImplemented
-    if isinstance(value, np.generic):
-        return scalar(value.item(), code_of(value.dtype))
-    if isinstance(value, (np.ndarray, list, tuple)) or hasattr(value, "__dlpack__"):
-        return node_of(_bound["asarray"](value))
-    if hasattr(value, "__numloom_array__"):
-        return node_of(value.__numloom_array__())
-    if hasattr(value, "__array_ufunc__"):
-        return NotImplemented  # Dask's arrays, xarray's and pandas' hold ours: the operation is theirs.
-    if hasattr(value, "__array__"):
-        return node_of(_bound["asarray"](value))
-    if isinstance(value, (int, float, complex)):
-        plain: Any = kind.__mro__[-2]
-        return plain(value) if plain in (int, float, complex) else value
-    return NotImplemented
+    return _bound["foreign_operand"](value)
 
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
