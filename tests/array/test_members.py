@@ -37,6 +37,7 @@ CHANGES = {
         "x.setfield([1, 2, 3], 'i1', 1)", "x //= 2", "x /= 2", "x **= 2", "x <<= 1", "x &= 3", "x += 1.5",
         "x.byteswap(inplace=True)", "x.dtype = 'f4'", "x.dtype = 'u2'", "x.real = 7", "x.imag = 7", "x[0, 0] = None",
     ],
+    "?": ["x[0, 0] = xp.zeros(1)", "x[0, 0] = xp.zeros(2)", "x |= True", "x -= x"],
     "u1": ["x -= 300", "x += -1", "x |= 1", "x ^= x"],
     "c8": ["x.imag = 7", "x.real = [1, 2, 3]", "x *= 2j", "x[0, 0] = [1]"],
     "f4": [

@@ -306,7 +306,7 @@ class ndarray:
         ):
             return  # What `x[i] += y` assigns last is what is there already.
         node = assigned_value(value, self.code)
-        if found.scalar and node.shape:
+        if found.scalar and node.shape and (self.code != BOOL or node.size != 1):
             raise (TypeError if self.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
         write(self.cell, self.code, found.offset, found.shape, found.strides, node)
 
