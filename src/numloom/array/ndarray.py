@@ -275,7 +275,7 @@ class ndarray:
     def __getitem__(self, index: Any) -> Any:
         found = simple(self.offset, self.extents, self.steps, index)
         if found is None:
-            general = subscript(self.offset, self.extents, self.steps, index, expand_index)
+            general = subscript(self.offset, self.extents, self.steps, index, _bound["expand_index"])
             if type(general) is Advanced:
                 return _bound["take_advanced"](self, general)
             found = general
@@ -291,7 +291,7 @@ class ndarray:
             raise ValueError("assignment destination is read-only")
         found = simple(self.offset, self.extents, self.steps, index)
         if found is None:
-            general = subscript(self.offset, self.extents, self.steps, index, expand_mask)
+            general = subscript(self.offset, self.extents, self.steps, index, _bound["expand_mask"])
             if type(general) is Advanced:
                 _bound["put_advanced"](self, index, general, value)
                 return
@@ -873,19 +873,6 @@ def casting_error(name: str, casting: str, code: int, target: int) -> Exception:
         )
     error = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
     return error(function, casting, DTYPES[code], DTYPES[target], 0)  # type: ignore[no-any-return]
-
-
-# ---------------------------------------------------------------- index arrays
-
-
-def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
-    """Index arrays of one bracket item: integer arrays as they are, boolean ones by their true positions."""
-    return _bound["expand_index"](item, axis, shape)  # type: ignore[no-any-return]
-
-
-def expand_mask(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
-    """As `expand_index`, but boolean arrays stay what they are (assignment selects with them)."""
-    return _bound["expand_mask"](item, axis, shape)  # type: ignore[no-any-return]
 
 
 __all__ = ["LEAF", "arranged", "bind", "ndarray", "node_of", "operand", "view", "view_of", "wrap"]
