@@ -294,6 +294,13 @@ def test_functions_that_make_arrays() -> None:
         check_same(call(nl), call(strict), repr(call(strict)), 1e-6)
 
 
+def test_numbers_that_no_dtype_holds() -> None:
+    for call in (lambda: nl.asarray(2**64), lambda: nl.asarray(-(2**63) - 1), lambda: nl.asarray(300, dtype=nl.uint8),
+                 lambda: nl.full(2, -1, dtype=nl.uint16), lambda: nl.ones(2, "i1") + 128):  # fmt: skip
+        with pytest.raises(OverflowError):
+            call()
+
+
 def test_frequencies_of_a_dtype() -> None:
     strict = pytest.importorskip("array_api_strict")
     fft = strict.fft

@@ -168,6 +168,8 @@ def from_number(value: Any, code: int = -1) -> Array:
     """A 0-d array of a Python or NumPy number (of its own dtype, or of dtype `code`)."""
     host = np.asarray(value)
     if code < 0:
+        if type(value) is int and host.dtype == object:
+            raise OverflowError(f"Python integer {value} is too large for int64 and uint64")
         code = code_of(host.dtype)
     elif DTYPES[code] != host.dtype:
         # Python integers must fit, NumPy's numbers are cast.
