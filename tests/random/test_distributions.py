@@ -124,7 +124,7 @@ def test_executors_agree() -> None:
         if (name, parameters) in EXACT:
             assert_bits_equal(x, y)
         else:
-            np.testing.assert_allclose(x.get(), y, rtol=1e-13, err_msg=name)
+            np.testing.assert_allclose(x.get(), y, rtol=1e-13, atol=1e-14, err_msg=name)
 
 
 def test_draws_are_elements_of_one_stream() -> None:
