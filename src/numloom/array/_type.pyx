@@ -26,7 +26,7 @@ cdef int _get_buffer(object array, Py_buffer* view, int flags) except -1:
 
 
 def finish_type(type cls, object host_array):
-    """Give the compiled class buffers (of what `host_array` gives) and its public name."""
+    """Give the compiled class buffers (of the NumPy arrays that `host_array` gives) and its public name."""
     global _host_array
     cdef TypeObject* made = <TypeObject*><void*>cls
     if made.tp_flags & Py_TPFLAGS_HEAPTYPE:

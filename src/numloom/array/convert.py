@@ -646,7 +646,7 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
 
 
 if finish_type is not None:
-    finish_type(ndarray, host_array)
+    finish_type(ndarray, ndarray.__array__)  # which may be bound to something else later
 
 bind(
     asarray=asarray,
