@@ -718,8 +718,7 @@ def make_ufuncs() -> dict[str, ufunc]:
     rows: dict[Any, tuple[Op, ...]] = {function: (row,) for function, row in OF_UFUNC.items()}
     rows.update({function: tuple(ELEMENTWISE[name] for name in names) for function, names in several.items()})
     found: dict[str, ufunc] = {}
-    for name in dir(np):
-        function = getattr(np, name)
+    for name, function in vars(np).items():  # not dir(np): that imports NumPy's submodules
         if isinstance(function, np.ufunc) and function in rows:
             found[name] = FUNCTIONS.get(function) or ufunc(function, rows[function])
     return found
