@@ -135,11 +135,8 @@ def _log_binomial(k: Array, n: Array, p: Array, q: Array) -> Array:
     return -_stirling(k) - _stirling(n - k) - _deviance(k, n * p) - _deviance(n - k, n * q)
 
 
-def _log_ways(k: Array, good: Array, bad: Array, sample: Array) -> Array:
-    total: Any = 0.0
-    for x in (k, good - k, sample - k, bad - sample + k):
-        total = total + np.where(x == 0.0, 0.0, x * log(x) - x + _stirling(x))
-    return total  # type: ignore[no-any-return]
+def _log_hypergeometric(k: Array, good: Array, bad: Array, sample: Array, p: Array) -> Array:
+    return _log_binomial(k, good, p, 1.0 - p) + _log_binomial(sample - k, bad, p, 1.0 - p)
 
 
 # --- streams --------------------------------------------------------------------------------------
@@ -438,19 +435,19 @@ def _lower_hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample:
 
     def by_rejection(some: Array) -> Array:
         g, b, m, t = good[some], bad[some], sample[some], total[some]
-        p = g / t
+        p, part = g / t, m / t
         centre = m * p + 0.5
-        width = np.sqrt((t - m) * m * p * (1.0 - p) / (t - 1.0) + 0.5)
+        width = np.sqrt((t - m) * (m * p * (1.0 - p) / (t - 1.0)) + 0.5)
         h = 1.7155277699214135 * width + 0.8989161620588988
         end = np.minimum(np.minimum(m, g) + 1.0, np.floor(centre + 16.0 * width))
-        top = _log_ways(np.floor((m + 1.0) * (g + 1.0) / (t + 2.0)), g, b, m)
+        top = _log_hypergeometric(np.floor((m + 1.0) * ((g + 1.0) / (t + 2.0))), g, b, m, part)
 
         def attempt(left: Array) -> Tried:
             u, v = s.draw(at[some][left])
             x = centre[left] + h[left] * (v - 0.5) / u
             possible = (x >= 0.0) & (x < end[left])
             k = np.where(possible, np.floor(x), 0.0)
-            gain = top[left] - _log_ways(k, g[left], b[left], m[left])
+            gain = _log_hypergeometric(k, g[left], b[left], m[left], part[left]) - top[left]
             close = (u * (u - gain) < 1.0) & (2.0 * log(u) <= gain)
             return k, possible & ((u * (4.0 - u) - 3.0 <= gain) | close)
 
@@ -474,7 +471,7 @@ def _hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample: Array
         k = np.where(good[some] > bad[some], few - k, k)
         return np.where(few < sample[some], good[some] - k, k)
 
-    _where((less >= 0) & (drawn >= 0), out, usual)
+    _where((less >= 0) & (total >= 0) & (drawn >= 0), out, usual)
     return out
 
 
@@ -576,7 +573,9 @@ def position(i: Any, key: Any, count: Any) -> Array:
     width = np.array([min(max((int(n) - 1).bit_length(), 2), 63) for n in np.unique(counts)], np.uint64)
     width = width[np.searchsorted(np.unique(counts), counts)] if counts.size else counts
     one = np.uint64(1)
-    left = np.arange(len(value))
+    inside = value < counts
+    left = np.flatnonzero(inside)
+    value[~inside] = 0
     while left.size:
         x, high = value[left], width[left] // two
         low = width[left] - high

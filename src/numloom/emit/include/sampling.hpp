@@ -138,10 +138,9 @@ NL_DEV f64 lower_binomial(stream& s, f64 n, f64 p) {
     }
     return NL_NAN;
 }
-NL_DEV f64 log_ways(f64 k, f64 good, f64 bad, f64 sample) {
-    f64 x[4] = {k, good - k, sample - k, bad - sample + k}, sum = 0.0;
-    for (int i = 0; i < 4; ++i) sum += x[i] == 0.0 ? 0.0 : x[i] * portable_log(x[i]) - x[i] + stirling(x[i]);
-    return sum;
+// Up to a constant, the logarithm of the probability of k good ones
+NL_DEV f64 log_hypergeometric(f64 k, f64 good, f64 bad, f64 sample, f64 p) {
+    return log_binomial(k, good, p, 1.0 - p) + log_binomial(sample - k, bad, p, 1.0 - p);
 }
 // Few are drawn one by one; else Stadlober's HRUA (1990). At most half are drawn, and good is at most bad.
 NL_DEV f64 lower_hypergeometric(stream& s, f64 good, f64 bad, f64 sample) {
@@ -154,17 +153,17 @@ NL_DEV f64 lower_hypergeometric(stream& s, f64 good, f64 bad, f64 sample) {
         }
         return good - left;
     }
-    f64 p = good / all, centre = sample * p + 0.5;
-    f64 width = sqrt((all - sample) * sample * p * (1.0 - p) / (all - 1.0) + 0.5);
+    f64 p = good / all, part = sample / all, centre = sample * p + 0.5;
+    f64 width = sqrt((all - sample) * (sample * p * (1.0 - p) / (all - 1.0)) + 0.5);
     f64 h = 1.7155277699214135 * width + 0.8989161620588988;
     f64 end = (sample < good ? sample : good) + 1.0, far = floor(centre + 16.0 * width);
     end = far < end ? far : end;
-    f64 top = log_ways(floor((sample + 1.0) * (good + 1.0) / (all + 2.0)), good, bad, sample);
+    f64 top = log_hypergeometric(floor((sample + 1.0) * ((good + 1.0) / (all + 2.0))), good, bad, sample, part);
     while (s.high < most_blocks) {
         draw(s, u, v);
         f64 x = centre + h * (v - 0.5) / u;
         if (!(x >= 0.0) || x >= end) continue;
-        f64 k = floor(x), t = top - log_ways(k, good, bad, sample);
+        f64 k = floor(x), t = log_hypergeometric(k, good, bad, sample, part) - top;
         if (u * (4.0 - u) - 3.0 <= t) return k;
         if (u * (u - t) >= 1.0) continue;
         if (2.0 * portable_log(u) <= t) return k;
@@ -234,7 +233,7 @@ NL_DEV i64 random_binomial(u64 counter, u64 key, i64 n, f64 p) {
 NL_DEV i64 random_hypergeometric(u64 counter, u64 key, i64 good, i64 bad, i64 sample) {
     stream s = {counter, key, 0};
     i64 all = good + bad, less = good < bad ? good : bad, drawn = sample < all - sample ? sample : all - sample;
-    if (less < 0 || drawn < 0) return 0;
+    if (less < 0 || all < 0 || drawn < 0) return 0;
     i64 k = (i64)lower_hypergeometric(s, (f64)less, (f64)(all - less), (f64)drawn);
     k = good > bad ? drawn - k : k;
     return drawn < sample ? good - k : k;
@@ -281,6 +280,7 @@ NL_DEV i64 random_zipf(u64 counter, u64 key, f64 a) {
 // Where position i of [0, count) goes in a random order: a Feistel network of Philox over the next power of two,
 // walked until it falls below count (Mitchell, Stokes, Frank and Holmes 2022).
 NL_DEV i64 random_position(u64 i, u64 key, u64 count) {
+    if (i >= count) return 0;
     int width = 2;
     while (width < 63 && (1ull << width) < count) ++width;
     int small = width / 2;
