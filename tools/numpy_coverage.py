@@ -59,8 +59,6 @@ NOT: dict[str, str] = {
     "numpy.lib.introspect": "it speaks of NumPy's own loops",
     "numpy.lib.npyio": "classes behind numpy.load; numloom.load gives arrays",
     "numpy.lib.tracemalloc_domain": "host memory; numloom.config has the device's",
-    "numpy.random.get_bit_generator": "generators here are all counter-based; pass a seed to default_rng",
-    "numpy.random.set_bit_generator": "generators here are all counter-based; pass a seed to default_rng",
     "numpy.random.MT19937": "generators here are counter-based (Philox), so that any number of threads share one",
     "numpy.random.PCG64": "as MT19937",
     "numpy.random.PCG64DXSM": "as MT19937",
