@@ -23,11 +23,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from numloom.ops.philox import bits64, high_product, philox
 
-Array = npt.NDArray[Any]
+Array = np.ndarray[Any, Any]
 Tried = tuple[Array, Array]
 
 _MOST = np.int64(2**63 - 1)
