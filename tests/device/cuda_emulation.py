@@ -228,7 +228,7 @@ class EmulatedDevice:
                 + "".join(RUNNER.format(entry=entry, struct=struct) for entry, struct in ENTRY.findall(text))
             )
             name.with_suffix(".cpp").write_text(source)
-            flags = ["-O1", "-std=c++17", "-mf16c", "-fwrapv", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+            flags = ["-O0", "-std=c++17", "-mf16c", "-fwrapv", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
             command = ["g++", *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")]
             subprocess.run(command, check=True)
             library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))

@@ -163,7 +163,7 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
         path = Path(folder) / "emulated.cpp"
         path.write_text(EMULATOR + text + launch)
         target = Path(folder) / "emulated.so"
-        flags = ["-O1", "-std=c++17", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
+        flags = ["-O0", "-std=c++17", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
         done = subprocess.run(
             ["g++", *flags, "-shared", "-fPIC", str(path), "-o", str(target)], capture_output=True, text=True
         )
