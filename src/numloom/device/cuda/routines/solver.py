@@ -18,7 +18,7 @@ from numpy.linalg import LinAlgError
 
 import numloom.ops.factorizations  # noqa: F401  (enters the rows)
 from numloom.device.cuda.routines.kernels import address, assign, dense, dense_strides, empty
-from numloom.device.cuda.routines.matrices import arranged, determinants, failed, in_turn, paired, part, shaped
+from numloom.device.cuda.routines.matrices import addresses, arranged, determinants, failed, in_turn, paired, part, shaped
 from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.routines.reflections import SMALL, columns_of, reflect
 from numloom.device.interface import Strided
@@ -94,8 +94,7 @@ class Solver:
 
     def addresses(self, stack: Stack) -> Any:
         """Addresses of the matrices of a stack, in device memory."""
-        step = stack.strides[0] * stack.dtype.itemsize
-        return self.device.upload(address(stack) + step * np.arange(stack.shape[0], dtype=np.int64))
+        return addresses(self.device, stack).buffer
 
 
 def at(stack: Strided, index: int) -> int:
@@ -507,9 +506,7 @@ def _svd_together(solver: Solver, a: Strided, full: bool, vectors: bool) -> tupl
         )  # fmt: skip
         size = getattr(solver.dense, f"{name}_buffer_size")(*operands, solver.jacobi, many)
         space = device.allocate(max(size, 1) * a.dtype.itemsize)
-        getattr(solver.dense, name)(
-            *operands, space.ptr, size, address(info) + 4 * first, solver.jacobi, many
-        )  # fmt: skip
+        getattr(solver.dense, name)(*operands, space.ptr, size, address(info) + 4 * first, solver.jacobi, many)
     if not vectors:
         return None, values, None, info
     u = part(in_turn(shaped(right, lead)), m, m if full else k)
