@@ -244,8 +244,9 @@ def test_a_hundred_thousand_matrices(gpu):
         pytest.skip("cuSOLVER or its bindings are not installed")
     a = hermitian(random((100_000, 3, 3), "f"))
     for name, options in (
-        ("cholesky", {"upper": False}), ("inv", {"check": True}), ("det", {}), ("eigh", {"lower": True, "vectors": False}),
-        ("svd", {"full": False, "vectors": False}), ("qr", {"mode": "complete"}),
+        ("cholesky", {"upper": False}), ("inv", {"check": True}), ("det", {}),
+        ("eigh", {"lower": True, "vectors": False}), ("svd", {"full": False, "vectors": False}),
+        ("qr", {"mode": "complete"}),
     ):  # fmt: skip
         found, expected = run(gpu, name, a, **options)
         if name in ("eigh", "svd"):

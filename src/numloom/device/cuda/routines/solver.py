@@ -18,7 +18,16 @@ from numpy.linalg import LinAlgError
 
 import numloom.ops.factorizations  # noqa: F401  (enters the rows)
 from numloom.device.cuda.routines.kernels import address, assign, dense, dense_strides, empty
-from numloom.device.cuda.routines.matrices import addresses, arranged, determinants, failed, in_turn, paired, part, shaped
+from numloom.device.cuda.routines.matrices import (
+    addresses,
+    arranged,
+    determinants,
+    failed,
+    in_turn,
+    paired,
+    part,
+    shaped,
+)
 from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.routines.reflections import SMALL, columns_of, reflect
 from numloom.device.interface import Strided
@@ -419,9 +428,7 @@ def eigh(solver: Solver, a: Strided, *, lower: bool, vectors: bool) -> tuple[Str
         raise LinAlgError("Eigenvalues did not converge")
     if not vectors:
         return (_led(values, lead),)
-    return _led(values, lead), arranged(
-        device, shaped(stack, lead), "conjugate" if lower else "whole", turned=True
-    )
+    return _led(values, lead), arranged(device, shaped(stack, lead), "conjugate" if lower else "whole", turned=True)
 
 
 @by_library
