@@ -265,3 +265,21 @@ def test_single_precision_double_and_complex_texts_compile_for_the_gpu():
     texts += [reflections.reflections_text(ctype) for ctype in ("f32", "c128")]
     for text in texts:
         assert nvrtc.compile_cubin(text, "sm_90")[:4] == b"\x7fELF"
+
+
+def test_threads_may_take_their_turns_backwards(emulated, monkeypatch):
+    """Where a barrier is missing, results depend on it."""
+    a = operand(emulated, random((2, 40, 5), "d"))
+    forward = [back(emulated, each) for each in with_lapack(emulated, a)]
+    monkeypatch.setattr(emulated, "backwards", True)
+    for mine, other in zip(forward, with_lapack(emulated, a), strict=True):
+        np.testing.assert_array_equal(mine, back(emulated, other))
+
+
+def with_lapack(device, a):
+    library = solver.Solver(device, Dense(), SimpleNamespace(cublas=Blas(), handle=9))
+    device.solver = library
+    try:
+        return ROUTINES["qr"](device, a, mode="reduced")
+    finally:
+        del device.solver

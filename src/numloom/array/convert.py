@@ -612,7 +612,7 @@ def from_cuda_interface(x: Any) -> Array:
     if stream not in (None, 1, 2):
         device: Any = registry.current()
         device.order(stream, device.stream)
-    array = _over(described["data"][0], dtype, shape, tuple(strides), x)
+    array = _over(described["data"][0] or 0, dtype, shape, tuple(strides), x)
     array.writeable = not described["data"][1]
     return array
 
