@@ -44,11 +44,12 @@ def checked_cubin(text: str, architecture: str) -> bytes:
 
 def miscompiled(ptx: str) -> str:
     """The PTX of `emit.block.Block.narrow`: the low half of one of two 64-bit values chosen by their low halves."""
-    choices = {m[1]: m for m in re.finditer(r"selp\.b64 \s*(%rd\d+), (%rd\d+), (%rd\d+), (%p\d+);", ptx)}
-    for low in re.finditer(r"cvt\.u32\.u64 \s*%r\d+, (%rd\d+);", ptx):
-        choice = choices.get(low[1])
-        if choice and re.search(rf"setp\.(lt|le|gt|ge)\.[su]32 \s*{choice[4]},", ptx):
-            return f"{choice[0]} {low[0]}"
+    for function in re.split(r"\.(?:func|entry) ", ptx):  # each has registers of its own
+        choices = {m[1]: m for m in re.finditer(r"selp\.b64 \s*(%rd\d+), (%rd\d+), (%rd\d+), (%p\d+);", function)}
+        for low in re.finditer(r"cvt\.u32\.u64 \s*%r\d+, (%rd\d+);", function):
+            choice = choices.get(low[1])
+            if choice and re.search(rf"setp\.(lt|le|gt|ge)\.[su]32 \s*{choice[4]},", function):
+                return f"{choice[0]} {low[0]}"
     return ""
 
 

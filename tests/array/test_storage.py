@@ -11,7 +11,7 @@ import numloom as nl
 from numloom.array.storage import pin, unpin
 from numloom.base.config import config
 from numloom.engine.state import counters
-from numloom.testing import assert_kernels
+from numloom.testing import assert_bits_equal, assert_kernels
 
 
 def test_views_share_their_cell_and_copies_do_not() -> None:
@@ -141,3 +141,22 @@ def test_the_old_is_copied_if_it_is_still_needed() -> None:
     x[3] = -1
     nl.evaluate(x)
     assert float(y[3]) == 3 and float(x[3]) == -1
+
+
+def test_elements_that_begin_anywhere_are_moved_as_bytes() -> None:
+    """A GPU reads and writes elements at multiples of their size alone."""
+    memory = np.arange(200, dtype="u1")
+    for look in (
+        lambda a: a[1:161].view("f8"),
+        lambda a: a[3:163].view("i4")[::-2],
+        lambda a: a[:198].reshape(22, 9)[:, :8].view("u8"),
+        lambda a: a[:198].reshape(11, 18)[:, 1:17].view("F").T,
+    ):
+        host = memory.copy()
+        ours = nl.asarray(host)
+        assert_bits_equal(look(ours) * 2, look(host) * 2)
+        for x in (ours, host):
+            look(x)[...] = 7
+            look(x)[1:] += 3
+            look(x)[[0, -1]] = 5
+        assert_bits_equal(ours, host)

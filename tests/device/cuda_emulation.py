@@ -37,6 +37,7 @@ struct Fiber { ucontext_t context; State state; char* stack; };
 static Fiber fibers[1024];
 static ucontext_t scheduler;
 static unsigned current, count;
+static bool backwards; // threads of a block take turns from the last one down
 static unsigned long long slots[64][32];
 static void (*body)();
 static const void* parameters;
@@ -59,13 +60,15 @@ static void run_block(unsigned threads) {
     }
     for (;;) {
         bool ran = false, all_done = true, all_block = true;
-        for (unsigned t = 0; t < threads; ++t)
+        for (unsigned turn = 0; turn < threads; ++turn) {
+            const unsigned t = backwards ? threads - 1 - turn : turn;
             if (fibers[t].state == RUNS) {
                 current = t;
                 threadIdx.x = t;
                 swapcontext(&scheduler, &fibers[t].context);
                 ran = true;
             }
+        }
         for (unsigned w = 0; w < threads; w += 32) {
             bool whole = true, any = false;
             for (unsigned t = w; t < w + 32 && t < threads; ++t) {
@@ -138,6 +141,10 @@ INLINE = (
     ),
 )
 
+TURN = """
+extern "C" void emulate_backwards(bool flag) { emulation::backwards = flag; }
+"""
+
 RUNNER = """
 extern "C" void emulate_{entry}(const void* words, unsigned blocks, unsigned blocks_y, unsigned threads) {{
     gridDim = {{blocks, blocks_y, 1}};
@@ -162,7 +169,10 @@ class EmulatedKernel:
 
 
 class EmulatedDevice:
-    """Host memory, texts run by fibers; `texts` are those that ran."""
+    """Host memory, texts run by fibers; `texts` are those that ran.
+
+    With `backwards` the threads between two barriers take turns from the last one down, which shows races.
+    """
 
     name = "cuda"
     stream = 0
@@ -170,6 +180,7 @@ class EmulatedDevice:
     def __init__(self, folder=None):
         self.folder = Path(folder or tempfile.mkdtemp(prefix="numloom-emulation-"))
         self.texts = {}
+        self.backwards = False
         self._libraries = {}
         self._error = np.zeros(1, np.int64)
 
@@ -210,7 +221,9 @@ class EmulatedDevice:
 
     def kernel(self, text, entry, *, wait):
         self.texts[text] = True
-        return EmulatedKernel(getattr(self._library(text), f"emulate_{entry}"))
+        library = self._library(text)
+        library.emulate_backwards(self.backwards)
+        return EmulatedKernel(getattr(library, f"emulate_{entry}"))
 
     def launch(self, kernel, params, geometry):
         kernel.function(ctypes.c_void_p(params.buffer_info()[0]), geometry.blocks, geometry.blocks_y, geometry.threads)
@@ -225,6 +238,7 @@ class EmulatedDevice:
             source = (
                 SHIM
                 + source
+                + TURN
                 + "".join(RUNNER.format(entry=entry, struct=struct) for entry, struct in ENTRY.findall(text))
             )
             name.with_suffix(".cpp").write_text(source)

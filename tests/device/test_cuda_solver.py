@@ -224,11 +224,62 @@ def test_stacks_of_small_matrices_are_factored_together(runner):
     assert dense.calls[-2:] == ["xgetrf", "xgetrs"]
 
 
+def test_stacks_of_very_many_matrices_take_several_calls(device, monkeypatch):
+    monkeypatch.setattr(solver, "AT_ONCE", 2)
+    a = hermitian(random((5, 4, 4), "F"))
+    for lower in (True, False):
+        (values, vectors), expected = run(device, "eigh", a, lower=lower, vectors=True)
+        close(values, expected[0])
+        close(vectors * values[:, None] @ vectors.mT.conj(), a)
+    (u, values, vh), expected = run(device, "svd", a[:, 1:], full=False, vectors=True)
+    close(values, expected[1])
+    close(u * values[:, None] @ vh, a[:, 1:])
+    close(*run(device, "svd", a, full=False, vectors=False)[0], expected=np.linalg.svd(a)[1])
+
+
+@pytest.mark.cuda
+def test_a_hundred_thousand_matrices(gpu):
+    """Libraries refuse some numbers of matrices that no document tells of."""
+    if solver.solver_of(gpu) is None:
+        pytest.skip("cuSOLVER or its bindings are not installed")
+    a = hermitian(random((100_000, 3, 3), "f"))
+    for name, options in (
+        ("cholesky", {"upper": False}), ("inv", {"check": True}), ("det", {}),
+        ("eigh", {"lower": True, "vectors": False}), ("svd", {"full": False, "vectors": False}),
+        ("qr", {"mode": "complete"}),
+    ):  # fmt: skip
+        found, expected = run(gpu, name, a, **options)
+        if name in ("eigh", "svd"):
+            close(found[0], expected[0])
+        elif name == "qr":
+            close(found[0] @ found[1], a)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=0.05, atol=1e-3 * float(np.abs(expected).max()))
+
+
 def test_single_precision_double_and_complex_texts_compile_for_the_gpu():
     pytest.importorskip("cuda.bindings.nvrtc")
     texts = [matrices.arranged_text(ctype, rank) for ctype, rank in (("f32", 2), ("c128", 3))]
     texts += [matrices.determinant_text(ctype, pivot) for ctype, pivot in (("f64", "i64"), ("c64", "i32"))]
-    texts += [matrices.paired_text("f32"), matrices.check_text("f64")]
+    texts += [matrices.paired_text("f32"), matrices.check_text("f64"), matrices.ADDRESSES]
     texts += [reflections.reflections_text(ctype) for ctype in ("f32", "c128")]
     for text in texts:
         assert nvrtc.compile_cubin(text, "sm_90")[:4] == b"\x7fELF"
+
+
+def test_threads_may_take_their_turns_backwards(emulated, monkeypatch):
+    """Where a barrier is missing, results depend on it."""
+    a = operand(emulated, random((2, 40, 5), "d"))
+    forward = [back(emulated, each) for each in with_lapack(emulated, a)]
+    monkeypatch.setattr(emulated, "backwards", True)
+    for mine, other in zip(forward, with_lapack(emulated, a), strict=True):
+        np.testing.assert_array_equal(mine, back(emulated, other))
+
+
+def with_lapack(device, a):
+    library = solver.Solver(device, Dense(), SimpleNamespace(cublas=Blas(), handle=9))
+    device.solver = library
+    try:
+        return ROUTINES["qr"](device, a, mode="reduced")
+    finally:
+        del device.solver

@@ -156,3 +156,4 @@ def test_miscompiled_ptx_is_recognised() -> None:
     assert not miscompiled(begin + compare + choose)
     assert not miscompiled(begin + compare + low)
     assert not miscompiled(begin + compare.replace("s32", "s64") + choose + low)
+    assert not miscompiled(begin + compare + choose + "}\n.visible .entry other(\n" + low)

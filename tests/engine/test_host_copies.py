@@ -9,6 +9,8 @@ import pytest
 
 import numloom as nl
 from numloom.engine import evaluate
+from numloom.kernels.arguments import Signature
+from numloom.kernels.parameters import Reader
 from numloom.testing import assert_bits_equal
 
 
@@ -65,3 +67,14 @@ def test_what_was_written_is_fetched(distant: Distant) -> None:
     assert distant.downloads >= 2
     large = np.arange(5000.0)
     assert_bits_equal(nl.asarray(large), large)
+
+
+def test_what_a_raw_kernel_may_have_written_is_fetched(distant: Distant) -> None:
+    signature = Signature("f", Reader(["__global__ void f(double* x) {}"]).parameters("f"), ((0, 8),))
+    x = nl.asarray([1.0, 2.0])
+    for value in (7.0, 8.0):
+        assert float(x[1]) == 2  # kept on the host from here on
+        buffer = x.cell.value.buffer
+        assert signature.pack((x,), []) == buffer.ptr.to_bytes(8, "little")
+        distant.copy(buffer, 0, distant.upload(np.array([value]).view(np.uint8)), 0, 8)
+        assert x.tolist() == [value, 2]

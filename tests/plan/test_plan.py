@@ -280,6 +280,15 @@ def test_a_part_written_runs_in_place_if_nobody_needs_the_old() -> None:
     assert program.shape == (10,)
 
 
+def test_a_part_of_memory_that_begins_anywhere_is_written_element_by_element() -> None:
+    for begin, aligned in ((4096, True), (4104, False)):
+        base = leaf(8)
+        base.buffer.ptr = begin
+        step, program = only(planned(written(base, op("add", leaf(2), leaf(2)), 0, 2)))
+        assert step.adopt
+        assert [operand.aligned for operand in program.operands if operand.written] == [aligned]
+
+
 def test_a_part_written_is_written_to_a_copy_if_the_old_is_needed(held: Any) -> None:
     old = held(leaf(1000))
     new = written(old, op("add", sliced(old, 10, 20), 1.0), 10, 20)

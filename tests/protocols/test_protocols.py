@@ -9,6 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -265,6 +266,16 @@ def test_versions_of_dlpack_that_nobody_knows_are_left_alone() -> None:
     assert not consumed.read_only
     with pytest.raises(BufferError, match="fresh"):
         _Consumed(capsule)
+
+
+def test_memory_that_a_gpu_cannot_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    convert = sys.modules["numloom.array.convert"]
+    host = np.zeros(17, np.uint8)[1:].view("F")
+    monkeypatch.setattr(convert, "registry", SimpleNamespace(current=lambda: SimpleNamespace(name="cuda")))
+    with pytest.raises(BufferError, match="not aligned"):
+        convert._over(host.ctypes.data, host.dtype, host.shape, host.strides, host)
+    with pytest.raises(BufferError, match="not aligned"):
+        convert._over(64, np.dtype("f8"), (2, 2), (20, 8), host)
 
 
 def test_cuda_array_interface() -> None:

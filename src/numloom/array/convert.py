@@ -612,7 +612,7 @@ def from_cuda_interface(x: Any) -> Array:
     if stream not in (None, 1, 2):
         device: Any = registry.current()
         device.order(stream, device.stream)
-    array = _over(described["data"][0], dtype, shape, tuple(strides), x)
+    array = _over(described["data"][0] or 0, dtype, shape, tuple(strides), x)
     array.writeable = not described["data"][1]
     return array
 
@@ -620,6 +620,9 @@ def from_cuda_interface(x: Any) -> Array:
 def _over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...], owner: Any) -> Array:
     """An array over foreign memory, pinned from the start, since others may write there."""
     code = code_of(dtype)
+    if registry.current().name == "cuda" and 0 not in shape and any(at % dtype.itemsize for at in (address, *strides)):
+        # An access of a GPU to such an address ends the process's work there for good.
+        raise BufferError(f"the memory is not aligned: an address or a stride is no multiple of {dtype.itemsize} bytes")
     low, high = extent_of(Layout(0, shape, strides), dtype.itemsize)
     count = (high - low) // dtype.itemsize
     buffer = Buffer(address + low, high - low, None, owner)

@@ -17,6 +17,8 @@ cpdef void set_value(Cell cell, Node value) noexcept
 cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)
 @cython.locals(itemsize=cython.Py_ssize_t, part=cython.Py_ssize_t)
 cpdef Node read_part(Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)
+@cython.locals(stride=cython.Py_ssize_t)
+cdef bint _is_aligned(Node value, Py_ssize_t itemsize, Py_ssize_t offset, tuple strides) except -1
 
 cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)

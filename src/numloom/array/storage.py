@@ -18,7 +18,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES
+from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
 from numloom.engine.routines import call_in_place
 from numloom.graph import build
@@ -27,6 +27,7 @@ from numloom.graph.layout import (
     broadcast_strides,
     c_strides,
     is_dense_order,
+    k_strides,
     may_self_overlap,
     shown,
 )
@@ -114,7 +115,25 @@ def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strid
             return unary(row, value)
         if row is not None and not any([stride % itemsize for stride in strides]):
             return unary(row, build.view(value, value.code, offset - part, shape, strides))
-    return build.view(value, code, offset, shape, strides)
+    if _is_aligned(value, ITEMSIZES[code], offset, strides):
+        return build.view(value, code, offset, shape, strides)
+    # Kernels read whole elements, which a GPU does at multiples of their size alone: these bytes are moved first.
+    itemsize = ITEMSIZES[code]
+    steps = k_strides(shape, [strides], itemsize)
+    octets = build.view(value, U8, offset, (*shape, itemsize), (*strides, 1))
+    return build.view(build.copied(octets, (*steps, 1), U8), code, 0, shape, steps)
+
+
+def _is_aligned(value: Node, itemsize: int, offset: int, strides: tuple[int, ...]) -> bool:
+    """Whether all elements seen through a layout begin at multiples of their size."""
+    if value.buffer is not None:
+        offset += value.buffer.ptr & 15  # Memory of other libraries may begin anywhere.
+    if offset & (itemsize - 1):
+        return False
+    for stride in strides:  # noqa: SIM110  (compiled)
+        if stride & (itemsize - 1):
+            return False
+    return True
 
 
 def broadcast_value(node: Node, shape: tuple[int, ...]) -> Node:
@@ -173,6 +192,10 @@ def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: t
             if shape is None:
                 return
         value = build.cast(broadcast_value(value, shape), code)
+        if not _is_aligned(current, itemsize, offset, strides):
+            steps = c_strides(shape, itemsize)
+            value = build.view(build.copied(value, steps, code), U8, 0, (*shape, itemsize), (*steps, 1))
+            shape, strides, code = (*shape, itemsize), (*strides, 1), U8
         new = build.update(current, value, offset, shape, strides, code)
     if cell.pins:
         if new.cells or new.readers:

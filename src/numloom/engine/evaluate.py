@@ -197,7 +197,7 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     size = 1
     for extent in shape:
         size *= extent
-    if high - low > 4 * size * itemsize + 4096:
+    if high - low > 4 * size * itemsize + 4096 and not any([at % itemsize for at in (offset, *strides)]):
         # A thin view of much memory: gather it on the device first.
         dense_strides = k_strides(shape, [strides], itemsize)
         from_view = copied(_view_of(value, code, offset, shape, strides), dense_strides, code)

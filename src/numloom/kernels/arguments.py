@@ -140,6 +140,8 @@ class Signature:
                         if node.buffer is None or node.readers or node.cells != 1:
                             node = pin(cell)
                             pinned.append(cell)
+                        elif node.attr is not None:
+                            node.attr = 0  # A copy that the host keeps is of what was there before the kernel.
                     values.append(node.buffer.ptr + array.offset)
                 else:
                     values.append(self._address(at, a, pinned))

@@ -119,7 +119,9 @@ class Lowered:
         out = len(self.accesses)
         step_strides = tuple(s // ITEMSIZES[code] for s in strides)
         in_place = draft.mode == "place"
-        aligned = (offset & 15) == 0
+        # Memory that is written in place may be another library's, which begins anywhere.
+        begin = base.buffer.ptr if in_place and base.buffer is not None else 0
+        aligned = (offset + begin) % 16 == 0
         self.accesses.append(
             Access(code, step_strides, Binding(number, offset), written=True, in_place=in_place, aligned=aligned)
         )

@@ -123,6 +123,25 @@ def shaped(stack: Strided, lead: tuple[int, ...]) -> Strided:
     return Strided(stack.buffer, stack.offset, shape, dense_strides(shape), stack.dtype)
 
 
+ADDRESSES = f"""{PRELUDE}
+struct P {{ i64* out; i64 count, first, step; }};
+extern "C" __global__ void __launch_bounds__({THREADS}) addresses(const __grid_constant__ P p) {{
+    const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (i < p.count) p.out[i] = p.first + i * p.step;
+}}
+"""
+"""Text that counts up addresses: an upload would wait for earlier work."""
+
+
+def addresses(device: Any, stack: Strided) -> Strided:
+    """Addresses (int64) of the matrices of a dense stack."""
+    count = stack.shape[0]
+    out = empty(device, (count,), np.int64)
+    words = [address(out), count, address(stack), stack.strides[0] * stack.dtype.itemsize]
+    run(device, ADDRESSES, "addresses", Grid(-(-count // THREADS)), words)
+    return out
+
+
 # ---------------------------------------------------------------- what libraries report
 
 
@@ -257,4 +276,4 @@ def paired(device: Any, values: Strided, vectors: Strided) -> Strided:
     return out
 
 
-__all__ = ["arranged", "determinants", "failed", "in_turn", "paired", "part", "shaped"]
+__all__ = ["addresses", "arranged", "determinants", "failed", "in_turn", "paired", "part", "shaped"]

@@ -17,8 +17,17 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 import numloom.ops.factorizations  # noqa: F401  (enters the rows)
-from numloom.device.cuda.routines.kernels import address, dense, dense_strides, empty
-from numloom.device.cuda.routines.matrices import arranged, determinants, failed, in_turn, paired, part, shaped
+from numloom.device.cuda.routines.kernels import address, assign, dense, dense_strides, empty
+from numloom.device.cuda.routines.matrices import (
+    addresses,
+    arranged,
+    determinants,
+    failed,
+    in_turn,
+    paired,
+    part,
+    shaped,
+)
 from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.routines.reflections import SMALL, columns_of, reflect
 from numloom.device.interface import Strided
@@ -29,6 +38,10 @@ BATCHED = 512
 
 JACOBI = 32
 """Largest extent of matrices whose singular values cuSOLVER finds for a whole stack."""
+
+AT_ONCE = 1 << 14
+"""Most matrices of one call for eigenvalues or singular values: cuSOLVER refuses some 32,000, and counts workspace in
+32 bits."""
 
 # CUDA's numbers of element types, of arithmetic likewise; of triangles and transposition cuBLAS's.
 _KINDS = {"f": 0, "d": 1, "F": 4, "D": 5}
@@ -90,8 +103,7 @@ class Solver:
 
     def addresses(self, stack: Stack) -> Any:
         """Addresses of the matrices of a stack, in device memory."""
-        step = stack.strides[0] * stack.dtype.itemsize
-        return self.device.upload(address(stack) + step * np.arange(stack.shape[0], dtype=np.int64))
+        return addresses(self.device, stack).buffer
 
 
 def at(stack: Strided, index: int) -> int:
@@ -115,6 +127,11 @@ def solver_of(device: Any) -> Solver | None:
                 if "ound" not in str(error) and "load" not in str(error):
                     raise
     return device.solver  # type: ignore[no-any-return]
+
+
+def calls(count: int) -> list[tuple[int, int]]:
+    """First matrix and number of matrices of each call for a stack."""
+    return [(first, min(AT_ONCE, count - first)) for first in range(0, count, AT_ONCE)]
 
 
 Routine = Callable[..., Any]
@@ -353,7 +370,7 @@ def qr(solver: Solver, a: Strided, *, mode: str) -> tuple[Strided, ...]:
     if wide > n:
         # Room for the columns of Q that the matrix does not have.
         columns = empty(device, (count, wide, m), a.dtype)
-        _copy_lines(device, columns, stack)
+        assign(device, part(columns, n, m), stack)
     if together:
         columns_of(device, columns, scales, wide)
     else:
@@ -376,45 +393,42 @@ def _columns_each(solver: Solver, columns: Stack, scales: Strided, wide: int) ->
         )  # fmt: skip
 
 
-def _copy_lines(device: Any, to: Stack, source: Stack) -> None:
-    """Copy every matrix of `source` to the start of one of `to`, which is longer."""
-    itemsize = to.dtype.itemsize
-    nbytes = prod(source.shape[1:]) * itemsize
-    for index in range(source.shape[0]):
-        device.copy(to.buffer, index * to.strides[0] * itemsize, source.buffer, index * nbytes, nbytes)
-
-
 # ---------------------------------------------------------------- eigenvalues
 
 
 @by_library
 def eigh(solver: Solver, a: Strided, *, lower: bool, vectors: bool) -> tuple[Strided, ...]:
-    """As the row. A' is the conjugate of A, and so are its vectors, which come as the lines of the stack."""
+    """As the row. A' is the conjugate of A, and so are its vectors, which come as the lines of the stack.
+
+    The upper triangle is given to the library in any case, that of A itself where it is the one to be read: some
+    versions fail on stacks of lower ones (complex64).
+    """
     device, kind, real = solver.device, _KINDS[a.dtype.char], _REAL[a.dtype.char]
     lead = a.shape[:-2]
-    stack = _stack(device, a)
+    stack = _stack(device, a, turned=not lower)
     count, n, _ = stack.shape
     values = _vectors(device, count, n, real)
     info = _reports(device, count)
-    before = (int(vectors), _UPPER if lower else _LOWER, n, kind)
+    before = (int(vectors), _UPPER, n, kind)
     if count > 1 and n <= BATCHED:
-        after = (address(stack), n, _KINDS[real], address(values), kind)
-        on_device, on_host = solver.dense.xsyev_batched_buffer_size(
-            solver.handle, solver.options, *before, *after, count
-        )
-        space = device.allocate(max(on_device, 1))
-        host = np.empty(max(on_host, 1), np.uint8)
-        solver.dense.xsyev_batched(
-            solver.handle, solver.options, *before, *after, space.ptr, on_device,
-            host.__array_interface__["data"][0], on_host, address(info), count,
-        )  # fmt: skip
+        for first, many in calls(count):
+            after = (at(stack, first), n, _KINDS[real], at(values, first), kind)
+            on_device, on_host = solver.dense.xsyev_batched_buffer_size(
+                solver.handle, solver.options, *before, *after, many
+            )
+            space = device.allocate(max(on_device, 1))
+            host = np.empty(max(on_host, 1), np.uint8)
+            solver.dense.xsyev_batched(
+                solver.handle, solver.options, *before, *after, space.ptr, on_device,
+                host.__array_interface__["data"][0], on_host, address(info) + 4 * first, many,
+            )  # fmt: skip
     else:
         solver.each("xsyevd", before, stack, n, _KINDS[real], values, kind, info=info)
     if failed(device, info):
         raise LinAlgError("Eigenvalues did not converge")
     if not vectors:
         return (_led(values, lead),)
-    return _led(values, lead), arranged(device, shaped(stack, lead), "conjugate", turned=True)
+    return _led(values, lead), arranged(device, shaped(stack, lead), "conjugate" if lower else "whole", turned=True)
 
 
 @by_library
@@ -492,12 +506,14 @@ def _svd_together(solver: Solver, a: Strided, full: bool, vectors: bool) -> tupl
     values, info = _vectors(device, count, k, _REAL[char]), _reports(device, count)
     left, right = empty(device, (count, n, n), a.dtype), empty(device, (count, m, m), a.dtype)
     name = f"{_PREFIX[char]}gesvdj_batched"
-    operands = (
-        solver.handle, int(vectors), n, m, address(stack), n, address(values), address(left), n, address(right), m,
-    )  # fmt: skip
-    size = getattr(solver.dense, f"{name}_buffer_size")(*operands, solver.jacobi, count)
-    space = device.allocate(max(size, 1) * a.dtype.itemsize)
-    getattr(solver.dense, name)(*operands, space.ptr, size, address(info), solver.jacobi, count)
+    for first, many in calls(count):
+        operands = (
+            solver.handle, int(vectors), n, m, at(stack, first), n, at(values, first), at(left, first), n,
+            at(right, first), m,
+        )  # fmt: skip
+        size = getattr(solver.dense, f"{name}_buffer_size")(*operands, solver.jacobi, many)
+        space = device.allocate(max(size, 1) * a.dtype.itemsize)
+        getattr(solver.dense, name)(*operands, space.ptr, size, address(info) + 4 * first, solver.jacobi, many)
     if not vectors:
         return None, values, None, info
     u = part(in_turn(shaped(right, lead)), m, m if full else k)
