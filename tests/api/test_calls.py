@@ -550,6 +550,46 @@ xp.emath.log2(f)
 """.strip().splitlines()
 
 
+CORNERS = """
+xp.concatenate([xp.broadcast_to(k, (3, 12)), xp.ones((1, 12))]), xp.stack([m, m], 1), xp.unstack(k), xp.tile(m, 1)
+xp.roll(k, 1.7), xp.roll(m, (1.2, -1), (0, 1)), xp.repeat(k, 1.5), xp.repeat(m, (2.9, 1, 0, 1.1), 0)
+xp.repeat(k, np.array(1.5))
+xp.repeat(k, None)
+xp.repeat(s, 3, 0), xp.repeat(s, [2], -1), xp.squeeze(s, 0), xp.squeeze(s, -1)
+xp.insert(m, 0, 1j)
+xp.insert(k, 0, np.nan)
+xp.insert(q8, 0, 300)
+xp.insert(k, 0, [1.5, 2]), xp.insert(m, 0, np.complex64(1j)), xp.insert(q8, 0, xp.asarray(300))
+xp.full_like(m, 1j), xp.full(2, [np.nan, 1]), xp.full(3, 2 + 1j, dtype="f4")
+xp.tril(s)
+xp.digitize(m, [0, 1, np.nan]), xp.digitize(m, [np.nan, 1, 0]), xp.digitize(m, [np.nan, 1]), xp.digitize(m, [2, 2])
+xp.digitize(m, [1, 0.5, 0.2], right=True), xp.digitize(m, []), xp.digitize(m, [1])
+xp.digitize(m, [1, 3, 2])
+xp.isin(xp.asarray([2**53 + 1, -1]), xp.asarray([2**53, 2**64 - 1], dtype="u8"))
+xp.isin(xp.asarray([2**63, 5], dtype="u8"), xp.asarray([-(2**63), 5])), xp.isin(k, xp.arange(40, dtype="u8"), False, True)
+xp.linspace(xp.asarray([0, 1], dtype="f4"), 10, 3), xp.linspace(np.float32(0), 1, 3), xp.linspace(0, np.float16(1), 3)
+xp.linspace(np.float32(0), 1j, 3, retstep=True), xp.logspace(0, xp.asarray([1, 2], dtype="f4"), 3, axis=-1)
+xp.logspace(0, 1, 3, base=xp.asarray([2, 3])), xp.logspace(0, 1, 3, base=xp.asarray([2, 3]), axis=-1)
+xp.argmax(m, 0, xp.empty(6))
+xp.argmax(m, 0, xp.empty(6, dtype="i4")), xp.argmin(m, 0, xp.empty(6, dtype="u4"))
+xp.round(m, 1.5)
+xp.array(m, copy=False, dtype="f4")
+xp.array(m, copy=False, order="F")
+xp.array(F, copy=False, order="F"), xp.array(m, copy=None, dtype="f4")
+xp.cross([1, 2], [3, 4]), xp.cross(m[:, :2], m[:, 3:]), xp.cross(m[:, 3:], m[:, :2]), xp.cross(m[:, 4:], m[:, :2])
+xp.cross(m[:, :3].T, m[:, :2].T, axis=0), xp.cross(i[:, :2], [1, 2, 3], axisc=0)
+xp.cross(m[:, :4], m[:, :2])
+(lambda y: (xp.putmask(y, y > 5, [7.9]), y))(k.copy()), (lambda y: (xp.putmask(y, y > 5, [True]), y))(u.copy())
+xp.putmask(k, k > 0, xp.asarray([7.5]))
+xp.putmask(q8, q8 > 0, [300])
+(lambda y: (y.__setitem__(0, 2.9), y))(k.copy()), (lambda y: (y.fill(1j), y))(b.copy())
+k.__setitem__(0, np.nan)
+k.__setitem__(0, float("inf"))
+q8.__setitem__(0, 300.5)
+u.fill(-1.5)
+""".strip().splitlines()
+
+
 def arrays(xp: Any) -> dict[str, Any]:
     random = np.random.default_rng(8)
     m = random.standard_normal((4, 6))
@@ -579,7 +619,7 @@ def arrays(xp: Any) -> dict[str, Any]:
     return {"xp": xp, "np": np, "METHODS": METHODS, "RULES": RULES, "MODES": MODES, **given, **views}
 
 
-@pytest.mark.parametrize("expression", [*QUANTILES, *STATISTICS, *ORDER, *SIGNALS, *SHAPES, *FUNCTIONS])
+@pytest.mark.parametrize("expression", [*QUANTILES, *STATISTICS, *ORDER, *SIGNALS, *SHAPES, *FUNCTIONS, *CORNERS])
 @matches_numpy(rtol=1e-11, atol=1e-12)
 def test_matches(xp: Any, expression: str) -> Any:
     return eval(expression, arrays(xp))
@@ -692,6 +732,13 @@ xp.isin(x, [1]), xp.isin(x, xp.arange(99)), xp.digitize(x, [1, 2]), xp.searchsor
 xp.interp(x, [0, 1], [1, 2]), xp.sort_complex(x), xp.emath.sqrt(x), xp.piecewise(x, [x > 1], [1])
 xp.quantile(x, [0.2, 0.5], 0), xp.nanmax(x, -1), xp.ptp(x, -1), xp.count_nonzero(x, 0)
 xp.apply_along_axis(lambda line: line * 2, 0, x), xp.packbits(x > 1, axis=0)
+xp.concatenate([x, x[:1]]), xp.stack([x, x]), xp.stack([x, x], 1), xp.stack([x, x], -1), xp.vstack([x, x[::-1]])
+xp.concatenate([xp.broadcast_to(x[..., :1], x.shape), x[::-1, ::-1]], 1), xp.concatenate([x, xp.ascontiguousarray(x)])
+xp.delete(x, 1, 0), xp.delete(x[::-1], slice(0, 2), 1), xp.delete(x, [], 0), xp.insert(x, 1, 9, 0), xp.tile(x, 1)
+xp.insert(x[::-1], [0, 1], 9, -1), xp.round(x, 1), xp.round(x[::-1], -1), x.imag, x[::-1].imag, xp.isreal(x)
+xp.select([x > 1], [x]), xp.unpackbits(x.astype("u1"), axis=0), xp.unpackbits(x.astype("u1"), axis=-1, count=5)
+xp.nanquantile(x, [0.2, 0.5], 0), xp.nanpercentile(x, [[20, 50]], 1), xp.nanquantile(x, [0.2, 0.5], (0, 1))
+xp.cumulative_sum(x, axis=0, include_initial=True), x.copy("A"), x[::-1].astype("f4", order="A"), xp.array(x, order="A")
 """.strip().splitlines()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from math import ceil
 from typing import Any
@@ -124,9 +125,10 @@ def full(
 
 def _filler(value: Any, code: int) -> Any:
     """A fill value as a Python number of dtype `code`; OverflowError for integers that do not fit."""
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
         target = np.empty((), DTYPES[code])
-        target[()] = value
+        np.copyto(target, value, casting="unsafe")
         return target.item()
 
 
@@ -234,7 +236,7 @@ def array(
     if like is not None:
         options = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin}
         return made_like(like, np.array, object, dtype, **options)
-    result = asarray(object, dtype, order, copy=True if copy and type(object) is ndarray else copy or None)
+    result = asarray(object, dtype, order, copy=copy if type(object) is ndarray else copy or None)
     if copy is False and type(object) is not ndarray:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if type(object) is ndarray and result is object and copy:
@@ -483,7 +485,7 @@ def linspace(
     intervals = num - 1 if endpoint else num
     with np.errstate(all="ignore"):
         low, high = np.asanyarray(start) * 1.0, np.asanyarray(stop) * 1.0
-        found = np.result_type(low, high, float(num))
+        found = _inexact(start, stop)
         distance = np.subtract(high, low, dtype=found)
         step = distance / intervals if intervals > 0 else found.type(np.nan)
     code = code_of(found)
@@ -506,6 +508,11 @@ def linspace(
     return (result, step) if retstep else result
 
 
+def _inexact(*bounds: Any) -> np.dtype[Any]:
+    """Type of numbers between bounds; Python's numbers take that of the others."""
+    return np.result_type(*(x if type(x) in (bool, int, float, complex) else asarray(x).dtype for x in bounds), 1.0)
+
+
 def _linspace_arrays(
     start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int, ours: bool
 ) -> Any:
@@ -515,9 +522,10 @@ def _linspace_arrays(
         result = from_host(values)
         return (result, from_host(np.asarray(step))) if retstep else result
     low, high = multiply(start, 1.0), multiply(stop, 1.0)
-    found = np.result_type(low.dtype, high.dtype)
+    found = _inexact(start, stop)
     intervals = num - 1 if endpoint else num
-    distance = (high - low).astype(found)
+    low, high = low.astype(found), high.astype(found)
+    distance = high - low
     numbers = arange(num, dtype=found).reshape((num,) + (1,) * distance.ndim)
     if intervals > 0:
         step = divide(distance, intervals)
@@ -543,6 +551,12 @@ def logspace(
     """`num` values, evenly spaced on a log scale, from ``base**start`` to ``base**stop``."""
     if not any(type(x) is ndarray for x in (start, stop, base)):
         return from_host(np.logspace(start, stop, num, endpoint, base, dtype, axis))
+    if np.ndim(base):
+        # The new axis stands among those that all three have together.
+        ndim = max(np.ndim(x) for x in (start, stop, base))
+        start, stop = (array(x, copy=None, ndmin=ndim) for x in (start, stop))
+        base = array(base, copy=None, ndmin=ndim)
+        base = base.reshape(*base.shape[: axis % (ndim + 1)], 1, *base.shape[axis % (ndim + 1) :])
     result = power(base, linspace(start, stop, num, endpoint, axis=axis))
     return result if dtype is None else result.astype(dtype)
 
@@ -685,7 +699,7 @@ def _part(m: Any, k: int, lower: bool) -> Array:
     if matrix.ndim == 1:
         matrix = view_of(matrix, matrix.offset, matrix.shape * 2, (0, matrix.strides[0]))
     if matrix.ndim < 1:
-        raise IndexError("tuple index out of range")
+        raise TypeError("a triangle is taken of arrays of at least one dimension")
     node = node_of(matrix)
     zero = build.scalar(0, node.code)
     mask = _lower(matrix.shape[-2], matrix.shape[-1], k)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
+from numloom.api.manipulation import ordered_as
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device
@@ -308,7 +310,7 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     ndarray
     """
     array = asarray(a)
-    decimals = decimals.__index__()
+    decimals = as_index(decimals)
     kind = KINDS[array.code]
     if kind in "iu" and decimals >= 0:
         result = array.copy("K")
@@ -325,6 +327,8 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
         result = last(rint(first(array, power)), power)
         if kind in "iu":
             result = result.astype(array.dtype)
+        # NumPy writes these steps to memory of its own, which lies in C or Fortran order.
+        result = ordered_as(result, array) if out is None else result
     if out is not None:
         return store(out, node_of(result), "round", "unsafe")
     result.is_scalar = not result.shape

@@ -104,11 +104,14 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
             "object too deep for desired array" if edges.ndim else "object of too small depth for desired array"
         )
     # Edges that were given on the host are looked at there.
-    seen = edges if bins is edges else np.asarray(bins)
+    seen = edges.get() if bins is edges else np.asarray(bins)
     side = "left" if right else "right"
-    if not bool((seen[1:] < seen[:-1]).any()):
-        return searchsorted(edges, array, side)
-    if not bool((seen[1:] > seen[:-1]).any()):
+    # The first step says which way: NaN is the last of increasing edges and the first of decreasing ones.
+    changes = np.flatnonzero(~(seen == seen[:1]))
+    if not changes.size or seen[max(changes[0], 1) - 1] < seen[max(changes[0], 1)]:
+        if not (seen[1:] < seen[:-1]).any():
+            return searchsorted(edges, array, side)
+    elif not (seen[1:] > seen[:-1]).any():
         return edges.size - searchsorted(edges[::-1], array, side)
     raise ValueError("bins must be monotonically increasing or decreasing")
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.elementwise import logical_or
-from numloom.api.manipulation import broadcast_to, normal_axis
+from numloom.api.manipulation import broadcast_to, normal_axis, relaid
 from numloom.api.products import diagonal_view
 from numloom.api.running import deliver
 from numloom.api.sorting import flatnonzero
@@ -275,6 +275,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     for condition, choice in zip(conditions[::-1], list(choicelist)[::-1], strict=True):
         value = asarray(choice).astype(found)
         result = wrap(build.elementwise(WHERE, (node_of(condition), node_of(value), node_of(result))))
+    result = relaid(result, c_strides(result.shape, result.itemsize))
     result.is_scalar = False
     return result
 
@@ -416,10 +417,13 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
     chosen = asarray(mask)
     if chosen.size != target.size:
         raise ValueError("putmask: mask and data must be the same size")
+    if not isinstance(values, (ndarray, np.ndarray, np.generic)):
+        values = asarray(values, target.dtype)
     value = assigned_value(values, target.code)
-    if value.code != target.code and not np.can_cast(DTYPES[value.code], target.dtype, "same_kind"):
+    strict = isinstance(values, (ndarray, np.ndarray))
+    if strict and value.code != target.code and not np.can_cast(DTYPES[value.code], target.dtype):
         raise TypeError(
-            f"Cannot cast array data from {DTYPES[value.code]!r} to {target.dtype!r} according to the rule 'same_kind'"
+            f"Cannot cast array data from {DTYPES[value.code]!r} to {target.dtype!r} according to the rule 'safe'"
         )
     if value.shape and value.shape != target.shape:
         repeated = _repeated(values, target.size, target.code)

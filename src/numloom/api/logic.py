@@ -10,6 +10,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import BOOL
 from numloom.graph import build
+from numloom.graph.layout import c_strides, f_strides
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -68,7 +69,8 @@ def isreal(x: Any) -> Array:
     array = asarray(x)
     if array.dtype.kind == "c":
         return array.imag == 0
-    return wrap(build.full(True, BOOL, array.shape))
+    strides = (f_strides if array.flags.fnc else c_strides)(array.shape, 1)
+    return wrap(build.full(True, BOOL, array.shape, strides))
 
 
 def iscomplexobj(x: Any) -> bool:

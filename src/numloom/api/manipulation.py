@@ -21,9 +21,12 @@ from numloom.graph.layout import (
     Layout,
     broadcast_shapes,
     broadcast_strides,
+    c_strides,
     extent_of,
-    k_strides,
+    f_strides,
+    joined_strides,
     may_overlap,
+    ordered_strides,
 )
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
@@ -128,7 +131,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     if axis is None:
         dropped: tuple[int, ...] = tuple(k for k, extent in enumerate(array.shape) if extent == 1)
     else:
-        dropped = normal_axes(axis, array.ndim)
+        dropped = () if not array.ndim and axis in (0, -1) else normal_axes(axis, array.ndim)
         if any(array.shape[k] != 1 for k in dropped):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     kept = [k for k in range(array.ndim) if k not in dropped]
@@ -233,7 +236,8 @@ def concatenate(
     shape = (*parts[0].shape[:axis], sum(part.shape[axis] for part in parts), *parts[0].shape[axis + 1 :])
     if out is not None and out.shape != shape:
         raise ValueError("Output array is the wrong shape")
-    result = wrap(_joined([node_of(part) for part in parts], code, shape, axis))
+    strides = joined_strides(shape, [(part.shape, part.strides) for part in parts], ITEMSIZES[code])
+    result = wrap(_joined([node_of(part) for part in parts], code, shape, axis, strides))
     return result if out is None else store_result(out, result, "concatenate")
 
 
@@ -255,9 +259,8 @@ def _check_joins(first: tuple[int, ...], shape: tuple[int, ...], axis: int, numb
             )
 
 
-def _joined(parts: list[Node], code: int, shape: tuple[int, ...], axis: int) -> Node:
+def _joined(parts: list[Node], code: int, shape: tuple[int, ...], axis: int, strides: tuple[int, ...]) -> Node:
     """Parts written one after another into fresh memory."""
-    strides = k_strides(shape, [part.strides for part in parts], ITEMSIZES[code])
     node = empty_leaf(code, shape, strides)
     offset = 0
     for part in parts:
@@ -409,10 +412,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     if not array.ndim:
         raise ValueError("Input array must be at least 1-d.")
     moved = moveaxis(array, axis, 0)
-    return tuple(
-        view_of(moved, moved.offset + k * moved.strides[0], moved.shape[1:], moved.strides[1:])
-        for k in range(moved.shape[0])
-    )
+    return tuple(moved[k] for k in range(moved.shape[0]))
 
 
 # ---------------------------------------------------------------- repeating
@@ -425,6 +425,8 @@ def tile(A: Any, reps: Any) -> Array:
     ndim = max(array.ndim, len(times))
     times = (1,) * (ndim - len(times)) + times
     shape = (1,) * (ndim - array.ndim) + array.shape
+    if set(times) <= {1}:
+        return array.copy("K").reshape(shape)
     spread = array.reshape(tuple(extent for e in shape for extent in (1, e)))
     target = tuple(extent for t, e in zip(times, shape, strict=True) for extent in (t, e))
     return broadcast_to(spread, target).reshape(tuple(t * e for t, e in zip(times, shape, strict=True)), copy=True)
@@ -439,6 +441,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
         Elements.
     repeats : int or array_like of int
         How often: one number, or one for each; how many they make is looked at if they lie on the device.
+        Lists are cut to integers, arrays of other numbers are refused.
     axis : int, optional
         The axis; by default `a` is flattened.
 
@@ -447,14 +450,16 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     ndarray
     """
     array = asarray(a)
-    if axis is None:
+    if axis is None or (not array.ndim and axis in (0, -1)):
         array = array.ravel()
         axis = 0
     axis = normal_axis(axis, array.ndim)
     if isinstance(repeats, ndarray) and repeats.size != 1 and repeats.dtype.kind in "biu":
         return _repeated(array, repeats, axis)
-    counts = np.asarray(repeats.get() if isinstance(repeats, ndarray) else repeats)
-    counts = counts if counts.size else counts.astype(np.int64)
+    if isinstance(repeats, (ndarray, np.ndarray)):
+        counts = np.asarray(repeats.get() if isinstance(repeats, ndarray) else repeats)
+    else:
+        counts = np.asarray(repeats, np.int64)
     if not np.can_cast(counts.dtype, np.int64, "safe"):
         raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64') according to the rule 'safe'")
     if counts.ndim > 1:
@@ -572,7 +577,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     total = dict.fromkeys(axes, 0)
     for step, k in pairs:
-        total[int(k)] += as_index(step)
+        total[int(k)] += int(step.real) if isinstance(step, complex) else int(step)
     # An index from -extent to extent - 1: negative ones count from the end.
     shifts = {k: step % array.shape[k] for k, step in total.items() if array.shape[k] and step % array.shape[k]}
     if not shifts:
@@ -623,8 +628,15 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
         array = array.ravel()
         axis = array.ndim - 1
     axis = normal_axis(axis, array.ndim)
-    kept = np.delete(np.arange(array.shape[axis]), _host_index(obj))
-    return _picked(array, kept, axis)
+    index = _host_index(obj)
+    kept = np.delete(np.arange(array.shape[axis]), index)
+    result = _picked(array, kept, axis)
+    if isinstance(index, slice) or (np.size(index) == 1 and np.asarray(index).dtype != bool):
+        return ordered_as(result, array)
+    # As NumPy reads the array at an index array.
+    return relaid(
+        result, ordered_strides(result.shape, (axis, *(k for k in range(array.ndim) if k != axis)), result.itemsize)
+    )
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
@@ -636,7 +648,8 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     axis = normal_axis(axis, array.ndim)
     extent = array.shape[axis]
     index = _host_index(obj)
-    added = asarray(values)
+    # Numbers in lists must fit, as where they are assigned; arrays are cast.
+    added = asarray(values, None if isinstance(values, (ndarray, np.ndarray, np.generic)) else array.dtype)
     if added.code != array.code:
         added = added.astype(array.dtype)
     single = not isinstance(index, slice) and np.ndim(index) == 0
@@ -651,7 +664,19 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     order = np.insert(where, index, -np.arange(1, count + 1))
     shape = (*array.shape[:axis], count, *array.shape[axis + 1 :])
     both = concatenate((array, broadcast_to(added, shape)), axis)
-    return taken(both, np.where(order > 0, order - 1, extent - 1 - order), axis)
+    return ordered_as(taken(both, np.where(order > 0, order - 1, extent - 1 - order), axis), array)
+
+
+def ordered_as(result: Array, source: Array) -> Array:
+    """`result` in Fortran order if `source` lies so, else in C order: what NumPy gives, but not its K order."""
+    return relaid(result, (f_strides if source.flags.fnc else c_strides)(result.shape, result.itemsize))
+
+
+def relaid(array: Array, strides: tuple[int, ...]) -> Array:
+    """The same values with other dense strides."""
+    if array.strides == strides or not array.size:
+        return array
+    return wrap(build.copied(node_of(array), strides, array.code))
 
 
 def _host_index(obj: Any) -> Any:

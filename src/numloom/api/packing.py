@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.elementwise import bitwise_and, left_shift, not_equal, right_shift
-from numloom.api.manipulation import normal_axis
+from numloom.api.manipulation import normal_axis, ordered_as
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
 
@@ -104,16 +104,16 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     extent = 8 * array.shape[axis]
     shifted = right_shift(array.reshape((*lead, -1 if array.size else extent // 8, 1, *rest)), _column(shifts, rest))
     bits = bitwise_and(shifted, 1).reshape((*lead, extent, *rest))
-    if count is None:
-        return bits
-    kept = as_index(count)
+    kept = extent if count is None else as_index(count)
     if kept < 0:
         if -kept > extent:
             raise ValueError("-count larger than number of elements")
         kept += extent
     if kept > extent:
-        return pad(bits, [(0, kept - extent) if k == axis else (0, 0) for k in range(bits.ndim)])
-    return bits[(slice(None),) * axis + (slice(0, kept),)].copy() if kept < extent else bits
+        bits = pad(bits, [(0, kept - extent) if k == axis else (0, 0) for k in range(bits.ndim)])
+    elif kept < extent:
+        bits = bits[(slice(None),) * axis + (slice(0, kept),)].copy()
+    return ordered_as(bits, array)
 
 
 def _column(shifts: Array, rest: tuple[int, ...]) -> Array:

@@ -7,6 +7,7 @@ fuses with its neighbours. Any other product runs at once through the device's m
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from math import prod
 from operator import index as as_index
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
+from numloom.api.manipulation import concatenate, moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray, stands_aside
@@ -614,7 +615,23 @@ def kron(a: Any, b: Any) -> Array:
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
-    """Cross product of vectors of three elements along an axis."""
+    """Cross product of vectors of three elements along an axis.
+
+    Parameters
+    ----------
+    a, b : array_like
+        Vectors; those of two elements, which NumPy deprecates, have a third one of zero.
+    axisa, axisb : int
+        Axes of the vectors.
+    axisc : int
+        Where the result's vectors lie; without meaning for two vectors of two elements, whose result is one number.
+    axis : int, optional
+        All three.
+
+    Returns
+    -------
+    ndarray
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     left, right, code = _pair(a, b)
@@ -622,11 +639,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
         raise ValueError("At least one array has zero dimension")
     left = moveaxis(left, normal_axis(axisa, left.ndim), -1)
     right = moveaxis(right, normal_axis(axisb, right.ndim), -1)
-    if left.shape[-1] != 3 or right.shape[-1] != 3:
+    extents = left.shape[-1], right.shape[-1]
+    if not set(extents) <= {2, 3}:
         raise ValueError(
-            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {left.shape[-1]} and "
-            f"{right.shape[-1]} dimensional instead."
+            f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {extents[0]} and "
+            f"{extents[1]} dimensional instead."
         )
+    if 2 in extents:
+        return _plane_cross(left, right, code, axisc)
     result_shape = broadcast_shapes(left.shape, right.shape)
     axisc = normal_axis(axisc, len(result_shape))
 
@@ -639,6 +659,24 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     forward = build.binary(MULTIPLY, turn(left, 1), turn(right, 2))
     backward = build.binary(MULTIPLY, turn(left, 2), turn(right, 1))
     return moveaxis(wrap(build.binary(SUBTRACT, forward, backward)), -1, axisc)
+
+
+def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
+    """Cross product where at least one factor's vectors (along the last axis) have two elements."""
+    warnings.warn(
+        "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    x, y = left.astype(DTYPES[code]), right.astype(DTYPES[code])
+    last = x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    if left.shape[-1] == right.shape[-1]:
+        return last
+    if left.shape[-1] == 3:
+        parts = [-(x[..., 2] * y[..., 1]), x[..., 2] * y[..., 0], last]
+    else:
+        parts = [x[..., 1] * y[..., 2], -(x[..., 0] * y[..., 2]), last]
+    return moveaxis(concatenate([part[..., None] for part in parts], -1), -1, normal_axis(axisc, last.ndim + 1))
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Array:

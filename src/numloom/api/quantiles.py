@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.api.elementwise import where
-from numloom.api.manipulation import broadcast_to, normal_axes
+from numloom.api.manipulation import broadcast_to, normal_axes, relaid
 from numloom.api.reductions import nanmean
 from numloom.api.sorting import argsort, scanned, searchsorted, sort
 from numloom.api.ufunc import NO_VALUE, store
@@ -23,6 +23,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import F64
 from numloom.engine.routines import call
 from numloom.graph import build
+from numloom.graph.layout import ordered_strides
 
 Array = Any
 Position = Callable[[Any, Any], Any]
@@ -415,7 +416,13 @@ def _nan_quantiles(
         result = _taken(order, low)
         if places.weight is not None:
             result = _between(result, _taken(order, high), places.weight, levels.weak)
-    return _delivered(result, (*levels.values.shape, *lines.shape), out, "nanquantile")
+    shape = (*levels.values.shape, *lines.shape)
+    if axis is not None and out is None:
+        # NumPy goes line by line: what it finds of a line lies together.
+        count = levels.values.ndim
+        order = (*range(count, len(shape)), *range(count))
+        result = relaid(result.reshape(shape), ordered_strides(shape, order, result.itemsize))
+    return _delivered(result, shape, out, "nanquantile")
 
 
 # ---------------------------------------------------------------- medians

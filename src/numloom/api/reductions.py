@@ -24,7 +24,7 @@ from numloom.api.elementwise import where as choose
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, store
 from numloom.array.convert import asarray
-from numloom.array.ndarray import bind, node_of, wrap
+from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
@@ -173,6 +173,8 @@ def _position(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
         if not ndim and axis in (0, -1)
         else build.normalize_axes(as_index(axis), ndim)
     )
+    if type(out) is ndarray and not np.can_cast(out.dtype, np.int64):
+        raise TypeError(f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule 'safe'")
     shape = tuple(1 if k in axes else extent for k, extent in enumerate(node.shape) if keepdims or k not in axes)
     if not node.size:
         if any_zero(node, axes):
@@ -182,7 +184,7 @@ def _position(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
         result = build.full(0, I64, shape)
     else:
         result = build.reduce(REDUCTIONS[name], node, axes, keepdims, I64)
-    return finish(result, out, (a,), name)
+    return finish(result, out, (a,), name, "unsafe")
 
 
 def any_zero(node: Node, axes: tuple[int, ...]) -> bool:

@@ -173,6 +173,11 @@ def isin(
     if not tests.size:
         return wrap(build.full(bool(invert), BOOL, shape))
     common = np.result_type(array.dtype, tests.dtype)
+    if common.kind == "f" and array.dtype.kind in "iu" and tests.dtype.kind in "iu":
+        # Signed and unsigned ones of 64 bits have no common integer: what no test can be is ruled out first.
+        fits = array >= 0 if array.dtype.kind == "i" else array <= np.iinfo(np.int64).max
+        found = (isin(array.astype(tests.dtype if tests.dtype.kind == "u" else np.int64), tests) & fits).reshape(shape)
+        return ~found if invert else found
     code = code_of(common)
     if tests.size <= _FEW:
         # Fewer than a kernel compares without sorting.

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.creation import full_like
 from numloom.api.manipulation import flip, normal_axis
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
-from numloom.base.dtypes import DTYPES, I64, code_of
+from numloom.base.dtypes import I64, code_of
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import strides_in_order
@@ -361,7 +362,7 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
     axis = normal_axis(axis, array.ndim)
     body = scanned(op, array, axis, dtype, None, name)
     shape = (*body.shape[:axis], body.shape[axis] + 1, *body.shape[axis + 1 :])
-    result = wrap(build.full(DTYPES[body.code].type(first).item(), body.code, shape))
+    result = full_like(body, first, shape=shape)
     result[(slice(None),) * axis + (slice(1, None),)] = body
     if out is None:
         return result

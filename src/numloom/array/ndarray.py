@@ -496,7 +496,7 @@ class ndarray:
     @property
     def imag(self) -> Any:
         if self.code not in (C64, C128):
-            zeros = _bound["zeros"](self.extents, self.dtype)
+            zeros = _bound["zeros"](self.extents, self.dtype, "F" if self.flags.fnc else "C")
             zeros.writeable = False
             return zeros
         return self._part(ITEMSIZES[self.code] // 2)
@@ -808,6 +808,8 @@ def assigned_value(value: Any, code: int) -> Node:
     kind = type(value)
     if kind is ndarray:
         return node_of(value)
+    if kind is float and DTYPES[code].kind in "iu":
+        value, kind = int(value), int
     if kind is int or kind is bool:
         if kind is int and DTYPES[code].kind in "iu":
             info = np.iinfo(DTYPES[code])
@@ -820,6 +822,8 @@ def assigned_value(value: Any, code: int) -> Node:
         with np.errstate(all="ignore"):
             return scalar(np.array(value).astype(DTYPES[code]).item(), code)
     if kind is complex:
+        if code == BOOL:
+            return scalar(bool(value), code)
         if DTYPES[code].kind != "c":
             raise TypeError(f"cannot assign a complex number to an array of dtype {DTYPES[code]}; take .real first")
         return scalar(value, code)

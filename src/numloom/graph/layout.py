@@ -155,6 +155,25 @@ def copy_strides(shape: Shape, strides: Shape, itemsize: int) -> Shape:
     return ordered_strides(shape, sorted(range(len(shape)), key=lambda axis: -abs(strides[axis])), itemsize)
 
 
+def joined_strides(shape: Shape, parts: Sequence[tuple[Shape, Shape]], itemsize: int) -> Shape:
+    """Dense strides of parts (shapes and strides) put together: as `k_strides`, but repeated axes run fastest.
+
+    Only an axis of extent 1 says nothing of its place here, and axes are compared first to last, as NumPy has it.
+    """
+    order: list[int] = []  # slowest first
+    for axis in range(len(shape)):
+        place = axis
+        for position in range(axis - 1, -1, -1):
+            other = order[position]
+            known = [s for extents, s in parts if extents[axis] != 1 and extents[other] != 1]
+            if any(abs(s[axis]) <= abs(s[other]) for s in known):
+                break
+            if known:
+                place = position
+        order.insert(place, axis)
+    return ordered_strides(shape, order, itemsize)
+
+
 def reduced_strides(shape: Shape, strides: Shape, axes: Sequence[int], keepdims: bool, itemsize: int) -> Shape:
     """Dense strides of a reduction's result: the other axes in the order in which all are walked."""
     known = [0 if extent == 1 else stride for extent, stride in zip(shape, strides, strict=True)]
