@@ -107,8 +107,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     seen = edges.get() if bins is edges else np.asarray(bins)
     side = "left" if right else "right"
     # The first step says which way: NaN is the last of increasing edges and the first of decreasing ones.
-    changes = np.flatnonzero(~(seen == seen[:1]))
-    if not changes.size or seen[max(changes[0], 1) - 1] < seen[max(changes[0], 1)]:
+    others = seen[1:][~(seen[1:] == seen[:1])]
+    if not others.size or seen[0] < others[0]:
         if not (seen[1:] < seen[:-1]).any():
             return searchsorted(edges, array, side)
     elif not (seen[1:] > seen[:-1]).any():
