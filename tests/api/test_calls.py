@@ -587,6 +587,13 @@ k.__setitem__(0, np.nan)
 k.__setitem__(0, float("inf"))
 q8.__setitem__(0, 300.5)
 u.fill(-1.5)
+m.reshape(3.0, 8)
+xp.zeros((2, "a"))
+xp.zeros(2.0)
+xp.clip(b, 3, 1), xp.clip(b, [0, 1, 2, 3, 4, 5], 3), xp.clip(u, [300, 1, 2, 3], 260), xp.clip(b, None, 1)
+xp.sum(m, where=1), xp.any(b, 0, where=[1, 0, 1, 0, 1, 1]), xp.max(m, 1, where=[[0.0]], initial=3)
+xp.sum(m, where=xp.asarray([1, 0, 1, 0, 1, 1]))
+xp.mean(h, 0, out=xp.empty(6)), xp.mean(h, 0, out=xp.empty(6, dtype="f2")), xp.mean(h, 0)
 """.strip().splitlines()
 
 

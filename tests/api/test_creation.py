@@ -232,12 +232,14 @@ def test_array_copies_and_asarray_does_not() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [object(), "text", ["a"], np.array(["x"]), np.array([object()]), 2**70],
-    ids=["object", "text", "list", "strings", "objects", "huge"],
+    [object(), "text", ["a"], np.array(["x"]), np.array([object()])],
+    ids=["object", "text", "list", "strings", "objects"],
 )
 def test_what_is_no_number_is_refused(bad: Any) -> None:
     with pytest.raises(TypeError, match="not supported on the device"):
         nl.asarray(bad)
+    with pytest.raises(OverflowError, match="too large"):
+        nl.asarray(2**70)
 
 
 @matches_numpy

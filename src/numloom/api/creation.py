@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 from math import ceil
+from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -32,9 +33,9 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     if type(shape) is int:
         extents: tuple[int, ...] = (shape,)
     elif isinstance(shape, (tuple, list)):
-        extents = tuple([extent.__index__() for extent in shape])
+        extents = tuple([as_index(extent) for extent in shape])
     elif hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
-        extents = (shape.__index__(),)
+        extents = (as_index(shape),)
     else:
         extents = tuple(int(extent) for extent in shape)
     for extent in extents:
@@ -476,7 +477,7 @@ def linspace(
     ndarray or tuple
     """
     check_device(device)
-    num = num.__index__()
+    num = as_index(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     ours = type(start) is ndarray or type(stop) is ndarray
@@ -656,7 +657,7 @@ def eye(
     code = code_of(dtype if dtype is not None else float)
     if not rows or not columns:
         return full((rows, columns), 0, DTYPES[code], order)
-    node = build.cast(_diagonal_mask(rows, columns, k.__index__()), code)
+    node = build.cast(_diagonal_mask(rows, columns, as_index(k)), code)
     if order == "F":
         node = build.copied(node, f_strides(node.shape, ITEMSIZES[code]), code)
     return _new(node)
@@ -674,7 +675,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
     if like is not None:
         return made_like(like, np.tri, N, M, k, dtype)
     rows, columns = shape_of((N, N if M is None else M))
-    mask = _lower(rows, columns, k.__index__())
+    mask = _lower(rows, columns, as_index(k))
     return _new(build.cast(mask, code_of(dtype if dtype is not None else float)))
 
 
@@ -713,7 +714,7 @@ def diag(v: Any, k: int = 0) -> Array:
         return array.diagonal(k)
     if array.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
-    k = k.__index__()
+    k = as_index(k)
     size = array.size + (k if k >= 0 else -k)
     result = zeros((size, size), array.dtype)
     if array.size:

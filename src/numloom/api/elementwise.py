@@ -218,9 +218,9 @@ def clip(
     elif min is not NO_VALUE or max is not NO_VALUE:
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     array = asarray(a)
-    if type(a_min) is int and KINDS[array.code] in "biu" and a_min <= _least(array.code):
+    if type(a_min) is int and KINDS[array.code] in "iu" and a_min <= _least(array.code):
         a_min = None if a_max is not None else _least(array.code)
-    if type(a_max) is int and KINDS[array.code] in "biu" and a_max >= _greatest(array.code):
+    if type(a_max) is int and KINDS[array.code] in "iu" and a_max >= _greatest(array.code):
         a_max = None if a_min is not None else _greatest(array.code)
     if a_min is None and a_max is None:
         return positive(array, out=out, **options)

@@ -25,7 +25,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
 from numloom.graph.node import Node
@@ -222,6 +222,8 @@ def mean(
     node = node_at(a)
     keepdims = _flag(keepdims)
     code = _mean_code(node.code, dtype)
+    if code == F16 and dtype is None and out is not None:
+        code = F32  # The sum's own precision, which a wider `out` keeps.
     if _mask(where) is not True:
         mask = mask_of(where)
         total = add.reduce(a, axis, DTYPES[code], None, keepdims, NO_VALUE, where)

@@ -7,6 +7,7 @@ is late-bound: the API's modules hand their functions to `bind`, since they stan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from operator import index as as_index
 from types import GenericAlias
 from typing import Any
 
@@ -550,7 +551,7 @@ class ndarray:
                 known = None
             if known is not None:
                 return view_of(self, self.offset, known[0], known[1])
-        new_shape = resolve_shape(self.size, [extent.__index__() for extent in shape])
+        new_shape = resolve_shape(self.size, [as_index(extent) for extent in shape])
         if order == "A":
             order = (
                 "F"
@@ -570,7 +571,7 @@ class ndarray:
             return view_of(dense, 0, new_shape, c_strides(new_shape, self.itemsize))
         if len(_reshaped) > 4096:
             _reshaped.clear()
-        _reshaped[self.extents, self.steps, self.code, tuple([extent.__index__() for extent in shape])] = (
+        _reshaped[self.extents, self.steps, self.code, tuple([as_index(extent) for extent in shape])] = (
             new_shape,
             strides,
         )
