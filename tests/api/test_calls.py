@@ -745,7 +745,8 @@ xp.delete(x, 1, 0), xp.delete(x[::-1], slice(0, 2), 1), xp.delete(x, [], 0), xp.
 xp.insert(x[::-1], [0, 1], 9, -1), xp.round(x, 1), xp.round(x[::-1], -1), x.imag, x[::-1].imag, xp.isreal(x)
 xp.select([x > 1], [x]), xp.unpackbits(x.astype("u1"), axis=0), xp.unpackbits(x.astype("u1"), axis=-1, count=5)
 xp.nanquantile(x, [0.2, 0.5], 0), xp.nanpercentile(x, [[20, 50]], 1), xp.nanquantile(x, [0.2, 0.5], (0, 1))
-xp.cumulative_sum(x, axis=0, include_initial=True), x.copy("A"), x[::-1].astype("f4", order="A"), xp.array(x, order="A")
+x.__copy__(), x[::-1].__deepcopy__({}), xp.cumulative_sum(x, axis=0, include_initial=True), x.copy("A")
+x.round(1), x[::-1].astype("f4", order="A"), xp.array(x, order="A")
 """.strip().splitlines()
 
 

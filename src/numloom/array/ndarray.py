@@ -422,10 +422,10 @@ class ndarray:
         return self.get().tobytes()
 
     def __copy__(self) -> Any:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy()
+        return self.copy("K")
 
     def __reduce__(self) -> Any:
         return _bound["unpickle"], (self.get(),)
