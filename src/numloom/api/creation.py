@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from math import ceil
 from operator import index as as_index
@@ -126,8 +125,9 @@ def full(
 
 def _filler(value: Any, code: int) -> Any:
     """A fill value as a Python number of dtype `code`; OverflowError for integers that do not fit."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+    if isinstance(value, (complex, np.complexfloating)) and KINDS[code] not in "cb":
+        value = value.real
+    with np.errstate(all="ignore"):
         target = np.empty((), DTYPES[code])
         np.copyto(target, value, casting="unsafe")
         return target.item()
