@@ -21,9 +21,6 @@ _EACH = np.uint64(0x0101010101010101)
 _PICKED = {"big": np.uint64(0x0102040810204080), "little": np.uint64(0x8040201008040201)}
 """The bit that each byte of a word takes; the lowest byte is the first."""
 
-_JOINED = {"big": _PICKED["little"], "little": np.uint64(0x0102040810204080)}
-"""What moves eight bytes of 0 and 1 to the bits of the highest byte."""
-
 
 def _shifts(bitorder: str) -> Array:
     if bitorder not in _SHIFTS:
@@ -72,10 +69,6 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     if extent % 8:
         bits = pad(bits, [(0, -extent % 8) if k == axis else (0, 0) for k in range(array.ndim)])
     lead, rest = array.shape[:axis], array.shape[axis + 1 :]
-    if not rest and extent and bits.flags.c_contiguous:
-        # Bytes are 0 or 1: a product puts each of the eight at its bit of the highest byte, and none on another.
-        words = right_shift(bits.view(np.uint64) * _JOINED[bitorder], np.uint64(56))
-        return words.astype(np.uint8)
     eights = bits.reshape((*lead, -(-extent // 8), 8, *rest)).astype(np.uint8)
     shifted = left_shift(eights, _column(shifts, rest))
     return shifted.sum(axis + 1, dtype=np.uint8)
