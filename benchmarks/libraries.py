@@ -55,8 +55,8 @@ class Library:
     def release(self) -> None:
         """Give cached memory back."""
 
-    def kernels(self) -> int | None:
-        """Kernels launched so far, where the library counts them."""
+    def counts(self) -> tuple[int, int, int] | None:
+        """Kernels launched, routines called and waits of the host so far, where the library counts them."""
         return None
 
 
@@ -92,8 +92,9 @@ class Numloom(Library):
     def host(self, value: Any) -> np.ndarray[Any, Any]:
         return self.namespace.asnumpy(value)
 
-    def kernels(self) -> int | None:
-        return int(self._counters.kernels)
+    def counts(self) -> tuple[int, int, int]:
+        found = self._counters
+        return found.kernels, found.library_calls, found.waits
 
 
 class Cupy(Library):

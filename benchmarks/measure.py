@@ -9,7 +9,7 @@ import math
 import signal
 import statistics
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -38,8 +38,8 @@ class Measurement:
         Calls launched between two synchronisations.
     repeats : int
         How many such batches the median is of.
-    kernels : float or None
-        Kernels launched a call, where the library counts them.
+    kernels, library_calls, waits : float or None
+        Kernels launched, routines called and waits of the host in a call, where the library counts them.
     note : str
         Why there is no time.
     """
@@ -49,15 +49,34 @@ class Measurement:
     calls: int = 0
     repeats: int = 0
     kernels: float | None = None
+    library_calls: float | None = None
+    waits: float | None = None
     note: str = ""
 
 
 def measure(case: Case, library: Library, inputs: tuple[Any, ...], cap: float, hard_cap: float) -> Measurement:
     """Time a case: `cap` seconds of measuring; after `hard_cap` seconds in all it is given up."""
+
+    def prepare() -> Callable[[], Any]:
+        run = case.run if library.writable or case.functional is None else case.functional
+        function: Callable[..., Any] = functools.partial(run, library.namespace)
+        if library.compiles_any_shape or not case.data_dependent:
+            function = library.prepare(function)
+        arrays = tuple(library.array(host) for host in inputs)
+        library.wait(arrays)
+        return functools.partial(function, *arrays)
+
+    return measure_calls(prepare, library, cap, hard_cap)
+
+
+def measure_calls(
+    prepare: Callable[[], Callable[[], Any]], library: Library, cap: float, hard_cap: float
+) -> Measurement:
+    """Time the function that ``prepare()`` gives, as `measure` does."""
     found = Measurement()
     try:
         with alarm(hard_cap), np.errstate(all="ignore"):
-            _measure(case, library, inputs, cap, found)
+            _measure(prepare(), library, cap, found)
     except TimeoutError:
         found.note = f"over {hard_cap:.0f} s" if found.seconds is None else ""
     except Exception as error:
@@ -65,18 +84,11 @@ def measure(case: Case, library: Library, inputs: tuple[Any, ...], cap: float, h
     return found
 
 
-def _measure(case: Case, library: Library, inputs: tuple[Any, ...], cap: float, found: Measurement) -> None:
-    run = case.run if library.writable or case.functional is None else case.functional
-    function = functools.partial(run, library.namespace)
-    if library.compiles_any_shape or not case.data_dependent:
-        function = library.prepare(function)
-    arrays = tuple(library.array(host) for host in inputs)
-    library.wait(arrays)
-
+def _measure(function: Callable[[], Any], library: Library, cap: float, found: Measurement) -> None:
     def batch(calls: int) -> float:
         begin = clock()
         for _ in range(calls):
-            result = function(*arrays)
+            result = function()
             library.start(result)
         library.wait(result)
         return clock() - begin
@@ -91,14 +103,17 @@ def _measure(case: Case, library: Library, inputs: tuple[Any, ...], cap: float, 
     if calls > 1:  # alone, a short call is mostly waiting
         once = batch(calls) / calls
         calls = max(1, min(10_000, math.ceil(BATCH / once)))
-    before = library.kernels()
+    before = library.counts()
     times: list[float] = []
     while len(times) < REPEATS and (not times or clock() - begin < cap):
         times.append(batch(calls) / calls)
         found.seconds, found.calls, found.repeats = statistics.median(times), calls, len(times)
-    after = library.kernels()
+    after = library.counts()
     if before is not None and after is not None:
-        found.kernels = (after - before) / (calls * len(times))
+        kernels, library_calls, waits = (end - start for start, end in zip(before, after, strict=True))
+        done = calls * len(times)
+        found.kernels, found.library_calls = kernels / done, library_calls / done
+        found.waits = (waits - len(times)) / done  # but for those of the clock
 
 
 @contextlib.contextmanager

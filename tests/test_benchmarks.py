@@ -8,11 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.__main__ import run_numpy
+from benchmarks.calls import EXCEPTIONS, UNORDERED, calls, covered
 from benchmarks.cases import CASES, Case
+from benchmarks.functions import REASONS, Workplace, arrays_in, host_inputs
 from benchmarks.libraries import Library, Numloom
 from benchmarks.measure import Measurement, measure, results_agree
 from benchmarks.report import Report, markdown, save_json, save_plot, table
 
+from numloom.device import registry
+
+NUMBERS = (np.generic, bool, int, float, complex)
 SMALL = [case for case in CASES if case.small and "1e7" not in case.name]
 
 
@@ -68,3 +73,50 @@ def test_report(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "run.json").read_text())["cases"][0]["ratio_to_best_peer"] == pytest.approx(4)
     save_plot(report, tmp_path / "run.png")
     assert (tmp_path / "run.png").stat().st_size > 5000
+
+
+def test_every_function_has_a_line_or_a_reason() -> None:
+    import numloom
+
+    def functions(space: object, names: object) -> set[str]:
+        return {n for n in names if callable(getattr(space, n)) and not isinstance(getattr(space, n), type)}  # type: ignore[attr-defined]
+
+    have = covered()
+    missing = functions(numloom, numloom.__all__) - have - set(EXCEPTIONS)
+    for name in ("linalg", "fft", "special"):
+        space = getattr(numloom, name)
+        missing |= {f"{name}.{n}" for n in functions(space, space.__all__)} - have - set(EXCEPTIONS)
+    drawing = {n for n in dir(numloom.random.Generator) if n[0] != "_" and hasattr(np.random.Generator, n)}
+    missing |= {f"rng.{n}" for n in drawing} - have - set(EXCEPTIONS)
+    missing |= {f".{n}" for n in dir(np.ndarray) if n[0] != "_"} - have - set(EXCEPTIONS)
+    missing |= {f"add.{n}" for n in ("reduce", "accumulate", "reduceat", "outer", "at")} - have
+    assert not missing
+    assert not have & set(EXCEPTIONS), "what has a line needs no reason"
+    assert set(REASONS) <= {call.text for call in calls()}
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_line_gives_numpys_results() -> None:
+    pytest.importorskip("scipy")
+    import numloom
+
+    hosts = host_inputs(60)
+    wrong = []
+    # The fused kernels of these functions are tested where the functions are: here it is the lines that count.
+    executor = "reference" if registry.current().name == "cpu" else numloom.config.executor
+    with numloom.config(cpu_compile=numloom.config.cpu_compile, executor=executor), np.errstate(all="ignore"):
+        ours, numpy = Workplace(Numloom(), hosts), Workplace(Library(), hosts)
+        for call in calls():
+            found = [numloom.asnumpy(value) for value in arrays_in(ours.bind(call)(), (numloom.ndarray, *NUMBERS))]
+            expected = [np.asarray(value) for value in arrays_in(numpy.bind(call)(), (np.ndarray, *NUMBERS))]
+            agree = len(found) == len(expected) and all(
+                a.shape == b.shape for a, b in zip(found, expected, strict=True)
+            )
+            if agree and call.text in UNORDERED:
+                found, expected = ([np.sort(value) for value in side] for side in (found, expected))
+            if agree and call.section != "random" and not call.text.startswith("empty"):
+                pairs = zip(found, expected, strict=True)
+                agree = all(np.allclose(a, b, rtol=2e-3, atol=2e-3, equal_nan=True) for a, b in pairs)
+            if not agree:
+                wrong.append(call.text)
+    assert not wrong

@@ -513,6 +513,9 @@ def resize(a: Any, new_shape: Any) -> Array:
         return wrap(build.full(0, array.code, shape))
     if count <= array.size:
         return array[:count].reshape(shape, copy=True)
+    whole, rest = divmod(count, array.size)
+    if not rest:
+        return broadcast_to(array, (whole, array.size)).copy().reshape(shape)
     where = build.binary_scalar(REMAINDER, build.iota(count), array.size)
     return wrap(build.gather(node_of(array), [where], (0,), 0)).reshape(shape)
 
@@ -628,9 +631,12 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
         array = array.ravel()
         axis = array.ndim - 1
     axis = normal_axis(axis, array.ndim)
-    index = _host_index(obj)
-    kept = np.delete(np.arange(array.shape[axis]), index)
-    result = _picked(array, kept, axis)
+    extent, index = array.shape[axis], _host_index(obj)
+    if isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -extent <= index < extent:
+        lead, at = (slice(None),) * axis, int(index) % extent
+        parts = array[(*lead, slice(at))], array[(*lead, slice(at + 1, None))]
+        return ordered_as(concatenate(parts, axis), array)
+    result = _picked(array, np.delete(np.arange(extent), index), axis)
     if isinstance(index, slice) or (np.size(index) == 1 and np.asarray(index).dtype != bool):
         return ordered_as(result, array)
     # As NumPy reads the array at an index array.
@@ -658,6 +664,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         added = added.reshape((1,) * (array.ndim - added.ndim) + added.shape)
         added = moveaxis(added, 0, axis) if np.asarray(index).dtype != bool else added
     added = added.reshape((1,) * (array.ndim - added.ndim) + added.shape)
+    if single and isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -extent <= index <= extent:
+        lead, at = (slice(None),) * axis, int(index) % extent if index < 0 else int(index)
+        added = broadcast_to(added, (*array.shape[:axis], added.shape[axis], *array.shape[axis + 1 :]))
+        return concatenate((array[(*lead, slice(at))], added, array[(*lead, slice(at, None))]), axis)
     # NumPy says where each value goes: insert the numbers -1, -2, ... among the positions.
     where = np.arange(1, extent + 1)
     count = added.shape[axis] if single else np.insert(where, index, 0).size - extent

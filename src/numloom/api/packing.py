@@ -17,6 +17,10 @@ Array = Any
 _SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}
 """How far each of the eight elements of a byte is shifted."""
 
+_EACH = np.uint64(0x0101010101010101)
+_PICKED = {"big": np.uint64(0x0102040810204080), "little": np.uint64(0x8040201008040201)}
+"""The bit that each byte of a word takes; the lowest byte is the first."""
+
 
 def _shifts(bitorder: str) -> Array:
     if bitorder not in _SHIFTS:
@@ -102,9 +106,27 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     array, axis = _along(array, axis)
     lead, rest = array.shape[:axis], array.shape[axis + 1 :]
     extent = 8 * array.shape[axis]
+    if not rest and array.size and array.flags.c_contiguous:
+        bits = _spread(array, bitorder).view(np.uint8)
+        return _cut(bits, count, axis)
     shifted = right_shift(array.reshape((*lead, -1 if array.size else extent // 8, 1, *rest)), _column(shifts, rest))
     bits = bitwise_and(shifted, 1).reshape((*lead, extent, *rest))
-    kept = extent if count is None else as_index(count)
+    return ordered_as(_cut(bits, count, axis), array)
+
+
+def _spread(array: Array, bitorder: str) -> Array:
+    """Words of eight bytes, each 0 or 1: a bit of an element in each."""
+    words = bitwise_and(array.astype(np.uint64) * _EACH, _PICKED[bitorder])
+    # A byte holds one bit or none: 127 more reach its highest bit, and never the next byte.
+    return bitwise_and(right_shift(words + _EACH * np.uint64(127), np.uint64(7)), _EACH)
+
+
+def _cut(bits: Array, count: Any, axis: int) -> Array:
+    """The first `count` bits along an axis (all but the last ones, where it is negative), zeros behind them."""
+    extent = bits.shape[axis]
+    if count is None:
+        return bits
+    kept = as_index(count)
     if kept < 0:
         if -kept > extent:
             raise ValueError("-count larger than number of elements")
@@ -113,7 +135,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
         bits = pad(bits, [(0, kept - extent) if k == axis else (0, 0) for k in range(bits.ndim)])
     elif kept < extent:
         bits = bits[(slice(None),) * axis + (slice(0, kept),)].copy()
-    return ordered_as(bits, array)
+    return bits
 
 
 def _column(shifts: Array, rest: tuple[int, ...]) -> Array:

@@ -35,7 +35,6 @@ TINY = 4096
 """Multiplications up to which a product is recorded, whatever its shape."""
 
 ADD = ELEMENTWISE["add"]
-REMAINDER = ELEMENTWISE["remainder"]
 SUBTRACT = ELEMENTWISE["subtract"]
 MULTIPLY = ELEMENTWISE["multiply"]
 CONJUGATE = ELEMENTWISE["conjugate"]
@@ -650,11 +649,13 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     result_shape = broadcast_shapes(left.shape, right.shape)
     axisc = normal_axis(axisc, len(result_shape))
 
+    # 1, 2, 0 and 2, 0, 1: counted back from the end where an index is negative, which takes no division.
+    place = {by: build.binary_scalar(ADD, build.iota(3), by - 3) for by in (1, 2)}
+
     def turn(array: Array, by: int) -> Node:
         # Elements by, by + 1, by + 2 of three, counted in a circle.
-        place = build.binary_scalar(REMAINDER, build.binary_scalar(ADD, build.iota(3), by), 3)
         node = build.cast(node_of(array), code)
-        return build.gather(node, [place], (len(node.shape) - 1,), len(node.shape) - 1)
+        return build.gather(node, [place[by]], (len(node.shape) - 1,), len(node.shape) - 1)
 
     forward = build.binary(MULTIPLY, turn(left, 1), turn(right, 2))
     backward = build.binary(MULTIPLY, turn(left, 2), turn(right, 1))

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numloom.api.elementwise import where
 from numloom.api.manipulation import concatenate, moveaxis, normal_axis
 from numloom.api.sorting import flatnonzero, lexsort, searchsorted, sort
 from numloom.array.convert import asarray
@@ -153,7 +154,8 @@ def isin(
     test_elements : array_like
         What they may be; a few are compared with each element, more are sorted and searched.
     assume_unique, kind : optional
-        Taken for NumPy's sake: they change no result.
+        They change no result. Whole numbers are looked up in a table if the range of `test_elements` is small, which
+        waits for its ends; ``kind="sort"`` sorts and searches instead, and waits for nothing.
     invert : bool
         Whether to tell which elements do not occur.
 
@@ -184,12 +186,33 @@ def isin(
         equal = build.binary(EQUAL, node_of(array.astype(common)[:, None]), build.cast(node_of(tests), code))
         found = wrap(equal).any(-1).reshape(shape)
         return ~found if invert else found
+    if kind != "sort" and common.kind in "iu":
+        found = _in_table(array.astype(common), tests.astype(common), bool(invert))
+        if found is not None:
+            return found.reshape(shape)
     ordered = sort(tests.astype(common))
     value = build.cast(node_of(array), code)
     place = searchsorted(ordered, wrap(value)).clip(0, tests.size - 1)
     nearest = build.gather(node_of(ordered), [node_of(place)], (0,), 0)
     row = ELEMENTWISE["not_equal"] if invert else EQUAL
     return wrap(build.binary(row, nearest, value)).reshape(shape)
+
+
+def _in_table(array: Array, tests: Array, invert: bool) -> Array | None:
+    """`isin` by a table of truth values from the least to the greatest of `tests`; None where it would be long."""
+    # Both are looked at in one array, so that there is one wait.
+    low, high = (int(value) for value in concatenate((tests.min()[None], tests.max()[None])).get())
+    span = high - low + 1
+    if span > 6 * (array.size + tests.size):  # NumPy's rule
+        return None
+    table = wrap(build.full(invert, BOOL, (span,)))
+    wide = np.uint64 if tests.dtype == np.uint64 else np.int64
+    least = wide(low)
+    table[(tests.astype(wide) - least).astype(np.int64)] = not invert
+    outside = (array < low) | (array > high)
+    place = where(outside, 0, (array.astype(wide) - least).astype(np.int64))
+    found = _taken(table, place)
+    return found | outside if invert else found & ~outside
 
 
 def union1d(ar1: Any, ar2: Any) -> Array:
@@ -201,11 +224,13 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     """Sorted elements that are in both (and where each is first)."""
     a, b = asarray(ar1), asarray(ar2)
     a_index = b_index = None
-    if not assume_unique:
+    if assume_unique:
+        a, b = a.ravel(), b.ravel()
+    elif return_indices:
         a, a_index = unique(a, return_index=True)
         b, b_index = unique(b, return_index=True)
     else:
-        a, b = a.ravel(), b.ravel()
+        a, b = unique(a), unique(b)
     both = concatenate((a, b))
     order = both.argsort()
     ordered = _taken(both, order)

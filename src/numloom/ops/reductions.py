@@ -150,8 +150,8 @@ def _fill() -> None:
         limit = _limit(lowest)
         _row(name, combine=f"nl::{name}({{a}}, {{b}})", headers=("order",), has_identity=False,
              identity=functools.partial(_nan_or, limit), numpy=_reference(getattr(np, name).reduce))  # fmt: skip
-    _row("any", combine="({a} || {b})", identity=_always("false"), numpy=_reference(np.any), **bool_row)
-    _row("all", combine="({a} && {b})", identity=_always("true"), numpy=_reference(np.all), **bool_row)
+    _row("any", combine="({a} | {b})", identity=_always("false"), numpy=_reference(np.any), **bool_row)
+    _row("all", combine="({a} & {b})", identity=_always("true"), numpy=_reference(np.all), **bool_row)
     _row("logical_xor", combine="({a} != {b})", identity=_always("false"),
          numpy=_reference(np.logical_xor.reduce), **bool_row)  # fmt: skip
     for name, function, better in (("argmax", "maximum", ">"), ("argmin", "minimum", "<")):

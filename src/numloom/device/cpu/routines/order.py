@@ -9,6 +9,13 @@ import numpy as np
 from numloom.device.cpu.hostview import as_array
 from numloom.device.interface import Strided
 
+Host = np.ndarray[Any, Any]
+
+_SHORT = 2048
+"""Fewer elements than this are merged sooner than they are packed."""
+
+_LOWEST = -(1 << 31)
+
 
 def sort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
     """``out`` = `a` sorted along `axis`; NaN last."""
@@ -19,7 +26,52 @@ def sort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
 
 def argsort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
     """``out`` = positions (int64) that sort `a` along `axis`, stable; NaN last."""
-    as_array(out)[...] = np.argsort(as_array(a), axis, kind="stable")
+    as_array(out)[...] = stable_order(as_array(a), axis)
+
+
+def stable_order(a: Host, axis: int) -> Host:
+    """NumPy's stable argsort, by its fast sorts of numbers.
+
+    NumPy sorts numbers of 64 bits by vector instructions, but not stably, and merges to sort stably. So keys of 32
+    bits are sorted with their positions in the lower half of a word; of larger ones the equal ones are put in order
+    after sorting, their positions below the number of their run.
+    """
+    extent = a.shape[axis] if a.ndim else 0
+    if a.size < _SHORT or not 1 < extent <= 1 << 32 or a.dtype.kind not in "iuf" or a.itemsize < 4:
+        return np.argsort(a, axis, kind="stable")
+    lines = np.moveaxis(a, axis, -1)
+    if a.itemsize == 4:
+        words = _ordered_bits(lines).astype(np.uint64) << np.uint64(32)
+        words |= np.arange(extent, dtype=np.uint64)
+        words.sort(-1)
+        order = words.view(np.int64)
+    else:
+        order = np.argsort(lines, -1)
+        values = np.take_along_axis(lines, order, -1)
+        new = values[..., 1:] != values[..., :-1]
+        if a.dtype.kind == "f":
+            new &= ~np.isnan(values[..., :-1])  # only NaN follows NaN, and is equal to it in this order
+        if new.all():
+            return np.moveaxis(order, -1, axis)
+        words = order.astype(np.uint64)
+        words[..., 1:] |= np.cumsum(new, -1, dtype=np.uint64) << np.uint64(32)
+        words.sort(-1)
+        order = words.view(np.int64)
+    order &= 0xFFFFFFFF
+    return np.moveaxis(order, -1, axis)
+
+
+def _ordered_bits(a: Host) -> Host:
+    """uint32 in the order of numbers of 32 bits; both zeros are one, and so are all NaN."""
+    if a.dtype.kind == "u":
+        return a
+    if a.dtype.kind == "i":
+        return np.bitwise_xor(a, np.int32(_LOWEST)).view(np.uint32)
+    bits = np.add(a, np.float32(0), order="C").view(np.int32)
+    bits ^= (bits >> np.int32(31)) | np.int32(_LOWEST)
+    keys = bits.view(np.uint32)
+    keys[np.isnan(a)] = 0xFFFFFFFF
+    return keys
 
 
 def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:

@@ -1,0 +1,346 @@
+"""Every public function beside CuPy's or NumPy's: ``python -m benchmarks.functions``."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import functools
+import importlib
+import itertools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.__main__ import machine
+from benchmarks.calls import INPUTS, Call, calls
+from benchmarks.libraries import LIBRARIES, Library
+from benchmarks.measure import Measurement, clock, measure_calls
+from benchmarks.report import OURS, SMALLEST_FLOOR, micro
+
+REASONS: dict[str, str] = {}
+"""Why a line takes longer than 1.2 times the other library's time, where that is known."""
+
+CLASSES = (0.1, 0.3, 1 / 1.2, 1, 2, 10)
+"""Bounds of the ratios that rows are counted by."""
+
+COMPUTING = ("linalg", "polynomials", "products")
+"""Sections whose time is arithmetic rather than memory's."""
+
+FIRST = {
+    "sort(x)": "float32 float64 int32 int64 uint8",
+    "argsort(x)": "float32 float64 int32 int64",
+    "unique(x)": "float32 float64 int32 int64 uint8",
+    "histogram(x, 100)": "float32 float64 int32 int64",
+    "cumsum(x)": "float32 float64 int32 int64",
+    "bincount(abs(x))": "int32 int64 uint8",
+    "x[x > 0]": "float32 float64 int32 int64",
+    "fft.fft(x)": "float32 float64 complex64",
+    "linalg.solve(G, R)": "float32 float64",
+}
+"""Calls whose first time counts, and their dtypes."""
+
+
+@dataclass
+class Row:
+    """A line of the table as it was measured.
+
+    Attributes
+    ----------
+    call : Call
+        The line.
+    ours, other : Measurement
+        Our time, the other library's.
+    floor : float or None
+        Seconds to read the inputs and write the results once.
+    """
+
+    call: Call
+    ours: Measurement
+    other: Measurement
+    floor: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as fast as the other library we are."""
+        return self.other.seconds / self.ours.seconds if self.ours.seconds and self.other.seconds else None
+
+    @property
+    def share(self) -> float | None:
+        """The floor as a fraction of our time, for what moves memory."""
+        ran = (self.ours.kernels or 0) + (self.ours.library_calls or 0)
+        if not ran or not self.ours.seconds or not self.floor or self.floor < SMALLEST_FLOOR:
+            return None
+        share = self.floor / self.ours.seconds
+        # Twice as fast as memory: it does not read all of its inputs.
+        return None if self.call.section in COMPUTING or share > 2 else share
+
+
+class Workplace:
+    """A library with the inputs on its device, made when they are first used."""
+
+    def __init__(self, library: Library, hosts: Callable[[str], np.ndarray[Any, Any]]) -> None:
+        self.library, self.hosts = library, hosts
+        self._arrays: dict[str, Any] = {}
+
+    def find(self, name: str) -> Any:
+        """What the library has under a name of the table."""
+        if name == "rng":
+            return self.library.namespace.random.default_rng(1)
+        if name == "special" and self.library.name != OURS:
+            return importlib.import_module({"numpy": "scipy", "cupy": "cupyx.scipy"}[self.library.name] + ".special")
+        if name == "polynomial":
+            return importlib.import_module(f"{self.library.module}.polynomial")
+        return getattr(self.library.namespace, name)
+
+    def bind(self, call: Call) -> Callable[[], Any]:
+        """A function that makes the call."""
+        for name in call.inputs:
+            if name not in self._arrays:
+                self._arrays[name] = self.library.array(self.hosts(name))
+        arrays = [self._arrays[name] for name in call.inputs]
+        self.library.wait(arrays)
+        return functools.partial(call.function(self.find), *arrays)
+
+    def prepare(self, call: Call) -> Callable[[], tuple[Any, ...]]:
+        """A function that makes the call and gives the arrays of its result."""
+        run, kinds = self.bind(call), (self.library.namespace.ndarray,)
+        return lambda: tuple(arrays_in(run(), kinds))
+
+
+def arrays_in(result: Any, kinds: tuple[type, ...]) -> Iterator[Any]:
+    """The arrays and numbers of a result that may be nested."""
+    if isinstance(result, kinds):
+        yield result
+    elif isinstance(result, (tuple, list)):
+        for part in result:
+            yield from arrays_in(part, kinds)
+
+
+def host_inputs(n: int) -> Callable[[str], np.ndarray[Any, Any]]:
+    """Inputs on the host by name, each made once."""
+    order = list(INPUTS)
+    return functools.cache(lambda name: INPUTS[name](np.random.default_rng(order.index(name)), n))
+
+
+def main() -> int:
+    """Read the command line, run, print and save."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.functions", description=__doc__)
+    parser.add_argument("--size", type=float, help="elements of a vector; 1e7 on a GPU, 1e6 on a CPU")
+    parser.add_argument("--libraries", default="", help="numloom and one to compare with: cupy on a GPU, else numpy")
+    parser.add_argument("--only", default="", help="only lines or sections with one of these words (comma-separated)")
+    parser.add_argument("--time-budget", type=float, default=440.0, help="seconds for the whole run")
+    parser.add_argument("--cap", type=float, default=0.1, help="seconds of measuring a line and library")
+    parser.add_argument("--first-cap", type=float, default=6.0, help="seconds after which one of them is given up")
+    parser.add_argument(
+        "--first", action="store_true", help="first calls in fresh processes with an empty cache instead"
+    )
+    parser.add_argument("--list", action="store_true", help="print the lines and stop")
+    parser.add_argument("--json", type=Path, help="a JSON object a line, written as they come")
+    parser.add_argument("--markdown", type=Path)
+    parser.add_argument("--worst", type=int, default=0, help="only so many rows in the tables; 0 is all")
+    parser.add_argument("--resume", action="store_true", help="go on after the lines that the JSON file has")
+    parser.add_argument("--one-first", nargs=3, metavar=("LINE", "DTYPE", "SIZE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one_first:
+        print(first_call(options.one_first[0], options.one_first[1], int(options.one_first[2])))
+        return 0
+    console = Console(width=None if os.isatty(1) else 180)
+    words = [word.strip() for word in options.only.split(",") if word.strip()]
+    chosen = [call for call in calls() if not words or any(w == call.section or w in call.text for w in words)]
+    if options.list:
+        for call in chosen:
+            console.print(f"{call.section:13} {call.text}", markup=False, highlight=False)
+        return 0
+    ours = LIBRARIES[OURS]()
+    on_gpu = ours.device == "cuda"
+    size = int(options.size or (1e7 if on_gpu else 1e6))
+    if options.first:
+        return first_calls(console, size, options.markdown, words)
+    names = [name for name in options.libraries.split(",") if name and name != OURS]
+    other = LIBRARIES[names[0] if names else "cupy" if on_gpu else "numpy"]
+    hosts = host_inputs(size)
+    places = [Workplace(ours, hosts)]
+    if other.installed():
+        places.append(Workplace(other(), hosts))
+    else:
+        console.print(f"{other.name} is not installed: {OURS} alone")
+    rate = float(str(machine(on_gpu)["bytes_per_second"]))
+    console.print(f"{len(chosen)} lines, {size:,} elements, copies at {rate / 1e12:.3g} TB/s", highlight=False)
+    path = options.json or Path(tempfile.mkdtemp()) / "functions.jsonl"
+    rows = load_rows(path) if options.resume else []
+    done = {row.call.text for row in rows}
+    chosen = [call for call in chosen if call.text not in done]
+    end = time.monotonic() + options.time_budget
+    for number, call in enumerate(chosen):
+        left = end - time.monotonic()
+        cap = min(options.cap, left / (len(chosen) - number) / len(places))
+        rows.append(measure_row(call, places, cap, min(options.first_cap, left), rate))
+        save_row(rows[-1], path, fresh=len(rows) == 1)
+        if left > 0 and any(found.note.startswith("over") for found in (rows[-1].ours, rows[-1].other)):
+            # A call that was broken off may have left its library in any state: go on in a fresh process.
+            left = end - time.monotonic()
+            again = ["--resume", "--json", str(path), "--time-budget", str(left)]
+            os.execv(sys.executable, [sys.executable, "-m", "benchmarks.functions", *sys.argv[1:], *again])
+    rows.sort(key=lambda row: (row.ours.seconds is not None, row.ratio is None, row.ratio))
+    console.print(table(rows[: options.worst or None], other.name))
+    for line in counts(rows, other.name):
+        console.print(line, highlight=False)
+    if options.markdown:
+        options.markdown.write_text(markdown(rows, other.name, options.worst) + "\n", encoding="utf-8")
+    return 0
+
+
+def measure_row(call: Call, places: list[Workplace], cap: float, hard_cap: float, rate: float) -> Row:
+    """Time one line under each library."""
+    found = [Measurement(note="not installed")] * 2
+    nbytes = 0
+    for index, place in enumerate(places):
+        if hard_cap <= 0:
+            found[index] = Measurement(note="the time budget was used up")
+            continue
+
+        def prepare(place: Workplace = place) -> Callable[[], Any]:
+            nonlocal nbytes
+            run = place.prepare(call)
+            if place.library.name == OURS:
+                results = run()
+                place.library.start(results)
+                nbytes = sum(int(array.nbytes) for array in results)
+            return run
+
+        found[index] = measure_calls(prepare, place.library, cap, hard_cap)
+    nbytes += sum(places[0].hosts(name).nbytes for name in call.inputs)
+    return Row(call, *found, floor=nbytes / rate)
+
+
+def fields(row: Row) -> list[str]:
+    """A row's cells."""
+
+    def count(value: float | None) -> str:
+        return "–" if value is None else f"{value:.3g}"
+
+    return [
+        row.call.text,
+        micro(row.ours.seconds),
+        micro(row.other.seconds),
+        "–" if row.ratio is None else f"{row.ratio:.2f}",
+        "–" if row.share is None else f"{100 * row.share:.0f} %",
+        count(row.ours.kernels),
+        count(row.ours.library_calls),
+        count(row.ours.waits),
+        REASONS.get(row.call.text, row.ours.note),
+    ]
+
+
+def headings(other: str) -> list[str]:
+    """Titles of the cells."""
+    return ["call", f"{OURS}, µs", other, f"{other} ÷ ours", "of floor", "kernels", "routines", "waits", "reason"]
+
+
+def table(rows: list[Row], other: str) -> Table:
+    """The rows for a terminal."""
+    shown = Table()
+    for number, heading in enumerate(headings(other)):
+        shown.add_column(heading, justify="right" if 0 < number < 8 else "left")
+    for row in rows:
+        shown.add_row(*(cell.replace("[", r"\[") for cell in fields(row)))
+    return shown
+
+
+def counts(rows: list[Row], other: str) -> list[str]:
+    """How many rows lie in each class of ratios."""
+    ratios = [row.ratio for row in rows if row.ratio is not None]
+    bounds = [0.0, *CLASSES, float("inf")]
+    lines = [
+        f"{low:.2g} ≤ {other} ÷ ours < {high:.2g}: {sum(low <= ratio < high for ratio in ratios)}"
+        for low, high in itertools.pairwise(bounds)
+    ]
+    alone = sum(row.ratio is None and row.ours.seconds is not None for row in rows)
+    failed = sum(row.ours.seconds is None for row in rows)
+    return [*lines, f"no time of {other}: {alone}", f"no time of ours: {failed}"]
+
+
+def markdown(rows: list[Row], other: str, worst: int = 0) -> str:
+    """Counts and rows for docs/performance.md."""
+    lines = [f"- {line}" for line in counts(rows, other)] + [""]
+    lines += ["| " + " | ".join(headings(other)) + " |", "| --- " + "| ---: " * 7 + "| --- |"]
+    for row in rows[: worst or None]:
+        text, *rest = fields(row)
+        cells = [f"`{text}`", *rest]
+        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def save_row(row: Row, path: Path, fresh: bool) -> None:
+    """Add what was measured of a line to a file."""
+    found: dict[str, Any] = {"call": row.call.text, "section": row.call.section, "floor": row.floor}
+    found |= {"ratio": row.ratio, "share_of_floor": row.share}
+    found |= {"ours": dataclasses.asdict(row.ours), "other": dataclasses.asdict(row.other)}
+    with path.open("w" if fresh else "a", encoding="utf-8") as file:
+        file.write(json.dumps(found) + "\n")
+
+
+def load_rows(path: Path) -> list[Row]:
+    """What `save_row` wrote."""
+    by_text = {call.text: call for call in calls()}
+    found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [
+        Row(by_text[row["call"]], *(Measurement(**row[side]) for side in ("ours", "other")), floor=row["floor"])
+        for row in found
+    ]
+
+
+def first_call(line: str, dtype: str, size: int) -> float:
+    """Seconds of a line's first call in this process, its inputs being on the device."""
+    import numloom
+
+    hosts = host_inputs(size)
+    found = next((call for call in calls() if call.text == line), None)
+    call = found or Call(line, "", ("x",), ("abs", "bincount"))
+    # Random numbers around nought, wide enough for whole numbers to differ.
+    arrays = [numloom.asarray((hosts(name) * (20 if dtype.strip("u").startswith("int") else 1)).astype(dtype))
+              for name in call.inputs]  # fmt: skip
+    function = call.function(lambda name: getattr(numloom, name))
+    numloom.synchronize()
+    begin = clock()
+    numloom.evaluate(*arrays_in(function(*arrays), (numloom.ndarray,)))
+    numloom.synchronize()
+    return clock() - begin
+
+
+def first_calls(console: Console, size: int, path: Path | None, words: list[str]) -> int:
+    """Each first call in a process of its own with an empty cache; status 1 if one takes over a second."""
+    lines = ["| call | dtype | first, ms |", "| --- | --- | ---: |"]
+    slow = 0
+    for line, dtypes in FIRST.items():
+        if words and not any(word in line for word in words):
+            continue
+        for dtype in dtypes.split():
+            with tempfile.TemporaryDirectory() as cache:
+                command = [sys.executable, "-m", "benchmarks.functions", "--one-first", line, dtype, str(size)]
+                environment = {**os.environ, "NUMLOOM_CACHE_DIR": cache}
+                ran = subprocess.run(command, env=environment, capture_output=True, text=True)
+            seconds = float(ran.stdout) if ran.returncode == 0 else float("nan")
+            slow += not seconds <= 1
+            said = "" if ran.returncode == 0 else ran.stderr.strip().split("\n")[-1]
+            lines.append(f"| `{line}` | {dtype} | {1e3 * seconds:.0f} |")
+            console.print(f"{line:20} {dtype:10} {1e3 * seconds:8.1f} ms {said}", markup=False, highlight=False)
+    console.print(f"{slow} over a second")
+    if path:
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return 1 if slow else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
