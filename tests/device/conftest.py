@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from cuda_emulation import EmulatedDevice
 
+from numloom.base.config import config
 from numloom.device import registry
 
 
@@ -29,3 +30,11 @@ def emulated(tmp_path_factory):
 def runner(request):
     """A device that runs CUDA texts: fibers of the host everywhere, and the GPU where there is one."""
     return request.getfixturevalue(request.param)
+
+
+@pytest.fixture
+def own_cache(tmp_path):
+    """A cache folder of one test: what other tests' compiles in the background would keep there is waited for."""
+    registry.get("cpu").builder.drain(60)
+    with config(cache_dir=str(tmp_path / "cache")):
+        yield tmp_path / "cache"

@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 
-from numloom.base.config import config
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device import cache as cache_module
 from numloom.device.cuda import compile as nvrtc
@@ -26,9 +25,8 @@ PLAIN = 'extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }\n'
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path):
-    with config(cache_dir=str(tmp_path / "cache")):
-        yield tmp_path
+def folder(own_cache):
+    return own_cache.parent
 
 
 @pytest.fixture
