@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.base.dtypes import BOOL, CTYPES, ITEMSIZES
 from numloom.plan.program import Word
+
+MEMORY_TYPES = tuple("bool8" if code == BOOL else ctype for code, ctype in enumerate(CTYPES))
+"""C++ types of elements in memory by dtype code."""
 
 
 class Block:
@@ -25,7 +28,7 @@ class Block:
 
     def pointer(self, operand: int, code: int, const: bool) -> str:
         """Address of an operand."""
-        ctype = f"{'const ' if const else ''}{CTYPES[code]}*"
+        ctype = f"{'const ' if const else ''}{MEMORY_TYPES[code]}*"
         return self._field(f"x{operand}", ctype, Word("pointer", operand))
 
     def param(self, index: int, code: int) -> str:

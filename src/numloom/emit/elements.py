@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from numloom.base.dtypes import CTYPES
-from numloom.emit.block import Block
+from numloom.emit.block import MEMORY_TYPES, Block
 from numloom.emit.maps import index_type, magic
 from numloom.emit.values import (
     gather_instrs,
@@ -70,7 +69,7 @@ class Elements:
         for k in self.streams:
             operand = program.operands[k]
             const = "" if operand.written else "const "
-            fields.append(f"{const}{CTYPES[operand.code]}* q{k};")
+            fields.append(f"{const}{MEMORY_TYPES[operand.code]}* q{k};")
             pointer = self.block.pointer(k, operand.code, const=not operand.written)
             begin = f"{pointer} + ({self._sum(f's{k}', operand.strides, 0, self.kept, 'i64', 'k')})"
             sets.append(f"r.q{k} = {begin};")

@@ -14,7 +14,7 @@ from __future__ import annotations
 from math import prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
-from numloom.emit.block import Block
+from numloom.emit.block import MEMORY_TYPES, Block
 from numloom.emit.values import (
     VALUE_TYPES,
     gather_instrs,
@@ -144,7 +144,7 @@ class _Map:
         args = ["const P& p"]
         args += [f"{VALUE_TYPES[program.operands[k].code]} in{k}" for k in self.reads]
         args += [f"i64 iota{i.index}" for i in self.iotas]
-        args += [f"const {CTYPES[program.operands[program.body[n].operand].code]}* g{n}" for n in self.gathers]
+        args += [f"const {MEMORY_TYPES[program.operands[program.body[n].operand].code]}* g{n}" for n in self.gathers]
         args += [f"{CTYPES[program.operands[s.operand].code]}& out{s.operand}" for s in program.stores]
         lines = statements(
             program.body,
@@ -423,7 +423,7 @@ class _Map:
             const = "" if operand.written or operand.in_place else "const "
             restrict = "" if operand.in_place or operand.written else " __restrict__"
             offset = self._outer_offset(k, operand, outer)
-            lines.append(f"{const}{CTYPES[operand.code]}*{restrict} y{k} = p.x{k} + {offset};")
+            lines.append(f"{const}{MEMORY_TYPES[operand.code]}*{restrict} y{k} = p.x{k} + {offset};")
         for k in self.reads:
             operand = program.operands[k]
             if operand.strides[-1] == 0:

@@ -23,6 +23,12 @@ typedef unsigned long long u64;
 typedef float f32;
 typedef double f64;
 struct f16 { u16 bits; };
+// A truth value in memory. GCC leaves loops scalar that load or select by bool, but not those that load bytes.
+#ifdef __CUDACC__
+typedef bool bool8;
+#else
+typedef u8 bool8;
+#endif
 namespace nl {
 template <class T> struct complex { T re, im; };
 #ifdef __CUDACC__
