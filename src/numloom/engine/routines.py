@@ -59,10 +59,7 @@ def call(
     device = registry.current()
     described = describe(operands)
     counters.library_calls += 1
-    try:
-        function = device.routine(name)
-    except (KeyError, NotImplementedError):
-        function = None
+    function = routine_of(device, name)
     if row.sized:
         assert shape is not None
         if strides is None:
@@ -92,15 +89,22 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     described = describe(operands)
     counters.library_calls += 1
     out = strided(target)
-    try:
-        function = device.routine(name)
-    except (KeyError, NotImplementedError):
-        changed = host_array(device, out)
-        ROUTINES[name].numpy(changed, *[host_array(device, operand) for operand in described], **options)
-        if device.view(out.buffer) is None:
-            put_back(device, out, changed)
+    function = routine_of(device, name)
+    if function is not None:
+        function(device, out, *described, **options)
         return
-    function(device, out, *described, **options)
+    changed = host_array(device, out)
+    ROUTINES[name].numpy(changed, *[host_array(device, operand) for operand in described], **options)
+    if device.view(out.buffer) is None:
+        put_back(device, out, changed)
+
+
+def routine_of(device: Device, name: str) -> Any:
+    """The device's routine of this name, or None where its twin does the work on the host."""
+    try:
+        return device.routine(name)
+    except (KeyError, NotImplementedError):
+        return None
 
 
 def put_back(device: Device, out: Strided, host: Host) -> None:
