@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from programs import Case, describe, random_map, random_reduction, reduction_of_memory
 
-from numloom.base.dtypes import BOOL, F16, F32, F64
+from numloom.base.dtypes import BOOL, F16, F32, F64, I64
 from numloom.emit.emit import emit
 from numloom.emit.loops import all_loops, loop_source
 from numloom.ops.elementwise import ELEMENTWISE
@@ -141,6 +141,21 @@ def test_known_kernels_compile_for_the_gpu() -> None:
         stencil((64, 100), Box(2, (1, 1), (2, 3), (3, 4))),
     ):
         assert compile_for_gpu(emit(program).text)
+
+
+def test_fast_math_is_another_text_but_for_random_numbers() -> None:
+    program = softplus((1000,), (1,))
+    exact, fast = emit(program), emit(program, fast_math=True)
+    first, _, rest = fast.text.partition("\n")
+    assert "-use_fast_math" in first
+    assert rest.replace(fast.entry, exact.entry) == exact.text
+    assert fast.entry != exact.entry
+    assert len(compile_for_gpu(fast.text)) < len(compile_for_gpu(exact.text))
+    row = ELEMENTWISE["random_normal32"]
+    numbers = Instr("op", F32, tuple(range(2)), row=row)
+    body = (*(Instr("param", I64, index=k) for k in range(2)), numbers)
+    program = Program((1000,), 1, body, (Store(2, 0),), (Operand(F32, (1,), written=True),), (I64, I64))
+    assert emit(program, fast_math=True).text == emit(program).text
 
 
 def test_loops_are_named_once() -> None:

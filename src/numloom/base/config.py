@@ -108,6 +108,9 @@ SETTINGS: dict[str, Setting] = {
         False, _flag, "let raw kernels on the CPU be checked for accesses out of bounds, races and divergent barriers"
     ),
     "tf32": Setting(False, _flag, "let float32 matrix products on the GPU round their inputs to TF32, which is faster"),
+    "fast_math": Setting(
+        False, _flag, "let fused kernels on the GPU contract a * b + c, and divide and take functions approximately"
+    ),
 }
 
 
@@ -143,6 +146,7 @@ class Config:
     memory_limit: int
     check: bool
     tf32: bool
+    fast_math: bool
 
     def __init__(self, environment: Any = os.environ) -> None:
         self.__dict__["_listeners"] = {}

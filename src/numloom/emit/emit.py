@@ -9,21 +9,32 @@ from numloom.emit.reducing import emit_reduction
 from numloom.emit.rows import emit_rows
 from numloom.emit.selecting import emit_select
 from numloom.emit.words import in_words
+from numloom.ops.elementwise import header_order
 from numloom.plan.program import Program, Source
 
 _ENTRY = "nl_kernel_entry"
 
+FAST_MATH = "// nvrtc: -use_fast_math -fmad=true -ftz=true -prec-div=false -prec-sqrt=false\n"
+"""First line of a CUDA text with contraction, approximate division and functions, and no denormals of float32."""
 
-def emit(program: Program) -> Source:
+
+def emit(program: Program, fast_math: bool = False) -> Source:
     """C++ text, parameter words and launch geometry of a program.
 
     The text is the same for every size, stride and address of one structure, and its entry is
-    named by a hash of it, so equal texts are equal kernels.
+    named by a hash of it, so equal texts are equal kernels. With `fast_math` a CUDA compiler is told so by the text's
+    first line, except where random numbers are made: these are the same on every machine.
     """
     if program.by_rows:
         family = emit_rows
     else:
         family = emit_reduction if program.reductions else emit_select if program.select else emit_map
     source = family(in_words(program), _ENTRY)
-    entry = "k_" + hashlib.sha256(source.text.encode()).hexdigest()[:20]
-    return Source(source.text.replace(_ENTRY, entry), entry, source.words, source.geometry)
+    text = FAST_MATH + source.text if fast_math and not _makes_random_numbers(program) else source.text
+    entry = "k_" + hashlib.sha256(text.encode()).hexdigest()[:20]
+    return Source(text.replace(_ENTRY, entry), entry, source.words, source.geometry)
+
+
+def _makes_random_numbers(program: Program) -> bool:
+    rows = [instr.row for instr in (*program.body, *program.post) if instr.kind == "op"]
+    return any("philox" in header_order(row.headers) for row in rows)

@@ -6,8 +6,8 @@ and the number O of outputs:
 
 - fast axis reduced (128 lanes): R <= 16 (64 where operands are read by many rows) a thread a row;
   R <= 128 a warp or a part of one a row, an element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
-  block of 128 threads a row; beyond, a block a chunk, and the block that finishes a row last merges
-  its chunks in order (one launch);
+  block a row; beyond, a block a chunk, and the block that finishes a row last merges its chunks in order (one
+  launch). Blocks have 128 threads, or up to four groups of them that share a chunk's runs where blocks are few;
 - fast axis kept (one lane): 32 columns by 8 parts a block, or fewer columns by more parts where there are
   fewer; parts of long columns over blocks too, merged by the last block of a tile.
 
@@ -36,8 +36,14 @@ EACH = 8
 FULL = 132 << 10
 """Threads that keep a large GPU busy, about."""
 WARP = LANES * RUN
+GROUPS = 4
+"""Most threads that share a lane of a chunk."""
+SHARED = 32 << 10
+"""Bytes of carriers that a block exchanges at most."""
 BLOCK = 256
 COLUMNS = 32
+AHEAD = 128
+"""Bytes of partial results that a thread asks for at a time."""
 
 
 def emit_reduction(program: Program, entry: str) -> Source:
@@ -55,6 +61,7 @@ class _Reduction(Elements):
         self.chunk = chunk_of(self.count)
         self.together = 1
         self.line = 32
+        self.groups = 1
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
@@ -69,6 +76,7 @@ class _Reduction(Elements):
                 self.strategy = "warp"
             else:
                 self.strategy = "block" if self.chunks == 1 else "split"
+                self.groups = self._groups()
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
             inner = program.shape[self.kept - 1] if self.kept else 1
@@ -81,6 +89,20 @@ class _Reduction(Elements):
             self.part = RUN * (1 << (runs - 1).bit_length())
             self.chunks = max(1, -(-self.count // (self.part * self.parts)))
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
+
+    def _most_groups(self) -> int:
+        """Most groups of a block: known from the structure, so that rows of all lengths share a text."""
+        return max(1, min(GROUPS, SHARED // (LANES * self.carriers.nbytes())))
+
+    def _groups(self) -> int:
+        """Threads that share a lane of a chunk, each an equal part of its runs, so that the device is full.
+
+        Two at least where chunks are merged, since the last block has all of a row's to merge.
+        """
+        blocks, runs = self.outputs * self.chunks, -(-min(self.count, self.chunk) // WARP)
+        most = min(self._most_groups(), runs)
+        wanted = max(FULL // (LANES * max(blocks, 1)), 2 if self.strategy == "split" else 1)
+        return 1 << (min(most, wanted).bit_length() - 1)
 
     def _together(self) -> int:
         """Outputs that a thread takes in turn, since they share an operand's row."""
@@ -150,7 +172,7 @@ class _Reduction(Elements):
         kind = self.index
         n = self.block.narrow("count", self.count, kind)
         outputs = self.number("outputs", self.outputs)
-        threads = LANES if self.strategy in ("block", "split") else 256
+        threads = LANES * self._most_groups() if self.strategy in ("block", "split") else 256
         head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}(const __grid_constant__ P p) {{\n'
         if self.strategy == "thread":
             return head + self._cuda_thread(kind, n, outputs) + "}\n"
@@ -265,24 +287,31 @@ class _Reduction(Elements):
         )
 
     def _cuda_block(self, kind: str, n: str, outputs: str) -> str:
-        """A block of 128 threads a chunk; the last block of a row merges its chunks."""
+        """A block a chunk; the last block of a row merges its chunks."""
+        split, most = self.strategy == "split", self._most_groups()
         levels = (CHUNKS[-1] // WARP).bit_length()
         run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind)
-        split = self.strategy == "split"
+        runs = -(-min(self.count, self.chunk) // (WARP * self.groups))
+        each = self.block.narrow("part", WARP << (runs - 1).bit_length(), kind)
         size = self.block.narrow("size", self.chunk, kind)
         chunks = self.number("chunks", self.chunks) if split else "1"
         text = (
             f"const i64 output = (i64)blockIdx.x / {chunks};\n"
             f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
+            f"const int u = threadIdx.x % {LANES}, group = threadIdx.x / {LANES}, groups = blockDim.x / {LANES};\n"
             f"const Row row = row_of(p, output);\ncounter<{levels}> c; counter_start(c);\n"
-            f"const {kind} begin = chunk * {size};\n"
-            f"const {kind} end = begin + {size} < {n} ? begin + {size} : {n};\n"
-            f"for ({kind} at = begin + threadIdx.x; at < end; at += {WARP}) {{\n"
+            f"const {kind} begin = chunk * {size}, rest = {n} - begin;\n"
+            f"const {kind} from = group * {each} < rest ? begin + group * {each} : {n};\n"
+            f"const {kind} end = {each} < {n} - from ? from + {each} : {n};\n"
+            f"for ({kind} at = from + u; at < end; at += {WARP}) {{\n"
             f"const bool full = at + {LANES * (RUN - 1)} < end;\n{run}\ncounter_add(c, acc); }}\n"
-            f"__shared__ A lane[{LANES}];\nlane[threadIdx.x] = counter_total(c);\n__syncthreads();\n"
+            f"__shared__ A part[{most}][{LANES}];\npart[group][u] = counter_total(c);\n__syncthreads();\n"
+            # Groups are neighbours in the tree: pairs of them, then pairs of pairs.
+            "for (int step = 1; step < groups; step *= 2) {\n"
+            "if (group % (2 * step) == 0) part[group][u] = a_merge(part[group][u], part[group + step][u]);\n"
+            "__syncthreads(); }\n"
             "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
-            "A a = a_merge(a_merge(lane[threadIdx.x], lane[threadIdx.x + 64]), "
-            "a_merge(lane[threadIdx.x + 32], lane[threadIdx.x + 96]));\n"
+            "A a = a_merge(a_merge(part[0][u], part[0][u + 64]), a_merge(part[0][u + 32], part[0][u + 96]));\n"
             "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
         )
@@ -303,17 +332,17 @@ class _Reduction(Elements):
                 f"partial[chunk] = a; __threadfence(); last = atomicAdd(done, 1u) == (u32){chunks} - 1;",
             )
             + "__syncthreads();\nif (!last) return;\n__threadfence();\n"
-            f"A* from = partial;\nA* to = (A*)({work} + {second}) + output * ({chunks} / 32 + 2);\n"
+            f"A* some = partial;\nA* to = (A*)({work} + {second}) + output * ({chunks} / 32 + 2);\n"
             f"int left = (int){chunks};\n"
             "while (left > 1) {\n"
-            "const int groups = (left + 31) / 32;\n"
-            f"for (int g = threadIdx.x >> 5; g < groups; g += {LANES // 32}) {{\n"
+            "const int lines = (left + 31) / 32;\n"
+            "for (int g = threadIdx.x >> 5; g < lines; g += 4 * groups) {\n"
             "const int k = g * 32 + (threadIdx.x & 31);\n"
-            "A a = k < left ? nl::fetch(from + k) : a_none();\n"
+            "A a = k < left ? nl::fetch(some + k) : a_none();\n"
             "#pragma unroll\nfor (int mask = 1; mask < 32; mask *= 2) a = a_across(a, mask);\n"
             "if ((threadIdx.x & 31) == 0) to[g] = a;\n}\n"
-            "__syncthreads();\nA* other = from; from = to; to = other; left = groups;\n}\n"
-            "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(from)); }\n"
+            "__syncthreads();\nA* other = some; some = to; to = other; left = lines;\n}\n"
+            "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(some)); }\n"
         )
 
     def _counter_bytes(self) -> int:
@@ -356,6 +385,7 @@ class _Reduction(Elements):
         partial = self.number("partials", self._counter_bytes())
         chunks = self.number("chunks", self.chunks)
         per = self.number("per", max(1, 1 << (-(-self.chunks // parts) - 1).bit_length()))
+        ahead = max(1, min(8, AHEAD // self.carriers.nbytes()))
         return text + (
             f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * {columns};\n"
             f"u32* done = (u32*){work} + tile;\n__shared__ bool last;\n"
@@ -363,8 +393,12 @@ class _Reduction(Elements):
             "__syncthreads();\n"
             f"if (threadIdx.x == 0) last = atomicAdd(done, 1u) == (u32){chunks} - 1;\n__syncthreads();\n"
             "if (!last) return;\n__threadfence();\ncounter<12> d; counter_start(d);\n"
-            f"for (i64 k = ty * {per}; k < (ty + 1) * {per} && k < {chunks}; ++k) "
-            f"counter_add(d, nl::fetch(partial + k * {columns} + tx));\n"
+            f"const i64 stop = (ty + 1) * {per} < {chunks} ? (ty + 1) * {per} : {chunks};\n"
+            # Several at a time: one after the other, each would wait for memory.
+            f"for (i64 k = ty * {per}; k < stop; k += {ahead}) {{\nA some[{ahead}];\n"
+            f"#pragma unroll\nfor (int j = 0; j < {ahead}; ++j) "
+            f"if (k + j < stop) some[j] = nl::fetch(partial + (k + j) * {columns} + tx);\n"
+            f"#pragma unroll\nfor (int j = 0; j < {ahead}; ++j) if (k + j < stop) counter_add(d, some[j]);\n}}\n"
             f"part[ty][tx] = counter_total(d);\n{pairs}"
             "if (ty == 0) {\nif (live) post(p, output, part[0][tx]);\nif (tx == 0) *done = 0;\n}\n"
         )
@@ -512,7 +546,7 @@ class _Reduction(Elements):
         elif self.strategy in ("line", "warp"):
             blocks, threads = -(-self.outputs * self.line // 256), 256
         elif self.strategy in ("block", "split"):
-            blocks, threads = self.outputs * self.chunks, LANES
+            blocks, threads = self.outputs * self.chunks, LANES * self.groups
             if self.strategy == "split":
                 counters = self._counter_bytes()
                 space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier

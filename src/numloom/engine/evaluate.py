@@ -30,7 +30,7 @@ Host = np.ndarray[Any, Any]
 
 _guard = Guard()
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
-"""For each device its plans by the first half of their keys; the second half stands in the plan."""
+"""Plans by the first half of their keys, for each device, exact and with fast math; the second half is the plan's."""
 _PLANS_KEPT = 4096
 _MIRRORED = 16 << 10
 """Bytes of a value that are read whole when one of its elements is."""
@@ -89,7 +89,7 @@ def plans_of(device: Device) -> dict[int, ReadyPlan]:
     global _device, _device_plans
     if device is not _device:
         _device = device
-        _device_plans = _plans.setdefault(device, {})
+        _device_plans = _plans.setdefault((device, config.fast_math), {})
     return _device_plans
 
 
@@ -114,6 +114,14 @@ def after_record(node: Node, now: bool = False) -> None:
         evaluate([node])
 
 
+def _set_fast_math(value: bool) -> None:
+    """What is recorded runs by the setting it was recorded under."""
+    global _device
+    if value != config.fast_math:
+        evaluate([])
+        _device = None
+
+
 def _set_limits(**changed: Any) -> None:
     """Keep the register's budgets by the settings; eager mode is a budget of nothing."""
     eager = changed.get("eager", config.eager)
@@ -121,6 +129,7 @@ def _set_limits(**changed: Any) -> None:
     register.orphan_limit = changed.get("orphan_bytes", config.orphan_bytes)
 
 
+config.listen("fast_math", _set_fast_math)
 config.listen("eager", lambda value: _set_limits(eager=value))
 config.listen("max_pending", lambda value: _set_limits(max_pending=value))
 config.listen("orphan_bytes", lambda value: _set_limits(orphan_bytes=value))

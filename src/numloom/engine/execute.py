@@ -88,7 +88,7 @@ class Ready:
     def prepare(self, program: Program, device: Any) -> None:
         """Emit and fetch the kernel, and fill in every word that does not change."""
         step = self.step
-        source = emit(program)
+        source = emit(program, config.fast_math and device.name == "cuda")
         self.source = source
         self.geometry = source.geometry
         wait = device.name != "cpu"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from numloom.base.config import config
 from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES
+from numloom.device.registry import current
 from numloom.emit.emit import emit
 from numloom.engine.walk import walk
 from numloom.graph.node import KIND_NAMES, LEAF, SCALAR, UPDATE, VIEW, Node
@@ -105,7 +107,7 @@ def _step(step: Step) -> KernelPlan:
     operations, instructions = _work(program)
     return KernelPlan(
         mode, program.shape, program.kept, step.computed, tuple(read), sum(read.values()) + (step.copy or (0, 0, 0))[2],
-        written + (step.copy or (0, 0, 0))[2], operations, instructions, emit(program).text,
+        written + (step.copy or (0, 0, 0))[2], operations, instructions, emit(program, config.fast_math and current().name == "cuda").text,
     )  # fmt: skip
 
 
