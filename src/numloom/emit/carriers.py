@@ -94,7 +94,7 @@ class Carriers:
     def single(self, call: str, at: str, exists: str) -> str:
         """One element into a fresh `acc`, if it exists (`exists` is empty where it does)."""
         uses = [
-            f"acc.a{k} = {r.row.run}(&x{k}, 1);" if r.row.run else self.add(k, f"acc.a{k}", f"(i64){at}")
+            f"acc.a{k} = {r.row.lift.replace('{x}', f'x{k}')};" if r.row.run else self.add(k, f"acc.a{k}", f"(i64){at}")
             for k, r in enumerate(self.reductions)
         ]
         guard = f"if ({exists})" if exists else ""

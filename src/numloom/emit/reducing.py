@@ -8,8 +8,9 @@ and the number O of outputs:
   R <= 128 a warp or a part of one a row, an element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
   block a row; beyond, a block a chunk, and the block that finishes a row last merges its chunks in order (one
   launch). Blocks have 128 threads, or up to four groups of them that share a chunk's runs where blocks are few;
-- fast axis kept (one lane): 32 columns by 8 parts a block, or fewer columns by more parts where there are
-  fewer; parts of long columns over blocks too, merged by the last block of a tile.
+- fast axis kept (one lane): columns by parts a block, 32 by 8 where parts are many, fewer columns where there are
+  no more, up to 256 where parts are not needed; parts of long columns over blocks too, merged by the last block of a
+  tile.
 
 On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, which vectorises.
 """
@@ -17,7 +18,7 @@ On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import log2, prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.carriers import Carriers
@@ -44,6 +45,8 @@ BLOCK = 256
 COLUMNS = 32
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
+LEVELS = (9, 30)
+"""Levels of a column's counter: the fewest that hold its runs are in the text."""
 
 
 def emit_reduction(program: Program, entry: str) -> Source:
@@ -79,14 +82,13 @@ class _Reduction(Elements):
                 self.groups = self._groups()
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
-            inner = program.shape[self.kept - 1] if self.kept else 1
-            self.columns = min(COLUMNS, 1 << max(inner - 1, 0).bit_length())
+            runs = max(1, -(-self.count // RUN))
+            wanted = max(1, min(FULL // max(self.outputs, 1), runs))  # parts of a column that fill the device
+            parts = min(BLOCK // COLUMNS, 1 << (wanted - 1).bit_length())
+            self.columns = min(BLOCK // parts, 1 << max(self.outputs - 1, 0).bit_length())
             self.parts = BLOCK // self.columns
-            tiles = max(1, self._tiles())
-            blocks = max(1, min(1056 // tiles, -(-self.count // (RUN * self.parts))))
-            part = -(-self.count // (blocks * self.parts))
-            runs = max(1, -(-part // RUN))
-            self.part = RUN * (1 << (runs - 1).bit_length())
+            each = runs / max(wanted, self.parts)
+            self.part = RUN << max(0, round(log2(each)))
             self.chunks = max(1, -(-self.count // (self.part * self.parts)))
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
 
@@ -126,8 +128,7 @@ class _Reduction(Elements):
         return min((self.outputs * self.count / max(elements, 1) for elements in unique), default=1)
 
     def _tiles(self) -> int:
-        inner = self.program.shape[self.kept - 1] if self.kept else 1
-        return -(-inner // self.columns) * (self.outputs // max(inner, 1))
+        return -(-self.outputs // self.columns)
 
     # ------------------------------------------------------------ shared text
 
@@ -350,57 +351,52 @@ class _Reduction(Elements):
         return -(-units * 4 // 256) * 256
 
     def _cuda_columns(self, kind: str, n: str, outputs: str) -> str:
-        """Columns by parts a block; kept elements along the last kept dimension."""
-        program = self.program
-        columns, parts = self.columns, self.parts
+        """Columns by parts a block: neighbouring threads have neighbouring outputs."""
+        columns = self.block.narrow("columns", self.columns, "i32")
+        part = self.number("part", self.part)
+        levels = next(most for most in LEVELS if self.part // RUN < 1 << most)
+        run = self._run_text("at + e < end", "at + e", kind)
         # Parts are neighbours in the tree: pairs of them, then pairs of pairs.
         pairs = (
-            "__syncthreads();\n#pragma unroll\n"
-            f"for (int step = 1; step < {parts}; step *= 2) {{ if (ty % (2 * step) == 0) "
-            "part[ty][tx] = a_merge(part[ty][tx], part[ty + step][tx]); __syncthreads(); }\n"
+            "__syncthreads();\n"
+            f"for (int step = columns; step < {BLOCK}; step *= 2) {{ if (ty * columns % (2 * step) == 0) "
+            "part[threadIdx.x] = a_merge(part[threadIdx.x], part[threadIdx.x + step]); __syncthreads(); }\n"
         )
-        levels = max(1, (self.part // RUN).bit_length())
-        inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
-        tiles = self.number("tiles", -(-(program.shape[self.kept - 1] if self.kept else 1) // self.columns))
-        part = self.number("part", self.part)
-        run = self._run_text("at + e < end", "at + e", kind)
-        split = self.strategy == "columns_split"
-        levels_text = 12 if levels <= 12 else 28
         text = (
-            f"const int tx = threadIdx.x & {columns - 1}, ty = threadIdx.x / {columns};\n"
-            f"const i64 tile = blockIdx.x;\nconst i64 column = (tile % {tiles}) * {columns} + tx;\n"
-            f"const bool live = column < {inner};\n"
-            f"const i64 output = tile / {tiles} * {inner} + (live ? column : 0);\n"
-            f"const Row row = row_of(p, output);\ncounter<{levels_text}> c; counter_start(c);\n"
-            f"const i64 begin64 = ((i64)blockIdx.y * {parts} + ty) * {part};\n"
+            f"const int columns = {columns}, parts = {BLOCK} / columns;\n"
+            "const int tx = threadIdx.x & (columns - 1), ty = threadIdx.x / columns;\n"
+            "const i64 tile = blockIdx.x, column = tile * columns + tx;\n"
+            f"const bool live = column < {outputs};\nconst i64 output = live ? column : 0;\n"
+            f"const Row row = row_of(p, output);\ncounter<{levels}> c; counter_start(c);\n"
+            f"const i64 begin64 = ((i64)blockIdx.y * parts + ty) * {part};\n"
             f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
             f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
             f"if (live) for ({kind} at = begin; at < end; at += {RUN}) {{\n"
             f"const bool full = at + {RUN - 1} < end;\n{run}\ncounter_add(c, acc); }}\n"
-            f"__shared__ A part[{parts}][{columns}];\npart[ty][tx] = counter_total(c);\n"
-        ) + pairs  # fmt: skip
-        if not split:
-            return text + "if (ty == 0 && live) post(p, output, part[0][tx]);\n"
+            f"__shared__ A part[{BLOCK}];\npart[threadIdx.x] = counter_total(c);\n{pairs}"
+        )
+        if self.strategy == "columns":
+            return text + "if (ty == 0 && live) post(p, output, part[tx]);\n"
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
         chunks = self.number("chunks", self.chunks)
-        per = self.number("per", max(1, 1 << (-(-self.chunks // parts) - 1).bit_length()))
+        per = self.number("per", max(1, 1 << (-(-self.chunks // self.parts) - 1).bit_length()))
         ahead = max(1, min(8, AHEAD // self.carriers.nbytes()))
         return text + (
-            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * {columns};\n"
+            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * columns;\n"
             f"u32* done = (u32*){work} + tile;\n__shared__ bool last;\n"
-            f"if (ty == 0) {{ partial[(i64)blockIdx.y * {columns} + tx] = part[0][tx]; __threadfence(); }}\n"
+            "if (ty == 0) { partial[(i64)blockIdx.y * columns + tx] = part[tx]; __threadfence(); }\n"
             "__syncthreads();\n"
             f"if (threadIdx.x == 0) last = atomicAdd(done, 1u) == (u32){chunks} - 1;\n__syncthreads();\n"
-            "if (!last) return;\n__threadfence();\ncounter<12> d; counter_start(d);\n"
+            f"if (!last) return;\n__threadfence();\ncounter<{LEVELS[0]}> d; counter_start(d);\n"
             f"const i64 stop = (ty + 1) * {per} < {chunks} ? (ty + 1) * {per} : {chunks};\n"
             # Several at a time: one after the other, each would wait for memory.
             f"for (i64 k = ty * {per}; k < stop; k += {ahead}) {{\nA some[{ahead}];\n"
             f"#pragma unroll\nfor (int j = 0; j < {ahead}; ++j) "
-            f"if (k + j < stop) some[j] = nl::fetch(partial + (k + j) * {columns} + tx);\n"
+            "if (k + j < stop) some[j] = nl::fetch(partial + (k + j) * columns + tx);\n"
             f"#pragma unroll\nfor (int j = 0; j < {ahead}; ++j) if (k + j < stop) counter_add(d, some[j]);\n}}\n"
-            f"part[ty][tx] = counter_total(d);\n{pairs}"
-            "if (ty == 0) {\nif (live) post(p, output, part[0][tx]);\nif (tx == 0) *done = 0;\n}\n"
+            f"part[threadIdx.x] = counter_total(d);\n{pairs}"
+            "if (ty == 0) {\nif (live) post(p, output, part[tx]);\nif (tx == 0) *done = 0;\n}\n"
         )
 
     # ------------------------------------------------------------ CPU
@@ -551,7 +547,7 @@ class _Reduction(Elements):
                 counters = self._counter_bytes()
                 space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier
         else:
-            blocks, threads = self._tiles(), 256
+            blocks, threads = self._tiles(), BLOCK
             if self.strategy == "columns_split":
                 counters = self._counter_bytes()
                 space = counters + self._tiles() * self.chunks * self.columns * carrier

@@ -76,7 +76,8 @@ def run_roots(roots: list[Node]) -> None:
     plans = plans_of(device)
     plan = plans.get(found.first)
     if plan is None or plan.second != found.second:
-        plan = ReadyPlan(make_plan(found.nodes, [root.number for root in roots]), device, found.second)
+        made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.name == "cuda")
+        plan = ReadyPlan(made, device, found.second)
         if len(plans) >= _PLANS_KEPT:
             plans.clear()
         plans[found.first] = plan

@@ -65,10 +65,10 @@ def _fused(array: Node, mask: Node, device: Any) -> Node | None:
     The mask stays as it was: a temporary one is never stored.
     """
     found = walk([mask])
-    key = (device, found.first)
+    key = (device, config.fast_math, found.first)
     second, plan = _selections.get(key, (found.second, None))
     if key not in _selections or second != found.second:
-        made = make_plan(found.nodes, [mask.number])
+        made = make_plan(found.nodes, [mask.number], short_rows=device.name == "cuda")
         plan = None
         if len(made.steps) == 1 and made.steps[0].program is not None and selectable(made.steps[0].program):
             step = made.steps[0]

@@ -3,7 +3,9 @@
 Rules for storing, in order (evaluation.md has the evidence):
 
 - S1. What is asked for, and what a live array holds, is stored; slice updates and their bases too.
-- S2. Reductions are stored, unless all that reads them is in their own kernel (see `plan.make_plan`).
+- S2. Reductions are stored, unless all that reads them is in their own kernel (see `plan.make_plan`). On a GPU those of
+  rows of a few elements, cheap ones, that lead to another reduction (distances in space, then a sum or the nearest) are
+  computed where they are read: the distances need no memory.
 - S3. What is gathered from, or seen through a layout that cannot be followed, is stored.
 - S4. A computed value read at more than one layout is stored, unless it costs next to nothing.
 - S5. A costly value that is repeated by broadcasting, or read by several, is stored where recomputing
@@ -23,7 +25,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from numloom.base.dtypes import ITEMSIZES
+from numloom.base.dtypes import BOOL, F16, ITEMSIZES
 from numloom.graph.layout import Layout, factor, may_overlap
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.position import Map, compose, fit, identity, kept_position, same_position
@@ -36,6 +38,15 @@ SMALL = 65536
 
 ROW_BYTES = 1 << 17
 """Largest row that is kept on the chip between reductions and what reads them."""
+
+SHORT = 4
+"""Longest rows that are reduced where the result is read."""
+
+SHORT_COST = 64
+"""Instructions that such a reduction may cost."""
+
+PAIRWISE = {"sum": "add", "max": "maximum", "min": "minimum", "fmax": "fmax", "fmin": "fmin"}
+"""Reductions whose pairs combine by an operation."""
 
 GENERATED = (SCALAR, FILL, IOTA)
 
@@ -88,8 +99,8 @@ class Draft:
     arg_order: bool = False
 
 
-def choose_stored(nodes: Sequence[Node], roots: Sequence[int]) -> Choice:
-    """Apply the rules for storing to a walk."""
+def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False) -> Choice:
+    """Apply the rules for storing to a walk; with `short_rows` reductions of short rows are not all stored."""
     total = len(nodes)
     users: list[list[int]] = [[] for _ in range(total)]
     for node in nodes:
@@ -104,7 +115,11 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int]) -> Choice:
         kind = node.kind
         if kind == LEAF:
             continue
-        if (node.cells and kind != VIEW and kind not in GENERATED) or kind in (REDUCE, UPDATE):
+        if (
+            (node.cells and kind != VIEW and kind not in GENERATED)
+            or kind == UPDATE
+            or (kind == REDUCE and not (short_rows and _is_short(node) and _leads_to_reduction(node, nodes, users)))
+        ):
             stored[node.number] = True
         if kind == UPDATE:
             _to_memory(node.args[0], stored, memory)
@@ -130,6 +145,43 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int]) -> Choice:
     choice.kernel = [-1] * total
     choice.full = [True] * total
     return choice
+
+
+def _is_short(node: Node) -> bool:
+    """Whether a reduction is of a few elements, which combine by an operation."""
+    source, axes = node.args[0], node.attr[0]
+    return (
+        len(axes) == 1
+        and 0 < source.shape[axes[0]] <= SHORT
+        and node.row.name in PAIRWISE
+        and node.code == source.code
+        and node.code not in (F16, BOOL)
+    )
+
+
+def _leads_to_reduction(node: Node, nodes: Sequence[Node], users: Sequence[Sequence[int]]) -> bool:
+    """Whether elementwise work on a result leads to a reduction of other rows than its own."""
+    shape, axes = node.args[0].shape, node.attr[0]
+    seen = {node.number}
+    stack = [node.number]
+    while stack:
+        for number in users[stack.pop()]:
+            user = nodes[number]
+            if user.kind == REDUCE:
+                if user.args[0].shape != shape or user.attr[0] != axes:
+                    return True
+            elif user.kind in (OP, CAST, VIEW) and number not in seen and len(seen) < SHORT_COST:
+                seen.add(number)
+                stack.append(number)
+    return False
+
+
+def short_maps(node: Node, at: Map, rank: int) -> list[Map]:
+    """Where the elements of a row are read if a reduction's result is read at an index map."""
+    (axis,), _, keepdims = node.attr
+    rest = (*at[:axis], *at[axis + 1 :]) if keepdims else at
+    extent = node.args[0].shape[axis]
+    return [(*rest[:axis], (k, (0,) * rank), *rest[axis:]) for k in range(extent)]
 
 
 def _to_memory(node: Node, stored: list[bool], memory: list[bool]) -> None:
@@ -193,9 +245,12 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, set[object]]) -> None:
             own_ops |= _inlined_ops(choice, arg)
             own_loads |= _inlined_loads(choice, arg)
     ops[number], loads[number] = own_ops, own_loads
-    if choice.stored[number] or kind not in (OP, CAST, GATHER):
+    if choice.stored[number] or kind not in (OP, CAST, GATHER, REDUCE):
         return
     cost = _cost(nodes, own_ops)
+    if kind == REDUCE and SHORT * (cost + own_loads.bit_count()) > SHORT_COST:
+        _to_memory(node, choice.stored, choice.memory)
+        return
     widest = max((nodes[user].size for user in choice.users[number]), default=0)
     if (
         # S4: read at several layouts.
@@ -264,7 +319,10 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
     space = node.args[0].shape if node.kind == REDUCE else node.shape
     found: dict[int, set[Map | None]] = {}
     seen: set[tuple[int, Map | None]] = set()
-    stack = _read_at(node, identity(space), len(space))
+    root = identity(space)
+    stack: list[tuple[Node, Map | None]] = (
+        [(node.args[0], root)] if node.kind == REDUCE else _read_at(node, root, len(space))
+    )
     loads = 0
     ops = 1 << number
     while stack:
@@ -288,10 +346,10 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
 
 def _read_at(node: Node, at: Map | None, rank: int) -> list[tuple[Node, Map | None]]:
     """Where the arguments of a value are read if that is read at an index map."""
-    if node.kind == REDUCE:
-        return [(node.args[0], at)]
     if at is None or node.kind == GATHER:
         return [(arg, None) for arg in node.args]
+    if node.kind == REDUCE:
+        return [(node.args[0], where) for where in short_maps(node, at, rank)]
     if node.kind == VIEW:
         base = node.args[0]
         if ITEMSIZES[node.code] != ITEMSIZES[base.code]:

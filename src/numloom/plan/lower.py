@@ -7,6 +7,7 @@ the map, so they vanish; what reaches memory becomes strides of an operand.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,8 +15,9 @@ from typing import Any
 from numloom.base.dtypes import I64, ITEMSIZES
 from numloom.graph.layout import factor
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
+from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.collapse import Space
-from numloom.plan.group import Choice, Draft, box_of
+from numloom.plan.group import PAIRWISE, Choice, Draft, box_of, short_maps
 from numloom.plan.position import Map, address, compose, fit, identity, kept_position, unit
 from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Store
 from numloom.plan.step import Binding, Step
@@ -262,6 +264,9 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
                 memo[node.number, here] = values[0]
                 continue
             instrs.append(Instr("cast", node.code, values))
+        elif node.kind == REDUCE:
+            memo[node.number, here] = _combine(node, values, instrs)
+            continue
         elif node.kind == GATHER:
             instrs.append(_gather(lowered, node, here, values, post, rank))
         else:
@@ -310,8 +315,28 @@ def _arguments(
         index_map = here[position : position + count]
         index_shape = node.shape[position : position + count]
         return [(arg, fit(index_map, arg.shape, index_shape) if arg.shape else ()) for arg in node.args[1:]]
+    if kind == REDUCE:
+        return [(node.args[0], where) for where in short_maps(node, here, rank)]
     assert kind in (OP, CAST), kind
     return [(arg, fit(here, arg.shape, node.shape)) for arg in node.args]
+
+
+def _combine(node: Node, values: tuple[int, ...], instrs: list[Instr]) -> int:
+    """The values of a short row combined as the tree of reductions does: by halves, or one after another."""
+    row = ELEMENTWISE[PAIRWISE[node.row.name]]
+
+    def pair(a: int, b: int) -> int:
+        instrs.append(Instr("op", node.code, (a, b), row=row))
+        return len(instrs) - 1
+
+    if not node.attr[1]:
+        return functools.reduce(pair, values)
+    left = list(values)
+    half = 1 << (len(left) - 1).bit_length() >> 1
+    while half:
+        left = [pair(left[k], left[k + half]) if k + half < len(left) else left[k] for k in range(half)]
+        half //= 2
+    return left[0]
 
 
 def _of_row(lowered: Lowered, value: int) -> int:

@@ -20,9 +20,9 @@ from numloom.plan.lower import lower
 from numloom.plan.step import Plan, Step
 
 
-def make_plan(nodes: Sequence[Node], roots: Sequence[int]) -> Plan:
-    """Plan the values numbered `roots` of a walk (`nodes` in order)."""
-    choice = choose_stored(nodes, roots)
+def make_plan(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False) -> Plan:
+    """Plan the values numbered `roots` of a walk (`nodes` in order); `short_rows` for a device with many threads."""
+    choice = choose_stored(nodes, roots, short_rows)
     drafts = group(choice)
     lowered = [lower(choice, draft) for draft in drafts]
     loaded: set[int] = set(roots)

@@ -17,12 +17,27 @@ template <class T> NL_DEV moments moments_run(const T* x, int count) {
     f64 n = count, shift = count ? (f64)rest / n : 0.0;
     return make_moments(n, (f64)mean + shift, (f64)square - (f64)rest * shift);
 }
+NL_DEV moments merge_by(moments a, moments b, f64 n, f64 w) {
+    f64 d = b.mean - a.mean;
+    return make_moments(n, a.mean + d * w, a.m2 + b.m2 + d * d * (a.n * w));
+}
+#ifdef __CUDACC__
+// Most merges are of equals: without a division, and without a look at what is empty. The others are called.
+static __device__ __noinline__ moments merge_unequal(moments a, moments b) {
+    if (a.n == 0) return b;
+    if (b.n == 0) return a;
+    return merge_by(a, b, a.n + b.n, b.n / (a.n + b.n));
+}
+NL_DEV moments merge(moments a, moments b) {
+    return a.n == b.n ? merge_by(a, b, a.n + b.n, 0.5) : merge_unequal(a, b);
+}
+#else
 NL_DEV moments merge(moments a, moments b) {
     if (a.n == 0) return b;
     if (b.n == 0) return a;
-    f64 n = a.n + b.n, d = b.mean - a.mean;
-    const f64 w = a.n == b.n ? 0.5 : b.n / n;  // the same bits, mostly without the division
-    return make_moments(n, a.mean + d * w, a.m2 + b.m2 + d * d * (a.n * w));
+    f64 n = a.n + b.n;
+    return merge_by(a, b, n, a.n == b.n ? 0.5 : b.n / n);
 }
+#endif
 template <class T> NL_DEV moments moments_one(T x) { return make_moments(1, (f64)x, x - x == 0 ? 0.0 : (f64)(x - x)); }
 }
