@@ -15,7 +15,7 @@ from numloom.base.dtypes import C128, DTYPES, F16, F32, F64, I8
 from numloom.emit import maps
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
-from numloom.plan.program import Instr, Operand, Program, Store
+from numloom.plan.program import Box, Instr, Operand, Program, Store
 
 
 def check(case: Case, backwards: bool) -> None:
@@ -53,6 +53,36 @@ def _patchable(program: Program) -> bool:
         and not any(instr.kind == "gather" for instr in program.body)
         and "tile" not in emit(program).text
     )
+
+
+@pytest.mark.parametrize("code", [F32, F64])
+@pytest.mark.parametrize("shape", [(16, 128), (30, 124), (2, 15, 252)], ids=str)
+@pytest.mark.parametrize("inside", [None, "part", "all"])
+def test_rows_that_begin_anywhere(code: int, shape: tuple[int, ...], inside: str | None) -> None:
+    """A stencil: what begins past a multiple of 16 bytes is read by the words that hold it."""
+    rank, each = len(shape), 16 // DTYPES[code].itemsize
+    pitch = shape[-1] + 3 * each
+    strides = tuple(prod(shape[d + 1 : -1]) * pitch for d in range(rank - 1)) + (1,)
+    dense = tuple(prod(shape[d + 1 :]) for d in range(rank))
+    shifts = range(each)
+    operands = [Operand(code, strides, shift == 0, shift=shift) for shift in shifts]
+    operands.append(Operand(code, (*(0 for _ in shape[1:]), 0), False))
+    operands += [Operand(code, dense), Operand(code, dense, written=True)]
+    add = ELEMENTWISE["add"]
+    body = [Instr("load", code, operand=k) for k in range(each + 1)]
+    for k in range(each):
+        body.append(Instr("op", code, (k, len(body) - 1 if k else each), row=add))
+    box = None
+    if inside:
+        starts = (1,) * rank if inside == "part" else (0,) * rank
+        counts = tuple(e - 2 for e in shape) if inside == "part" else shape
+        box = Box(each + 1, starts, (1,) * rank, counts)
+    program = Program(shape, rank, tuple(body), (Store(len(body) - 1, each + 2),), tuple(operands), box=box)
+    rng = np.random.default_rng(each)
+    lengths = [prod(shape[:-1]) * pitch + each] * each + [1, prod(shape), prod(shape)]
+    memory = [rng.normal(size=length).astype(DTYPES[code]) for length in lengths]
+    assert maps._Map(program).in_rows
+    check(Case(program, memory, [*shifts, 0, 0, 0]), backwards=bool(inside))
 
 
 @pytest.mark.parametrize("code", [F32, F64, I8, C128, F16])

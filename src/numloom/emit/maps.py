@@ -31,6 +31,8 @@ from numloom.plan.program import Geometry, Operand, Program, Source
 THREADS = 256
 PATCH = (4, 256)
 """Rows and columns of a patch. Narrower ones were slower, most of all in three dimensions (measured)."""
+ROWS = (16, 32)
+"""Rows of a patch whose threads read 16 bytes at a time, and how many of these it is wide; a thread has two rows."""
 TILE_BYTES = 40 << 10
 """Most shared memory that tiles of 64 by 64 elements may take, else they are of 32 by 32."""
 
@@ -107,15 +109,45 @@ class _Map:
         self.across, self.turned = self._turned()
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
         self.tile = 64 if room <= TILE_BYTES else 32
+        self.in_rows = self._in_rows()
         patches = [-(-extent // side) * side for extent, side in zip(program.shape[-2:], PATCH, strict=False)]
         self.patched = (
             self.rank > 1
-            and not (self.wide or self.turned or self.gathers)
+            and not (self.wide or self.turned or self.gathers or self.in_rows)
             and 4 <= max(sizes) <= 8  # single bytes took longer so (measured)
             and prod(patches) <= 1.25 * prod(program.shape[-2:])
         )
         if self.patched:
             self.vector = PATCH[0] * PATCH[1] // THREADS
+        self.patch = PATCH
+        if self.in_rows:
+            self.vector = 16 // max(sizes)
+            self.patch = (ROWS[0], ROWS[1] * self.vector)
+
+    def _in_rows(self) -> bool:
+        """Whether threads read 16 bytes of a row at a time, although not all rows begin at a multiple of that.
+
+        A stencil is such a map. Rows that begin elsewhere are read by the two words that hold the 16 bytes.
+        """
+        program = self.program
+        if self.rank < 2 or self.wide or self.turned or self.gathers:
+            return False
+        box = program.box
+        used = [program.operands[k] for k in self.reads] + [program.operands[s.operand] for s in program.stores]
+        whole = [o for o in used if o.written] + ([] if box is None else [program.operands[box.base]])
+        size = ITEMSIZES[used[0].code]
+        rows, columns = program.shape[-2:]
+        side = ROWS[1] * (16 // size)
+        patches = -(-rows // ROWS[0]) * ROWS[0] * -(-columns // side) * side
+        return (
+            size in (4, 8)
+            and all(ITEMSIZES[o.code] == size and not o.in_place for o in used)
+            and all((o.strides[-1] == 1 and (o.aligned or o.shift > 0)) or not o.strides[-1] for o in used)
+            and all(o.strides[-1] == 1 and o.aligned for o in whole)
+            and (box is None or set(box.steps) == {1})
+            and columns % (16 // size) == 0
+            and patches <= 1.25 * rows * columns
+        )
 
     def _turned(self) -> tuple[int, list[int]]:
         """The dimension along which operands that are read across are contiguous, and those operands."""
@@ -214,6 +246,9 @@ class _Map:
                 lines.append(f"else\n#pragma unroll 1\nfor ({kind} i = i0; i < ({kind}){n}; ++i) {{")
                 lines += self._scalar_body(["i"], kind)
                 lines.append("}")
+        elif self.in_rows:
+            lines += self._patch(names, kind, 2)
+            lines += self._rows_body(names, kind, v)
         elif self.patched:
             lines += self._patch(names, kind, v)
             within = f"{names[-2]} < ({kind}){block.number(f'e{self.rank - 2}', program.shape[-2])}"
@@ -228,20 +263,24 @@ class _Map:
         lines.append("}")
         return "\n".join(lines) + "\n"
 
-    def _patch(self, names: list[str], kind: str, v: int) -> list[str]:
-        """Statements that give a thread's column, its first row, and the outer indices of the block's patch."""
+    def _patch(self, names: list[str], kind: str, rows: int) -> list[str]:
+        """Statements that give a thread's (first) column, its first row, and the outer indices of the block's patch."""
+        height, width = self.patch
+        each = height * width // (THREADS * rows)
+        across = width // each
         shape, last, number = self.program.shape, self.rank - 1, self.block.number
         lines = ["i32 rest = (i32)blockIdx.x, q;"]
         for d in range(last, 0, -1):
-            side = PATCH[d - last + 1] if d >= last - 1 else 1
+            side = self.patch[d - last + 1] if d >= last - 1 else 1
             count = -(-shape[d] // side)
             m, s = magic(count, "i32")
             name = {last: "jt", last - 1: "it"}.get(d, names[d])
             lines.append(f"q = nl::divide(rest, {number(f'pm{d}', m)}, {number(f'ph{d}', s)});")
             lines.append(f"const {kind} {name} = rest - q * (i32){number(f'pe{d}', count)}; rest = q;")
         lines.append(f"const {kind} {names[0] if last > 1 else 'it'} = rest;")
-        lines.append(f"const {kind} {names[last]} = jt * {PATCH[1]} + (i32)(threadIdx.x % {PATCH[1]});")
-        lines.append(f"const {kind} row = it * {PATCH[0]} + (i32)(threadIdx.x / {PATCH[1]}) * {v};")
+        times = f" * {each}" if each > 1 else ""
+        lines.append(f"const {kind} {names[last]} = jt * {width} + (i32)(threadIdx.x % {across}){times};")
+        lines.append(f"const {kind} row = it * {height} + (i32)(threadIdx.x / {across}) * {rows};")
         lines.append(f"const bool column = {names[last]} < ({kind}){number(f'e{last}', shape[last])};")
         return lines
 
@@ -347,6 +386,65 @@ class _Map:
             lines.append(f"{self.pointer(s.operand)}[{place}] = b{s.operand}[v];")
         lines.append("} }")
         return lines
+
+    def _rows_body(self, names: list[str], kind: str, v: int) -> list[str]:
+        """Two rows of V neighbours a thread: read both, then compute and write.
+
+        What is not all in the box is taken one by one.
+        """
+        program, box, last = self.program, self.program.box, self.rank - 1
+        operands, number, column = program.operands, self.block.number, names[self.rank - 1]
+        ctype = {k: CTYPES[operand.code] for k, operand in enumerate(operands)}
+
+        def at(k: int, shift: str = "") -> str:
+            indices = [*names[:-1], f"({column} + {shift})"] if shift else names
+            return f"{self.pointer(k)} + ({self.offset(f's{k}', operands[k].strides, indices, kind)})"
+
+        lines, values = [], {}
+        reads = ""
+        for k in self.reads:
+            if not operands[k].strides[-1]:
+                lines.append(f"{ctype[k]} a{k}[2];")
+                reads += f"a{k}[r] = *({at(k)});\n"
+                values[k] = loaded(f"a{k}[r]", operands[k].code)
+                continue
+            shift = operands[k].shift
+            words = 2 if shift else 1
+            lines.append(f"nl::pack<{words * v}, {ctype[k]}> a{k}[2];")
+            reads += f"nl::load(a{k}[r], {at(k)}{f' - {shift}' if shift else ''});\n"
+            values[k] = loaded(f"a{k}[r].x[v{f' + {shift}' if shift else ''}]", operands[k].code)
+        loop = "#pragma unroll\nfor (int r = 0; r < 2; ++r) {"
+        where = [
+            f"const {kind} {names[-2]} = row + r;",
+            f"if (column && {names[-2]} < ({kind}){number(f'e{last - 1}', program.shape[-2])}) {{",
+        ]
+        if box is not None:
+            tests = [self._box_test(d, name, kind) for d, name in enumerate(names[:-1]) if not self._box_full(d)]
+            if not self._box_full(last):
+                start, end = number(f"bs{last}", box.starts[last]), number(f"be{last}", self._box_end(last))
+                tests.append(f"{column} >= ({kind}){start} && {column} + {v} <= ({kind}){end}")
+            lines.append("bool whole[2];")
+            reads = f"whole[r] = {' && '.join(tests) or 'true'};\nif (whole[r]) {{\n{reads}}}\n"
+        lines += [loop, *where, reads + "} }", loop, *where]
+        lines += [f"nl::pack<{v}, {ctype[s.operand]}> b{s.operand};" for s in program.stores]
+        outs = {s.operand: f"b{s.operand}.x[v]" for s in program.stores}
+        inner = [*names[:-1], f"({column} + v)"]
+        compute = f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {self.call(values, inner, kind, outs)} }}"
+        if box is not None:
+            store = program.stores[0].operand
+            single = {k: loaded(f"*({at(k, 'v')})", operands[k].code) for k in self.reads}
+            test = " && ".join(self._box_test(d, n, kind) for d, n in enumerate(inner) if not self._box_full(d))
+            compute = (
+                f"if (whole[r]) {{\n{compute}\n}} else\n#pragma unroll 1\nfor (int v = 0; v < {v}; ++v) {{\n"
+                f"{ctype[store]} one;\nif ({test or 'true'}) {{ {self.call(single, inner, kind, {store: 'one'})} }} "
+                f"else one = *({at(box.base, 'v')});\n"
+                f"#pragma unroll\nfor (int u = 0; u < {v}; ++u) if (u == v) b{store}.x[u] = one; }}"
+            )
+        lines.append(compute)
+        for s in program.stores:
+            offset = self._store_offset(s.operand, names, kind)
+            lines.append(f"nl::store({self.pointer(s.operand)} + ({offset}), b{s.operand});")
+        return [*lines, "} }"]
 
     def _tiled_body(self, names: list[str], kind: str) -> list[str]:
         """A block a tile: what lies across is read along its own neighbours into shared memory, and read there turned.
@@ -554,8 +652,8 @@ class _Map:
         if self.turned:
             tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]
             blocks = prod(tiles) * (count // (shape[self.across] * shape[-1]))
-        elif self.patched:
-            blocks = prod(shape[:-2]) * prod(-(-e // side) for e, side in zip(shape[-2:], PATCH, strict=True))
+        elif self.patched or self.in_rows:
+            blocks = prod(shape[:-2]) * prod(-(-e // side) for e, side in zip(shape[-2:], self.patch, strict=True))
         return Geometry(items=items, grain=grain, blocks=blocks, threads=THREADS)
 
 

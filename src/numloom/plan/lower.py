@@ -33,7 +33,8 @@ class Access:
     post: bool = False
     written: bool = False
     in_place: bool = False
-    aligned: bool = True
+    past: int = 0
+    """Bytes by which it begins past a multiple of 16."""
 
 
 @dataclass(slots=True)
@@ -68,7 +69,7 @@ class Lowered:
             base = self.choice.nodes[binding.number]
             if base.buffer is not None:
                 at += base.buffer.ptr & 15
-            self.accesses.append(Access(code, strides, binding, post, aligned=at % 16 == 0))
+            self.accesses.append(Access(code, strides, binding, post, past=at % 16))
         return number
 
     def param(self, number: int, code: int) -> int:
@@ -123,9 +124,10 @@ class Lowered:
         in_place = draft.mode == "place"
         # Memory that is written in place may be another library's, which begins anywhere.
         begin = base.buffer.ptr if in_place and base.buffer is not None else 0
-        aligned = (offset + begin) % 16 == 0
         self.accesses.append(
-            Access(code, step_strides, Binding(number, offset), written=True, in_place=in_place, aligned=aligned)
+            Access(
+                code, step_strides, Binding(number, offset), written=True, in_place=in_place, past=(offset + begin) % 16
+            )
         )
         if in_place:
             for access in self.accesses:
@@ -154,8 +156,14 @@ class Lowered:
         operands = []
         for access, strides in zip(self.accesses, collapsed.strides, strict=False):
             itemsize = ITEMSIZES[access.code]
-            aligned = access.aligned and all(s * itemsize % 16 == 0 for s in strides[:-1])
-            operands.append(Operand(access.code, strides, aligned, access.written, access.in_place, access.post))
+            even = all(s * itemsize % 16 == 0 for s in strides[:-1])
+            shift, rest = divmod(access.past, itemsize)
+            operands.append(
+                Operand(
+                    access.code, strides, even and not access.past, access.written, access.in_place, access.post,
+                    shift if even and not rest else 0,
+                )
+            )  # fmt: skip
         iota_strides = collapsed.strides[len(self.accesses) :]
 
         def finished(instrs: list[Instr]) -> tuple[Instr, ...]:

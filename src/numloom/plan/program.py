@@ -24,7 +24,8 @@ class Operand:
     have one for each kept dimension. `aligned`: the pointer is a multiple of 16 bytes and so is
     every outer stride, so 16-byte accesses are allowed where the inner stride is 1. `written`:
     some store writes through it; `in_place`: it shares memory with an operand read at the same
-    positions (so neither may be declared const or restrict).
+    positions (so neither may be declared const or restrict). `shift`: elements by which every row begins past
+    a multiple of 16 bytes, 0 where that is not the same for all, or no whole number.
     """
 
     code: int
@@ -33,6 +34,7 @@ class Operand:
     written: bool = False
     in_place: bool = False
     post: bool = False
+    shift: int = 0
 
 
 @dataclass(frozen=True, slots=True)
