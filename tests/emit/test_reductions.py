@@ -19,7 +19,7 @@ from programs import (
     same,
 )
 
-from numloom.base.dtypes import C64, DTYPES, F16, F32, F64, I32
+from numloom.base.dtypes import C64, DTYPES, F16, F32, F64, I32, I64
 from numloom.emit import elements, reducing
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
@@ -108,6 +108,33 @@ def test_tables_of_distances(
     check(Case(program, memory, [0, 0, 0]), backwards=bool(outer & 1))
 
 
+@pytest.mark.parametrize(("outer", "width", "count"), [(40, 3, 70), (5, 2, 3000), (1, 4, 500), (300, 3, 33)])
+def test_columns_abreast(outer: int, width: int, count: int) -> None:
+    """Forces: columns of a few neighbours that share what is computed for all of them."""
+    body = (
+        Instr("load", F32, operand=0), Instr("load", F32, operand=1), Instr("load", F32, operand=2),
+        Instr("iota", I64, index=0, strides=(width, 1, 0)), Instr("cast", F32, (3,)),
+        Instr("op", F32, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", F32, (5, 2), row=ELEMENTWISE["multiply"]),
+        Instr("op", F32, (6, 4), row=ELEMENTWISE["add"]),
+    )  # fmt: skip
+    operands = (
+        Operand(F32, (0, 1, width), False), Operand(F32, (width, 1, 0), False), Operand(F32, (count, 0, 1), False),
+        Operand(F32, (width, 1), False, written=True, post=True),
+        Operand(F32, (width, 1), False, written=True, post=True),
+    )  # fmt: skip
+    program = Program(
+        (outer, width, count), 2, body, (), operands,
+        reductions=(Reduce(REDUCTIONS["sum"], 7, F32), Reduce(REDUCTIONS["max"], 6, F32)),
+        post=(Instr("reduced", F32, index=0), Instr("reduced", F32, index=1)), post_stores=(Store(0, 3), Store(1, 4)),
+        fast=False,
+    )  # fmt: skip
+    random = np.random.default_rng(count)
+    sizes = count * width, outer * width, outer * count, outer * width, outer * width
+    memory = [random.integers(-9, 9, size).astype("f4") for size in sizes]
+    assert reducing._Reduction(program).abreast == width
+    check(Case(program, memory, [0] * 5, iota_offsets=[3]), backwards=bool(outer & 1))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(elements, "index_type", lambda program: "i64")
@@ -124,7 +151,8 @@ SLOW = [(7, 5000), (300, 700), (2, 33, 4100), (1, 9999), (3, 100000), (65, 40, 5
 def test_every_strategy(shape: tuple[tuple[int, ...], bool]) -> None:
     extents, fast = shape
     kept = max(len(extents) - 1, 0 if fast else 1) if extents != (2, 100, 333) else 1
-    for code, names in ((F32, ("sum", "argmax")), (F64, ("var", "min")), (F16, ("mean", "argmin")), (I32, ("max",))):
+    kinds = (F32, ("sum", "argmax")), (F64, ("var", "min")), (F16, ("mean", "argmin")), (F32, ("argmin", "argmax"))
+    for code, names in kinds:
         check(reduction_of_memory(extents, kept, fast, names, code), backwards=bool(kept))
 
 

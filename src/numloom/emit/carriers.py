@@ -79,16 +79,49 @@ class Carriers:
         """Statements that end a run of `used` elements."""
         return " ".join(f"acc.a{k} = {r.row.run}(buf{k}, {used});" for k, r in enumerate(self.reductions) if r.row.run)
 
-    def run(self, call: str, index: str, exists: str) -> str:
-        """Statements that add one run into a fresh `acc`; `call` gives the values of element `e` at `index`."""
-        each = f"{self.declared} {call} {self.collect(index)}"
+    def positions(self) -> bool:
+        """Whether all are positions of extremes: no tree changes them, so that a thread goes on with what it has."""
+        return all(self._is_position(k) for k in range(len(self.reductions)))
+
+    def run(self, call: str, index: str, exists: str, fresh: bool = True) -> str:
+        """Statements that add one run into a fresh `acc`, or (positions) into the one there is.
+
+        `call` gives the values of element `e` at `index`.
+        """
+        collect = self._later(index) if self.positions() else self.collect(index)
+        each = f"{self.declared} {call} {collect}"
         # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
         return (
-            f"A acc = a_none();\nif (full) {{ {self.buffers()}\n"
+            f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.buffers()}\n"
             f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {each} }}\n{self.close(str(RUN))}\n}} "
             f"else {{ {self.buffers()} int used = 0;\n"
             f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
             f"{self.close('used')}\n}}\n"
+        )
+
+    def _later(self, index: str) -> str:
+        """Statements that take element `e` of a run into positions of earlier elements."""
+        return " ".join(
+            f"if ({self._wins(k, f'acc.a{k}.value', f'acc.a{k}.index')}) acc.a{k} = nl::make_arg(x{k}, (i64)({index}));"
+            for k in range(len(self.reductions))
+        )
+
+    def _wins(self, k: int, value: str, index: str) -> str:
+        """Whether value ``x{k}`` of a later position takes the place of an extreme: if better, or the first NaN."""
+        return (
+            f"({index} < 0) | (x{k} {self.reductions[k].row.better} {value}) | ((x{k} != x{k}) & ({value} == {value}))"
+        )
+
+    def abreast(self, call: str, index: str, exists: str, count: int) -> str:
+        """Statements that add one run of each of `count` rows into a fresh ``accs[count]``, element by element."""
+        each = (
+            f"#pragma unroll\nfor (int j = 0; j < {count}; ++j) {{ const Row& row = rows[j]; A& acc = accs[j]; "
+            f"{self.declared} {call} {self.collect(index)} }}"
+        )
+        return (
+            f"A accs[{count}];\n#pragma unroll\nfor (int j = 0; j < {count}; ++j) accs[j] = a_none();\n"
+            f"if (full) {{\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{\n{each} }}\n}} else {{\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{\n{each} }}\n}}\n"
         )
 
     def single(self, call: str, at: str, exists: str) -> str:
@@ -110,10 +143,8 @@ class Carriers:
                 uses.append(f"buf{k}[e][l] = x{k};")
             elif self._is_position(k):
                 # Positions rise, so only a better value, or the first NaN, takes a lane: plain selects vectorise.
-                sign = reduction.row.better
                 uses.append(
-                    f"const bool b{k} = (bi{k}[l] < 0) | (x{k} {sign} bv{k}[l]) "
-                    f"| ((x{k} != x{k}) & (bv{k}[l] == bv{k}[l])); "
+                    f"const bool b{k} = {self._wins(k, f'bv{k}[l]', f'bi{k}[l]')}; "
                     f"bi{k}[l] = b{k} ? (i64)({at}) : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
                 )
             else:
@@ -152,7 +183,7 @@ class Carriers:
 
         `call` gives the values of the element `at`.
         """
-        if all(self._is_position(k) for k in range(len(self.reductions))):
+        if self.positions():
             return self._chunk_of_positions(call)
         declare, reset, close = self.arrays(LANES)
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1

@@ -43,6 +43,8 @@ SHARED = 32 << 10
 """Bytes of carriers that a block exchanges at most."""
 BLOCK = 256
 COLUMNS = 32
+ABREAST = 4
+"""Most columns that a thread takes at a time."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
 LEVELS = (9, 30)
@@ -64,7 +66,7 @@ class _Reduction(Elements):
         self.chunk = chunk_of(self.count)
         self.together = 1
         self.line = 32
-        self.groups = 1
+        self.groups = self.abreast = 1
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
@@ -82,15 +84,25 @@ class _Reduction(Elements):
                 self.groups = self._groups()
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
-            runs = max(1, -(-self.count // RUN))
-            wanted = max(1, min(FULL // max(self.outputs, 1), runs))  # parts of a column that fill the device
+            self.abreast = self._abreast()
+            units, runs = self.outputs // self.abreast, max(1, -(-self.count // RUN))
+            wanted = max(1, min(FULL // max(units, 1), runs))  # parts of a column that fill the device
             parts = min(BLOCK // COLUMNS, 1 << (wanted - 1).bit_length())
-            self.columns = min(BLOCK // parts, 1 << max(self.outputs - 1, 0).bit_length())
+            self.columns = min(BLOCK // parts, 1 << max(units - 1, 0).bit_length())
             self.parts = BLOCK // self.columns
             each = runs / max(wanted, self.parts)
             self.part = RUN << max(0, round(log2(each)))
             self.chunks = max(1, -(-self.count // (self.part * self.parts)))
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
+
+    def _abreast(self) -> int:
+        """Neighbouring columns that a thread takes at a time: a few that read the same, so that it is computed once."""
+        program = self.program
+        extent = program.shape[self.kept - 1] if self.kept > 1 else 1
+        last = [program.operands[k].strides[self.kept - 1] for k in self.reads]
+        same = len(last) > 1 and any(last) and not all(last) and not program.stores and not self.gathers
+        plain = not any(reduction.row.run for reduction in program.reductions) and not self.carriers.positions()
+        return extent if same and plain and extent <= ABREAST else 1
 
     def _most_groups(self) -> int:
         """Most groups of a block: known from the structure, so that rows of all lengths share a text."""
@@ -128,7 +140,7 @@ class _Reduction(Elements):
         return min((self.outputs * self.count / max(elements, 1) for elements in unique), default=1)
 
     def _tiles(self) -> int:
-        return -(-self.outputs // self.columns)
+        return -(-(self.outputs // self.abreast) // self.columns)
 
     # ------------------------------------------------------------ shared text
 
@@ -165,9 +177,15 @@ class _Reduction(Elements):
 
     # ------------------------------------------------------------ CUDA
 
-    def _run_text(self, exists: str, index: str, kind: str) -> str:
+    def _run_text(self, exists: str, index: str, kind: str, fresh: bool = True) -> str:
         """Statements that add one run (RUN elements at `index`, by e) into carrier `acc`."""
-        return self.carriers.run(self._call(f"({kind})({index})"), index, exists)
+        return self.carriers.run(self._call(f"({kind})({index})"), index, exists, fresh)
+
+    def _counting(self, run: str, levels: int) -> tuple[str, str, str]:
+        """How a thread takes run after run: what stands before, for each (`run` fills `acc`), and the total."""
+        if self.carriers.positions():
+            return "A acc = a_none();", run, "acc"
+        return f"counter<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
 
     def cuda(self, entry: str) -> str:
         kind = self.index
@@ -291,7 +309,8 @@ class _Reduction(Elements):
         """A block a chunk; the last block of a row merges its chunks."""
         split, most = self.strategy == "split", self._most_groups()
         levels = (CHUNKS[-1] // WARP).bit_length()
-        run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind)
+        run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind, not self.carriers.positions())
+        start, add, total = self._counting(run, levels)
         runs = -(-min(self.count, self.chunk) // (WARP * self.groups))
         each = self.block.narrow("part", WARP << (runs - 1).bit_length(), kind)
         size = self.block.narrow("size", self.chunk, kind)
@@ -300,13 +319,13 @@ class _Reduction(Elements):
             f"const i64 output = (i64)blockIdx.x / {chunks};\n"
             f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const int u = threadIdx.x % {LANES}, group = threadIdx.x / {LANES}, groups = blockDim.x / {LANES};\n"
-            f"const Row row = row_of(p, output);\ncounter<{levels}> c; counter_start(c);\n"
+            f"const Row row = row_of(p, output);\n{start}\n"
             f"const {kind} begin = chunk * {size}, rest = {n} - begin;\n"
             f"const {kind} from = group * {each} < rest ? begin + group * {each} : {n};\n"
             f"const {kind} end = {each} < {n} - from ? from + {each} : {n};\n"
             f"for ({kind} at = from + u; at < end; at += {WARP}) {{\n"
-            f"const bool full = at + {LANES * (RUN - 1)} < end;\n{run}\ncounter_add(c, acc); }}\n"
-            f"__shared__ A part[{most}][{LANES}];\npart[group][u] = counter_total(c);\n__syncthreads();\n"
+            f"const bool full = at + {LANES * (RUN - 1)} < end;\n{add} }}\n"
+            f"__shared__ A part[{most}][{LANES}];\npart[group][u] = {total};\n__syncthreads();\n"
             # Groups are neighbours in the tree: pairs of them, then pairs of pairs.
             "for (int step = 1; step < groups; step *= 2) {\n"
             "if (group % (2 * step) == 0) part[group][u] = a_merge(part[group][u], part[group + step][u]);\n"
@@ -351,11 +370,19 @@ class _Reduction(Elements):
         return -(-units * 4 // 256) * 256
 
     def _cuda_columns(self, kind: str, n: str, outputs: str) -> str:
-        """Columns by parts a block: neighbouring threads have neighbouring outputs."""
+        """Columns by parts a block: neighbouring threads have neighbouring outputs, or groups of a few abreast."""
         columns = self.block.narrow("columns", self.columns, "i32")
         part = self.number("part", self.part)
         levels = next(most for most in LEVELS if self.part // RUN < 1 << most)
-        run = self._run_text("at + e < end", "at + e", kind)
+        many = self.abreast
+        each = f"#pragma unroll\nfor (int j = 0; j < {many}; ++j) "
+        if many == 1:
+            run = self._run_text("at + e < end", "at + e", kind, not self.carriers.positions())
+            start, add, total = self._counting(run, levels)
+        else:
+            run = self.carriers.abreast(self._call(f"({kind})(at + e)"), "at + e", "at + e < end", many)
+            start = f"counter<{levels}> c[{many}];\n{each}counter_start(c[j]);"
+            add, total = f"{run}{each}counter_add(c[j], accs[j]);", "counter_total(c[j])"
         # Parts are neighbours in the tree: pairs of them, then pairs of pairs.
         pairs = (
             "__syncthreads();\n"
@@ -366,37 +393,63 @@ class _Reduction(Elements):
             f"const int columns = {columns}, parts = {BLOCK} / columns;\n"
             "const int tx = threadIdx.x & (columns - 1), ty = threadIdx.x / columns;\n"
             "const i64 tile = blockIdx.x, column = tile * columns + tx;\n"
-            f"const bool live = column < {outputs};\nconst i64 output = live ? column : 0;\n"
-            f"const Row row = row_of(p, output);\ncounter<{levels}> c; counter_start(c);\n"
+            f"const bool live = column < {outputs if many == 1 else self.number('units', self.outputs // many)};\n"
+            f"const i64 output = live ? column{f' * {many}' if many > 1 else ''} : 0;\n{self._rows_abreast()}{start}\n"
             f"const i64 begin64 = ((i64)blockIdx.y * parts + ty) * {part};\n"
             f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
             f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
             f"if (live) for ({kind} at = begin; at < end; at += {RUN}) {{\n"
-            f"const bool full = at + {RUN - 1} < end;\n{run}\ncounter_add(c, acc); }}\n"
-            f"__shared__ A part[{BLOCK}];\npart[threadIdx.x] = counter_total(c);\n{pairs}"
+            f"const bool full = at + {RUN - 1} < end;\n{add} }}\n"
+            f"__shared__ A part[{BLOCK}];\n"
         )
+        one_by_one = f"for (int j = 0; j < {many}; ++j) {{\n" if many == 1 else f"{each}{{\n"
         if self.strategy == "columns":
-            return text + "if (ty == 0 && live) post(p, output, part[tx]);\n"
+            return text + (
+                f"{one_by_one}part[threadIdx.x] = {total};\n{pairs}"
+                "if (ty == 0 && live) post(p, output + j, part[tx]);\n__syncthreads();\n}\n"
+            )
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
         chunks = self.number("chunks", self.chunks)
         per = self.number("per", max(1, 1 << (-(-self.chunks // self.parts) - 1).bit_length()))
         ahead = max(1, min(8, AHEAD // self.carriers.nbytes()))
+        before, merge, merged = self._counting("const A& acc = some[i];", LEVELS[0])
+        if self.carriers.positions():
+            merge = "acc = a_merge(acc, some[i]);"
+        line = f"((k{{}}) * {many} + j) * columns + tx"
         return text + (
-            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * columns;\n"
+            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * columns * {many};\n"
             f"u32* done = (u32*){work} + tile;\n__shared__ bool last;\n"
-            "if (ty == 0) { partial[(i64)blockIdx.y * columns + tx] = part[tx]; __threadfence(); }\n"
-            "__syncthreads();\n"
+            f"const i64 k = blockIdx.y;\n{one_by_one}part[threadIdx.x] = {total};\n{pairs}"
+            f"if (ty == 0) {{ partial[{line.format('')}] = part[tx]; __threadfence(); }}\n__syncthreads();\n}}\n"
             f"if (threadIdx.x == 0) last = atomicAdd(done, 1u) == (u32){chunks} - 1;\n__syncthreads();\n"
-            f"if (!last) return;\n__threadfence();\ncounter<{LEVELS[0]}> d; counter_start(d);\n"
+            "if (!last) return;\n__threadfence();\n"
             f"const i64 stop = (ty + 1) * {per} < {chunks} ? (ty + 1) * {per} : {chunks};\n"
+            f"for (int j = 0; j < {many}; ++j) {{\n{before}\n"
             # Several at a time: one after the other, each would wait for memory.
             f"for (i64 k = ty * {per}; k < stop; k += {ahead}) {{\nA some[{ahead}];\n"
-            f"#pragma unroll\nfor (int j = 0; j < {ahead}; ++j) "
-            "if (k + j < stop) some[j] = nl::fetch(partial + (k + j) * columns + tx);\n"
-            f"#pragma unroll\nfor (int j = 0; j < {ahead}; ++j) if (k + j < stop) counter_add(d, some[j]);\n}}\n"
-            f"part[threadIdx.x] = counter_total(d);\n{pairs}"
-            "if (ty == 0) {\nif (live) post(p, output, part[tx]);\nif (tx == 0) *done = 0;\n}\n"
+            f"#pragma unroll\nfor (int i = 0; i < {ahead}; ++i) "
+            f"if (k + i < stop) some[i] = nl::fetch(partial + {line.format(' + i')});\n"
+            f"#pragma unroll\nfor (int i = 0; i < {ahead}; ++i) if (k + i < stop) {{ {merge} }}\n}}\n"
+            f"part[threadIdx.x] = {merged};\n{pairs}"
+            "if (ty == 0 && live) post(p, output + j, part[tx]);\n__syncthreads();\n}\n"
+            "if (threadIdx.x == 0) *done = 0;\n"
+        )
+
+    def _rows_abreast(self) -> str:
+        """The rows of a thread's outputs; all but the first are the first one moved."""
+        if self.abreast == 1:
+            return "const Row row = row_of(p, output);\n"
+        last, moves = self.kept - 1, []
+        for k in self.streams:
+            if stride := self.program.operands[k].strides[last]:
+                moves.append(f"rows[j].q{k} += j * {self.number(f's{k}_{last}', stride)};")
+        for iota in self.iotas:
+            if stride := iota.strides[last]:
+                moves.append(f"rows[j].t{iota.index} += j * {self.number(f't{iota.index}_{last}', stride)};")
+        return (
+            f"Row rows[{self.abreast}];\nrows[0] = row_of(p, output);\n#pragma unroll\n"
+            f"for (int j = 1; j < {self.abreast}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
         )
 
     # ------------------------------------------------------------ CPU
@@ -550,7 +603,7 @@ class _Reduction(Elements):
             blocks, threads = self._tiles(), BLOCK
             if self.strategy == "columns_split":
                 counters = self._counter_bytes()
-                space = counters + self._tiles() * self.chunks * self.columns * carrier
+                space = counters + self._tiles() * self.chunks * self.columns * self.abreast * carrier
         return Geometry(
             items=items, grain=work, blocks=blocks, threads=threads, finish_items=finish,
             workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,
