@@ -113,10 +113,11 @@ class Carriers:
         )
 
     def abreast(self, call: str, index: str, exists: str, count: int) -> str:
-        """Statements that add one run of each of `count` rows into a fresh ``accs[count]``, element by element."""
+        """Statements that add one run of each of `count` rows into a fresh ``accs[count]``; `call` fills ``x[count]`` with values."""
+        values = " ".join(f"const {ctype} x{k} = x[j].x{k};" for k, ctype in enumerate(self.types))
         each = (
-            f"#pragma unroll\nfor (int j = 0; j < {count}; ++j) {{ const Row& row = rows[j]; A& acc = accs[j]; "
-            f"{self.declared} {call} {self.collect(index)} }}"
+            f"X x[{count}]; {call}\n#pragma unroll\n"
+            f"for (int j = 0; j < {count}; ++j) {{ A& acc = accs[j]; {values} {self.collect(index)} }}"
         )
         return (
             f"A accs[{count}];\n#pragma unroll\nfor (int j = 0; j < {count}; ++j) accs[j] = a_none();\n"

@@ -158,7 +158,28 @@ class _Reduction(Elements):
             outs.append(f"{self.carriers.types[k]}& o{k}")
             lines.append(f"o{k} = v{reduction.value};")
         head = f"NL_DEV void element(const P& p, const Row& row, nl_index r, {', '.join(outs)}) {{\n  "
-        return self.index_text() + head + "\n  ".join(lines) + "\n}\n"
+        several = self._several_elements() if self.abreast > 1 else ""
+        return self.index_text() + head + "\n  ".join(lines) + "\n}\n" + several
+
+    def _several_elements(self) -> str:
+        """elements(p, rows, r, x): the reduced values of rows abreast, what they share computed once."""
+        program = self.program
+        own: set[int] = set()
+        for number, instr in enumerate(program.body):
+            strides = program.operands[instr.operand].strides if instr.kind == "load" else instr.strides
+            reads = instr.kind in ("load", "iota") and bool(strides[self.kept - 1])
+            if reads or own.intersection(instr.args):
+                own.add(number)
+        lines = self.element_lines(only=[n for n in range(len(program.body)) if n not in own])
+        values = [f"x[{{j}}].x{k} = v{reduction.value};" for k, reduction in enumerate(program.reductions)]
+        each = " ".join([*self.element_lines(only=sorted(own)), *values])
+        lines += [f"{{ const Row& row = rows[{j}]; {each.replace('{j}', str(j))} }}" for j in range(self.abreast)]
+        return (
+            f"#ifdef __CUDACC__\nstruct X {{ {self.carriers.declared} }};\n"
+            "NL_DEV void elements(const P& p, const Row* rows, nl_index r, X* x) {\n  const Row& row = rows[0];\n  "
+            + "\n  ".join(lines)
+            + "\n}\n#endif\n"
+        )
 
     def _call(self, at: str) -> str:
         """The call of the element function."""
@@ -380,7 +401,7 @@ class _Reduction(Elements):
             run = self._run_text("at + e < end", "at + e", kind, not self.carriers.positions())
             start, add, total = self._counting(run, levels)
         else:
-            run = self.carriers.abreast(self._call(f"({kind})(at + e)"), "at + e", "at + e < end", many)
+            run = self.carriers.abreast(f"elements(p, rows, ({kind})(at + e), x);", "at + e", "at + e < end", many)
             start = f"counter<{levels}> c[{many}];\n{each}counter_start(c[j]);"
             add, total = f"{run}{each}counter_add(c[j], accs[j]);", "counter_total(c[j])"
         # Parts are neighbours in the tree: pairs of them, then pairs of pairs.
