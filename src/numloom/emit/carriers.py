@@ -113,7 +113,7 @@ class Carriers:
         )
 
     def abreast(self, call: str, index: str, exists: str, count: int) -> str:
-        """Statements that add one run of each of `count` rows into a fresh ``accs[count]``; `call` fills ``x[count]`` with values."""
+        """Statements that add a run of each of `count` rows into a fresh ``accs[count]``; `call` fills ``x[count]``."""
         values = " ".join(f"const {ctype} x{k} = x[j].x{k};" for k, ctype in enumerate(self.types))
         each = (
             f"X x[{count}]; {call}\n#pragma unroll\n"
