@@ -206,7 +206,8 @@ class _Reduction(Elements):
         """How a thread takes run after run: what stands before, for each (`run` fills `acc`), and the total."""
         if self.carriers.positions():
             return "A acc = a_none();", run, "acc"
-        return f"counter<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
+        kept = "counter" if self.carriers.plain() else "stack"
+        return f"{kept}<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
 
     def cuda(self, entry: str) -> str:
         kind = self.index

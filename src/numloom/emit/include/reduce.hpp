@@ -45,3 +45,28 @@ template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
     }
     return a;
 }
+#ifdef __CUDACC__
+// The same for carriers of several numbers: levels lie in local memory, of which the first are used most. In registers
+// they leave room for few threads, and a merge for each level is more code than the caches of instructions hold.
+template <int LEVELS> struct stack {
+    A level[LEVELS];
+    u32 runs;
+};
+template <int LEVELS> NL_DEV void counter_start(stack<LEVELS>& c) { c.runs = 0; }
+template <int LEVELS> NL_DEV void counter_add(stack<LEVELS>& c, A a) {
+    int k = 0;
+#pragma unroll 1
+    for (; (c.runs >> k) & 1u; ++k) a = a_merge(c.level[k], a);
+    c.level[k] = a;
+    ++c.runs;
+}
+template <int LEVELS> NL_DEV A counter_total(const stack<LEVELS>& c) {
+    if (!c.runs) return a_none();
+    int k = 0;
+    while (!((c.runs >> k) & 1u)) ++k;
+    A a = c.level[k];
+#pragma unroll 1
+    for (++k; c.runs >> k; ++k) if ((c.runs >> k) & 1u) a = a_merge(c.level[k], a);
+    return a;
+}
+#endif
