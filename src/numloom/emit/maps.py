@@ -33,6 +33,8 @@ PATCH = (4, 256)
 """Rows and columns of a patch. Narrower ones were slower, most of all in three dimensions (measured)."""
 ROWS = (16, 32)
 """Rows of a patch whose threads read 16 bytes at a time, and how many of these it is wide; a thread has two rows."""
+EARLY_BYTES = 256
+"""Bytes of operands that a thread asks for at once, before its block's tile is there."""
 TILE_BYTES = 40 << 10
 """Most shared memory that tiles of 64 by 64 elements may take, else they are of 32 by 32."""
 
@@ -449,7 +451,8 @@ class _Map:
     def _tiled_body(self, names: list[str], kind: str) -> list[str]:
         """A block a tile: what lies across is read along its own neighbours into shared memory, and read there turned.
 
-        Each thread takes four elements at a time, eight rows apart: reads all, then computes and writes.
+        Each thread has elements eight rows apart. What else is read is asked for before the tile is there, if all is
+        little, else for four elements at a time.
         """
         program, number, size = self.program, self.block.number, self.tile
         across, last = self.across, self.rank - 1
@@ -464,35 +467,50 @@ class _Map:
         ranges = f"{names[across]} < ({kind}){extents[across]} && {names[last]} < ({kind}){extents[last]}"
         for k in self.turned:
             lines.append(f"__shared__ {CTYPES[program.operands[k].code]} tile{k}[{size}][{size + 1}];")
-        lines += [
-            f"#pragma unroll\nfor (int r = ty; r < {size}; r += 8)\n#pragma unroll\n"
-            f"for (int c = tx; c < {size}; c += 32) {{",
-            f"const {kind} {names[across]} = it + c, {names[last]} = jt + r;\nif ({ranges}) {{",
-        ]
-        for k in self.turned:
-            offset = self.offset(f"s{k}", program.operands[k].strides, names, kind)
-            lines.append(f"tile{k}[r][c] = {self.pointer(k)}[{offset}];")
-        lines.append("} }\n__syncthreads();")
         straight = [k for k in self.reads if k not in self.turned]
-        where = f"const {kind} {names[across]} = it + r + 8 * v, {names[last]} = jt + c;\nif ({ranges}) {{"
-        loop = "#pragma unroll\nfor (int v = 0; v < 4; ++v) {"
-        lines += [f"for (int r = ty; r < {size}; r += 32)\nfor (int c = tx; c < {size}; c += 32) {{"]
-        values = {k: loaded(f"tile{k}[c][r + 8 * v]", program.operands[k].code) for k in self.turned}
-        if straight:
-            lines += [f"{CTYPES[program.operands[k].code]} a{k}[4];" for k in straight]
-            lines += [loop, where]
-            for k in straight:
-                offset = self.offset(f"s{k}", program.operands[k].strides, names, kind)
-                lines.append(f"a{k}[v] = {self.pointer(k)}[{offset}];")
-                values[k] = loaded(f"a{k}[v]", program.operands[k].code)
-            lines.append("} }")
-        lines += [loop, where]
+        columns = size // 32
+        count = size // 8 * columns
+        early = sum(ITEMSIZES[program.operands[k].code] for k in self.reads) * count <= EARLY_BYTES
+
+        def loop(first: str, times: int) -> str:
+            """Elements of a thread, from one on: row r and column c of each."""
+            return (
+                f"#pragma unroll\nfor (int v = 0; v < {times}; ++v) {{ const int u = {first} + v, "
+                f"r = ty + 8 * (u / {columns}), c = tx + 32 * (u % {columns});"
+            )
+
+        turned = f"const {kind} {names[across]} = it + c, {names[last]} = jt + r;\nif ({ranges}) {{"
+        where = f"const {kind} {names[across]} = it + r, {names[last]} = jt + c;\nif ({ranges}) {{"
+        values = {k: loaded(f"tile{k}[c][r]", program.operands[k].code) for k in self.turned}
+        reads = []
+        for k in straight:
+            offset = self.offset(f"s{k}", program.operands[k].strides, names, kind)
+            reads.append(f"a{k}[v] = {self.pointer(k)}[{offset}];")
+            values[k] = loaded(f"a{k}[v]", program.operands[k].code)
+        each = count if early else 4
+        held = [f"{CTYPES[program.operands[k].code]} a{k}[{each}];" for k in straight]
+        sources = {
+            k: f"{self.pointer(k)}[{self.offset(f's{k}', program.operands[k].strides, names, kind)}]"
+            for k in self.turned
+        }
+        if early:
+            lines += [f"{CTYPES[program.operands[k].code]} t{k}[{count}];" for k in self.turned]
+            lines += [*held, loop("0", count), turned, *(f"t{k}[v] = {text};" for k, text in sources.items()), "} }"]
+            lines += [loop("0", count), where, *reads, "} }"] if reads else []
+            lines += [loop("0", count), *(f"tile{k}[r][c] = t{k}[v];" for k in self.turned), "}"]
+        else:
+            lines += [loop("0", count), turned, *(f"tile{k}[r][c] = {text};" for k, text in sources.items()), "} }"]
+        lines.append("__syncthreads();")
+        if not early:
+            lines += [f"#pragma unroll 1\nfor (int w = 0; w < {count}; w += 4) {{", *held]
+            lines += [loop("w", 4), where, *reads, "} }"]
+        lines += [loop("0" if early else "w", each), where]
         outs = {s.operand: f"r{s.operand}" for s in program.stores}
         lines += [f"{CTYPES[program.operands[s.operand].code]} r{s.operand};" for s in program.stores]
         lines.append(self.call(values, names, kind, outs))
         for s in program.stores:
             lines.append(f"{self.pointer(s.operand)}[{self._store_offset(s.operand, names, kind)}] = r{s.operand};")
-        lines.append("} } }")
+        lines.append("} }" if early else "} } }")
         return lines
 
     # ------------------------------------------------------------ CPU
