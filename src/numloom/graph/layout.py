@@ -65,9 +65,9 @@ def is_dense_order(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether the layout fills one block exactly, in some order of the axes (positive strides)."""
     step = itemsize
     pairs = sorted((stride, extent) for stride, extent in zip(strides, shape, strict=True) if extent != 1)
+    if 0 in shape:
+        return not pairs or pairs[0][0] > 0
     for stride, extent in pairs:
-        if extent == 0:
-            return True
         if stride != step:
             return False
         step *= extent
