@@ -21,6 +21,7 @@ from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, code_of
+from numloom.base.release import FROM_2_5
 from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call
 from numloom.graph import build
@@ -619,7 +620,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     Parameters
     ----------
     a, b : array_like
-        Vectors; those of two elements, which NumPy deprecates, have a third one of zero.
+        Vectors; those of two elements, which NumPy 2.5 refuses, have a third one of zero with NumPy 2.4.
     axisa, axisb : int
         Axes of the vectors.
     axisc : int
@@ -639,7 +640,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     left = moveaxis(left, normal_axis(axisa, left.ndim), -1)
     right = moveaxis(right, normal_axis(axisb, right.ndim), -1)
     extents = left.shape[-1], right.shape[-1]
-    if not set(extents) <= {2, 3}:
+    if not set(extents) <= ({3} if FROM_2_5 else {2, 3}):
         raise ValueError(
             f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {extents[0]} and "
             f"{extents[1]} dimensional instead."

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from numloom.api.creation import full_like
-from numloom.api.manipulation import flip, normal_axis
+from numloom.api.elementwise import invert, negative
+from numloom.api.manipulation import normal_axis
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import I64, code_of
@@ -23,9 +24,9 @@ Array = Any
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 
 
-def _check_kind(kind: Any, stable: Any, order: Any) -> None:
-    if kind is not None and stable is not None:
-        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+def _check_kind(kind: Any, stable: Any, order: Any, descending: Any = None) -> None:
+    if kind is not None and (stable is not None or descending is not None):
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
     if kind is not None and not isinstance(kind, str):
         raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
     if kind is not None and kind.lower() not in _KINDS:
@@ -42,6 +43,11 @@ def _flat_axis(a: Any, axis: Any) -> tuple[Array, int]:
     return array, normal_axis(axis, array.ndim)
 
 
+def _opposed(array: Array) -> Array:
+    """The elements in a form that sorts the other way round and is its own inverse; NaN stays NaN, and last."""
+    return invert(array) if array.dtype.kind in "biu" else negative(array)
+
+
 def _copied(array: Array) -> tuple[int, ...]:
     """Strides of a copy in K order."""
     return strides_in_order(array.shape, array.strides, array.itemsize, "K")
@@ -54,7 +60,7 @@ def sort(
     order: Any = None,
     *,
     stable: Any = None,
-    descending: bool = False,
+    descending: bool | None = None,
 ) -> Array:
     """A sorted copy; NaN last.
 
@@ -68,17 +74,20 @@ def sort(
         Taken for NumPy's sake: sorts here are always stable.
     order : None
         For arrays with fields, which there are none of.
-    descending : bool
-        The array API's keyword: the largest first (and NaN before it).
+    descending : bool, optional
+        The largest first; NaN is last in either case.
 
     Returns
     -------
     ndarray
     """
-    _check_kind(kind, stable, order)
+    _check_kind(kind, stable, order, descending)
     array, axis = _flat_axis(a, axis)
-    result = wrap(call("sort", node_of(array), code=array.code, shape=array.shape, strides=_copied(array), axis=axis))
-    return flip(result, axis).copy("K") if descending else result
+    strides = _copied(array)
+    if descending:
+        array = _opposed(array)
+    result = wrap(call("sort", node_of(array), code=array.code, shape=array.shape, strides=strides, axis=axis))
+    return _opposed(result) if descending else result
 
 
 def argsort(
@@ -88,10 +97,10 @@ def argsort(
     order: Any = None,
     *,
     stable: Any = None,
-    descending: bool = False,
+    descending: bool | None = None,
 ) -> Array:
     """Positions that would sort; always stable, NaN last. Arguments as for `sort`."""
-    _check_kind(kind, stable, order)
+    _check_kind(kind, stable, order, descending)
     array = asarray(a)
     if not array.ndim:
         array = array.reshape(1)
@@ -99,10 +108,8 @@ def argsort(
         return wrap(build.full(0, I64, (1,)))
     array, axis = _flat_axis(array, axis)
     if descending:
-        # Sorted from the far end, equal elements are in their order again when the result is turned around.
-        array = flip(array, axis)
-    found = wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
-    return flip(array.shape[axis] - 1 - found, axis).copy("K") if descending else found
+        array = _opposed(array)
+    return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
 
 
 def sort_complex(a: Any) -> Array:
@@ -114,7 +121,7 @@ def sort_complex(a: Any) -> Array:
 
 
 def sort_in_place(
-    a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+    a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool | None = None
 ) -> None:
     """Sort an array itself."""
     if not a.writeable:
