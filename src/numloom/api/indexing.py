@@ -233,8 +233,9 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
         chosen = build.binary_scalar(ELEMENTWISE["equal"], index, number)
         node = build.elementwise(WHERE, (chosen, build.cast(node_of(arrays[number]), code), node))
     shape = broadcast_shapes(node.shape, index.shape)
-    if node.shape != shape:
-        node = build.copied(broadcast_value(node, shape), c_strides(shape, ITEMSIZES[code]), code)
+    ordered = c_strides(shape, ITEMSIZES[code])
+    if node.shape != shape or node.strides != ordered:
+        node = build.copied(broadcast_value(node, shape), ordered, code)
     return deliver(node, (a, *arrays)) if out is None else store(out, node, "choose", exact=True)
 
 

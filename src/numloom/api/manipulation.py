@@ -24,6 +24,7 @@ from numloom.graph.layout import (
     c_strides,
     extent_of,
     f_strides,
+    indexed_strides,
     joined_strides,
     may_overlap,
     ordered_strides,
@@ -640,9 +641,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     if isinstance(index, slice) or (np.size(index) == 1 and np.asarray(index).dtype != bool):
         return ordered_as(result, array)
     # As NumPy reads the array at an index array.
-    return relaid(
-        result, ordered_strides(result.shape, (axis, *(k for k in range(array.ndim) if k != axis)), result.itemsize)
-    )
+    rest = [k for k in range(array.ndim) if k != axis]
+    extents, strides = (tuple(numbers[k] for k in rest) for numbers in (array.shape, array.strides))
+    shape = (result.shape[axis],)
+    return relaid(result, indexed_strides((extents, strides), shape, [(result.itemsize,)], axis, result.itemsize))
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
@@ -667,7 +669,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     if single and isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -extent <= index <= extent:
         lead, at = (slice(None),) * axis, int(index) % extent if index < 0 else int(index)
         added = broadcast_to(added, (*array.shape[:axis], added.shape[axis], *array.shape[axis + 1 :]))
-        return concatenate((array[(*lead, slice(at))], added, array[(*lead, slice(at, None))]), axis)
+        return ordered_as(concatenate((array[(*lead, slice(at))], added, array[(*lead, slice(at, None))]), axis), array)
     # NumPy says where each value goes: insert the numbers -1, -2, ... among the positions.
     where = np.arange(1, extent + 1)
     count = added.shape[axis] if single else np.insert(where, index, 0).size - extent

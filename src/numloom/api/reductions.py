@@ -348,7 +348,8 @@ def _extent(node: Node, axes: tuple[int, ...]) -> int:
 def _counted(mask: Node, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Node:
     """How many elements a mask selects over axes of an array of `shape`."""
     full = broadcast_shapes(mask.shape, shape)
-    spread = build.elementwise(WHERE, (mask, build.full(1, I64, full), 0))
+    one = 1 if mask.shape == full else build.full(1, I64, full)  # A number, so that counts lie as the mask does.
+    spread = build.elementwise(WHERE, (mask, one, 0))
     return node_of(add.reduce(wrap(spread), axis, None, None, keepdims))
 
 

@@ -15,8 +15,9 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import I64, code_of
 from numloom.engine.routines import call
+from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
-from numloom.graph.layout import strides_in_order
+from numloom.graph.layout import f_strides, strides_in_order
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -291,7 +292,8 @@ def argwhere(a: Any) -> Array:
         count = int(bool(array))
         return wrap(build.full(0, I64, (count, 0)))
     found = call("nonzero", node_of(array))
-    result = wrap(build.full(0, I64, (found[0].size, len(found))))
+    shape = (found[0].size, len(found))
+    result = wrap(empty_leaf(I64, shape, f_strides(shape, 8)))
     for axis, node in enumerate(found):
         result[:, axis] = wrap(node)
     return result

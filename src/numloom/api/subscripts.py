@@ -13,11 +13,11 @@ from numloom.array.convert import from_host
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, wrap
 from numloom.array.storage import broadcast_value, read, write, write_at
 from numloom.array.subscript import Advanced, Basic, subscript
-from numloom.base.dtypes import BOOL, I64, KINDS
+from numloom.base.dtypes import BOOL, I64, ITEMSIZES, KINDS
 from numloom.engine.routines import call
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, shown
+from numloom.graph.layout import broadcast_shapes, broadcast_strides, indexed_strides, shown
 from numloom.graph.node import FILL, VIEW, Node
 from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE
@@ -25,6 +25,10 @@ from numloom.ops.elementwise import ELEMENTWISE
 Array = Any
 
 _WHERE = ELEMENTWISE["where"]
+
+ACROSS = 65536
+"""Elements from which ``x[:, i]`` of a C-ordered array lies in C order: NumPy's order is read across the rows, which
+costs a GPU a sector of memory an element."""
 
 
 class Mask:
@@ -119,8 +123,23 @@ def take_advanced(array: Array, found: Advanced) -> Array:
     mask = _only_mask(found)
     if mask is not None and found.axes[0] == 0:
         return wrap(compress_values(node, mask))
-    indices, _ = _targets(found)
-    return deliver(build.gather(node, indices, found.axes, found.position), (array,))
+    indices, shape = _targets(found)
+    ordered = _ordered(found, indices, shape, ITEMSIZES[array.code])
+    return deliver(build.gather(node, indices, found.axes, found.position, ordered=ordered), (array,))
+
+
+def _ordered(found: Advanced, indices: list[Node], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
+    """Strides of what is read: NumPy's; None for C order, where NumPy's would read much memory across."""
+    kept = [axis for axis in range(len(found.shape)) if axis not in found.axes]
+    first, count = found.position, len(shape) - len(kept)
+    extents, strides = tuple(found.shape[k] for k in kept), tuple(found.strides[k] for k in kept)
+    if first and prod(shape) > ACROSS:
+        moved = min(abs(found.strides[axis]) for axis in found.axes)
+        if moved < min((abs(s) for s, e in zip(strides, extents, strict=True) if e > 1), default=0):
+            return None
+    target = shape[first : first + count]
+    known = [broadcast_strides(index.shape, index.strides, target) for index in indices]
+    return indexed_strides((extents, strides), target, known, first, itemsize)
 
 
 def _no_broadcast(found: Advanced) -> str:
