@@ -27,7 +27,6 @@ from numloom.graph.layout import (
     indexed_strides,
     joined_strides,
     may_overlap,
-    ordered_strides,
 )
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
