@@ -101,6 +101,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     if array.dtype.kind == "c":
         raise TypeError("x may not be complex")
     edges = asarray(bins)
+    if edges.dtype.kind == "c":
+        raise TypeError(f"Cannot cast array data from {edges.dtype!r} to dtype('float64') according to the rule 'safe'")
     if edges.ndim != 1:
         raise ValueError(
             "object too deep for desired array" if edges.ndim else "object of too small depth for desired array"

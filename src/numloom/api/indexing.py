@@ -49,7 +49,7 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
             )
     else:
         host = np.asarray(indices)
-        if isinstance(indices, (list, tuple, float)):
+        if isinstance(indices, (list, tuple, float, np.floating)):
             host = host.astype(np.int64)
         if host.dtype.kind not in "iub":
             raise TypeError(
@@ -394,6 +394,8 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     where = flatnonzero(chosen)
     if asarray(vals).size == 0 and where.size:
         raise ValueError("Cannot insert from an empty array!")
+    if isinstance(vals, (ndarray, np.ndarray)) and not np.can_cast(vals.dtype, arr.dtype):
+        raise TypeError(f"Cannot cast array data from {vals.dtype!r} to {arr.dtype!r} according to the rule 'safe'")
     put(target, where, vals)
 
 

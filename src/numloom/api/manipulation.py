@@ -131,7 +131,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     if axis is None:
         dropped: tuple[int, ...] = tuple(k for k, extent in enumerate(array.shape) if extent == 1)
     else:
-        dropped = () if not array.ndim and axis in (0, -1) else normal_axes(axis, array.ndim)
+        dropped = () if not array.ndim and axis in (0, -1) else build.normalize_axes(axis, array.ndim)
         if any(array.shape[k] != 1 for k in dropped):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     kept = [k for k in range(array.ndim) if k not in dropped]
@@ -207,10 +207,14 @@ def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays put one after another along `axis` (flattened first if it is None)."""
-    parts = [asarray(array) for array in arrays]
+    given = list(arrays)
+    parts = [asarray(array) for array in given]
     if not parts:
         raise ValueError("need at least one array to concatenate")
+    weak: set[type] = set()
     if axis is None:
+        # Here, and only here, Python numbers take the dtype of the arrays.
+        weak = {type(number) for number in given if type(number) in (int, float, complex)}
         parts = [part.ravel() for part in parts]
         axis = 0
     ndim = parts[0].ndim
@@ -226,10 +230,10 @@ def concatenate(
     elif dtype is not None:
         code = code_of(dtype)
     else:
-        # Python numbers in the list became arrays above, which is what NumPy takes them for, too.
-        code = code_of(np.result_type(*{part.dtype for part in parts}))
-    for part in parts:
-        if not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
+        strong = {part.dtype for part, array in zip(parts, given, strict=True) if type(array) not in weak}
+        code = code_of(np.result_type(*strong, *(kind() for kind in weak)))
+    for part, array in zip(parts, given, strict=True):
+        if type(array) not in weak and not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
                 f"Cannot cast array data from {part.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
             )

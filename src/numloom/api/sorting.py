@@ -149,6 +149,8 @@ def _positions(kth: Any, extent: int) -> tuple[int, ...]:
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """A copy in which the elements at positions `kth` are where sorting would put them."""
     array, axis = _flat_axis(a, axis)
+    if not array.size:
+        return array.copy("K")
     places = _positions(kth, array.shape[axis])
     return wrap(
         call(
@@ -165,7 +167,10 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Positions that would partition."""
-    array, axis = _flat_axis(a, axis)
+    array = asarray(a)
+    array, axis = _flat_axis(array if array.ndim else array.reshape(1), axis)
+    if not array.size:
+        return wrap(build.full(0, I64, array.shape))
     places = _positions(kth, array.shape[axis])
     return wrap(call("argpartition", node_of(array), code=I64, shape=array.shape, kth=places, axis=axis))
 
@@ -366,6 +371,10 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
         if array.ndim >= 2:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
+    elif isinstance(axis, tuple):
+        if len(axis) != 1:
+            raise ValueError("accumulate does not allow multiple axes")
+        (axis,) = axis
     if not initial:
         return scanned(op, array, axis, dtype, out, name)
     axis = normal_axis(axis, array.ndim)

@@ -48,13 +48,24 @@ class Mask:
         return self.positions[self.axis]  # type: ignore[no-any-return]
 
 
+class Beyond:
+    """An index array with an index out of bounds: an error unless index arrays choose nothing together."""
+
+    __slots__ = ("error", "node", "shape")
+
+    def __init__(self, node: Node, error: IndexError) -> None:
+        self.node = node
+        self.shape = node.shape
+        self.error = error
+
+
 def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
     """What an item between brackets stands for, and how many axes it takes.
 
     Returns
     -------
     list
-        A value (of integers) for the axis, or a `Mask` for each axis of a boolean array.
+        A value (of integers) for the axis, `Beyond` of it, or a `Mask` for each axis of a boolean array.
     int
         Number of axes; 0 for a single truth value, which makes an axis of its own.
     """
@@ -76,7 +87,8 @@ def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any
             low, high = int(host.min()), int(host.max())
             for wrong in (low, high):
                 if not -shape[axis] <= wrong < shape[axis]:
-                    raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
+                    error = IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
+                    return [Beyond(build.cast(node_of(from_host(host)), I64), error)], 1
         item = from_host(host)
     if KINDS[item.code] not in "iub":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -111,10 +123,15 @@ def _only_mask(found: Advanced) -> Node | None:
 
 def _index_nodes(found: Advanced) -> list[Node]:
     """Index arrays as values of int64."""
-    return [
-        item.found() if type(item) is Mask else build.scalar(item, I64) if type(item) is int else item
-        for item in found.indices
-    ]
+    nodes: list[Node] = []
+    for item in found.indices:
+        if type(item) is Mask:
+            nodes.append(item.found())
+        elif type(item) is int:
+            nodes.append(build.scalar(item, I64))
+        else:
+            nodes.append(item.node if type(item) is Beyond else item)
+    return nodes
 
 
 def take_advanced(array: Array, found: Advanced) -> Array:
@@ -238,6 +255,10 @@ def _targets(found: Advanced) -> tuple[list[Node], tuple[int, ...]]:
         index_shape = broadcast_shapes(*(item.shape for item in indices))
     except ValueError as error:
         raise IndexError(_no_broadcast(found)) from error
+    if 0 not in index_shape:
+        for item in found.indices:
+            if type(item) is Beyond:
+                raise item.error
     kept = [extent for axis, extent in enumerate(found.shape) if axis not in found.axes]
     shape: tuple[int, ...] = (*kept[: found.position], *index_shape, *kept[found.position :])
     if 0 in shape and 0 not in index_shape:

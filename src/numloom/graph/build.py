@@ -373,9 +373,11 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Sorted, non-negative axes; None means all. NumPy's AxisError and ValueError for bad ones."""
     if axis is None:
         return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axis if isinstance(axis, tuple) else (axis,)
     result = []
     for a in axes:
+        if type(a) is bool:
+            raise TypeError("an integer is required for the axis")
         index = operator.index(a)
         if not -ndim <= index < ndim:
             raise np.exceptions.AxisError(index, ndim)
