@@ -117,3 +117,23 @@ def test_in_place(xp: Any) -> Any:
 def test_argsort_is_stable() -> None:
     values = np.random.default_rng(0).integers(0, 4, 1000)
     assert_array_equal(nl.argsort(nl.asarray(values)), np.argsort(values, kind="stable"), strict=True)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f8", "F"])
+def test_the_largest_first(dtype: str) -> None:
+    """Stable, and NaN last, as NumPy 2.5 has it; older ones sort keys that run the other way."""
+    values = np.random.default_rng(3).integers(0, 5, (4, 9)).astype(dtype)
+    if dtype in ("f8", "F"):
+        values[:, ::3] = np.nan
+        values[1, 1] = -np.inf
+    keys = ~values if dtype in ("?", "i1", "u8") else -values
+    ours = nl.asarray(np.asfortranarray(values))
+    for axis in (-1, 0, None):
+        order = np.argsort(keys, axis, kind="stable")
+        expected = np.take_along_axis(values, order, axis)
+        assert_array_equal(nl.argsort(ours, axis, descending=True), order, strict=True)
+        assert_array_equal(nl.sort(ours, axis, stable=True, descending=True), expected, strict=True)
+    ours.sort(descending=True)
+    assert_array_equal(ours, np.take_along_axis(values, np.argsort(keys, kind="stable"), -1), strict=True)
+    with pytest.raises(ValueError, match="same time"):
+        nl.sort(ours, kind="stable", descending=False)

@@ -28,6 +28,7 @@ from numloom.graph.layout import (
     ordered_strides,
     reshape_strides,
     resolve_shape,
+    strides_in_order,
 )
 
 Host = np.ndarray[Any, Any]
@@ -119,6 +120,15 @@ def test_contiguity_is_numpys(data: st.DataObject) -> None:
         assert filled
     elif not any(stride <= 0 for stride, extent in zip(x.strides, x.shape, strict=True) if extent > 1):
         assert not filled
+
+
+@pytest.mark.parametrize("strides", [(0, 0), (0, 8), (-8, 8), (40, 8)])
+def test_empty_copies_can_be_cut(strides: tuple[int, int]) -> None:
+    """Bases hold no stride of 0 along an axis that can be cut, whatever was copied."""
+    for shape in [(0, 5), (5, 0), (2, 0)]:
+        kept = strides_in_order(shape, strides, 8, "K")
+        assert all(stride > 0 for stride in kept)
+        assert factor(0, (0, 0), kept, shape, kept, 8) is not None
 
 
 @given(st.data())

@@ -135,7 +135,7 @@ p.deriv().c
 p.integ(2, [1, 2]).c
 xp.sum(p)
 xp.add(p, 1)
-np.asarray(p)
+xp.asarray(p)
 p.__setitem__(-1, 2)
 hash(p)
 setattr(p, "coeffs", [1])
@@ -168,6 +168,15 @@ def test_assignment_changes_the_polynomial() -> None:
         p.coeffs *= 2
         assert list(p.coeffs) == [10, 0, 2, 14]
         assert type(p) is xp.poly1d
+
+
+def test_numpy_takes_the_coefficients_of_the_host(device: str) -> None:
+    p = nl.poly1d([1, -3, 2])
+    if device == "cuda":
+        with pytest.raises(TypeError, match="on a GPU"):
+            np.asarray(p)
+    else:
+        np.testing.assert_array_equal(np.asarray(p), [1, -3, 2])
 
 
 def test_kinds_of_results() -> None:

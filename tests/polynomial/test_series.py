@@ -290,6 +290,22 @@ def test_high_degrees() -> None:
     np.testing.assert_allclose(ours.get(), np.polynomial.chebyshev.chebval(x, c), rtol=1e-8, atol=1e-8)
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_values_in_several_variables(family: str) -> None:
+    """NumPy has `valnd` from 2.5 on: it is the others for two and three variables, and goes on from there."""
+    ours = getattr(nl.polynomial, family)
+    (name,) = (name for name in ours.__all__ if name.endswith("valnd"))
+    value, twice, thrice = (getattr(ours, name.replace("nd", part)) for part in ("", "2d", "3d"))
+    valnd = getattr(ours, name)
+    points, c = nl.asarray([[0.5, -1], [2, 0.25], [1, 3], [-2, 1]]), nl.arange(32.0).reshape(2, 2, 2, 2, 2) - 7
+    np.testing.assert_array_equal(valnd(points[:2], c).get(), twice(*points[:2], c).get())
+    np.testing.assert_array_equal(valnd(list(points[:3]), c).get(), thrice(*points[:3], c).get())
+    first = value(points[3], thrice(*points[:3], c), tensor=False)
+    np.testing.assert_array_equal(valnd(tuple(points), c).get(), first.get())
+    with pytest.raises(ValueError, match="ordinates are incompatible"):
+        valnd((*points[:3], 1.0), c)
+
+
 def test_names_and_constants_are_all_there() -> None:
     for family in [*FAMILIES, "polyutils"]:
         ours, theirs = getattr(nl.polynomial, family), getattr(np.polynomial, family)

@@ -15,10 +15,10 @@ Parameter = inspect.Parameter
 NO_VALUE = np._NoValue
 
 ADDED = {
-    "argsort": {"descending": "the array API's"},
-    "sort": {"descending": "the array API's"},
-    "ndarray.sort": {"descending": "as the function"},
-    "ndarray.argsort": {"descending": "as the function"},
+    "argsort": {"descending": "NumPy 2.5's"},
+    "sort": {"descending": "NumPy 2.5's"},
+    "ndarray.sort": {"descending": "NumPy 2.5's"},
+    "ndarray.argsort": {"descending": "NumPy 2.5's"},
     "ndarray.conj": {"out": "as the ufunc"},
     "ndarray.conjugate": {"out": "as the ufunc"},
     "fft.fftfreq": {"dtype": "the array API's"},
@@ -40,7 +40,7 @@ DIFFERENT = {
 }
 """Signatures that are not NumPy's, and why."""
 
-MEANING = {"keepdims": False, "where": True}
+MEANING = {"keepdims": False, "where": True, "descending": None}
 """What "not given" means for these: NumPy distinguishes it for the sake of subclasses."""
 
 

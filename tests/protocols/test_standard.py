@@ -17,6 +17,8 @@ EXTENSIONS = ("", "linalg", "fft")
 """Parts of the namespace."""
 
 DEFAULTS = {
+    "argsort.descending": "None means the same",
+    "sort.descending": "None means the same",
     "argsort.stable": "sorts here are stable whatever is said",
     "sort.stable": "sorts here are stable whatever is said",
     "astype.device": "None is the only device there is",

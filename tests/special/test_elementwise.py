@@ -113,7 +113,7 @@ def test_types_and_forms_of_arguments() -> None:
         x, want = nl.ones(3, dtype), np.dtype("f" if dtype in "ef" else "d")
         assert nl.special.erf(x).dtype == nl.special.xlogy(x, 2.0).dtype == want, dtype
         assert nl.special.gammaincinv(x, 0.5).dtype == want, dtype
-        if dtype != "e":
+        if dtype not in "?bBhHe":  # SciPy 1.18 computes small integers in float32, releases before it in float64.
             assert special.erf(np.ones(3, dtype)).dtype == want, dtype
     with pytest.raises(TypeError, match="real"):
         nl.special.erf(nl.ones(2, "F"))

@@ -14,7 +14,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
-from numloom.graph.layout import k_strides
+from numloom.graph.layout import strides_in_order
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -167,7 +167,7 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
         return f[_along(f.ndim, axis, part)]
 
     even = not isinstance(spacing, ndarray)
-    result = wrap(empty_leaf(f.code, f.shape, k_strides(f.shape, [f.strides], f.itemsize)))
+    result = wrap(empty_leaf(f.code, f.shape, strides_in_order(f.shape, f.strides, f.itemsize, "K")))
     if even:
         inner = (at(slice(2, None)) - at(slice(None, -2))) / (2.0 * spacing)
     else:

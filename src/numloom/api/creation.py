@@ -674,7 +674,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
     """Ones on and below a diagonal, zeros above; generated."""
     if like is not None:
         return made_like(like, np.tri, N, M, k, dtype)
-    rows, columns = shape_of((N, N if M is None else M))
+    rows, columns = (max(as_index(extent), 0) for extent in (N, N if M is None else M))
     mask = _lower(rows, columns, as_index(k))
     return _new(build.cast(mask, code_of(dtype if dtype is not None else float)))
 

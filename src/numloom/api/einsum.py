@@ -9,16 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.products import MULTIPLY, delivered, permuted, product, reshaped, seen, summed
+from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, view_of
 from numloom.base.dtypes import DTYPES, F16, F32, code_of
 from numloom.graph import build
+from numloom.graph.layout import k_order, ordered_strides
 from numloom.graph.node import Node
 
 Array = Any
 Labels = tuple[Any, ...]
 """One label an axis: a letter, or a number for an axis that an ellipsis stands for."""
+
+SMALL = 65536
+"""Elements up to which a result is copied where it does not lie in NumPy's order; larger ones are views."""
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -80,7 +84,25 @@ def einsum(
     if len(labels) != len(output):
         # Labels of extent 1 were dropped on the way.
         node = reshaped(node, full)
-    return delivered(build.cast(node, code), out, "einsum", *arrays, casting=casting, order=order)
+    node = build.cast(node, code)
+    if out is None and not path and node.size <= SMALL:
+        node = arranged(node, _ordered(inputs, output, arrays, full, DTYPES[code].itemsize))
+    return delivered(node, out, "einsum", *arrays, casting=casting, order=order)
+
+
+def _ordered(
+    inputs: list[Labels], output: Labels, arrays: list[Array], shape: tuple[int, ...], itemsize: int
+) -> tuple[int, ...]:
+    """Strides of a result in K order of the operands' axes, of which those that are summed over count as well."""
+    labels = [*output, *sorted({label for labels in inputs for label in labels}.difference(output), key=str)]
+    known = []
+    for own, array in zip(inputs, arrays, strict=True):
+        strides = dict.fromkeys(labels, 0)
+        for label, extent, stride in zip(own, array.shape, array.strides, strict=True):
+            strides[label] += stride if extent > 1 else 0
+        known.append(tuple(strides.values()))
+    order = [axis for axis in k_order(len(labels), known) if axis < len(output)]
+    return ordered_strides(shape, order, itemsize)
 
 
 def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
@@ -134,6 +156,10 @@ def _contracted(values: list[tuple[Labels, Node]], output: Labels, others: list[
     while len(values) > 1:
         i, j = _cheapest(values, tuple(needed))
         right, left = values.pop(j), values.pop(i)
+        # The result's first label is the first operand's, so that it lies as it is asked for.
+        first = next((label for label in output if (label in left[0]) != (label in right[0])), None)
+        if first in right[0]:
+            left, right = right, left
         values.append(_pair(*left, *right, needed.union(*(labels for labels, _ in values))))
     return values[0]
 

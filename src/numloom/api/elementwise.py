@@ -14,6 +14,7 @@ from numloom.array.convert import asarray, check_device
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, KINDS, code_of
 from numloom.graph import build
+from numloom.graph.layout import k_strides
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -269,6 +270,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
             largest = np.finfo(DTYPES[array.code])
             high = float(largest.max) if posinf is None else posinf
             low = float(largest.min) if neginf is None else neginf
+            if any(np.iscomplexobj(each) for each in (nan, posinf, neginf)):
+                raise TypeError(f"Cannot cast scalar from complex to {array.dtype!r} according to the rule 'same_kind'")
             value = node_of(array)
             node = _replaced(value, isnan(array), nan)
             infinite = isinf(array)
@@ -475,7 +478,7 @@ def compare_out_of_range(row: Any, a: Any, b: Any) -> Array:
     array, number, swapped = (a, b, False) if type(a) is Node else (b, a, True)
     below, above = (0, 1) if number > 0 else (1, 0)
     truth = bool(row.numpy(above, below) if swapped else row.numpy(below, above))
-    return wrap(build.full(truth, BOOL, array.shape))
+    return wrap(build.full(truth, BOOL, array.shape, k_strides(array.shape, [array.strides], 1)))
 
 
 def method_round(array: Array, decimals: int = 0, out: Array | None = None) -> Array:

@@ -16,6 +16,7 @@ from numloom.api.sorting import searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, C128, F16, F32, F64, I64, KINDS, code_of
+from numloom.base.release import FROM_2_5
 from numloom.engine.routines import call
 from numloom.graph import build
 
@@ -48,7 +49,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
             "object too deep for desired array" if array.ndim else "object of too small depth for desired array"
         )
     listed = type(x) is not ndarray and not isinstance(x, np.ndarray)
-    if array.dtype.kind not in ("biuf" if listed else "biu"):
+    whole = listed and (not FROM_2_5 or not array.size)  # NumPy 2.4 still takes lists of fractions.
+    if array.dtype.kind not in ("biuf" if whole else "biu"):
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
@@ -99,6 +101,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     if array.dtype.kind == "c":
         raise TypeError("x may not be complex")
     edges = asarray(bins)
+    if edges.dtype.kind == "c":
+        raise TypeError(f"Cannot cast array data from {edges.dtype!r} to dtype('float64') according to the rule 'safe'")
     if edges.ndim != 1:
         raise ValueError(
             "object too deep for desired array" if edges.ndim else "object of too small depth for desired array"

@@ -49,7 +49,7 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
             )
     else:
         host = np.asarray(indices)
-        if isinstance(indices, (list, tuple, float)):
+        if isinstance(indices, (list, tuple, float, np.floating)):
             host = host.astype(np.int64)
         if host.dtype.kind not in "iub":
             raise TypeError(
@@ -233,8 +233,9 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
         chosen = build.binary_scalar(ELEMENTWISE["equal"], index, number)
         node = build.elementwise(WHERE, (chosen, build.cast(node_of(arrays[number]), code), node))
     shape = broadcast_shapes(node.shape, index.shape)
-    if node.shape != shape:
-        node = build.copied(broadcast_value(node, shape), c_strides(shape, ITEMSIZES[code]), code)
+    ordered = c_strides(shape, ITEMSIZES[code])
+    if node.shape != shape or node.strides != ordered:
+        node = build.copied(broadcast_value(node, shape), ordered, code)
     return deliver(node, (a, *arrays)) if out is None else store(out, node, "choose", exact=True)
 
 
@@ -393,6 +394,8 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     where = flatnonzero(chosen)
     if asarray(vals).size == 0 and where.size:
         raise ValueError("Cannot insert from an empty array!")
+    if isinstance(vals, (ndarray, np.ndarray)) and not np.can_cast(vals.dtype, arr.dtype):
+        raise TypeError(f"Cannot cast array data from {vals.dtype!r} to {arr.dtype!r} according to the rule 'safe'")
     put(target, where, vals)
 
 

@@ -24,9 +24,9 @@ from numloom.graph.layout import (
     c_strides,
     extent_of,
     f_strides,
+    indexed_strides,
     joined_strides,
     may_overlap,
-    ordered_strides,
 )
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
@@ -131,7 +131,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     if axis is None:
         dropped: tuple[int, ...] = tuple(k for k, extent in enumerate(array.shape) if extent == 1)
     else:
-        dropped = () if not array.ndim and axis in (0, -1) else normal_axes(axis, array.ndim)
+        dropped = () if not array.ndim and axis in (0, -1) else build.normalize_axes(axis, array.ndim)
         if any(array.shape[k] != 1 for k in dropped):
             raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
     kept = [k for k in range(array.ndim) if k not in dropped]
@@ -207,10 +207,14 @@ def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays put one after another along `axis` (flattened first if it is None)."""
-    parts = [asarray(array) for array in arrays]
+    given = list(arrays)
+    parts = [asarray(array) for array in given]
     if not parts:
         raise ValueError("need at least one array to concatenate")
+    weak: set[type] = set()
     if axis is None:
+        # Here, and only here, Python numbers take the dtype of the arrays.
+        weak = {type(number) for number in given if type(number) in (int, float, complex)}
         parts = [part.ravel() for part in parts]
         axis = 0
     ndim = parts[0].ndim
@@ -226,10 +230,10 @@ def concatenate(
     elif dtype is not None:
         code = code_of(dtype)
     else:
-        # Python numbers in the list became arrays above, which is what NumPy takes them for, too.
-        code = code_of(np.result_type(*{part.dtype for part in parts}))
-    for part in parts:
-        if not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
+        strong = {part.dtype for part, array in zip(parts, given, strict=True) if type(array) not in weak}
+        code = code_of(np.result_type(*strong, *(kind() for kind in weak)))
+    for part, array in zip(parts, given, strict=True):
+        if type(array) not in weak and not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
                 f"Cannot cast array data from {part.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
             )
@@ -556,7 +560,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
         raise ValueError("Axes must be different.")
     if any(not -array.ndim <= axis < array.ndim for axis in axes):
         raise ValueError(f"Axes={axes} out of range for array of ndim={array.ndim}.")
-    k %= 4
+    k = int(k) % 4
     if k == 0:
         return array[...]
     if k == 2:
@@ -640,9 +644,10 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     if isinstance(index, slice) or (np.size(index) == 1 and np.asarray(index).dtype != bool):
         return ordered_as(result, array)
     # As NumPy reads the array at an index array.
-    return relaid(
-        result, ordered_strides(result.shape, (axis, *(k for k in range(array.ndim) if k != axis)), result.itemsize)
-    )
+    rest = [k for k in range(array.ndim) if k != axis]
+    extents, strides = (tuple(numbers[k] for k in rest) for numbers in (array.shape, array.strides))
+    shape = (result.shape[axis],)
+    return relaid(result, indexed_strides((extents, strides), shape, [(result.itemsize,)], axis, result.itemsize))
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
@@ -667,7 +672,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     if single and isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -extent <= index <= extent:
         lead, at = (slice(None),) * axis, int(index) % extent if index < 0 else int(index)
         added = broadcast_to(added, (*array.shape[:axis], added.shape[axis], *array.shape[axis + 1 :]))
-        return concatenate((array[(*lead, slice(at))], added, array[(*lead, slice(at, None))]), axis)
+        return ordered_as(concatenate((array[(*lead, slice(at))], added, array[(*lead, slice(at, None))]), axis), array)
     # NumPy says where each value goes: insert the numbers -1, -2, ... among the positions.
     where = np.arange(1, extent + 1)
     count = added.shape[axis] if single else np.insert(where, index, 0).size - extent

@@ -20,11 +20,21 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F16, F32, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F16, F32, ITEMSIZES, code_of
+from numloom.base.release import FROM_2_5
 from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, is_c_contiguous, is_dense_order, reshape_strides
+from numloom.graph.layout import (
+    broadcast_shapes,
+    broadcast_strides,
+    c_strides,
+    is_c_contiguous,
+    is_dense_order,
+    k_order,
+    ordered_strides,
+    reshape_strides,
+)
 from numloom.graph.node import VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
@@ -76,22 +86,45 @@ def reshaped(node: Node, shape: tuple[int, ...]) -> Node:
     return seen(node, shape, strides)
 
 
-def summed(node: Node, axes: tuple[int, ...], keepdims: bool = False) -> Node:
+def summed(node: Node, axes: tuple[int, ...], keepdims: bool = False, ordered: tuple[int, ...] | None = None) -> Node:
     """The sum over axes in the value's own dtype, as products sum: float16 in float32, bool as "or"."""
     if not axes:
         return node
-    if node.code == BOOL:
-        return build.reduce(ANY, node, axes, keepdims, BOOL)
-    return build.reduce(SUM, node, axes, keepdims, node.code)
+    row = ANY if node.code == BOOL else SUM
+    return build.reduce(row, node, axes, keepdims, node.code, ordered)
 
 
-def multiplied(a: Node, b: Node, axis: int, keepdims: bool = False) -> Node:
-    """``sum(a * b, axis)`` of values of one dtype."""
+def multiplied(a: Node, b: Node, axis: int, keepdims: bool = False, cores: int | None = None) -> Node:
+    """``sum(a * b, axis)`` of values of one dtype.
+
+    It lies in the order of the operands, or, with `cores` axes of the result that are no stack's, as `stacked` says.
+    """
     code = a.code
-    if code == F16:
-        a, b = build.cast(a, F32), build.cast(b, F32)
-        return build.cast(summed(build.loop(MULTIPLY, [a, b], F32), (axis,), keepdims), code)
-    return summed(build.loop(MULTIPLY, [a, b], code), (axis,), keepdims)
+    inner = F32 if code == F16 else code
+    terms = build.loop(MULTIPLY, [build.cast(a, inner), build.cast(b, inner)], inner)
+    ordered = None
+    if cores is not None:
+        shape = (*terms.shape[:axis], *((1,) if keepdims else ()), *terms.shape[axis + 1 :])
+        lead = len(shape) - cores
+        ordered = stacked((a, b), len(terms.shape) - lead, shape, lead, ITEMSIZES[inner])
+    return build.cast(summed(terms, (axis,), keepdims, ordered), code)
+
+
+def stacked(operands: Sequence[Node], own: int, shape: tuple[int, ...], lead: int, itemsize: int) -> tuple[int, ...]:
+    """Strides of a product as NumPy lays it out: `lead` axes in the order of the operands' stacks, others in C order.
+
+    The last `own` axes of the operands are no stack's.
+    """
+    if lead < 2:
+        return c_strides(shape, itemsize)
+    stacks = [(node.shape[:-own], node.strides[:-own]) for node in operands]
+    known = [broadcast_strides(extents, strides, shape[:lead]) for extents, strides in stacks]
+    return ordered_strides(shape, [*k_order(lead, known), *range(lead, len(shape))], itemsize)
+
+
+def arranged(node: Node, strides: tuple[int, ...]) -> Node:
+    """The value, laid out by these strides."""
+    return node if node.strides == strides and node.kind != VIEW else build.copied(node, strides, node.code)
 
 
 def product(a: Node, b: Node) -> Node:
@@ -99,21 +132,22 @@ def product(a: Node, b: Node) -> Node:
     n, k, m = a.shape[-2], a.shape[-1], b.shape[-1]
     lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     code = a.code
+    strides = stacked((a, b), 2, (*lead, n, m), len(lead), ITEMSIZES[code])
     if k == 0:
-        return build.full(DTYPES[code].type(0).item(), code, (*lead, n, m))
+        return build.full(DTYPES[code].type(0).item(), code, (*lead, n, m), strides)
     if k == 1:
-        return build.binary(MULTIPLY, a, b)
+        return arranged(build.binary(MULTIPLY, a, b), strides)
     if m == 1:
-        return multiplied(a, turned(b), len(lead) + 1, keepdims=True)
+        return multiplied(a, turned(b), len(lead) + 1, keepdims=True, cores=2)
     if n == 1:
-        return multiplied(turned(a), b, len(lead), keepdims=True)
+        return multiplied(turned(a), b, len(lead), keepdims=True, cores=2)
     if prod(lead) * n * k * m <= TINY:
-        return multiplied(expanded(a, -2), expanded(turned(b), -3), len(lead) + 2)
+        return multiplied(expanded(a, -2), expanded(turned(b), -3), len(lead) + 2, cores=2)
     if code == BOOL:
         # A count of true products; float32 holds it well enough to tell it from 0.
         counts = product(build.cast(a, F32), build.cast(b, F32))
         return build.elementwise(ELEMENTWISE["not_equal"], [counts, 0.0])
-    return call("matmul", a, b, code=code, shape=(*lead, n, m))  # type: ignore[no-any-return]
+    return call("matmul", a, b, code=code, shape=(*lead, n, m), strides=strides)  # type: ignore[no-any-return]
 
 
 def turned(node: Node) -> Node:
@@ -374,15 +408,16 @@ def matmul(
         # A matrix and a vector of one dtype, which loops of small products are made of: nothing is to be resolved.
         shape, vector = x1.shape, x2.shape
         if len(vector) == 1 and shape and shape[-1] == vector[0]:
-            return deliver(multiplied(node_of(x1), node_of(x2), len(shape) - 1), (x1, x2))
+            cores = 1 if len(shape) > 2 else None
+            return deliver(multiplied(node_of(x1), node_of(x2), len(shape) - 1, cores=cores), (x1, x2))
     return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
 
 
 def _matmul(left: Node, right: Node) -> Node:
     if len(right.shape) == 1:
-        return multiplied(left, right, len(left.shape) - 1)
+        return multiplied(left, right, len(left.shape) - 1, cores=len(left.shape) > 1)
     if len(left.shape) == 1:
-        return multiplied(expanded(left, 1), right, len(right.shape) - 2)
+        return multiplied(expanded(left, 1), right, len(right.shape) - 2, cores=1)
     return product(left, right)
 
 
@@ -445,7 +480,7 @@ def matvec(
 
 
 def _matvec(left: Node, right: Node) -> Node:
-    return multiplied(left, expanded(right, -2), max(len(left.shape), len(right.shape) + 1) - 1)
+    return multiplied(left, expanded(right, -2), max(len(left.shape), len(right.shape) + 1) - 1, cores=1)
 
 
 def vecmat(
@@ -468,7 +503,8 @@ def vecmat(
 
 
 def _vecmat(left: Node, right: Node) -> Node:
-    return multiplied(expanded(conjugated(left), -1), right, max(len(left.shape) + 1, len(right.shape)) - 2)
+    axis = max(len(left.shape) + 1, len(right.shape)) - 2
+    return multiplied(expanded(conjugated(left), -1), right, axis, cores=1)
 
 
 def conjugated(node: Node) -> Node:
@@ -503,7 +539,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
         x, y = build.cast(node_of(left), code), build.cast(node_of(right), code)
-        return _dotted(build.binary(MULTIPLY, x, y), out, left, right)
+        node = build.binary(MULTIPLY, x, y)
+        if len(node.shape) == 2 and code >= F32:  # What NumPy asks its BLAS for lies in C order.
+            node = arranged(node, c_strides(node.shape, ITEMSIZES[code]))
+        return _dotted(node, out, left, right)
     axis = max(right.ndim - 2, 0)
     if left.shape[-1] != right.shape[axis]:
         raise ValueError(
@@ -594,7 +633,7 @@ def contracted(a: Node, b: Node, a_axes: tuple[int, ...], b_axes: tuple[int, ...
     left = permuted(a, (*a_kept, *a_axes))
     right = permuted(b, (*b_axes, *b_kept))
     if len(a_axes) == 1 and not b_kept:
-        return multiplied(left, right, len(a_kept))
+        return multiplied(left, right, len(a_kept), cores=len(a_kept))
     count = prod(a.shape[k] for k in a_axes)
     node = product(reshaped(left, (prod(a_shape), count)), reshaped(right, (count, prod(b_shape))))
     return reshaped(node, (*a_shape, *b_shape))
@@ -619,7 +658,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     Parameters
     ----------
     a, b : array_like
-        Vectors; those of two elements, which NumPy deprecates, have a third one of zero.
+        Vectors; those of two elements, which NumPy 2.5 refuses, have a third one of zero with NumPy 2.4.
     axisa, axisb : int
         Axes of the vectors.
     axisc : int
@@ -639,7 +678,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     left = moveaxis(left, normal_axis(axisa, left.ndim), -1)
     right = moveaxis(right, normal_axis(axisb, right.ndim), -1)
     extents = left.shape[-1], right.shape[-1]
-    if not set(extents) <= {2, 3}:
+    if not set(extents) <= ({3} if FROM_2_5 else {2, 3}):
         raise ValueError(
             f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {extents[0]} and "
             f"{extents[1]} dimensional instead."

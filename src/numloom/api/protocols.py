@@ -207,7 +207,9 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
     """Whether a dtype (or an array's) casts to another one by a rule."""
-    return np.can_cast(_typed(from_), _typed(to), casting)  # type: ignore[arg-type]
+    if isinstance(to, (ndarray, np.ndarray)):
+        raise TypeError("Cannot construct a dtype from an array")
+    return np.can_cast(_typed(from_), to, casting)  # type: ignore[arg-type]
 
 
 def common_type(*arrays: Any) -> type:

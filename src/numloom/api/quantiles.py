@@ -23,7 +23,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import F64
 from numloom.engine.routines import call
 from numloom.graph import build
-from numloom.graph.layout import ordered_strides
+from numloom.graph.layout import ordered_strides, reduced_strides
 
 Array = Any
 Position = Callable[[Any, Any], Any]
@@ -477,7 +477,12 @@ def nanmedian(
     order = sort(lines.values, -1)
     low, high = (_taken(order, np.maximum(place, 0)) for place in ((n - 1) // 2, n // 2))
     # A line of nothing but NaN has none that is not.
-    return _delivered(where(n % 2 == 1, low, _mean_of(low, high)), lines.shape, out, "nanmedian")
+    result = where(n % 2 == 1, low, _mean_of(low, high)).reshape(lines.shape)
+    if out is None and axis is not None:
+        axes = tuple(sorted(normal_axes(axis, array.ndim)))
+        kept = keepdims is not NO_VALUE and bool(keepdims)
+        result = relaid(result, reduced_strides(array.shape, array.strides, axes, kept, result.itemsize))
+    return _delivered(result, lines.shape, out, "nanmedian")
 
 
 def _mean_of(low: Array, high: Array, same: int = 0) -> Array:

@@ -22,12 +22,12 @@ from numloom.api.elementwise import (
 )
 from numloom.api.elementwise import where as choose
 from numloom.api.running import deliver
-from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, store
+from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64, KINDS, code_of
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes
+from numloom.graph.layout import broadcast_shapes, broadcast_strides, k_strides
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
@@ -134,7 +134,8 @@ def all(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = Fals
 def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False) -> Array:
     """The largest minus the smallest element over axes."""
     array = asarray(a)
-    return subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims), out=out)
+    found = subtract(max(array, axis, keepdims=keepdims), min(array, axis, keepdims=keepdims))
+    return found if out is None else finish(node_of(found), out, (array,), "ptp")
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Array:
@@ -227,7 +228,7 @@ def mean(
     if _mask(where) is not True:
         mask = mask_of(where)
         total = add.reduce(a, axis, DTYPES[code], None, keepdims, NO_VALUE, where)
-        counted = wrap(_counted(mask, node.shape, axis, keepdims))
+        counted = wrap(_counted(mask, node, axis, keepdims))
         result = build.cast(node_of(divide(total, counted)), code)
     elif KINDS[code] in "iub":
         # As NumPy: the sum in integers, then a division whose result is cut.
@@ -295,7 +296,7 @@ def std(
 ) -> Array:
     """The standard deviation over axes; arguments as for `var`."""
     variance = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std", "unsafe")
+    return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std")
 
 
 def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known: Any, correction: Any) -> Node:
@@ -311,14 +312,16 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: An
         code = F64
     node = build.cast(node, code)
     real_code = _REAL_CODE.get(code, code)
+    # A complex dtype that was asked for stays, though variances are real.
+    shown = real_code if dtype is None else code
     if _mask(where) is not True or known is not NO_VALUE:
-        return _masked_variance(wrap(node), axis, ddof, keepdims, _mask(where), known, real_code)
+        return _masked_variance(wrap(node), axis, ddof, keepdims, _mask(where), known, shown)
     count = _extent(node, axes)
     if not ddof:
-        return _reduced(VAR, node, axes, keepdims, real_code)
+        return build.cast(_reduced(VAR, node, axes, keepdims, real_code), shown)
     squares = _reduced(M2, node, axes, keepdims, F64)
     rest = count - ddof if count > ddof else 0
-    return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), real_code)
+    return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), shown)
 
 
 def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int) -> Node:
@@ -330,7 +333,7 @@ def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: 
         count: Any = _extent(node_of(array), build.normalize_axes(axis, array.ndim)) - ddof
         count = count if count > 0 else 0
     else:
-        count = maximum(wrap(_counted(mask_of(where), array.shape, axis, keepdims)) - ddof, 0)
+        count = maximum(wrap(_counted(mask_of(where), node_of(array), axis, keepdims)) - ddof, 0)
     return build.cast(node_of(divide(total, count)), code)
 
 
@@ -345,10 +348,13 @@ def _extent(node: Node, axes: tuple[int, ...]) -> int:
     return count
 
 
-def _counted(mask: Node, shape: tuple[int, ...], axis: Any, keepdims: bool) -> Node:
-    """How many elements a mask selects over axes of an array of `shape`."""
-    full = broadcast_shapes(mask.shape, shape)
-    spread = build.elementwise(WHERE, (mask, build.full(1, I64, full), 0))
+def _counted(mask: Node, node: Node, axis: Any, keepdims: bool) -> Node:
+    """How many elements a mask selects over axes of a value; in memory as sums of the value are."""
+    one: Any = 1
+    if mask.shape != node.shape:
+        full = broadcast_shapes(mask.shape, node.shape)
+        one = build.full(1, I64, full, k_strides(full, [broadcast_strides(node.shape, node.strides, full)], 8))
+    spread = build.elementwise(WHERE, (mask, one, 0))
     return node_of(add.reduce(wrap(spread), axis, None, None, keepdims))
 
 
@@ -388,9 +394,10 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     """
     array = asarray(a)
     keep = _flag(keepdims)
+    axis = tuple(axis) if isinstance(axis, list) else axis
     if weights is None:
         result = mean(array, axis, keepdims=keep)
-        scale = asarray(array.size / (result.size or 1)).astype(result.dtype)
+        scale = asarray(array.size / result.size).astype(result.dtype)
     else:
         weight = asarray(weights)
         dtype = np.result_type(array.dtype, weight.dtype, *(["f8"] if array.dtype.kind in "biu" else []))
@@ -557,7 +564,7 @@ def nanstd(
 ) -> Array:
     """`std` without NaN; NaN where nothing is left to divide by."""
     variance = wrap(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
-    return sqrt(variance) if out is None else store(out, node_of(sqrt(variance)), "std", "unsafe")
+    return sqrt(variance) if out is None else finish(node_of(sqrt(variance)), out, (a,), "std")
 
 
 def _nan_variance(
@@ -567,9 +574,11 @@ def _nan_variance(
     if not _inexact(array):
         return _variance(array, axis, dtype, ddof, keepdims, where, known, correction)
     _check_inexact(dtype, None)
+    if not array.ndim and axis in (0, -1):
+        axis = None
     mask = _numbers_among(array, where)
     result = wrap(_variance(array, axis, dtype, ddof, keepdims, mask, known, correction))
-    left = wrap(_counted(node_of(mask), array.shape, axis, _flag(keepdims)))
+    left = wrap(_counted(node_of(mask), node_of(array), axis, _flag(keepdims)))
     taken = ddof if correction is NO_VALUE else correction
     return node_of(choose(left > taken, result, float("nan")))
 

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from numloom.api.creation import full_like
-from numloom.api.manipulation import flip, normal_axis
+from numloom.api.elementwise import invert, negative
+from numloom.api.manipulation import normal_axis
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import I64, code_of
 from numloom.engine.routines import call
+from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
-from numloom.graph.layout import strides_in_order
+from numloom.graph.layout import f_strides, strides_in_order
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -23,9 +25,9 @@ Array = Any
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
 
 
-def _check_kind(kind: Any, stable: Any, order: Any) -> None:
-    if kind is not None and stable is not None:
-        raise ValueError("`kind` and `stable` parameters can't be provided at the same time. Use only one of them.")
+def _check_kind(kind: Any, stable: Any, order: Any, descending: Any = None) -> None:
+    if kind is not None and (stable is not None or descending is not None):
+        raise ValueError("`kind` and keyword parameters can't be provided at the same time. Use only one of them.")
     if kind is not None and not isinstance(kind, str):
         raise TypeError(f"sort kind must be str, not {type(kind).__name__}")
     if kind is not None and kind.lower() not in _KINDS:
@@ -42,6 +44,11 @@ def _flat_axis(a: Any, axis: Any) -> tuple[Array, int]:
     return array, normal_axis(axis, array.ndim)
 
 
+def _opposed(array: Array) -> Array:
+    """The elements in a form that sorts the other way round and is its own inverse; NaN stays NaN, and last."""
+    return invert(array) if array.dtype.kind in "biu" else negative(array)
+
+
 def _copied(array: Array) -> tuple[int, ...]:
     """Strides of a copy in K order."""
     return strides_in_order(array.shape, array.strides, array.itemsize, "K")
@@ -54,7 +61,7 @@ def sort(
     order: Any = None,
     *,
     stable: Any = None,
-    descending: bool = False,
+    descending: bool | None = None,
 ) -> Array:
     """A sorted copy; NaN last.
 
@@ -68,17 +75,20 @@ def sort(
         Taken for NumPy's sake: sorts here are always stable.
     order : None
         For arrays with fields, which there are none of.
-    descending : bool
-        The array API's keyword: the largest first (and NaN before it).
+    descending : bool, optional
+        The largest first; NaN is last in either case.
 
     Returns
     -------
     ndarray
     """
-    _check_kind(kind, stable, order)
+    _check_kind(kind, stable, order, descending)
     array, axis = _flat_axis(a, axis)
-    result = wrap(call("sort", node_of(array), code=array.code, shape=array.shape, strides=_copied(array), axis=axis))
-    return flip(result, axis).copy("K") if descending else result
+    strides = _copied(array)
+    if descending:
+        array = _opposed(array)
+    result = wrap(call("sort", node_of(array), code=array.code, shape=array.shape, strides=strides, axis=axis))
+    return _opposed(result) if descending else result
 
 
 def argsort(
@@ -88,10 +98,10 @@ def argsort(
     order: Any = None,
     *,
     stable: Any = None,
-    descending: bool = False,
+    descending: bool | None = None,
 ) -> Array:
     """Positions that would sort; always stable, NaN last. Arguments as for `sort`."""
-    _check_kind(kind, stable, order)
+    _check_kind(kind, stable, order, descending)
     array = asarray(a)
     if not array.ndim:
         array = array.reshape(1)
@@ -99,10 +109,8 @@ def argsort(
         return wrap(build.full(0, I64, (1,)))
     array, axis = _flat_axis(array, axis)
     if descending:
-        # Sorted from the far end, equal elements are in their order again when the result is turned around.
-        array = flip(array, axis)
-    found = wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
-    return flip(array.shape[axis] - 1 - found, axis).copy("K") if descending else found
+        array = _opposed(array)
+    return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
 
 
 def sort_complex(a: Any) -> Array:
@@ -114,7 +122,7 @@ def sort_complex(a: Any) -> Array:
 
 
 def sort_in_place(
-    a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool = False
+    a: Array, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None, descending: bool | None = None
 ) -> None:
     """Sort an array itself."""
     if not a.writeable:
@@ -141,6 +149,8 @@ def _positions(kth: Any, extent: int) -> tuple[int, ...]:
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """A copy in which the elements at positions `kth` are where sorting would put them."""
     array, axis = _flat_axis(a, axis)
+    if not array.size:
+        return array.copy("K")
     places = _positions(kth, array.shape[axis])
     return wrap(
         call(
@@ -157,7 +167,10 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
 
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Positions that would partition."""
-    array, axis = _flat_axis(a, axis)
+    array = asarray(a)
+    array, axis = _flat_axis(array if array.ndim else array.reshape(1), axis)
+    if not array.size:
+        return wrap(build.full(0, I64, array.shape))
     places = _positions(kth, array.shape[axis])
     return wrap(call("argpartition", node_of(array), code=I64, shape=array.shape, kth=places, axis=axis))
 
@@ -284,7 +297,8 @@ def argwhere(a: Any) -> Array:
         count = int(bool(array))
         return wrap(build.full(0, I64, (count, 0)))
     found = call("nonzero", node_of(array))
-    result = wrap(build.full(0, I64, (found[0].size, len(found))))
+    shape = (found[0].size, len(found))
+    result = wrap(empty_leaf(I64, shape, f_strides(shape, 8)))
     for axis, node in enumerate(found):
         result[:, axis] = wrap(node)
     return result
@@ -357,6 +371,10 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
         if array.ndim >= 2:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
         axis = 0
+    elif isinstance(axis, tuple):
+        if len(axis) != 1:
+            raise ValueError("accumulate does not allow multiple axes")
+        (axis,) = axis
     if not initial:
         return scanned(op, array, axis, dtype, out, name)
     axis = normal_axis(axis, array.ndim)

@@ -183,7 +183,10 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     -------
     ndarray
     """
-    x, y = _vectors(a), _vectors(v)
+    x, y = asarray(a), asarray(v)
+    for each in (x, y):
+        if each.ndim != 1:
+            raise ValueError(f"object {'too deep' if each.ndim else 'of too small depth'} for desired array")
     if not x.size:
         raise ValueError("first array argument cannot be empty")
     if not y.size:

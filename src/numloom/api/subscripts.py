@@ -13,11 +13,11 @@ from numloom.array.convert import from_host
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, wrap
 from numloom.array.storage import broadcast_value, read, write, write_at
 from numloom.array.subscript import Advanced, Basic, subscript
-from numloom.base.dtypes import BOOL, I64, KINDS
+from numloom.base.dtypes import BOOL, I64, ITEMSIZES, KINDS
 from numloom.engine.routines import call
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, shown
+from numloom.graph.layout import broadcast_shapes, broadcast_strides, indexed_strides, shown
 from numloom.graph.node import FILL, VIEW, Node
 from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE
@@ -25,6 +25,10 @@ from numloom.ops.elementwise import ELEMENTWISE
 Array = Any
 
 _WHERE = ELEMENTWISE["where"]
+
+ACROSS = 65536
+"""Elements from which ``x[:, i]`` of a C-ordered array lies in C order: NumPy's order is read across the rows, which
+costs a GPU a sector of memory an element."""
 
 
 class Mask:
@@ -44,13 +48,24 @@ class Mask:
         return self.positions[self.axis]  # type: ignore[no-any-return]
 
 
+class Beyond:
+    """An index array with an index out of bounds: an error unless index arrays choose nothing together."""
+
+    __slots__ = ("error", "node", "shape")
+
+    def __init__(self, node: Node, error: IndexError) -> None:
+        self.node = node
+        self.shape = node.shape
+        self.error = error
+
+
 def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any], int]:
     """What an item between brackets stands for, and how many axes it takes.
 
     Returns
     -------
     list
-        A value (of integers) for the axis, or a `Mask` for each axis of a boolean array.
+        A value (of integers) for the axis, `Beyond` of it, or a `Mask` for each axis of a boolean array.
     int
         Number of axes; 0 for a single truth value, which makes an axis of its own.
     """
@@ -72,7 +87,8 @@ def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any
             low, high = int(host.min()), int(host.max())
             for wrong in (low, high):
                 if not -shape[axis] <= wrong < shape[axis]:
-                    raise IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
+                    error = IndexError(f"index {wrong} is out of bounds for axis {axis} with size {shape[axis]}")
+                    return [Beyond(build.cast(node_of(from_host(host)), I64), error)], 1
         item = from_host(host)
     if KINDS[item.code] not in "iub":
         raise IndexError("arrays used as indices must be of integer (or boolean) type")
@@ -107,10 +123,15 @@ def _only_mask(found: Advanced) -> Node | None:
 
 def _index_nodes(found: Advanced) -> list[Node]:
     """Index arrays as values of int64."""
-    return [
-        item.found() if type(item) is Mask else build.scalar(item, I64) if type(item) is int else item
-        for item in found.indices
-    ]
+    nodes: list[Node] = []
+    for item in found.indices:
+        if type(item) is Mask:
+            nodes.append(item.found())
+        elif type(item) is int:
+            nodes.append(build.scalar(item, I64))
+        else:
+            nodes.append(item.node if type(item) is Beyond else item)
+    return nodes
 
 
 def take_advanced(array: Array, found: Advanced) -> Array:
@@ -119,8 +140,23 @@ def take_advanced(array: Array, found: Advanced) -> Array:
     mask = _only_mask(found)
     if mask is not None and found.axes[0] == 0:
         return wrap(compress_values(node, mask))
-    indices, _ = _targets(found)
-    return deliver(build.gather(node, indices, found.axes, found.position), (array,))
+    indices, shape = _targets(found)
+    ordered = _ordered(found, indices, shape, ITEMSIZES[array.code])
+    return deliver(build.gather(node, indices, found.axes, found.position, ordered=ordered), (array,))
+
+
+def _ordered(found: Advanced, indices: list[Node], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
+    """Strides of what is read: NumPy's; None for C order, where NumPy's would read much memory across."""
+    kept = [axis for axis in range(len(found.shape)) if axis not in found.axes]
+    first, count = found.position, len(shape) - len(kept)
+    extents, strides = tuple(found.shape[k] for k in kept), tuple(found.strides[k] for k in kept)
+    if first and prod(shape) > ACROSS:
+        moved = min(abs(found.strides[axis]) for axis in found.axes)
+        if moved < min((abs(s) for s, e in zip(strides, extents, strict=True) if e > 1), default=0):
+            return None
+    target = shape[first : first + count]
+    known = [broadcast_strides(index.shape, index.strides, target) for index in indices]
+    return indexed_strides((extents, strides), target, known, first, itemsize)
 
 
 def _no_broadcast(found: Advanced) -> str:
@@ -219,6 +255,10 @@ def _targets(found: Advanced) -> tuple[list[Node], tuple[int, ...]]:
         index_shape = broadcast_shapes(*(item.shape for item in indices))
     except ValueError as error:
         raise IndexError(_no_broadcast(found)) from error
+    if 0 not in index_shape:
+        for item in found.indices:
+            if type(item) is Beyond:
+                raise item.error
     kept = [extent for axis, extent in enumerate(found.shape) if axis not in found.axes]
     shape: tuple[int, ...] = (*kept[: found.position], *index_shape, *kept[found.position :])
     if 0 in shape and 0 not in index_shape:

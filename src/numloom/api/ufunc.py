@@ -24,13 +24,13 @@ from numloom.array.ndarray import (
 )
 from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
+from numloom.base.release import FROM_2_5
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import (
     broadcast_shapes,
     c_strides,
     f_strides,
-    is_c_contiguous,
     is_f_contiguous,
     k_strides,
     reduced_strides,
@@ -134,6 +134,11 @@ def loop_of(
     options: dict[str, Any] = {"casting": casting, "reduction": reduction}
     if signature is not None:
         options["signature"] = signature
+    if casting == "equiv" and not FROM_2_5 and any(isinstance(operand, type) for operand in operands):
+        # There NumPy 2.4 itself would end the process: a call of nothing says whether the cast is allowed.
+        probes = [x() if isinstance(x, type) else np.empty(0, x) for x in operands[: numpy.nin]]
+        numpy(*probes, casting=casting, **({} if signature is None else {"signature": signature}))
+        options["casting"] = "same_kind"
     found = numpy.resolve_dtypes(operands, **options)
     return tuple(map(code_of, found))
 
@@ -252,6 +257,8 @@ class ufunc:
     ) -> Any:
         """A call with any arguments."""
         outs = self._outs(args, out)
+        if order not in ("K", "A", "C", "F"):
+            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
         args = args[: self.nin]
         signature = self._signature(dtype, signature if sig is None else sig)
         values = [value_of(x) for x in args]
@@ -429,11 +436,13 @@ class ufunc:
             filler = value if self.identity is None else self.identity
             mask = broadcast_value(mask_of(where), node.shape)
             node = build.elementwise(WHERE, (mask, node, _number(filler, node.code)))
+        if initial is not NO_VALUE and initial is not None:
+            value = _packed(initial, code)
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
         result = build.reduce(row, node, axes, keepdims, code) if axes else build.cast(node, code)
         if initial is not NO_VALUE and initial is not None:
-            first = build.scalar_as(_number(initial, code), code)
+            first = build.scalar_as(value, code)
             result = build.cast(build.loop(self._row, (first, result), code), code)
         return result
 
@@ -453,7 +462,8 @@ class ufunc:
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
         if first:
-            others.append(build.scalar_as(_number(value, code), code))
+            number = _number(value, code) if initial is NO_VALUE else _packed(value, code)
+            others.append(build.scalar_as(number, code))
         if not axes:
             return build.loop(self._row, (*others, node), code) if first else node
         if mask is not None:
@@ -688,6 +698,14 @@ def _number(value: Any, code: int) -> Any:
         return np.asarray(host).astype(DTYPES[code]).item()
 
 
+def _packed(value: Any, code: int) -> Any:
+    """An ``initial=`` value as a Python number of dtype `code`; NumPy's errors if it does not fit."""
+    cell = np.zeros((), DTYPES[code])
+    with np.errstate(all="ignore"):
+        cell[()] = _host(value)
+    return cell.item()
+
+
 def _host(x: Any) -> Any:
     """An argument on the host."""
     return x.get() if type(x) is ndarray else x
@@ -697,10 +715,7 @@ def in_order(node: Node, operands: Sequence[Any], order: str) -> Node:
     """A value in memory order "C", "F" or "A" (Fortran order if all operands have it)."""
     if order == "A":
         arrays = [x for x in operands if type(x) is ndarray and x.ndim]
-        fortran = arrays and all(
-            is_f_contiguous(x.shape, x.strides, x.itemsize) and not is_c_contiguous(x.shape, x.strides, x.itemsize)
-            for x in arrays
-        )
+        fortran = arrays and all(is_f_contiguous(x.shape, x.strides, x.itemsize) for x in arrays)
         order = "F" if fortran else "C"
     if order not in ("C", "F"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")

@@ -375,6 +375,8 @@ class ndarray:
         return int(self._only_element())
 
     def __round__(self, digits: int | None = None) -> Any:
+        if self.extents:
+            raise TypeError("type numloom.ndarray doesn't define __round__ method")
         return round(self._only_element(), digits) if digits is not None else round(self._only_element())
 
     def __format__(self, spec: str) -> str:
@@ -545,12 +547,15 @@ class ndarray:
         if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
             shape = tuple(shape[0])
         if order == "C" and not copy:
-            try:
+            for extent in shape:
+                if type(extent) is not int:  # 2.0 would be found as 2 is.
+                    break
+            else:
                 known = _reshaped.get((self.extents, self.steps, self.code, shape))
-            except TypeError:
-                known = None
-            if known is not None:
-                return view_of(self, self.offset, known[0], known[1])
+                if known is not None:
+                    return view_of(self, self.offset, known[0], known[1])
+        if bool in map(type, shape):
+            raise TypeError("an integer is required")
         new_shape = resolve_shape(self.size, [as_index(extent) for extent in shape])
         if order == "A":
             order = (
@@ -830,6 +835,12 @@ def assigned_value(value: Any, code: int) -> Node:
         return scalar(value, code)
     if value is None and DTYPES[code].kind in "fc":
         return scalar(np.nan, code)
+    if kind is list or kind is tuple:
+        return node_of(_bound["asarray"](value, DTYPES[code]))
+    if isinstance(value, np.generic) and DTYPES[code].kind in "iu":
+        cell = np.zeros((), DTYPES[code])
+        cell[()] = value  # NumPy knows which of its numbers must fit.
+        return scalar(cell.item(), code)
     node = operand(value)
     if node is NotImplemented:
         raise TypeError(f"cannot assign {type(value).__name__} to a numloom array; expected an array or a number")

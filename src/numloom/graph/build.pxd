@@ -31,7 +31,7 @@ cpdef int weak_code(object value) except -1
 cpdef Node leaf(object buffer, int code, tuple shape, tuple strides)
 cpdef tuple one_tuple(tuple numbers)
 @cython.locals(found=tuple, key=tuple, shape=tuple, strides=tuple, positions=cython.bint)
-cpdef Node reduce(object row, Node node, tuple axes, bint keepdims, int out)
+cpdef Node reduce(object row, Node node, tuple axes, bint keepdims, int out, tuple ordered=*)
 cpdef Node scalar(object value, int code)
 cpdef Node known(object value, int code)
 cpdef Node update(Node base, Node value, object offset, tuple shape, tuple strides, int code)

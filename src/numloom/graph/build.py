@@ -348,18 +348,19 @@ def gather(
     axes: tuple[int, ...],
     position: int,
     complaint: Complaint = OUT_OF_BOUNDS,
+    ordered: tuple[int, ...] | None = None,
 ) -> Node:
     """`node` read at integer indices along `axes`, as NumPy's advanced indexing.
 
-    The broadcast index shape stands at `position` of the result, among the axes left over. An index out of range
-    raises `complaint` when the result is looked at.
+    The broadcast index shape stands at `position` of the result, among the axes left over. The result lies in C order,
+    or densely by the strides `ordered`. An index out of range raises `complaint` when the result is looked at.
     """
     index_shape = broadcast_shapes(*(index.shape for index in indices))
     rest = [extent for axis, extent in enumerate(node.shape) if axis not in axes]
     shape = (*rest[:position], *index_shape, *rest[position:])
     args = (node, *(cast(index, I64) for index in indices))
     count_recorded()
-    strides = c_strides(shape, ITEMSIZES[node.code])
+    strides = c_strides(shape, ITEMSIZES[node.code]) if ordered is None else ordered
     return new_node(
         GATHER, here(complaint), args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape))
     )
@@ -372,9 +373,11 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     """Sorted, non-negative axes; None means all. NumPy's AxisError and ValueError for bad ones."""
     if axis is None:
         return tuple(range(ndim))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axis if isinstance(axis, tuple) else (axis,)
     result = []
     for a in axes:
+        if type(a) is bool:
+            raise TypeError("an integer is required for the axis")
         index = operator.index(a)
         if not -ndim <= index < ndim:
             raise np.exceptions.AxisError(index, ndim)
@@ -384,8 +387,12 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(result))
 
 
-def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int) -> Node:
+def reduce(
+    row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int, ordered: tuple[int, ...] | None = None
+) -> Node:
     """Reduce `node` (already of the accumulation dtype) over `axes`; the result has dtype `out`.
+
+    It lies in the order in which all axes are walked, or densely by the strides `ordered`.
 
     Raises
     ------
@@ -404,7 +411,7 @@ def reduce(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int
     if not row.has_identity and not node.size and 0 not in shape:
         raise ValueError(f"zero-size array to reduction operation {row.name} which has no identity")
     count_recorded()
-    return new_node(REDUCE, row, (node,), out, shape, strides, size, attr)
+    return new_node(REDUCE, row, (node,), out, shape, strides if ordered is None else ordered, size, attr)
 
 
 def _reduced_layout(

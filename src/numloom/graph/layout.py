@@ -65,9 +65,9 @@ def is_dense_order(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether the layout fills one block exactly, in some order of the axes (positive strides)."""
     step = itemsize
     pairs = sorted((stride, extent) for stride, extent in zip(strides, shape, strict=True) if extent != 1)
+    if 0 in shape:
+        return not pairs or pairs[0][0] > 0
     for stride, extent in pairs:
-        if extent == 0:
-            return True
         if stride != step:
             return False
         step *= extent
@@ -172,6 +172,31 @@ def joined_strides(shape: Shape, parts: Sequence[tuple[Shape, Shape]], itemsize:
                 place = position
         order.insert(place, axis)
     return ordered_strides(shape, order, itemsize)
+
+
+def indexed_strides(
+    rest: tuple[Shape, Shape], shape: Shape, indices: Sequence[Shape], position: int, itemsize: int
+) -> Shape:
+    """Dense strides of what index arrays choose, as NumPy lays it out: the indices' axes slowest, in C order.
+
+    Parameters
+    ----------
+    rest : tuple of Shape
+        Shape and strides of the axes that are not indexed.
+    shape, indices : Shape, sequence of Shape
+        Common shape of the index arrays, and their strides broadcast to it.
+    position : int
+        Where their axes stand in the result, among the others.
+    itemsize : int
+        Bytes of an element.
+    """
+    extents, strides = rest
+    count = len(shape)
+    # Where there is one element an index, nothing is moved together: the indices' own order is followed.
+    chosen = k_order(count, indices) if prod(extents) == 1 else range(count)
+    others = sorted(range(len(extents)), key=lambda axis: -abs(strides[axis]))
+    order = [position + axis for axis in chosen] + [axis if axis < position else axis + count for axis in others]
+    return ordered_strides((*extents[:position], *shape, *extents[position:]), order, itemsize)
 
 
 def reduced_strides(shape: Shape, strides: Shape, axes: Sequence[int], keepdims: bool, itemsize: int) -> Shape:

@@ -16,7 +16,15 @@ from numloom.graph.layout import Layout, extent_of
 Array = Any
 
 
-def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Array:
+def as_strided(
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+    *,
+    check_bounds: bool | None = None,
+) -> Array:
     """A view of an array's memory with any shape and strides.
 
     Parameters
@@ -31,6 +39,8 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
         Taken for NumPy's sake.
     writeable : bool
         Whether the view can be written; where its elements share memory, the last one written stays.
+    check_bounds : bool, optional
+        Taken for the sake of NumPy 2.5: bounds are always looked at.
 
     Returns
     -------
@@ -39,7 +49,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
     Raises
     ------
     ValueError
-        If the view would leave the memory, which NumPy does not look at.
+        If the view would leave the memory, which NumPy looks at only where asked to.
     """
     array = asarray(x)
     extents = array.shape if shape is None else tuple(map(int, shape))

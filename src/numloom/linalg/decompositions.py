@@ -14,6 +14,7 @@ from numloom.api.reductions import any as any_true
 from numloom.api.sorting import argsort, sort
 from numloom.array.convert import asarray
 from numloom.base.dtypes import KINDS
+from numloom.base.release import FROM_2_5
 from numloom.linalg.arguments import factored, matrices, square_matrices, working_code
 
 Array = Any
@@ -167,7 +168,7 @@ def _hermitian(a: Any, triangle: str, vectors: bool) -> tuple[Array, ...]:
 def eig(a: Any) -> EigResult:
     """Eigenvalues and right eigenvectors of square matrices.
 
-    Looks at the values: results for real matrices are real where all eigenvalues are.
+    Results are complex; with NumPy 2.4, as there, those for real matrices are real where all eigenvalues are.
 
     Parameters
     ----------
@@ -198,7 +199,7 @@ def _general(a: Any, vectors: bool) -> tuple[Array, ...]:
     if not bool(all_true(isfinite(array))):
         raise LinAlgError("Array must not contain infs or NaNs")
     found = factored("eig", array, code, vectors=vectors)
-    if KINDS[code] == "f" and not bool(any_true(found[0].imag)):
+    if not FROM_2_5 and KINDS[code] == "f" and not bool(any_true(found[0].imag)):
         found = tuple(each.real.copy() for each in found)
     return found
 

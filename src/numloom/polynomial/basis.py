@@ -268,6 +268,28 @@ class Basis:
         """Values of a series in three variables at points ``(x, y, z)``; shapes must be equal."""
         return self._at_points(c, x, y, z)
 
+    def valnd(self, pts: Any, c: Any) -> Array:
+        """Values of a series in several variables.
+
+        Parameters
+        ----------
+        pts : sequence of array_like
+            One array of coordinates for each variable, of one shape.
+        c : array_like
+            Coefficients; axis k belongs to variable k, further axes are several series.
+
+        Returns
+        -------
+        ndarray
+            ``c.shape[len(pts):] + pts[0].shape``. Recorded: one kernel.
+
+        Raises
+        ------
+        ValueError
+            If shapes differ.
+        """
+        return self._at_points(c, *pts)
+
     def grid2d(self, x: Any, y: Any, c: Any) -> Array:
         """Values of a series in two variables on the grid of `x` and `y`: ``c.shape[2:] + x.shape + y.shape``."""
         return self.val(y, self.val(x, c))
@@ -279,7 +301,8 @@ class Basis:
     def _at_points(self, c: Any, *points: Any) -> Array:
         arrays = [asarray(on_points) for on_points in points]
         if len({array.shape for array in arrays}) > 1:
-            raise ValueError(f"{', '.join('xyz'[: len(arrays)])} are incompatible")
+            names = ", ".join("xyz"[: len(arrays)]) if len(arrays) < 4 else "ordinates"
+            raise ValueError(f"{names} are incompatible")
         values = self.val(arrays[0], c)
         for array in arrays[1:]:
             values = self.val(array, values, tensor=False)

@@ -22,6 +22,7 @@ chebpow = CHEBYSHEV.power
 chebval = CHEBYSHEV.val
 chebval2d = CHEBYSHEV.val2d
 chebval3d = CHEBYSHEV.val3d
+chebvalnd = CHEBYSHEV.valnd
 chebgrid2d = CHEBYSHEV.grid2d
 chebgrid3d = CHEBYSHEV.grid3d
 chebder = CHEBYSHEV.deriv
@@ -116,6 +117,7 @@ __all__ = [  # noqa: F822
     "chebval",
     "chebval2d",
     "chebval3d",
+    "chebvalnd",
     "chebvander",
     "chebvander2d",
     "chebvander3d",

@@ -21,6 +21,7 @@ hermpow = HERMITE.power
 hermval = HERMITE.val
 hermval2d = HERMITE.val2d
 hermval3d = HERMITE.val3d
+hermvalnd = HERMITE.valnd
 hermgrid2d = HERMITE.grid2d
 hermgrid3d = HERMITE.grid3d
 hermder = HERMITE.deriv
@@ -83,6 +84,7 @@ __all__ = [  # noqa: F822
     "hermval",
     "hermval2d",
     "hermval3d",
+    "hermvalnd",
     "hermvander",
     "hermvander2d",
     "hermvander3d",

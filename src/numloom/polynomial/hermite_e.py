@@ -21,6 +21,7 @@ hermepow = HERMITE_E.power
 hermeval = HERMITE_E.val
 hermeval2d = HERMITE_E.val2d
 hermeval3d = HERMITE_E.val3d
+hermevalnd = HERMITE_E.valnd
 hermegrid2d = HERMITE_E.grid2d
 hermegrid3d = HERMITE_E.grid3d
 hermeder = HERMITE_E.deriv
@@ -83,6 +84,7 @@ __all__ = [  # noqa: F822
     "hermeval",
     "hermeval2d",
     "hermeval3d",
+    "hermevalnd",
     "hermevander",
     "hermevander2d",
     "hermevander3d",

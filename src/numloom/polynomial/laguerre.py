@@ -21,6 +21,7 @@ lagpow = LAGUERRE.power
 lagval = LAGUERRE.val
 lagval2d = LAGUERRE.val2d
 lagval3d = LAGUERRE.val3d
+lagvalnd = LAGUERRE.valnd
 laggrid2d = LAGUERRE.grid2d
 laggrid3d = LAGUERRE.grid3d
 lagder = LAGUERRE.deriv
@@ -83,6 +84,7 @@ __all__ = [  # noqa: F822
     "lagval",
     "lagval2d",
     "lagval3d",
+    "lagvalnd",
     "lagvander",
     "lagvander2d",
     "lagvander3d",

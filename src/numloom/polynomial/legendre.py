@@ -21,6 +21,7 @@ legpow = LEGENDRE.power
 legval = LEGENDRE.val
 legval2d = LEGENDRE.val2d
 legval3d = LEGENDRE.val3d
+legvalnd = LEGENDRE.valnd
 leggrid2d = LEGENDRE.grid2d
 leggrid3d = LEGENDRE.grid3d
 legder = LEGENDRE.deriv
@@ -83,6 +84,7 @@ __all__ = [  # noqa: F822
     "legval",
     "legval2d",
     "legval3d",
+    "legvalnd",
     "legvander",
     "legvander2d",
     "legvander3d",

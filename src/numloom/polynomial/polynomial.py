@@ -21,6 +21,7 @@ polypow = POWERS.power
 polyval = POWERS.val
 polyval2d = POWERS.val2d
 polyval3d = POWERS.val3d
+polyvalnd = POWERS.valnd
 polygrid2d = POWERS.grid2d
 polygrid3d = POWERS.grid3d
 polyder = POWERS.deriv
@@ -79,6 +80,7 @@ __all__ = [  # noqa: F822
     "polyval2d",
     "polyval3d",
     "polyvalfromroots",
+    "polyvalnd",
     "polyvander",
     "polyvander2d",
     "polyvander3d",

@@ -65,6 +65,8 @@ class Ledger:
         `Copies` to the device, and back, by the program's line.
     handed : dict
         `Copies` that a library asked for (``numpy.asarray`` of our array), by the library.
+    fetched : int
+        Copies from the device.
     made, small : int
         Arrays that functions of numloom gave, and those of them with fewer than `SMALL` elements.
     random, frozen : bool, Counter
@@ -77,6 +79,7 @@ class Ledger:
         self.uploads: defaultdict[str, Copies] = defaultdict(Copies)
         self.downloads: defaultdict[str, Copies] = defaultdict(Copies)
         self.handed: defaultdict[str, Copies] = defaultdict(Copies)
+        self.fetched = 0
         self.made = self.small = 0
         self.random = False
         self.frozen: Counter[str] = Counter()
@@ -109,6 +112,7 @@ class Ledger:
         """Bytes went to the device, or came from there."""
         (self.uploads if to_device else self.downloads)[self.program.line()].add(nbytes)
         if not to_device:
+            self.fetched += 1
             self.shared(nbytes)
 
     def shared(self, nbytes: int = 0) -> None:

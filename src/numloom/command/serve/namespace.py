@@ -306,7 +306,10 @@ class Server:
             return share(array, dtype, copy)
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the device")
+        fetched = self.ledger.fetched
         host = array.get()
+        if self.ledger.fetched == fetched:  # The host had it already: handed over without a copy from the device.
+            self.ledger.shared()
         return host if dtype is None else host.astype(dtype, copy=False)
 
     def _interface(self, array: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from numloom.base.dtypes import CTYPES, code_of
 from numloom.device.interface import Strided
+from numloom.graph.layout import c_strides
 
 PRELUDE = """\
 #define DEV __device__ __forceinline__
@@ -162,11 +163,8 @@ def collapse(shape: Sequence[int], *strides: Sequence[int]) -> tuple[list[int], 
 
 
 def dense_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Strides (in elements) of C order."""
-    strides = [1] * len(shape)
-    for axis in range(len(shape) - 2, -1, -1):
-        strides[axis] = strides[axis + 1] * shape[axis + 1]
-    return tuple(strides)
+    """Strides (in elements) of C order; as everywhere, an empty axis counts as one element, so that none is 0."""
+    return c_strides(tuple(shape), 1)
 
 
 def empty(device: Any, shape: Sequence[int], dtype: Any) -> Strided:
