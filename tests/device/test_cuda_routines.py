@@ -238,10 +238,11 @@ def scattered(device, target, *operands, op="", loop=(), **options):
     return expected
 
 
-@pytest.mark.parametrize("few", [True, False])
-def test_stores_at_indices(runner, few, monkeypatch):
-    monkeypatch.setattr(scattering, "SMALL", 0 if few else 1 << 22)
-    monkeypatch.setattr(scattering, "FEW", 0 if few else 16)
+@pytest.mark.parametrize("way", ["sorted", "owners", "dense"])
+def test_stores_at_indices(runner, way, monkeypatch):
+    monkeypatch.setattr(scattering, "SMALL", 0 if way == "sorted" else 1 << 22)
+    monkeypatch.setattr(scattering, "FEW", 0 if way == "sorted" else 16)
+    monkeypatch.setattr(scattering, "DENSE", 1 << 20 if way == "dense" else 0)
     rng = np.random.default_rng(4)
     for char in "eD":
         x = awkward((6, 5, 7), char)
@@ -251,6 +252,7 @@ def test_stores_at_indices(runner, few, monkeypatch):
         scattered(runner, x, random((9, 8, 5), char), i, j, axes=(0, 2), position=0)
         scattered(runner, x.T, random((5, 9, 1), char), i, j, axes=(2, 0), position=1)
         scattered(runner, x[0, 0], random((), char), j, axes=(0,), position=0)
+        scattered(runner, x[:, 0], random((9, 8), char), i, j, axes=(0, 1), position=0)
     n = large(runner)
     scattered(runner, np.zeros(400), random((n,), "d"), rng.integers(-400, 400, n), axes=(0,), position=0)
     assert not runner.take_error()
@@ -261,7 +263,7 @@ def test_operations_at_indices(runner):
     i, k = rng.integers(-4, 4, (3, 50)), rng.integers(0, 4, 90)
     for op, loop, own in (
         ("add", "ddd", "f"), ("subtract", "eee", "e"), ("maximum", "DDD", "D"), ("add", "qqq", "q"),
-        ("less", "dd?", "d"),
+        ("less", "dd?", "d"), ("bitwise_xor", "III", "I"), ("minimum", "iii", "i"),
     ):  # fmt: skip
         other = loop[1]
         x = random((4,), own)
@@ -269,6 +271,13 @@ def test_operations_at_indices(runner):
         scattered(runner, random((3, 4), own), random((3, 90), other), k, op=op, loop=loop, axes=(1,), position=1)
         scattered(runner, random((4, 3), own).T, random((3, 50, 3), other), i, op=op, loop=loop, axes=(1,), position=0)
     scattered(runner, random((4,), "d"), k, op="negative", loop="dd", axes=(0,), position=0)
+    for op in ("maximum", "minimum"):
+        for char in "fd":
+            values = awkward((3, 50), char)
+            target = np.array([-100, -np.nan, 0, 0, 100, np.inf, -np.inf], char)
+            places = np.concatenate([i.ravel() % 4, rng.integers(4, 7, 10)]) if op == "maximum" else i % 7
+            values = np.concatenate([values.ravel(), values[0, 20:30]]) if op == "maximum" else values
+            scattered(runner, target, values, places, op=op, loop=char * 3, axes=(0,), position=0)
     n = large(runner)
     for char in "dl":
         wild = rng.integers(0, 300, n).astype("i")
