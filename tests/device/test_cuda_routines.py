@@ -8,7 +8,7 @@ import pytest
 from numloom.base.dtypes import code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda.routines import ROUTINES, products, scattering
+from numloom.device.cuda.routines import ROUTINES, folding, products, scattering
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -205,12 +205,16 @@ def test_folds(runner, op):
 
 
 @pytest.mark.parametrize("op", ["add", "maximum", "subtract"])
-def test_segments(runner, op):
+def test_segments(runner, op, monkeypatch):
     starts = np.array([0, 5, 5, 300, 7, 60, 599])
     for char in "eD" if op != "subtract" else "fi":
         for x, axis in ((random((600,), char), 0), (random((2, 600), char)[:, ::-1], 1), (random((600, 3), char), 0)):
             same(runner, "reduceat", x, starts, op=op, axis=axis, place=1)
             same(runner, "reduceat", x, starts[::2], op=op, axis=axis, place=1, order="F")
+            with monkeypatch.context() as short:
+                # Segments in pieces, the last of them not whole.
+                short.setattr(folding, "PIECE", 256)
+                same(runner, "reduceat", x, starts, op=op, axis=axis, place=1)
     n = large(runner)
     same(runner, "reduceat", random((n,), "f"), np.array([0, 3, n // 2]), op=op, axis=0, place=1)
     assert not runner.take_error()
@@ -218,9 +222,10 @@ def test_segments(runner, op):
 
 def test_a_segment_out_of_bounds_is_told_of(runner):
     out = operand(runner, np.zeros(2))
-    starts = operand(runner, np.array([0, 9]))
-    ROUTINES["reduceat"](runner, operand(runner, np.ones(9)), starts, op="add", axis=0, place=7, out=out)
-    assert runner.take_error() == 7
+    for n in (9, 9000):
+        starts = operand(runner, np.array([0, n]))
+        ROUTINES["reduceat"](runner, operand(runner, np.ones(n)), starts, op="add", axis=0, place=7, out=out)
+        assert runner.take_error() == 7
 
 
 # ---------------------------------------------------------------- stores at index arrays
