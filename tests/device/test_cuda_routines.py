@@ -8,7 +8,7 @@ import pytest
 from numloom.base.dtypes import code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda.routines import ROUTINES, folding, products, scattering
+from numloom.device.cuda.routines import ROUTINES, correlation, folding, products, scattering
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -426,6 +426,29 @@ def test_histogram(runner, uniform):
             with np.errstate(invalid="ignore"):
                 same(runner, "histogram", x, edges, uniform=uniform)
                 same(runner, "histogram", x[::-3], edges, uniform=uniform)
+
+
+# ---------------------------------------------------------------- signals
+
+
+def test_correlation(runner, monkeypatch):
+    monkeypatch.setattr(correlation, "LEAST_PART", 256)
+    for char in "?eHDf" if runner.name == "cuda" else "?eD":
+        for n, taps, mode in (
+            (300, 7, "full"),
+            (300, 8, "same"),
+            (2600, 300, "valid"),
+            (40, 40, "same"),
+            (1, 1, "full"),
+        ):
+            a, v = random((2 * n,), char)[::-2], random((taps,), char, 2)
+            got, expected = run(runner, "correlate", a, v, mode=mode)
+            tolerance = {"e": 2e-2, "f": 1e-4}.get(char, 1e-11 if char == "D" else 0)
+            np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+    a = np.zeros(5000)
+    a[2], v = np.inf, np.ones(600)
+    v[5] = np.inf
+    same(runner, "correlate", a, v, mode="full")
 
 
 # ---------------------------------------------------------------- products
