@@ -327,7 +327,7 @@ def test_order_over_many_tiles(runner):
     same(runner, "argsort", random((n,), "d"), axis=0)
 
 
-@pytest.mark.parametrize("char", ALL[:12])
+@pytest.mark.parametrize("char", ALL[:12].replace("L", "F"))
 def test_order_by_digits(runner, char):
     for x in (awkward((20_011,), char), random((40_000,), char)[::-2]):
         same(runner, "sort", x, axis=0)
