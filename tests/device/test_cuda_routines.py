@@ -482,7 +482,7 @@ def check_products(device, char):
 
 
 class Blas:
-    """cuBLAS's one function over host memory, with its own rules of leading dimensions."""
+    """cuBLAS's two functions over host memory, with its own rules of leading dimensions."""
 
     class ComputeType(enum.IntEnum):
         COMPUTE_32F = 68
@@ -511,6 +511,14 @@ class Blas:
             y = array_at(b + i * step_b * size, (n, k) if tb else (k, n), (size, ldb * size), dtype)
             z = array_at(c + i * step_c * size, (m, n), (size, ldc * size), dtype)
             z[...] = (x.T if ta else x) @ (y.T if tb else y)
+
+    def gemm_ex_64(
+        self, handle, ta, tb, m, n, k, alpha, a, kind, lda, b, kind_b, ldb, beta, c, kind_c, ldc, compute, algorithm
+    ):  # fmt: skip
+        self.gemm_strided_batched_ex_64(
+            handle, ta, tb, m, n, k, alpha, a, kind, lda, 0, b, kind_b, ldb, 0, beta, c, kind_c, ldc, 0, 1, compute,
+            algorithm,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("char", "efdFD")

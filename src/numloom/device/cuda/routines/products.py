@@ -151,6 +151,13 @@ class _Blas:
                 address(x) + itemsize * sum(i * step for i, step in zip(index, steps[:-1], strict=True))
                 for x, steps in ((a, sa), (b, sb), (out, so))
             )
+            if extents[-1] == 1:
+                # One product may be split along its sums among more blocks than one of a batch is.
+                self.cublas.gemm_ex_64(
+                    self.handle, tb, ta, m, n, k, scalars, pb, kind, lb, pa, kind, la,
+                    scalars + scale.itemsize, po, kind, lo, compute, -1,
+                )  # fmt: skip
+                continue
             self.cublas.gemm_strided_batched_ex_64(
                 self.handle, tb, ta, m, n, k, scalars, pb, kind, lb, sb[-1], pa, kind, la, sa[-1],
                 scalars + scale.itemsize, po, kind, lo, so[-1], extents[-1], compute, -1,
