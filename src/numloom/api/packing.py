@@ -68,9 +68,10 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     shifts = _shifts(bitorder)
     array, axis = _along(array, axis)
     extent = array.shape[axis]
-    if extent and not extent % 8 and not array.shape[axis + 1 :] and array.flags.c_contiguous:
-        bytes_ = array if array.itemsize == 1 else not_equal(array, 0)
-        return _gathered(bytes_.view(np.uint64), bitorder)
+    # A value that is computed only here is fused with the sum of its bits; bytes in memory are read eight at a time.
+    in_memory = array.itemsize == 1 and array.cell.value.buffer is not None and array.flags.c_contiguous
+    if in_memory and extent and not extent % 8 and axis == array.ndim - 1:
+        return _gathered(array.view(np.uint64), bitorder)
     bits = not_equal(array, 0)
     if extent % 8:
         bits = pad(bits, [(0, -extent % 8) if k == axis else (0, 0) for k in range(array.ndim)])
