@@ -125,6 +125,10 @@ static unsigned __ballot_sync(unsigned, bool flag) {
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 template <class T, class U> T atomicAdd(T* to, U x) { T old = *to; *to += x; return old; }
 template <class T, class U> T atomicMax(T* to, U x) { T old = *to; if ((T)x > old) *to = x; return old; }
+template <class T, class U> T atomicMin(T* to, U x) { T old = *to; if ((T)x < old) *to = x; return old; }
+template <class T, class U> T atomicOr(T* to, U x) { T old = *to; *to |= x; return old; }
+template <class T, class U> T atomicAnd(T* to, U x) { T old = *to; *to &= x; return old; }
+template <class T, class U> T atomicXor(T* to, U x) { T old = *to; *to ^= x; return old; }
 static double __longlong_as_double(long long x) { double r; memcpy(&r, &x, 8); return r; }
 """
 

@@ -217,6 +217,25 @@ def test_large_copies_wait_for_their_blocks(monkeypatch, nbytes):
     np.testing.assert_array_equal(there, host[::-1])
 
 
+def test_small_copies_wait_for_nothing_but_their_ring(monkeypatch):
+    bus = Bus()
+    monkeypatch.setattr(driver, "call", bus.call)
+    monkeypatch.setattr(transfer, "RING", 4096)
+    ring = transfer.Ring(CpuDevice().pool, 0)
+    rng = np.random.default_rng(0)
+    sizes = [1, 256, 2048, 700, 1024, 1, 2000, 255, *rng.integers(1, 2049, 60)]
+    sent = [rng.integers(1, 256, size, dtype=np.uint8) for size in sizes]
+    there = [np.zeros(size, np.uint8) for size in sizes]
+    for target, host in zip(there, sent, strict=True):
+        passing = host.copy()
+        ring.upload(target.ctypes.data, passing.ctypes.data, host.nbytes)
+        passing[...] = 0  # read already
+    assert not there[-1].any() and there[0].any()
+    bus.run(len(bus.queue))
+    for target, host in zip(there, sent, strict=True):
+        np.testing.assert_array_equal(target, host)
+
+
 # ---------------------------------------------------------------- on a GPU
 
 

@@ -8,7 +8,7 @@ import pytest
 from numloom.base.dtypes import code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda.routines import ROUTINES, products, scattering
+from numloom.device.cuda.routines import ROUTINES, correlation, folding, products, scattering
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -205,12 +205,16 @@ def test_folds(runner, op):
 
 
 @pytest.mark.parametrize("op", ["add", "maximum", "subtract"])
-def test_segments(runner, op):
+def test_segments(runner, op, monkeypatch):
     starts = np.array([0, 5, 5, 300, 7, 60, 599])
     for char in "eD" if op != "subtract" else "fi":
         for x, axis in ((random((600,), char), 0), (random((2, 600), char)[:, ::-1], 1), (random((600, 3), char), 0)):
             same(runner, "reduceat", x, starts, op=op, axis=axis, place=1)
             same(runner, "reduceat", x, starts[::2], op=op, axis=axis, place=1, order="F")
+            with monkeypatch.context() as short:
+                # Segments in pieces, the last of them not whole.
+                short.setattr(folding, "PIECE", 256)
+                same(runner, "reduceat", x, starts, op=op, axis=axis, place=1)
     n = large(runner)
     same(runner, "reduceat", random((n,), "f"), np.array([0, 3, n // 2]), op=op, axis=0, place=1)
     assert not runner.take_error()
@@ -218,9 +222,10 @@ def test_segments(runner, op):
 
 def test_a_segment_out_of_bounds_is_told_of(runner):
     out = operand(runner, np.zeros(2))
-    starts = operand(runner, np.array([0, 9]))
-    ROUTINES["reduceat"](runner, operand(runner, np.ones(9)), starts, op="add", axis=0, place=7, out=out)
-    assert runner.take_error() == 7
+    for n in (9, 9000):
+        starts = operand(runner, np.array([0, n]))
+        ROUTINES["reduceat"](runner, operand(runner, np.ones(n)), starts, op="add", axis=0, place=7, out=out)
+        assert runner.take_error() == 7
 
 
 # ---------------------------------------------------------------- stores at index arrays
@@ -238,10 +243,11 @@ def scattered(device, target, *operands, op="", loop=(), **options):
     return expected
 
 
-@pytest.mark.parametrize("few", [True, False])
-def test_stores_at_indices(runner, few, monkeypatch):
-    monkeypatch.setattr(scattering, "SMALL", 0 if few else 1 << 22)
-    monkeypatch.setattr(scattering, "FEW", 0 if few else 16)
+@pytest.mark.parametrize("way", ["sorted", "owners", "dense"])
+def test_stores_at_indices(runner, way, monkeypatch):
+    monkeypatch.setattr(scattering, "SMALL", 0 if way == "sorted" else 1 << 22)
+    monkeypatch.setattr(scattering, "FEW", 0 if way == "sorted" else 16)
+    monkeypatch.setattr(scattering, "DENSE", 1 << 20 if way == "dense" else 0)
     rng = np.random.default_rng(4)
     for char in "eD":
         x = awkward((6, 5, 7), char)
@@ -251,6 +257,7 @@ def test_stores_at_indices(runner, few, monkeypatch):
         scattered(runner, x, random((9, 8, 5), char), i, j, axes=(0, 2), position=0)
         scattered(runner, x.T, random((5, 9, 1), char), i, j, axes=(2, 0), position=1)
         scattered(runner, x[0, 0], random((), char), j, axes=(0,), position=0)
+        scattered(runner, x[:, 0], random((9, 8), char), i, j, axes=(0, 1), position=0)
     n = large(runner)
     scattered(runner, np.zeros(400), random((n,), "d"), rng.integers(-400, 400, n), axes=(0,), position=0)
     assert not runner.take_error()
@@ -261,7 +268,7 @@ def test_operations_at_indices(runner):
     i, k = rng.integers(-4, 4, (3, 50)), rng.integers(0, 4, 90)
     for op, loop, own in (
         ("add", "ddd", "f"), ("subtract", "eee", "e"), ("maximum", "DDD", "D"), ("add", "qqq", "q"),
-        ("less", "dd?", "d"),
+        ("less", "dd?", "d"), ("bitwise_xor", "III", "I"), ("minimum", "iii", "i"),
     ):  # fmt: skip
         other = loop[1]
         x = random((4,), own)
@@ -269,6 +276,13 @@ def test_operations_at_indices(runner):
         scattered(runner, random((3, 4), own), random((3, 90), other), k, op=op, loop=loop, axes=(1,), position=1)
         scattered(runner, random((4, 3), own).T, random((3, 50, 3), other), i, op=op, loop=loop, axes=(1,), position=0)
     scattered(runner, random((4,), "d"), k, op="negative", loop="dd", axes=(0,), position=0)
+    for op in ("maximum", "minimum"):
+        for char in "fd":
+            values = awkward((3, 50), char)
+            target = np.array([-100, -np.nan, 0, 0, 100, np.inf, -np.inf], char)
+            places = np.concatenate([i.ravel() % 4, rng.integers(4, 7, 10)]) if op == "maximum" else i % 7
+            values = np.concatenate([values.ravel(), values[0, 20:30]]) if op == "maximum" else values
+            scattered(runner, target, values, places, op=op, loop=char * 3, axes=(0,), position=0)
     n = large(runner)
     for char in "dl":
         wild = rng.integers(0, 300, n).astype("i")
@@ -313,7 +327,7 @@ def test_order_over_many_tiles(runner):
     same(runner, "argsort", random((n,), "d"), axis=0)
 
 
-@pytest.mark.parametrize("char", ALL[:12])
+@pytest.mark.parametrize("char", ALL[:12].replace("L", "F"))
 def test_order_by_digits(runner, char):
     for x in (awkward((20_011,), char), random((40_000,), char)[::-2]):
         same(runner, "sort", x, axis=0)
@@ -414,6 +428,29 @@ def test_histogram(runner, uniform):
                 same(runner, "histogram", x[::-3], edges, uniform=uniform)
 
 
+# ---------------------------------------------------------------- signals
+
+
+def test_correlation(runner, monkeypatch):
+    monkeypatch.setattr(correlation, "LEAST_PART", 256)
+    for char in "?eHDf" if runner.name == "cuda" else "?eD":
+        for n, taps, mode in (
+            (300, 7, "full"),
+            (300, 8, "same"),
+            (2600, 300, "valid"),
+            (40, 40, "same"),
+            (1, 1, "full"),
+        ):
+            a, v = random((2 * n,), char)[::-2], random((taps,), char, 2)
+            got, expected = run(runner, "correlate", a, v, mode=mode)
+            tolerance = {"e": 2e-2, "f": 1e-4}.get(char, 1e-11 if char == "D" else 0)
+            np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
+    a = np.zeros(5000)
+    a[2], v = np.inf, np.ones(600)
+    v[5] = np.inf
+    same(runner, "correlate", a, v, mode="full")
+
+
 # ---------------------------------------------------------------- products
 
 
@@ -445,7 +482,7 @@ def check_products(device, char):
 
 
 class Blas:
-    """cuBLAS's one function over host memory, with its own rules of leading dimensions."""
+    """cuBLAS's two functions over host memory, with its own rules of leading dimensions."""
 
     class ComputeType(enum.IntEnum):
         COMPUTE_32F = 68
@@ -474,6 +511,14 @@ class Blas:
             y = array_at(b + i * step_b * size, (n, k) if tb else (k, n), (size, ldb * size), dtype)
             z = array_at(c + i * step_c * size, (m, n), (size, ldc * size), dtype)
             z[...] = (x.T if ta else x) @ (y.T if tb else y)
+
+    def gemm_ex_64(
+        self, handle, ta, tb, m, n, k, alpha, a, kind, lda, b, kind_b, ldb, beta, c, kind_c, ldc, compute, algorithm
+    ):  # fmt: skip
+        self.gemm_strided_batched_ex_64(
+            handle, ta, tb, m, n, k, alpha, a, kind, lda, 0, b, kind_b, ldb, 0, beta, c, kind_c, ldc, 0, 1, compute,
+            algorithm,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("char", "efdFD")

@@ -23,7 +23,7 @@ EDGES = np.array([0.0, 1.0, 2.0, 0.5, 10.0, 50.0, 171.0, 1e-10, np.nan])
 # Where ours and SciPy differ on purpose: better in ours (tests/special/accuracy.py), or one of them at infinity.
 LOOSE = {"tandg": 1e-11, "cotdg": 2e-6, "kl_div": 2e-3, "betaln": 1e-8, "beta": 1e-8, "gammaln": 1e-8, "loggamma": 1e-8}
 POSITIVE = {"loggamma", "zetac", "riemann_zeta", "psi", "rgamma", "gamma"}
-DISTRIBUTIONS = {"bdtr", "bdtrc", "nbdtr", "nbdtrc"}  # SciPy cuts their n to a whole number
+DISTRIBUTIONS = {"bdtr", "bdtrc", "bdtri", "nbdtr", "nbdtrc", "nbdtri"}  # SciPy cuts their n to a whole number
 
 
 def arguments(name: str, nin: int, dtype: str) -> list[Any]:

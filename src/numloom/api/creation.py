@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.elementwise import divide, floor, multiply, power
+from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, I64, ITEMSIZES, KINDS, code_of
@@ -305,7 +305,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
 def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Array:
     """As `asarray`, and ValueError if there are NaN or infinities; looks at the values."""
     result = asarray(a, dtype, order)
-    if KINDS[result.code] in "fc" and not np.isfinite(result.get()).all():
+    if KINDS[result.code] in "fc" and not bool(isfinite(result).all()):
         raise ValueError("array must not contain infs or NaNs")
     return result
 
@@ -550,8 +550,6 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Array:
     """`num` values, evenly spaced on a log scale, from ``base**start`` to ``base**stop``."""
-    if not any(type(x) is ndarray for x in (start, stop, base)):
-        return from_host(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     if np.ndim(base):
         # The new axis stands among those that all three have together.
         ndim = max(np.ndim(x) for x in (start, stop, base))
@@ -564,8 +562,25 @@ def logspace(
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
-    bounds: Any = [x.get() if type(x) is ndarray else x for x in (start, stop)]
-    return from_host(np.geomspace(bounds[0], bounds[1], num, endpoint, dtype, axis))
+    low, high = [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
+    if not (low.all() and high.all()):
+        raise ValueError("Geometric sequence cannot include zero")
+    found = np.result_type(low, high, 1.0, np.zeros((), dtype))
+    low, high = low.astype(found), high.astype(found)
+    # The first value is turned to the positive numbers, and all of them are turned back.
+    sign = np.sign(low)
+    low, high = low / sign, high / sign
+    result = logspace(np.log10(low), np.log10(high), num, endpoint, dtype=found)
+    place = arange(as_index(num)).reshape((-1,) + (1,) * (result.ndim - 1))
+    # Powers of logarithms may miss the bounds.
+    if endpoint and num > 1:
+        result = where(place == num - 1, high, result)
+    result = where(place == 0, low, result) * sign
+    if axis:
+        order = list(range(1, result.ndim))
+        order.insert(axis if axis >= 0 else axis + result.ndim, 0)
+        result = result.transpose(order)
+    return result if dtype is None else result.astype(dtype)
 
 
 # ---------------------------------------------------------------- coordinates and matrices
@@ -730,19 +745,36 @@ def diagflat(v: Any, k: int = 0) -> Array:
     return diag(asarray(v).ravel(), k)
 
 
+_FEW_COLUMNS = 8
+"""Columns up to which a power is chosen element by element."""
+
+
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Powers of a vector as the columns of a matrix."""
     vector = asarray(x)
     if vector.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = vector.size if N is None else N
-    result = empty((vector.size, columns), np.promote_types(vector.dtype, int))
-    places = result if increasing else result[:, ::-1]
-    if columns > 0:
-        places[:, 0] = 1
-    for column in range(1, columns):
-        places[:, column] = places[:, column - 1] * vector
-    return result
+    columns = vector.size if N is None else as_index(N)
+    dtype = np.promote_types(vector.dtype, int)
+    if not 1 < columns <= _FEW_COLUMNS:
+        result = empty((vector.size, columns), dtype)
+        places = result if increasing else result[:, ::-1]
+        if columns > 0:
+            places[:, :1] = 1
+        if columns > 1:
+            base = vector.astype(dtype)[:, None]
+            places[:, 1:] = multiply.accumulate(
+                view_of(base, base.offset, (vector.size, columns - 1), (base.strides[0], 0)), axis=1
+            )
+        return result
+    # One kernel: each element chooses among the powers, which are products from the left as NumPy has them.
+    numbers = arange(columns) if increasing else arange(columns - 1, -1, -1)
+    power_of = base = vector.astype(dtype)[:, None]
+    chosen = where(numbers == 0, np.ones((), dtype), base)
+    for column in range(2, columns):
+        power_of = power_of * base
+        chosen = where(numbers == column, power_of, chosen)
+    return chosen
 
 
 class _Grid:

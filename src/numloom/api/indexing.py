@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.elementwise import logical_or
+from numloom.api.creation import tri
+from numloom.api.elementwise import logical_not, logical_or
 from numloom.api.manipulation import broadcast_to, normal_axis, relaid
 from numloom.api.products import diagonal_view
 from numloom.api.running import deliver
-from numloom.api.sorting import flatnonzero
+from numloom.api.sorting import flatnonzero, nonzero
 from numloom.api.subscripts import write_indices
 from numloom.api.ufunc import WHERE, check_out, store
 from numloom.array.convert import asarray, from_host
@@ -655,26 +656,28 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """Indices of what lies on and below a diagonal."""
-    return tuple(map(from_host, np.tril_indices(n, k, m)))
+    return nonzero(tri(n, m, k, bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """Indices of what lies on and above a diagonal."""
-    return tuple(map(from_host, np.triu_indices(n, k, m)))
+    return nonzero(logical_not(tri(n, m, as_index(k) - 1, bool)))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
     """Indices of what lies on and below a diagonal of a matrix."""
-    if asarray(arr).ndim != 2:
+    array = asarray(arr)
+    if array.ndim != 2:
         raise ValueError("input array must be 2-d")
-    return tril_indices(arr.shape[0], k, arr.shape[1])
+    return tril_indices(array.shape[0], k, array.shape[1])
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
     """Indices of what lies on and above a diagonal of a matrix."""
-    if asarray(arr).ndim != 2:
+    array = asarray(arr)
+    if array.ndim != 2:
         raise ValueError("input array must be 2-d")
-    return triu_indices(arr.shape[0], k, arr.shape[1])
+    return triu_indices(array.shape[0], k, array.shape[1])
 
 
 # ---------------------------------------------------------------- flat

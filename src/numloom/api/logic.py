@@ -43,17 +43,19 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     same = x == y
     if equal_nan:
         same = same | ((x != x) & (y != y))
-    return bool(same.all())
+    # A mask that has no name any more is not stored where it is looked at.
+    same = same.all()
+    return bool(same)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Whether two arrays are equal after broadcasting; looks at the values."""
     x, y = asarray(a1), asarray(a2)
     try:
-        same = x == y
+        same = (x == y).all()
     except ValueError:
         return False
-    return bool(same.all())
+    return bool(same)
 
 
 def iscomplex(x: Any) -> Array:

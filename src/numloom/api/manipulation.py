@@ -13,7 +13,7 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, view_of, wrap
-from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, code_of
 from numloom.engine.routines import call
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
@@ -33,6 +33,7 @@ from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
 
+WHERE = ELEMENTWISE["where"]
 SUBTRACT = ELEMENTWISE["subtract"]
 REMAINDER = ELEMENTWISE["remainder"]
 
@@ -635,7 +636,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
         array = array.ravel()
         axis = array.ndim - 1
     axis = normal_axis(axis, array.ndim)
-    extent, index = array.shape[axis], _host_index(obj)
+    extent = array.shape[axis]
+    kept = _kept(obj, extent)
+    if kept is not None:
+        return _indexed_order(array[(*(slice(None),) * axis, kept)], axis, array)
+    index = _host_index(obj)
     if isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -extent <= index < extent:
         lead, at = (slice(None),) * axis, int(index) % extent
         parts = array[(*lead, slice(at))], array[(*lead, slice(at + 1, None))]
@@ -643,11 +648,33 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     result = _picked(array, np.delete(np.arange(extent), index), axis)
     if isinstance(index, slice) or (np.size(index) == 1 and np.asarray(index).dtype != bool):
         return ordered_as(result, array)
-    # As NumPy reads the array at an index array.
-    rest = [k for k in range(array.ndim) if k != axis]
-    extents, strides = (tuple(numbers[k] for k in rest) for numbers in (array.shape, array.strides))
+    return _indexed_order(result, axis, array)
+
+
+def _kept(obj: Any, extent: int) -> Array | None:
+    """What `delete` leaves, as a mask on the device; None where the positions are few, or wrong."""
+    if isinstance(obj, (slice, int, np.integer)):
+        return None
+    index = obj if isinstance(obj, ndarray) else np.asarray(obj)
+    if index.dtype == bool:
+        return asarray(index) == 0 if index.shape == (extent,) else None
+    if index.dtype.kind not in "iu" or index.size <= _FEW_POSITIONS:
+        return None
+    kept = wrap(build.full(True, BOOL, (extent,))).copy()
+    kept[index] = False
+    return kept
+
+
+def _indexed_order(result: Array, axis: int, source: Array) -> Array:
+    """In the memory order that NumPy gives what it reads at an index array along an axis."""
+    rest = [k for k in range(source.ndim) if k != axis]
+    extents, strides = (tuple(numbers[k] for k in rest) for numbers in (source.shape, source.strides))
     shape = (result.shape[axis],)
     return relaid(result, indexed_strides((extents, strides), shape, [(result.itemsize,)], axis, result.itemsize))
+
+
+_FEW_POSITIONS = 64
+"""Positions up to which the host looks at them."""
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
@@ -711,6 +738,15 @@ def _picked(array: Array, kept: np.ndarray[Any, Any], axis: int) -> Array:
     return concatenate([array[(*lead, slice(int(run[0]), int(run[-1]) + 1))] for run in runs], axis)
 
 
+def _held(array: Array, axis: int) -> tuple[Array, Array]:
+    """The first and the last position along `axis` where anything is not zero (the last is -1 if nothing is)."""
+    extent = array.shape[axis]
+    place = _shaped(build.iota(extent), tuple(extent if k == axis else 1 for k in range(array.ndim)))
+    held = node_of(array != 0)
+    first, last = (wrap(build.elementwise(WHERE, (held, place, none))) for none in (extent, -1))
+    return first.min(), last.max()
+
+
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
     """A view without the zeros at the front ("f") and the back ("b"); looks at where a value is not zero."""
     array = asarray(filt)
@@ -719,12 +755,12 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     axes = range(array.ndim) if axis is None else normal_axes(axis, array.ndim)
     index = [slice(None)] * array.ndim
+    bounds = {k: _held(array, k) for k in axes} if array.size else {}
     for k in axes:
-        others = tuple(other for other in range(array.ndim) if other != k)
-        held = np.flatnonzero((array != 0).any(others).get())
+        first, last = map(int, bounds[k]) if bounds else (0, -1)
         # Nothing is left where all are zeros.
-        start = int(held[0]) if held.size and "f" in sides else 0
-        stop = (int(held[-1]) + 1 if "b" in sides else array.shape[k]) if held.size else 0
+        start = first if last >= 0 and "f" in sides else 0
+        stop = (last + 1 if "b" in sides else array.shape[k]) if last >= 0 else 0
         index[k] = slice(start, stop)
     # A list stays one, as NumPy has it.
     return filt[index[0]] if isinstance(filt, (list, tuple)) and len(index) == 1 else array[tuple(index)]

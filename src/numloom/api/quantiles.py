@@ -140,6 +140,8 @@ def _lines(array: Array, axis: Any, keepdims: Any, weights: Any = None) -> Lines
 def _taken(lines: Array, at: Any) -> Array:
     """Elements of lines at host positions (their shape comes first) or at recorded ones, a row of lines each."""
     if isinstance(at, np.ndarray):
+        if not at.ndim:
+            return lines[..., int(at)]
         return wrap(build.gather(node_of(lines), [node_of(asarray(at))], (lines.ndim - 1,), 0))
     count = prod(lines.shape[:-1])
     first = wrap(build.iota(count)).reshape(lines.shape[:-1]) * lines.shape[-1]

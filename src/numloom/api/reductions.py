@@ -404,9 +404,10 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         if weight.shape != array.shape:
             weight = _aligned(weight, array, axis)
         scale = sum(weight, axis, dtype, keepdims=keep)
+        # Recorded before the look at the weights, so that one kernel reads the data once for both.
+        result = divide(sum(multiply(array, weight, dtype=dtype), axis, keepdims=keep), scale)
         if bool(any(scale == 0.0)):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
-        result = divide(sum(multiply(array, weight, dtype=dtype), axis, keepdims=keep), scale)
     if not returned:
         return result
     if scale.shape != result.shape:
@@ -493,21 +494,22 @@ def nanmin(
 
 def nanargmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = NO_VALUE) -> Array:
     """`argmax` without NaN; looks at the values, for there must be others."""
-    return argmax(_numbers(a, axis, -np.inf), axis, out, keepdims=keepdims)
+    return _arg_of_numbers(argmax, asarray(a), -np.inf, axis, out, keepdims)
 
 
 def nanargmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = NO_VALUE) -> Array:
     """`argmin` without NaN; looks at the values, for there must be others."""
-    return argmin(_numbers(a, axis, np.inf), axis, out, keepdims=keepdims)
+    return _arg_of_numbers(argmin, asarray(a), np.inf, axis, out, keepdims)
 
 
-def _numbers(a: Any, axis: Any, value: float) -> Array:
-    array = asarray(a)
+def _arg_of_numbers(function: Any, array: Array, worst: float, axis: Any, out: Array | None, keepdims: Any) -> Array:
+    """`argmax` or `argmin` with `worst` for NaN; both it and the look for numbers are one kernel."""
     if not _inexact(array):
-        return array
+        return function(array, axis, out, keepdims=keepdims)
+    result = function(_filled(array, worst), axis, keepdims=keepdims)
     if array.size and bool(any(all(isnan(array), axis))):
         raise ValueError("All-NaN slice encountered")
-    return _filled(array, value)
+    return result if out is None else function(_filled(array, worst), axis, out, keepdims=keepdims)
 
 
 def nanmean(

@@ -18,7 +18,7 @@ from numloom.engine.routines import call
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, indexed_strides, shown
-from numloom.graph.node import FILL, VIEW, Node
+from numloom.graph.node import CAST, FILL, VIEW, Node
 from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -284,6 +284,10 @@ def write_indices(
     if first.kind == FILL and len(operands) > len(found.axes):
         # One number is read again and again.
         operands = [build.full(first.attr, first.code, ()), *operands[1:]]
+    last = operands[-1]
+    if len(found.axes) == 1 and last.kind == CAST and KINDS[last.args[0].code] in "iu":
+        # The routine reads indices of any integer dtype: one array need not be widened first.
+        operands = [*operands[:-1], last.args[0]]
     write_at(
         array.cell, array.code, found.offset, found.shape, found.strides, operands, axes=found.axes,
         position=found.position, op=op, loop=loop, place=here().id,

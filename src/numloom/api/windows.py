@@ -112,7 +112,8 @@ def kaiser(M: Any, beta: Any) -> Array:
         return ones(1)
     n = arange(0, count)
     middle = (count - 1) / 2.0
-    return i0(beta * sqrt(1 - ((n - middle) / middle) ** 2.0)) / i0(beta)
+    # NumPy's own number for beta: it is the same for all points.
+    return i0(beta * sqrt(1 - ((n - middle) / middle) ** 2.0)) / float(np.i0(beta))
 
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]

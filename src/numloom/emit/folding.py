@@ -154,19 +154,55 @@ extern "C" __global__ void __launch_bounds__({THREADS}) fold_by_warps(const __gr
 """
 
 
+_PIECES = """\
+extern "C" __global__ void __launch_bounds__(%(threads)d) pieces(const __grid_constant__ P p) {
+    const i64 warp = ((i64)blockIdx.x * %(threads)d + threadIdx.x) >> 5;
+    const i64 which = warp / p.most, first = (warp - which * p.most) * p.piece;
+    if (which >= p.lines * p.segments) return;
+    const i64 line = which / p.segments, segment = which - line * p.segments;
+    i64 start;
+    const i64 left = bounds(p, segment, start) - first;
+    if (left <= 0) return;
+    const Memory a = {p.a + place<%(rank)d>(line, p.extent, p.stride) + (start + first) * p.step, p.step};
+    const V sum = by_tree(a, left < p.piece ? left : p.piece);
+    if ((threadIdx.x & 31) == 0) p.part[warp] = sum;
+}
+extern "C" __global__ void __launch_bounds__(%(threads)d) join(const __grid_constant__ P p) {
+    const i64 which = ((i64)blockIdx.x * %(threads)d + threadIdx.x) >> 5;
+    if (which >= p.lines * p.segments) return;
+    const i64 line = which / p.segments, segment = which - line * p.segments;
+    i64 start;
+    const i64 length = bounds(p, segment, start);
+    if (length == 0) {
+        if ((threadIdx.x & 31) == 0) *p.error = p.place;
+        return;
+    }
+    finish(p, line, segment, by_tree((const V*)p.part + which * p.most, (length + p.piece - 1) / p.piece));
+}
+"""
+
+
 @cache
 def segments_text(op: str, code: int, rank: int, tree: bool) -> str:
-    """Text of ``segments``: a warp reduces one segment of one line, by a tree or in order."""
+    """Text of ``segments``: a warp reduces one segment of one line, by a tree or in order.
+
+    Where segments are few and long a warp takes a piece: ``pieces`` reduces those, which are whole trees since they
+    begin at multiples of a power of two, and ``join`` goes on with their results.
+    """
     return f"""{_typed_step(op, code, True)}
 struct P {{
     const E* a; E* out; const i64* at; i64* error; i64 place, segments, at_step, lines, length, step, out_step;
+    i64 piece, most; V* part;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
+struct Memory {{ const E* a; i64 step; }};
+NL_DEV V element(const Memory m, i64 i) {{ return value(m.a[i * m.step]); }}
+NL_DEV V element(const V* a, i64 i) {{ return a[i]; }}
 // Neighbours are combined, then neighbours of these: 8 of a lane, those of the lanes, and parts of 256 as a binary
 // counter carries.
-NL_DEV V by_tree(const E* a, i64 length, i64 step_of_a) {{
+template <class A> NL_DEV V by_tree(const A a, i64 length) {{
     const int lane = threadIdx.x & 31;
-    V levels[{LEVELS}], whole = value(a[0]);
+    V levels[{LEVELS}], whole = element(a, 0);
     i64 part = 0;
     for (i64 first = 0; first < length; first += 32 * {ITEMS}, ++part) {{
         const i64 left = length - first;
@@ -174,7 +210,7 @@ NL_DEV V by_tree(const E* a, i64 length, i64 step_of_a) {{
         const int own = count - lane * {ITEMS};
         V x[{ITEMS}];
 #pragma unroll
-        for (int k = 0; k < {ITEMS}; ++k) x[k] = value(a[(first + (k < own ? lane * {ITEMS} + k : 0)) * step_of_a]);
+        for (int k = 0; k < {ITEMS}; ++k) x[k] = element(a, first + (k < own ? lane * {ITEMS} + k : 0));
 #pragma unroll
         for (int d = 1; d < {ITEMS}; d *= 2)
 #pragma unroll
@@ -198,31 +234,38 @@ NL_DEV V by_tree(const E* a, i64 length, i64 step_of_a) {{
         }}
     return whole;
 }}
-NL_DEV V in_order(const E* a, i64 length, i64 step_of_a) {{
+NL_DEV V in_order(const Memory a, i64 length) {{
     const int lane = threadIdx.x & 31;
-    V sum = value(a[0]);
+    V sum = element(a, 0);
     for (i64 i = 1; i < length; i += 32) {{
-        const V x = value(a[(i + lane < length ? i + lane : length - 1) * step_of_a]);
+        const V x = element(a, i + lane < length ? i + lane : length - 1);
         const int count = length - i < 32 ? (int)(length - i) : 32;
         for (int k = 0; k < count; ++k) sum = step(sum, lane_of(x, k));
     }}
     return sum;
 }}
+// Where a segment begins, and its length; 0 where that is out of bounds.
+NL_DEV i64 bounds(const P& p, i64 segment, i64& start) {{
+    start = p.at[segment * p.at_step];
+    if (start < 0 || start >= p.length) return 0;
+    const i64 end = segment + 1 < p.segments ? p.at[(segment + 1) * p.at_step] : p.length;
+    return end <= start ? 1 : (end > p.length ? p.length : end) - start;
+}}
+NL_DEV void finish(const P& p, i64 line, i64 segment, V sum) {{
+    if ((threadIdx.x & 31) == 0)
+        p.out[place<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step] = kept(sum);
+}}
 extern "C" __global__ void __launch_bounds__({THREADS}) segments(const __grid_constant__ P p) {{
     const i64 warp = ((i64)blockIdx.x * {THREADS} + threadIdx.x) >> 5;
     if (warp >= p.lines * p.segments) return;
     const i64 line = warp / p.segments, segment = warp - line * p.segments;
-    const i64 start = p.at[segment * p.at_step];
-    if (start < 0 || start >= p.length) {{
+    i64 start;
+    const i64 length = bounds(p, segment, start);
+    if (length == 0) {{
         if ((threadIdx.x & 31) == 0) *p.error = p.place;
         return;
     }}
-    i64 end = segment + 1 < p.segments ? p.at[(segment + 1) * p.at_step] : p.length;
-    if (end <= start) end = start + 1;
-    if (end > p.length) end = p.length;
-    const E* a = p.a + place<{rank}>(line, p.extent, p.stride) + start * p.step;
-    const V sum = {"by_tree" if tree else "in_order"}(a, end - start, p.step);
-    E* out = p.out + place<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step;
-    if ((threadIdx.x & 31) == 0) *out = kept(sum);
+    const Memory a = {{p.a + place<{rank}>(line, p.extent, p.stride) + start * p.step, p.step}};
+    finish(p, line, segment, {"by_tree" if tree else "in_order"}(a, length));
 }}
-"""
+{_PIECES % {"threads": THREADS, "rank": rank} if tree else ""}"""

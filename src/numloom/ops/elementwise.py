@@ -55,6 +55,8 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "gamma": ("series", "power", "trigonometric"),
     "bessel": ("series",),
     "incomplete": ("erf", "gamma"),
+    "inverses": ("incomplete",),
+    "integrals": ("smooth", "gamma"),
     "sampling": ("philox", "libm", "portable"),
 }
 """Prelude headers in the order of a text, each with the headers that it uses."""

@@ -417,6 +417,10 @@ def _binomial(s: Stream, at: Array, n: Array, p: Array) -> Array:
     return out
 
 
+_ONE_BY_ONE = 40.0
+"""How many are drawn one by one; more are drawn together."""
+
+
 def _lower_hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample: Array) -> Array:
     """Good ones among `sample` of at most half of all, good being at most bad."""
     total = good + bad
@@ -424,12 +428,14 @@ def _lower_hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample:
 
     def one_by_one(some: Array) -> Array:
         rest = good[some].copy()
-        for i in range(9):
+        for i in range(0, int(_ONE_BY_ONE), 2):
             left = np.flatnonzero(sample[some] > i)
             if not left.size:
                 break
-            u, _ = s.draw(at[some][left])
+            u, v = s.draw(at[some][left])
             rest[left] -= u * (total[some][left] - i) < rest[left]
+            both = sample[some][left] > i + 1
+            rest[left] -= both & (v * (total[some][left] - i - 1.0) < rest[left])
         return good[some] - rest
 
     def by_rejection(some: Array) -> Array:
@@ -452,8 +458,8 @@ def _lower_hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample:
 
         return _until_accepted(len(some), attempt)
 
-    _where(sample < 10.0, out, one_by_one)
-    _where(sample >= 10.0, out, by_rejection)
+    _where(sample < _ONE_BY_ONE, out, one_by_one)
+    _where(sample >= _ONE_BY_ONE, out, by_rejection)
     return out
 
 

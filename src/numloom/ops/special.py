@@ -78,17 +78,21 @@ for _name, _nin, _header, _cost, *_function in (
     ("cosdg", 1, "smooth", 90), ("tandg", 1, "smooth", 180), ("cotdg", 1, "smooth", 180), ("radian", 3, "smooth", 30),
     ("exp1", 1, "smooth", 400), ("expi", 1, "smooth", 400), ("ellipk", 1, "smooth", 200),
     ("ellipkm1", 1, "smooth", 200),
+    ("binom", 2, "gamma", 300), ("poch", 2, "gamma", 300), ("yn", 2, "bessel", 300), ("kn", 2, "bessel", 300),
+    ("ellipe", 1, "integrals", 400), ("ellipkinc", 2, "integrals", 500), ("ellipeinc", 2, "integrals", 800),
+    ("expn", 2, "integrals", 800), ("spence", 1, "integrals", 150),
+    ("gammaincinv", 2, "inverses", 9000), ("gammainccinv", 2, "inverses", 9000), ("chdtri", 2, "inverses", 9000),
+    ("pdtri", 2, "inverses", 9000), ("gdtrix", 3, "inverses", 9000), ("betaincinv", 3, "inverses", 9000),
+    ("betainccinv", 3, "inverses", 9000), ("bdtri", 3, "inverses", 9000), ("nbdtri", 3, "inverses", 9000),
+    ("fdtri", 3, "inverses", 9000), ("stdtrit", 2, "inverses", 9000),
 ):  # fmt: skip
     _row(_name, _nin, _header, _cost, *_function)  # type: ignore[arg-type]
 
 ON_HOST = {
-    "bdtri": 3, "bdtrik": 3, "bdtrin": 3, "betaincinv": 3, "betainccinv": 3, "binom": 2, "chdtri": 2, "chdtriv": 2,
-    "dawsn": 1, "ellipe": 1, "ellipeinc": 2, "ellipkinc": 2, "expn": 2, "fdtri": 3, "fdtridfd": 3,
-    "gammainccinv": 2, "gammaincinv": 2, "gdtria": 3, "gdtrib": 3, "gdtrix": 3, "hyp0f1": 2, "hyp1f1": 3, "hyp2f1": 4,
-    "hyperu": 3, "iv": 2, "ive": 2, "jn": 2, "jv": 2, "jve": 2, "kn": 2, "kv": 2, "kve": 2, "lpmv": 3,
-    "nbdtri": 3, "nbdtrik": 3, "nbdtrin": 3, "nctdtr": 3, "ncfdtr": 4, "chndtr": 3, "nrdtrimn": 3, "nrdtrisd": 3,
-    "owens_t": 2, "pdtri": 2, "pdtrik": 2, "poch": 2, "spence": 1, "stdtridf": 2, "stdtrit": 2, "struve": 2,
-    "wrightomega": 1, "yn": 2, "yv": 2, "yve": 2,
+    "bdtrik": 3, "bdtrin": 3, "chdtriv": 2, "dawsn": 1, "fdtridfd": 3, "gdtria": 3, "gdtrib": 3, "hyp0f1": 2,
+    "hyp1f1": 3, "hyp2f1": 4, "hyperu": 3, "iv": 2, "ive": 2, "jn": 2, "jv": 2, "jve": 2, "kv": 2, "kve": 2,
+    "lpmv": 3, "nbdtrik": 3, "nbdtrin": 3, "nctdtr": 3, "ncfdtr": 4, "chndtr": 3, "nrdtrimn": 3, "nrdtrisd": 3,
+    "owens_t": 2, "pdtrik": 2, "stdtridf": 2, "struve": 2, "wrightomega": 1, "yv": 2, "yve": 2,
 }  # fmt: skip
 """Functions that run on the host, with their number of arguments."""
 

@@ -29,7 +29,7 @@ from numloom.device.cuda.module import load
 from numloom.device.cuda.routines import ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
-from numloom.device.cuda.transfer import Staging
+from numloom.device.cuda.transfer import Ring, Staging
 from numloom.device.interface import Image, Module, Sampling, Strided, Texels
 from numloom.device.memory import Buffer, Pool
 
@@ -44,6 +44,7 @@ PLAIN_SHARED = 48 << 10  # bytes of dynamic shared memory that need no asking
 READ = 16 << 10  # bytes that are copied by way of one small pinned block
 PINNED = 256 << 10  # bytes from which a downloaded array lies in pinned memory itself
 STAGED_DOWNLOAD = 64 << 20  # pinning more takes longer than copying it once more
+RING_UPLOAD = 64 << 10  # bytes up to which an upload waits for nothing
 STAGED_UPLOAD = 4 << 20
 
 
@@ -171,6 +172,8 @@ class CudaDevice:
         address = host.__array_interface__["data"][0]
         if host.nbytes >= STAGED_UPLOAD:
             self.staging.upload(buffer.ptr, address, host.nbytes)
+        elif 0 < host.nbytes <= RING_UPLOAD:
+            self.ring.upload(buffer.ptr, address, host.nbytes)
         elif host.nbytes:
             driver.call("cuMemcpyHtoD", buffer.ptr, address, host.nbytes, doing="copying to the GPU")
         return buffer
@@ -201,6 +204,11 @@ class CudaDevice:
         self.synchronize()  # copies wait too, but deaf to Ctrl-C
         self.staging.download(host.__array_interface__["data"][0], source, nbytes)
         return host
+
+    @functools.cached_property
+    def ring(self) -> Ring:
+        """For small copies from ordinary host memory."""
+        return Ring(self.pinned, self.stream)
 
     @functools.cached_property
     def staging(self) -> Staging:

@@ -1,7 +1,8 @@
-"""Large copies between ordinary host memory and the GPU, through a few pinned blocks.
+"""Copies between ordinary host memory and the GPU, through a few pinned blocks.
 
-The driver copies from pages that are not pinned with one thread; here several fill one block while the bus
-empties another.
+From pages that are not pinned the driver copies with one thread, and a small copy waits for all that runs on the
+stream. Here several threads fill one block while the bus empties another, and small copies leave their bytes in a ring
+of pinned memory, from which the GPU takes them when it comes to it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,36 @@ from numloom.device.memory import Pool
 BLOCK = 16 << 20
 BLOCKS = 3
 THREADS = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+RING = 1 << 20
+
+
+class Ring:
+    """Pinned memory for small copies to the GPU: nobody waits for what runs before them."""
+
+    def __init__(self, pinned: Pool, stream: int) -> None:
+        self.stream = stream
+        self._block = pinned.allocate(RING)
+        self._events = [driver.call("cuEventCreate", 2, doing="making an event") for _ in range(2)]
+        self._left = [False, False]
+        self._half = self._at = 0
+        self._lock = threading.Lock()
+
+    def upload(self, target: int, source: int, nbytes: int) -> None:
+        """Copy at most half of the ring to the GPU; `source` has been read on return, the copy may be under way."""
+        with self._lock:
+            if self._at + nbytes > RING // 2:
+                driver.call("cuEventRecord", self._events[self._half], self.stream, doing="recording an event")
+                self._left[self._half] = True
+                self._half, self._at = 1 - self._half, 0
+                if self._left[self._half]:
+                    # What lies there was taken long ago, unless the GPU is far behind.
+                    driver.call("cuEventSynchronize", self._events[self._half], doing="copying to the GPU")
+            place = self._block.ptr + self._half * (RING // 2) + self._at
+            ctypes.memmove(place, source, nbytes)
+            driver.call("cuMemcpyHtoDAsync", target, place, nbytes, self.stream, doing="copying to the GPU")
+            self._at += (nbytes + 255) & ~255
 
 
 class Staging:

@@ -106,6 +106,37 @@ NL_CALL f64 k1e(f64 x) {
     if (!(x > 0)) return x == 0 ? NL_INFINITY : NL_NAN;
     return x <= 2.0 ? k1_small(x) * exp(x) : chebyshev(table_k1_far, 4.0 / x - 1.0) / sqrt(x);
 }
+// Whole orders of the second kind grow, so the recurrence is stable upward.
+NL_CALL f64 yn(f64 order, f64 x) {
+    f64 n = trunc(order), sign = 1.0;
+    if (!(fabs(n) < 2147483648.0) || !(x >= 0)) return NL_NAN;
+    if (n < 0) {
+        n = -n;
+        sign = floor(0.5 * n) * 2.0 == n ? 1.0 : -1.0;
+    }
+    if (x == 0) return n == 0 ? -NL_INFINITY : -NL_INFINITY * sign;
+    f64 before = y0(x), now = y1(x);
+    if (n == 0) return before;
+    for (f64 k = 1.0; k < n && now > -NL_INFINITY; k += 1.0) {
+        f64 next = 2.0 * k / x * now - before;
+        before = now;
+        now = next;
+    }
+    return sign * now;
+}
+NL_CALL f64 kn(f64 order, f64 x) {
+    f64 n = fabs(trunc(order)), before = k0(x), now = k1(x);
+    if (!(n < 2147483648.0)) return NL_NAN;
+    if (n == 0 || !(x > 0)) return before;
+    for (f64 k = 1.0; k < n && now > 0 && now < NL_INFINITY; k += 1.0) {
+        f64 next = 2.0 * k / x * now + before;
+        before = now;
+        now = next;
+    }
+    return now;
+}
+NL_NARROW2(yn)
+NL_NARROW2(kn)
 NL_NARROW1(i0e)
 NL_NARROW1(i1e)
 NL_NARROW1(i0)

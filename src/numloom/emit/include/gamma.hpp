@@ -55,6 +55,57 @@ NL_CALL f64 beta(f64 a, f64 b) {
     return gammasgn(a) * gammasgn(b) * gammasgn(s) * exp(betaln(a, b));
 }
 NL_NARROW2(beta)
+// Binomial coefficients of real numbers: few factors one by one, which is exact while the result is; else by beta.
+NL_CALL f64 binom(f64 n, f64 k) {
+    if (n != n || !(fabs(k) < NL_INFINITY) || (n < 0 && floor(n) == n)) return NL_NAN;
+    if (floor(k) == k && (fabs(n) > 1e-8 || n == 0)) {
+        if (k < 0 || (floor(n) == n && k > n && n >= 0)) return 0;
+        f64 taken = floor(n) == n && n > 0 && k > 0.5 * n ? n - k : k;
+        if (taken >= 0 && taken < 20.0) {
+            f64 above = 1.0, below = 1.0;
+            for (f64 i = 1.0; i <= taken; i += 1.0) {
+                above *= n - taken + i;
+                below *= i;
+                if (fabs(above) > 1e50) {
+                    above /= below;
+                    below = 1.0;
+                }
+            }
+            return above / below;
+        }
+    }
+    if (k > 0 && n >= 1e10 * k) return exp(-betaln(1.0 + n - k, 1.0 + k) - log(n + 1.0));
+    if (k > 1e8 * fabs(n)) {  // by the reflection of gamma(1 + n - k)
+        f64 turn = (k - 2.0 * floor(0.5 * k)) - n;
+        return tgamma(1.0 + n) * pow(k, -n - 1.0) * (1.0 + 0.5 * n / k) * sin(turn * 3.14159265358979323846)
+             / 3.14159265358979323846;
+    }
+    return 1.0 / ((n + 1.0) * beta(1.0 + n - k, 1.0 + k));
+}
+NL_NARROW2(binom)
+// gamma(a + m) / gamma(a): whole steps of m one by one, the rest by logarithms, or far up by a series.
+NL_CALL f64 poch(f64 a, f64 m) {
+    f64 r = 1.0;
+    while (m >= 1.0 && a + m != 1.0) {
+        m -= 1.0;
+        r *= a + m;
+        if (!(fabs(r) < NL_INFINITY) || r == 0) break;
+    }
+    while (m <= -1.0 && a + m != 0) {
+        r /= a + m;
+        m += 1.0;
+        if (!(fabs(r) < NL_INFINITY) || r == 0) break;
+    }
+    if (m == 0 || m != m || a != a) return m == 0 ? r : m + a;
+    if (a > 1e4 && fabs(m) <= 1.0) {
+        return r * pow(a, m) * (1.0 + m * (m - 1.0) / (2.0 * a) * (1.0 + (m - 2.0) * (3.0 * m - 1.0) / (12.0 * a)
+             * (1.0 + m * (m - 1.0) * (m - 3.0) / (2.0 * (3.0 * m - 1.0) * a))));
+    }
+    if (is_pole(a + m) && !is_pole(a) && a + m != m) return NL_INFINITY;
+    if (!is_pole(a + m) && is_pole(a)) return 0;
+    return r * exp(lgamma(a + m) - lgamma(a)) * gammasgn(a + m) * gammasgn(a);
+}
+NL_NARROW2(poch)
 // digamma(x) / (x - x0) on [1, 2], x0 being its root there.
 NL_TABLE table_digamma[] = {
     0.98357026044156698801, -0.22706408633464439669, 0.033368899023930108972, -5.3200772715965474438e-3,

@@ -42,25 +42,25 @@ NL_TABLE table_temme[] = {
     5.7876949497350523989e-6, 4.9387589339362703998e-10, -1.0595367014026042734e-6, 6.1667143761104074786e-7,
     -1.7562973359060461938e-7, -1.2974473287015438707e-12, 2.6954236062889659837e-8, -1.4578352908731270977e-8,
 };
-NL_DEV f64 log_gamma1p(f64 a) {
+NL_CALL f64 log_gamma1p(f64 a) {
     return fabs(a) > 0.2 ? lgamma(1.0 + a) : a * (a * polynomial(table_log_gamma1p, a) - 0.57721566490153286061);
 }
 // x^a exp(-x) / gamma(a + 1)
-NL_DEV f64 gamma_density(f64 a, f64 x) {
+NL_CALL f64 gamma_density(f64 a, f64 x) {
     if (a >= 10.0) return exp(-a * less_log((x - a) / a, x / a)) / sqrt(6.28318530717958647693 * a) * exp(-stirling(a));
     if (x > 600.0 || x < 1e-280) return exp(a * log(x) - x - log_gamma1p(a));
     return pow(x, a) * exp(-x) / tgamma(a + 1.0);
 }
-NL_DEV f64 gamma_series(f64 a, f64 x) {
+NL_DEV f64 gamma_series(f64 a, f64 x, f64 enough) {
     f64 term = 1.0, sum = 1.0;
-    for (int n = 1; n < 5000 && term > 1e-17 * sum; ++n) {
+    for (int n = 1; n < 5000 && term > 0.1 * enough * sum; ++n) {
         term *= x / (a + n);
         sum += term;
     }
     return sum * gamma_density(a, x);
 }
 // The upper function where a is small and x at most about 1.
-NL_DEV f64 gamma_upper_series(f64 a, f64 x) {
+NL_CALL f64 gamma_upper_series(f64 a, f64 x) {
     f64 power = 1.0, sum = 0;
     for (int n = 1; n < 200; ++n) {
         power *= -x / n;
@@ -72,7 +72,7 @@ NL_DEV f64 gamma_upper_series(f64 a, f64 x) {
     return -expm1(l - log_gamma1p(a)) - exp(l - lgamma(a)) * sum;
 }
 // Legendre's continued fraction by Lentz's method.
-NL_DEV f64 gamma_fraction(f64 a, f64 x) {
+NL_CALL f64 gamma_fraction(f64 a, f64 x, f64 enough) {
     f64 b = x + 1.0 - a, c = 1e300, d = 1.0 / b, h = d;
     for (int n = 1; n < 5000; ++n) {
         f64 an = n * (a - n);
@@ -81,7 +81,7 @@ NL_DEV f64 gamma_fraction(f64 a, f64 x) {
         c = b + an / c;
         f64 step = c * d;
         h *= step;
-        if (fabs(step - 1.0) < 1e-16) break;
+        if (fabs(step - 1.0) < enough) break;
     }
     return h * a * gamma_density(a, x);
 }
@@ -107,22 +107,24 @@ NL_DEV bool gamma_edge(f64 a, f64 x, f64& lower) {
 NL_DEV bool upper_first(f64 a, f64 x) {  // whether the upper function is the small one, and by which way it is had
     return x > 1.1 ? x >= a : x <= 0.5 ? -0.4 / log(x) >= a : x * 1.1 >= a;
 }
-NL_CALL f64 gamma_part(f64 a, f64 x, f64 sign) {
+// Sums and fractions go on until a step changes less than `enough`.
+NL_CALL f64 gamma_part(f64 a, f64 x, f64 sign, f64 enough = 1e-16) {
     f64 edge;
     if (gamma_edge(a, x, edge)) return sign < 0 ? edge : 1.0 - edge;
     if (a > 50.0 && fabs(x - a) < 0.3 * a) return gamma_uniform(a, x, sign);
     if (upper_first(a, x)) {
-        if (sign < 0 && x <= 1.1) return gamma_series(a, x);
-        f64 upper = x > 1.1 ? gamma_fraction(a, x) : gamma_upper_series(a, x);
+        // The fraction takes long for small x, while the series stays short for moderate ones.
+        if (sign < 0 && x <= 8.0) return gamma_series(a, x, enough);
+        f64 upper = x > 1.1 ? gamma_fraction(a, x, enough) : gamma_upper_series(a, x);
         return sign < 0 ? 1.0 - upper : upper;
     }
-    f64 lower = gamma_series(a, x);
+    f64 lower = gamma_series(a, x, enough);
     return sign < 0 ? lower : 1.0 - lower;
 }
-NL_DEV f64 gammainc(f64 a, f64 x) { return gamma_part(a, x, -1.0); }
-NL_DEV f64 gammaincc(f64 a, f64 x) { return gamma_part(a, x, 1.0); }
+NL_DEV f64 gammainc(f64 a, f64 x, f64 enough = 1e-16) { return gamma_part(a, x, -1.0, enough); }
+NL_DEV f64 gammaincc(f64 a, f64 x, f64 enough = 1e-16) { return gamma_part(a, x, 1.0, enough); }
 // x^a y^b / beta(a, b), with x + y = 1
-NL_DEV f64 beta_density(f64 a, f64 b, f64 x, f64 y) {
+NL_CALL f64 beta_density(f64 a, f64 b, f64 x, f64 y) {
     f64 low = a < b ? a : b;
     if (low >= 10.0) {
         f64 s = a + b, off = b * x - a * y;  // s times the distance of x from a / s
@@ -132,7 +134,7 @@ NL_DEV f64 beta_density(f64 a, f64 b, f64 x, f64 y) {
     if (a + b < 60.0 && x > 1e-5 && y > 1e-5) return pow(x, a) * pow(y, b) / beta(a, b);
     return exp((a * (x < 0.5 ? log(x) : log1p(-y)) + b * (y < 0.5 ? log(y) : log1p(-x))) - betaln(a, b));
 }
-NL_DEV f64 beta_fraction(f64 a, f64 b, f64 x, f64 y) {
+NL_CALL f64 beta_fraction(f64 a, f64 b, f64 x, f64 y, f64 enough) {
     f64 s = a + b, c = 1.0, d = 1.0 - s * x / (a + 1.0);
     d = 1.0 / (fabs(d) < 1e-300 ? 1e-300 : d);
     f64 h = d;
@@ -150,11 +152,11 @@ NL_DEV f64 beta_fraction(f64 a, f64 b, f64 x, f64 y) {
         c = fabs(c) < 1e-300 ? 1e-300 : c;
         f64 step = d * c;
         h *= step;
-        if (fabs(step - 1.0) < 2e-16) break;
+        if (fabs(step - 1.0) < 2.0 * enough) break;
     }
     return h / a * beta_density(a, b, x, y);
 }
-NL_CALL f64 beta_part(f64 a, f64 b, f64 x, f64 y) {
+NL_CALL f64 beta_part(f64 a, f64 b, f64 x, f64 y, f64 enough = 1e-16) {
     if (a != a || b != b || x != x || a < 0 || b < 0 || x < 0 || y < 0) return NL_NAN;
     if (a == 0 || b == 0 || a == NL_INFINITY || b == NL_INFINITY) {
         bool first = a == 0 || b == NL_INFINITY, second = b == 0 || a == NL_INFINITY;
@@ -163,68 +165,68 @@ NL_CALL f64 beta_part(f64 a, f64 b, f64 x, f64 y) {
     }
     if (x == 0 || y == 0) return x == 0 ? 0.0 : 1.0;
     if (x > (a + 1.0) / (a + b + 2.0)) {
-        f64 rest = 1.0 - beta_fraction(b, a, y, x);
+        f64 rest = 1.0 - beta_fraction(b, a, y, x, enough);
         return rest < 0 ? 0.0 : rest;
     }
-    return beta_fraction(a, b, x, y);
+    return beta_fraction(a, b, x, y, enough);
 }
-NL_DEV f64 betainc(f64 a, f64 b, f64 x) { return beta_part(a, b, x, 1.0 - x); }
-NL_DEV f64 betaincc(f64 a, f64 b, f64 x) { return beta_part(b, a, 1.0 - x, x); }
-NL_DEV f64 chdtr(f64 v, f64 x) { return gammainc(0.5 * v, 0.5 * x); }
-NL_DEV f64 chdtrc(f64 v, f64 x) { return gammaincc(0.5 * v, 0.5 * x); }
-NL_DEV f64 gdtr(f64 a, f64 b, f64 x) { return x < 0 ? NL_NAN : gammainc(b, a * x); }
-NL_DEV f64 gdtrc(f64 a, f64 b, f64 x) { return x < 0 ? NL_NAN : gammaincc(b, a * x); }
-NL_DEV f64 pdtr(f64 k, f64 m) { return k < 0 || m < 0 ? NL_NAN : m == 0 ? 1.0 : gammaincc(floor(k) + 1.0, m); }
-NL_DEV f64 pdtrc(f64 k, f64 m) { return k < 0 || m < 0 ? NL_NAN : m == 0 ? 0.0 : gammainc(floor(k) + 1.0, m); }
-NL_DEV f64 bdtr(f64 k, f64 n, f64 p) {
+NL_DEV f64 betainc(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return beta_part(a, b, x, 1.0 - x, enough); }
+NL_DEV f64 betaincc(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return beta_part(b, a, 1.0 - x, x, enough); }
+NL_DEV f64 chdtr(f64 v, f64 x, f64 enough = 1e-16) { return gammainc(0.5 * v, 0.5 * x, enough); }
+NL_DEV f64 chdtrc(f64 v, f64 x, f64 enough = 1e-16) { return gammaincc(0.5 * v, 0.5 * x, enough); }
+NL_DEV f64 gdtr(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return x < 0 ? NL_NAN : gammainc(b, a * x, enough); }
+NL_DEV f64 gdtrc(f64 a, f64 b, f64 x, f64 enough = 1e-16) { return x < 0 ? NL_NAN : gammaincc(b, a * x, enough); }
+NL_DEV f64 pdtr(f64 k, f64 m, f64 enough = 1e-16) { return k < 0 || m < 0 ? NL_NAN : m == 0 ? 1.0 : gammaincc(floor(k) + 1.0, m, enough); }
+NL_DEV f64 pdtrc(f64 k, f64 m, f64 enough = 1e-16) { return k < 0 || m < 0 ? NL_NAN : m == 0 ? 0.0 : gammainc(floor(k) + 1.0, m, enough); }
+NL_DEV f64 bdtr(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
     k = floor(k);
     if (!(p >= 0 && p <= 1.0) || !(k >= 0) || !(n >= k)) return NL_NAN;
-    return k == n ? 1.0 : k == 0 ? exp((n - k) * log1p(-p)) : beta_part(n - k, k + 1.0, 1.0 - p, p);
+    return k == n ? 1.0 : k == 0 ? exp((n - k) * log1p(-p)) : beta_part(n - k, k + 1.0, 1.0 - p, p, enough);
 }
-NL_DEV f64 bdtrc(f64 k, f64 n, f64 p) {
+NL_DEV f64 bdtrc(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
     k = floor(k);
     if (!(p >= 0 && p <= 1.0) || !(n >= k)) return NL_NAN;
-    return k < 0 ? 1.0 : k == n ? 0.0 : k == 0 ? -expm1((n - k) * log1p(-p)) : beta_part(k + 1.0, n - k, p, 1.0 - p);
+    return k < 0 ? 1.0 : k == n ? 0.0 : k == 0 ? -expm1((n - k) * log1p(-p)) : beta_part(k + 1.0, n - k, p, 1.0 - p, enough);
 }
-NL_DEV f64 nbdtr(f64 k, f64 n, f64 p) {
-    return !(p >= 0 && p <= 1.0) || !(k >= 0) ? NL_NAN : beta_part(n, floor(k) + 1.0, p, 1.0 - p);
+NL_DEV f64 nbdtr(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
+    return !(p >= 0 && p <= 1.0) || !(k >= 0) ? NL_NAN : beta_part(n, floor(k) + 1.0, p, 1.0 - p, enough);
 }
-NL_DEV f64 nbdtrc(f64 k, f64 n, f64 p) {
-    return !(p >= 0 && p <= 1.0) || !(k >= 0) ? NL_NAN : beta_part(floor(k) + 1.0, n, 1.0 - p, p);
+NL_DEV f64 nbdtrc(f64 k, f64 n, f64 p, f64 enough = 1e-16) {
+    return !(p >= 0 && p <= 1.0) || !(k >= 0) ? NL_NAN : beta_part(floor(k) + 1.0, n, 1.0 - p, p, enough);
 }
-NL_DEV f64 fdtr(f64 a, f64 b, f64 x) {
+NL_DEV f64 fdtr(f64 a, f64 b, f64 x, f64 enough = 1e-16) {
     if (!(a > 0 && b > 0) || x < 0) return NL_NAN;
     f64 s = a * x, t = b + s;
-    return s == NL_INFINITY ? 1.0 : beta_part(0.5 * a, 0.5 * b, s / t, b / t);
+    return s == NL_INFINITY ? 1.0 : beta_part(0.5 * a, 0.5 * b, s / t, b / t, enough);
 }
-NL_DEV f64 fdtrc(f64 a, f64 b, f64 x) {
+NL_DEV f64 fdtrc(f64 a, f64 b, f64 x, f64 enough = 1e-16) {
     if (!(a > 0 && b > 0) || x < 0) return NL_NAN;
     f64 s = a * x, t = b + s;
-    return s == NL_INFINITY ? 0.0 : beta_part(0.5 * b, 0.5 * a, b / t, s / t);
+    return s == NL_INFINITY ? 0.0 : beta_part(0.5 * b, 0.5 * a, b / t, s / t, enough);
 }
-NL_DEV f64 stdtr(f64 df, f64 t) {
+NL_DEV f64 stdtr(f64 df, f64 t, f64 enough = 1e-16) {
     if (!(df > 0)) return NL_NAN;
     if (df > 1e17) return ndtr(t);
     f64 z = t * t, s = df + z;
     if (z == NL_INFINITY) return t < 0 ? 0.0 : 1.0;
-    f64 tail = 0.5 * beta_part(0.5 * df, 0.5, df / s, z / s);
+    f64 tail = 0.5 * beta_part(0.5 * df, 0.5, df / s, z / s, enough);
     return t < 0 ? tail : 1.0 - tail;
 }
-NL_NARROW2(gammainc)
-NL_NARROW2(gammaincc)
-NL_NARROW2(chdtr)
-NL_NARROW2(chdtrc)
-NL_NARROW2(pdtr)
-NL_NARROW2(pdtrc)
-NL_NARROW2(stdtr)
-NL_NARROW3(betainc)
-NL_NARROW3(betaincc)
-NL_NARROW3(gdtr)
-NL_NARROW3(gdtrc)
-NL_NARROW3(bdtr)
-NL_NARROW3(bdtrc)
-NL_NARROW3(nbdtr)
-NL_NARROW3(nbdtrc)
-NL_NARROW3(fdtr)
-NL_NARROW3(fdtrc)
+NL_ROUGH2(gammainc, 1e-9)
+NL_ROUGH2(gammaincc, 1e-9)
+NL_ROUGH2(chdtr, 1e-9)
+NL_ROUGH2(chdtrc, 1e-9)
+NL_ROUGH2(pdtr, 1e-9)
+NL_ROUGH2(pdtrc, 1e-9)
+NL_ROUGH2(stdtr, 1e-9)
+NL_ROUGH3(betainc, 1e-9)
+NL_ROUGH3(betaincc, 1e-9)
+NL_ROUGH3(gdtr, 1e-9)
+NL_ROUGH3(gdtrc, 1e-9)
+NL_ROUGH3(bdtr, 1e-9)
+NL_ROUGH3(bdtrc, 1e-9)
+NL_ROUGH3(nbdtr, 1e-9)
+NL_ROUGH3(nbdtrc, 1e-9)
+NL_ROUGH3(fdtr, 1e-9)
+NL_ROUGH3(fdtrc, 1e-9)
 }

@@ -51,14 +51,29 @@ template <class T> NL_DEV u8 bit_count(T a) {
     return (u8)((x * 0x0101010101010101ull) >> 56);
 }
 template <class T> NL_DEV u64 magnitude(T a) { return (u64)integer_absolute(a) & (~0ull >> (64 - 8 * sizeof(T))); }
-NL_DEV u64 euclid(u64 a, u64 b) {
-    while (a) { u64 r = b % a; b = a; a = r; }
+// Division of 32 bits takes a GPU a fifth of what 64 bits take.
+NL_DEV u32 euclid(u32 a, u32 b) {
+    while (a) { u32 r = b % a; b = a; a = r; }
     return b;
 }
-template <class T> NL_DEV T gcd(T a, T b) { return (T)euclid(magnitude(a), magnitude(b)); }
+NL_DEV u64 euclid(u64 a, u64 b) {
+    while ((a | b) >> 32) {
+        if (!a) return b;
+        u64 r = b % a; b = a; a = r;
+    }
+    return euclid((u32)a, (u32)b);
+}
+template <class T> NL_DEV T gcd(T a, T b) {
+    if (sizeof(T) <= 4) return (T)euclid((u32)magnitude(a), (u32)magnitude(b));
+    return (T)euclid(magnitude(a), magnitude(b));
+}
 template <class T> NL_DEV T lcm(T a, T b) {
+    if (sizeof(T) <= 4) {
+        u32 x = (u32)magnitude(a), y = (u32)magnitude(b), g = euclid(x, y);
+        return g == 0 ? (T)0 : (T)(x / g * y);
+    }
     u64 x = magnitude(a), y = magnitude(b), g = euclid(x, y);
-    return g == 0 ? (T)0 : (T)(x / g * y);
+    return g == 0 ? (T)0 : (T)((x | g) >> 32 ? x / g * y : (u32)x / (u32)g * y);
 }
 NL_DEV bool integers_equal(i64 a, u64 b) { return a >= 0 && (u64)a == b; }
 NL_DEV bool integers_equal(u64 a, i64 b) { return b >= 0 && (u64)b == a; }

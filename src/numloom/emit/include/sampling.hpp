@@ -3,7 +3,9 @@
 // What is used in several places of a kernel is called: inlined, it would take the compiler twice as long.
 #ifdef __CUDACC__
 #define NL_CALLED __device__ __noinline__
+#define NL_STORED __constant__ const f64
 #else
+#define NL_STORED static constexpr f64
 #define NL_CALLED static __attribute__((noinline))
 #endif
 namespace nl {
@@ -27,12 +29,12 @@ NL_DEV f64 portable_expm1(f64 x) {
     return y == 1.0 ? x : y - 1.0 == -1.0 ? -1.0 : (y - 1.0) * (x / portable_log(y));
 }
 // log(k!) - k log(k) + k
+NL_STORED first_stirling[10] = {
+    0.0, 1.0, 1.3068528194400546, 1.4959226032237258, 1.6328763858683832, 1.7403021806115442, 1.828694396641771,
+    1.9037903176782212, 1.9690705693065629, 2.0268062840554952,
+};
 NL_CALLED f64 stirling(f64 k) {
-    const f64 first[10] = {
-        0.0, 1.0, 1.3068528194400546, 1.4959226032237258, 1.6328763858683832, 1.7403021806115442, 1.828694396641771,
-        1.9037903176782212, 1.9690705693065629, 2.0268062840554952,
-    };
-    if (k < 10.0) return first[(i32)k];
+    if (k < 10.0) return first_stirling[(i32)k];
     f64 z = 1.0 / (k * k);
     f64 tail = (0.08333333333333333 - (0.002777777777777778 - (0.0007936507936507937 - 0.0005952380952380953 * z) * z) * z);
     return 0.5 * portable_log(6.283185307179586 * k) + tail / k;
@@ -145,11 +147,12 @@ NL_DEV f64 log_hypergeometric(f64 k, f64 good, f64 bad, f64 sample, f64 p) {
 // Few are drawn one by one; else Stadlober's HRUA (1990). At most half are drawn, and good is at most bad.
 NL_DEV f64 lower_hypergeometric(stream& s, f64 good, f64 bad, f64 sample) {
     f64 all = good + bad, u, v;
-    if (sample < 10.0) {
+    if (sample < 40.0) {
         f64 left = good;
-        for (f64 i = 0.0; i < sample; i += 1.0) {
+        for (f64 i = 0.0; i < sample; i += 2.0) {
             draw(s, u, v);
             if (u * (all - i) < left) left -= 1.0;
+            if (i + 1.0 < sample && v * (all - i - 1.0) < left) left -= 1.0;
         }
         return good - left;
     }

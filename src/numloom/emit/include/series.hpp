@@ -10,6 +10,10 @@
 #define NL_NARROW1(name) NL_DEV f32 name(f32 x) { return (f32)name((f64)x); }
 #define NL_NARROW2(name) NL_DEV f32 name(f32 x, f32 y) { return (f32)name((f64)x, (f64)y); }
 #define NL_NARROW3(name) NL_DEV f32 name(f32 x, f32 y, f32 z) { return (f32)name((f64)x, (f64)y, (f64)z); }
+// The same where less than double's precision is enough, as a last argument says.
+#define NL_ROUGH2(name, enough) NL_DEV f32 name(f32 x, f32 y) { return (f32)name((f64)x, (f64)y, enough); }
+#define NL_ROUGH3(name, enough) \
+    NL_DEV f32 name(f32 x, f32 y, f32 z) { return (f32)name((f64)x, (f64)y, (f64)z, enough); }
 namespace nl {
 // Clenshaw's sum of a Chebyshev series.
 template <int N> NL_DEV f64 chebyshev(const f64 (&c)[N], f64 t) {

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.device.cuda.routines.compaction import compress, nonzero
+from numloom.device.cuda.routines.correlation import correlate
 from numloom.device.cuda.routines.counting import bincount, histogram
 from numloom.device.cuda.routines.folding import fold, reduceat
 from numloom.device.cuda.routines.fourier import fourier
@@ -24,6 +25,7 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "argsort": argsort,
     "bincount": bincount,
     "compress": compress,
+    "correlate": correlate,
     "fold": fold,
     "fourier": fourier,
     "histogram": histogram,

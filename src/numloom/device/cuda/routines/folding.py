@@ -10,14 +10,21 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from numloom.base.dtypes import code_of
-from numloom.device.cuda.routines.kernels import Grid, address, collapse, run
+from numloom.device.cuda.routines.kernels import Grid, address, collapse, empty, run
 from numloom.device.interface import Strided
 from numloom.emit.folding import THREADS, fold_text, segments_text
 from numloom.ops.segments import ANY_ORDER, TREE
 
 THREAD_LINES = 4096
 """Lines from which a thread each is enough to keep memory busy."""
+FEW_SEGMENTS = 4096
+"""Segments up to which a warp each leaves most of the device idle."""
+PIECE = 4096
+"""Elements of the smallest piece of a segment: a power of two, at least the 256 that a warp combines at a time."""
+MOST_PIECES = 1 << 15
 
 
 def _folded(
@@ -62,8 +69,22 @@ def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, pl
     keep = [k for k in range(len(a.shape)) if k != axis]
     shape = [a.shape[k] for k in keep]
     extents, strides = collapse(shape, [a.strides[k] for k in keep], [out.strides[k] for k in keep])
-    lines, segments = prod(shape), starts.shape[0]
-    text = segments_text(op, code_of(a.dtype), len(extents), op in TREE or op in ANY_ORDER)
+    lines, segments, length = prod(shape), starts.shape[0], a.shape[axis]
+    tree = op in TREE or op in ANY_ORDER
+    text = segments_text(op, code_of(a.dtype), len(extents), tree)
+    count, piece = lines * segments, PIECE
+    while count * -(-length // piece) > MOST_PIECES:
+        piece *= 2
+    most = -(-length // piece)
+    split = tree and most > 1 and count < FEW_SEGMENTS
+    # The largest type in which segments are carried has 16 bytes.
+    parts = empty(device, (count * most,), np.complex128) if split else None
     words = [address(a), address(out), address(starts), device.error_address(), place, segments, starts.strides[0]]
-    words += [lines, a.shape[axis], a.strides[axis], out.strides[axis], *extents, *strides[0], *strides[1]]
-    run(device, text, "segments", Grid(-(-lines * segments * 32 // THREADS), THREADS), words)
+    words += [lines, length, a.strides[axis], out.strides[axis], piece, most, address(parts) if parts else 0]
+    words += [*extents, *strides[0], *strides[1]]
+    grid = Grid(-(-count * 32 // THREADS), THREADS)
+    if split:
+        run(device, text, "pieces", Grid(-(-count * most * 32 // THREADS), THREADS), words)
+        run(device, text, "join", grid, words)
+    else:
+        run(device, text, "segments", grid, words)

@@ -20,7 +20,18 @@ TILE = 64
 _DEPTH = 16
 
 # The type in which products are summed: unsigned, since they wrap, and at least a word.
-_SUMS = {name: name for name in ("u64", "f32", "f64", "c64", "c128")} | {"i64": "u64", "f16": "f32"}
+SUMS = {name: name for name in ("u64", "f32", "f64", "c64", "c128")} | {"i64": "u64", "f16": "f32"}
+
+
+FUSED = """\
+DEV f32 fused(f32 a, f32 b, f32 c) { return fmaf(a, b, c); }
+DEV f64 fused(f64 a, f64 b, f64 c) { return fma(a, b, c); }
+DEV u32 fused(u32 a, u32 b, u32 c) { return a * b + c; }
+DEV u64 fused(u64 a, u64 b, u64 c) { return a * b + c; }
+template <class R> DEV complex<R> fused(complex<R> a, complex<R> b, complex<R> c) {
+    return {fused(a.re, b.re, fused(-a.im, b.im, c.re)), fused(a.re, b.im, fused(a.im, b.re, c.im))};
+}
+"""
 
 
 @cache
@@ -28,20 +39,13 @@ def product_text(ctype: str, rank: int) -> str:
     """Text of the tiled kernel: a block computes a tile of the result, a thread 4 × 4 of it."""
     return f"""{PRELUDE}
 typedef {ctype} T;
-typedef {_SUMS.get(ctype, "u32")} S;
+typedef {SUMS.get(ctype, "u32")} S;
 struct P {{
     const T* a; const T* b; T* out;
     i64 n, m, k, tiles, a0, a1, b0, b1, o0, o1;
     i64 extent[{rank}], a_stride[{rank}], b_stride[{rank}], out_stride[{rank}];
 }};
-DEV f32 fused(f32 a, f32 b, f32 c) {{ return fmaf(a, b, c); }}
-DEV f64 fused(f64 a, f64 b, f64 c) {{ return fma(a, b, c); }}
-DEV u32 fused(u32 a, u32 b, u32 c) {{ return a * b + c; }}
-DEV u64 fused(u64 a, u64 b, u64 c) {{ return a * b + c; }}
-template <class R> DEV complex<R> fused(complex<R> a, complex<R> b, complex<R> c) {{
-    return {{fused(a.re, b.re, fused(-a.im, b.im, c.re)), fused(a.re, b.im, fused(a.im, b.re, c.im))}};
-}}
-extern "C" __global__ void __launch_bounds__(256) product(const __grid_constant__ P p) {{
+{FUSED}extern "C" __global__ void __launch_bounds__(256) product(const __grid_constant__ P p) {{
     __shared__ S x[{_DEPTH}][{TILE} + 1], y[{_DEPTH}][{TILE} + 1];
     const i64 which = blockIdx.x / p.tiles, tile = blockIdx.x - which * p.tiles;
     const i64 across = (p.m + {TILE} - 1) / {TILE};
@@ -74,14 +78,15 @@ extern "C" __global__ void __launch_bounds__(256) product(const __grid_constant_
     for (int i = 0; i < 4; ++i)
         for (int j = 0; j < 4; ++j) {{
             const i64 at = row + r + 16 * i, to = column + c + 16 * j;
-            if (at < p.n && to < p.m) put(out + at * p.o0 + to * p.o1, {_result(ctype)});
+            if (at < p.n && to < p.m) put(out + at * p.o0 + to * p.o1, {result_text(ctype, "sum[i][j]")});
         }}
 }}
 """
 
 
-def _result(ctype: str) -> str:
-    return {"bool": "sum[i][j] != 0", "f16": "sum[i][j]"}.get(ctype, "(T)sum[i][j]")
+def result_text(ctype: str, total: str) -> str:
+    """What is stored of a sum."""
+    return {"bool": f"{total} != 0", "f16": total}.get(ctype, f"(T){total}")
 
 
 def _tiled(device: Any, a: Strided, b: Strided, out: Strided) -> None:
@@ -146,6 +151,13 @@ class _Blas:
                 address(x) + itemsize * sum(i * step for i, step in zip(index, steps[:-1], strict=True))
                 for x, steps in ((a, sa), (b, sb), (out, so))
             )
+            if extents[-1] == 1:
+                # One product may be split along its sums among more blocks than one of a batch is.
+                self.cublas.gemm_ex_64(
+                    self.handle, tb, ta, m, n, k, scalars, pb, kind, lb, pa, kind, la,
+                    scalars + scale.itemsize, po, kind, lo, compute, -1,
+                )  # fmt: skip
+                continue
             self.cublas.gemm_strided_batched_ex_64(
                 self.handle, tb, ta, m, n, k, scalars, pb, kind, lb, sb[-1], pa, kind, la, sa[-1],
                 scalars + scale.itemsize, po, kind, lo, so[-1], extents[-1], compute, -1,

@@ -1,8 +1,9 @@
 """Sorting long vectors by digits of 8 bits, the lowest first, one pass over the keys a digit.
 
-Keys are recoded to unsigned numbers of the same order: NaN last. A block ranks its tile in shared memory, each warp by
-votes on the bits of its digits, so a pass is stable; how many keys of each digit lie in earlier tiles it adds up from
-what those tiles left (decoupled look-back; whole numbers, so in any order). All digits are counted beforehand at once.
+Keys are recoded to unsigned numbers of the same order: NaN last (complex64 is sorted by positions, then gathered). A
+block ranks its tile in shared memory, each warp by votes on the bits of its digits, so a pass is stable; how many keys
+of each digit lie in earlier tiles it adds up from what those tiles left (decoupled look-back; whole numbers, so in any
+order). All digits are counted beforehand at once.
 """
 
 from __future__ import annotations
@@ -23,18 +24,38 @@ LONG = 1 << 14
 
 def sortable(dtype: np.dtype[Any], length: int) -> bool:
     """Whether vectors of this dtype and length are sorted by digits."""
-    return dtype.kind != "c" and LONG <= length < 1 << 32
+    return dtype.char != "D" and LONG <= length < 1 << 32
 
 
 def _items(itemsize: int) -> int:
     return 8 if itemsize == 8 else 16
 
 
+_HALF_KEY = """\
+DEV u64 half_key(f32 x) {
+    u32 b;
+    memcpy(&b, &x, 4);
+    if (b == 0x80000000u) b = 0;
+    return b >> 31 ? ~b : b | 0x80000000u;
+}
+"""
+_COMPLEX_KEY = """
+    // Behind all numbers, whose upper halves end at infinity's: NaN imaginary parts, then NaN real parts, then both.
+    const bool re = x.re != x.re, im = x.im != x.im;
+    if (re && im) return ~0ull;
+    if (re || im) return re ? 0xffb00000ull << 32 | half_key(x.im) : 0xffa00000ull << 32 | half_key(x.re);
+    return half_key(x.re) << 32 | half_key(x.im);
+"""
+
+
 def _keys(dtype: np.dtype[Any], positions: bool) -> str:
     """Functions between elements and keys; with positions, what compares equal has one key."""
     size = dtype.itemsize
     key = f"u{8 * size}"
-    if dtype.kind in "bu":
+    if dtype.kind == "c":
+        # Only their positions are taken, since a key has lost the signs of zeros and what kind of NaN it was.
+        there, back = _COMPLEX_KEY, "return T{};"
+    elif dtype.kind in "bu":
         there, back = "return (U)x;", "return (T)x;"
     elif dtype.kind == "i":
         there, back = "return (U)x ^ SIGN;", "return (T)(x ^ SIGN);"
@@ -45,6 +66,7 @@ def _keys(dtype: np.dtype[Any], positions: bool) -> str:
     infinity = {2: "0x7c00", 4: "0x7f800000", 8: "0x7ff0000000000000"}.get(size, "0")
     return f"""
 typedef {key} U;
+{_HALF_KEY if dtype.kind == "c" else ""}
 constexpr U SIGN = (U)((U)1 << {8 * size - 1}), INF = (U){infinity}, LOW = (U)~(INF | SIGN);
 DEV U key_of(T x) {{ {there} }}
 DEV T of_key(U x) {{ {back} }}
@@ -223,12 +245,30 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
 """
 
 
+@cache
+def gather_text(ctype: str) -> str:
+    """Text that reads a vector at positions."""
+    return f"""{PRELUDE}
+struct P {{ const {ctype}* a; const i64* at; {ctype}* out; i64 n, step, at_step, out_step; }};
+extern "C" __global__ void __launch_bounds__({THREADS}) gather(const __grid_constant__ P p) {{
+    const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (i < p.n) p.out[i * p.out_step] = p.a[p.at[i * p.at_step] * p.step];
+}}
+"""
+
+
 def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | None, positions: Strided | None) -> None:
     """Sort a vector, reading in the order of `order`; give elements, positions or both (of equal strides).
 
     With positions, elements that compare equal come out as one of them: zeros positive, NaN alike.
     """
     n, dtype = a.shape[0], a.dtype
+    if dtype.kind == "c" and out is not None:
+        found = positions if positions is not None else empty(device, (n,), np.int64)
+        radix_sort(device, a, order, None, found)
+        words = [address(a), address(found), address(out), n, a.strides[0], found.strides[0], out.strides[0]]
+        run(device, gather_text(ctype_of(dtype)), "gather", Grid(-(-n // THREADS), THREADS), words)
+        return
     target = out if out is not None else positions
     assert target is not None
     itemsize = dtype.itemsize

@@ -1,17 +1,20 @@
 """Stores at index arrays, and operations there: the same result in every run.
 
 Index arrays become one number an element, the line of the target that it names. Of elements that are stored at one
-line the last wins: each leaves its position there by an atomic maximum, or, where lines are far more than elements,
-numbers are sorted and the last of equal ones is taken. Operations are done in turn: sorting keeps equal numbers in
-their order, and the first of them takes the steps of all; where whole numbers are added the order does not matter, and
-they are added atomically. An index out of bounds is written nowhere, and told of at the next look.
+line the last wins: each leaves its position there by an atomic maximum (small elements with their value in the same
+word), and where lines are not many more than elements, these words are then read in the order of memory. Where lines
+are far more than elements, numbers are sorted and the last of equal ones is taken. Operations are done in turn: sorting
+keeps equal numbers in their order, and the first of them takes the steps of all; where the order does not matter
+(whole numbers added, largest and smallest ones) they are done atomically. An index out of bounds is written nowhere,
+and told of at the next look.
 """
 
 from __future__ import annotations
 
+import itertools
 from functools import cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +40,25 @@ FEW = 16
 """Lines for each element up to which every line has a word of its own."""
 SMALL = 1 << 22
 """Lines that have one in any case."""
+DENSE = 4
+"""Lines for each element up to which all lines are read in order after all elements have left their mark."""
+CROWDED = 16
+"""Elements for each line from which later elements go first, and earlier ones look before they mark."""
+
+
+def _line_text(ctype: str, count: int, rank: int) -> str:
+    """Lines of C++ that make `line` and `good` of the position `i`."""
+    return f"""\
+    i64 line = 0;
+    bool good = true;
+#pragma unroll
+    for (int k = 0; k < {count}; ++k) {{
+        const {ctype} given = p.index[k][place<{rank}>(i, p.shape, p.stride[k])];
+        const i64 at = given < {ctype}(0) ? (i64)given + p.length[k] : (i64)given;
+        good = good && at >= 0 && at < p.length[k];
+        line += at * p.weight[k];
+    }}
+    if (!good) *p.error = p.place;"""
 
 
 @cache
@@ -50,16 +72,7 @@ struct P {{
 extern "C" __global__ void __launch_bounds__({THREADS}) number(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;
-    i64 line = 0;
-    bool good = true;
-#pragma unroll
-    for (int k = 0; k < {count}; ++k) {{
-        const {ctype} given = p.index[k][place<{rank}>(i, p.shape, p.stride[k])];
-        const i64 at = given < {ctype}(0) ? (i64)given + p.length[k] : (i64)given;
-        good = good && at >= 0 && at < p.length[k];
-        line += at * p.weight[k];
-    }}
-    if (!good) *p.error = p.place;
+{_line_text(ctype, count, rank)}
     p.keys[i] = ({key})(good ? line : p.lines);
 }}
 """
@@ -100,26 +113,98 @@ extern "C" __global__ void __launch_bounds__({THREADS}) store(const __grid_const
 
 
 @cache
+def dense_text(cell: str, word: str, ctype: str, count: int, rank: int, part_rank: int, packed: bool) -> str:
+    """Text of stores at few lines: ``claim`` leaves the last position at each line, ``collect`` goes over the lines.
+
+    With `packed` the word of a line also holds the value of one element.
+    """
+    at_value = f"place<{rank}>(%s, p.shape, p.value_stride)"
+    mark = f"(u64)(i + 1) << 32 | p.value[{at_value % 'i'}]" if packed else f"({word})(i + 1)"
+    value = f"p.value[{at_value % '(i64)mark - 1'} + place<{part_rank}>(r, p.part, p.part_value)]"
+    return f"""{PRELUDE}
+struct P {{
+    {cell}* a; const {cell}* value; {word}* owner; i64* error; i64 place, n, lines, width, crowded;
+    const {ctype}* index[{count}]; i64 length[{count}], weight[{count}], a_stride[{count}];
+    i64 shape[{rank}], value_stride[{rank}], stride[{count}][{rank}];
+    i64 part[{part_rank}], part_a[{part_rank}], part_value[{part_rank}];
+}};
+extern "C" __global__ void __launch_bounds__({THREADS}) claim(const __grid_constant__ P p) {{
+    i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (i >= p.n) return;
+    if (p.crowded) i = p.n - 1 - i;
+{_line_text(ctype, count, rank)}
+    if (!good) return;
+    const {word} mark = {mark};
+    if (!p.crowded || p.owner[line] < mark) atomicMax(p.owner + line, mark);
+}}
+extern "C" __global__ void __launch_bounds__({THREADS}) collect(const __grid_constant__ P p) {{
+    const i64 all = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (all >= p.lines * p.width) return;
+    const i64 line = p.width == 1 ? all : all / p.width, r = all - line * p.width;
+    const {word} mark = p.owner[line];
+    if (mark == 0) return;
+    p.a[place<{count}>(line, p.length, p.a_stride) + place<{part_rank}>(r, p.part, p.part_a)] =
+        {f"({cell})mark" if packed else value};
+}}
+"""
+
+
+def _atomic(op: str, code: int, loop: tuple[int, ...]) -> str:
+    """C++ that does an operation at ``to`` with ``x`` in any order, where its result is the same in each; else none."""
+    dtype = DTYPES[code]
+    if set(loop) != {code} or len(loop) != 3 or dtype.itemsize < 4:
+        return ""
+    wide = dtype.itemsize == 8
+    word, signed = ("u64", "i64") if wide else ("u32", "i32")
+    if dtype.kind in "iu":
+        own = word if dtype.kind == "u" else signed
+        return {
+            "add": f"atomicAdd(({word}*)to, ({word})x);",
+            "subtract": f"atomicAdd(({word}*)to, ({word})0 - ({word})x);",
+            "bitwise_and": f"atomicAnd(({word}*)to, ({word})x);",
+            "bitwise_or": f"atomicOr(({word}*)to, ({word})x);",
+            "bitwise_xor": f"atomicXor(({word}*)to, ({word})x);",
+            "maximum": f"atomicMax(({own}*)to, ({own})x);",
+            "minimum": f"atomicMin(({own}*)to, ({own})x);",
+        }.get(op, "")
+    if dtype.kind != "f" or op not in ("maximum", "minimum"):
+        return ""
+    # Bits of positive numbers are ordered as whole numbers are, those of negative ones the other way around. NaN gets
+    # the sign with which it wins, and one that is there already stays.
+    larger = op == "maximum"
+    nan = ("7ff8" if larger else "fff8") + "0" * 12 if wide else ("7fc0" if larger else "ffc0") + "0" * 4
+    up, down = ("atomicMax", "atomicMin") if larger else ("atomicMin", "atomicMax")
+    return f"""\
+const V old = *to;
+    if (old != old || old {">" if larger else "<"} x) return;
+    {signed} word = ({signed})0x{nan};
+    if (x == x) NL_COPY(&word, &x, sizeof(x));
+    if (word >= 0 {"|| x != x" if larger else "&& x == x"}) {up}(({signed}*)to, word);
+    else {down}(({word}*)to, ({word})word);"""
+
+
+@cache
 def combine_text(op: str, code: int, loop: tuple[int, ...], key: str, axes: int, rank: int, value_rank: int) -> str:
     """Text of operations at lines: the first of elements with one line does it for all of them, in their order.
 
     ``combine`` has a thread for each element of a line's part; ``combine_lines`` (parts of one element) has warps
-    help with those that many name. ``add`` adds whole numbers in any order.
+    help with those that many name. ``in_any_order`` is there where the order does not matter.
     """
     unary = len(loop) == 2
-    whole = op in ("add", "subtract") and DTYPES[code].kind in "iu" and set(loop) == {code}
-    atomic = ""
-    if whole and DTYPES[code].itemsize >= 4:
-        word = "u64" if DTYPES[code].itemsize == 8 else "u32"
-        value = f"({word})p.value[place<{value_rank}>(i, p.shape, p.index_stride)]"
-        atomic = f"""
-extern "C" __global__ void __launch_bounds__({THREADS}) add(const __grid_constant__ P p) {{
+    statement = _atomic(op, code, loop)
+    atomic = (
+        f"""
+extern "C" __global__ void __launch_bounds__({THREADS}) in_any_order(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n || (i64)p.keys[i] == p.lines) return;
-    const {word} x = {value if op == "add" else f"({word})0 - {value}"};
-    atomicAdd(({word}*)(p.a + place<{axes}>((i64)p.keys[i], p.extent, p.stride)), x);
+    const V x = p.value[place<{value_rank}>(i, p.shape, p.index_stride)];
+    T* to = p.a + place<{axes}>((i64)p.keys[i], p.extent, p.stride);
+    {statement}
 }}
 """
+        if statement
+        else ""
+    )
     taken = "" if unary else ", x"
     return f"""{step_text(op, code, loop)}
 struct P {{
@@ -200,7 +285,6 @@ def scatter(
     n, width = prod(shape), prod(a.shape[k] for k in rest)
     if not n or not width:
         return
-    keys = _lines(device, a, indices, axes, shape, place)
     parts = [a.strides[k] for k in rest]
     value_strides: list[int] = [0] * len(rest)
     index_strides: list[int] = [0] * len(shape)
@@ -210,18 +294,23 @@ def scatter(
         index_strides = list(strides[position : position + len(shape)])
         value_strides = [*strides[:position], *strides[position + len(shape) :]]
     part, (part_strides, value_strides) = collapse([a.shape[k] for k in rest], parts, value_strides)
-    extents, (index_strides,) = collapse(shape, index_strides)
     lengths = [a.shape[k] for k in axes]
     lines = prod(lengths)
+    if not op and lines <= DENSE * n:
+        marks = _Marks(axes, shape, index_strides, part, part_strides, value_strides, place)
+        _store_densely(device, a, values[0], indices, marks)
+        return
+    keys = _lines(device, a, indices, axes, shape, place)
     key = ctype_of(keys.dtype)
     tail = [n, width, lines, *lengths, *(a.strides[k] for k in axes), *part, *part_strides]
+    extents, (index_strides,) = collapse(shape, index_strides)
     tail += [*extents, *index_strides, *value_strides]
     ranks = len(axes), len(part), len(extents)
     head = [address(a), address(values[0]) if values else 0, address(keys)]
     if op:
         text = combine_text(op, code_of(a.dtype), loop, key, *ranks)
-        if width == 1 and "add(const" in text:
-            run(device, text, "add", Grid(-(-n // THREADS)), [*head, 0, *tail])
+        if width == 1 and _atomic(op, code_of(a.dtype), loop):
+            run(device, text, "in_any_order", Grid(-(-n // THREADS)), [*head, 0, *tail])
             return
         order = _order(device, keys)
         entry, threads = ("combine_lines", n) if width == 1 else ("combine", n * width)
@@ -239,6 +328,38 @@ def scatter(
     else:
         order = _order(device, keys)
         run(device, text, "store", grid, [*head, 0, address(order), *tail])
+
+
+class _Marks(NamedTuple):
+    """What `_store_densely` is told of layouts: those of the index shape, and of the part at each line."""
+
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+    value_strides: list[int]
+    part: list[int]
+    part_strides: list[int]
+    part_value_strides: list[int]
+    place: int
+
+
+def _store_densely(device: Any, a: Strided, value: Strided, indices: tuple[Strided, ...], m: _Marks) -> None:
+    """Stores at lines that are not many more than the elements: each line then has a word of its own."""
+    lengths = [a.shape[k] for k in m.axes]
+    n, lines, width = prod(m.shape), prod(lengths), prod(m.part)
+    few = n < (1 << 32) - 1
+    packed = few and width == 1 and a.dtype.itemsize <= 4
+    owner = empty(device, (lines,), np.uint64 if packed or not few else np.uint32)
+    device.clear(owner.buffer, owner.buffer.nbytes)
+    strides = [broadcast_strides(index.shape, index.strides, m.shape) for index in indices]
+    extents, (value_strides, *index_strides) = collapse(m.shape, m.value_strides, *strides)
+    types = cell_of(a.dtype), ctype_of(owner.dtype), ctype_of(indices[0].dtype)
+    text = dense_text(*types, len(m.axes), len(extents), len(m.part), packed)
+    words = [address(a), address(value), address(owner), device.error_address(), m.place, n, lines, width]
+    words += [int(n >= CROWDED * lines), *map(address, indices), *lengths, *dense_strides(lengths)]
+    words += [*(a.strides[k] for k in m.axes), *extents, *value_strides, *itertools.chain(*index_strides)]
+    words += [*m.part, *m.part_strides, *m.part_value_strides]
+    run(device, text, "claim", Grid(-(-n // THREADS)), words)
+    run(device, text, "collect", Grid(-(-lines * width // THREADS)), words)
 
 
 def _lines(
