@@ -41,6 +41,10 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "exp": ("libm", "portable"),
     "log": ("libm", "portable"),
     "trigonometric": ("libm",),
+    "loop": ("libm",),
+    "loop_sin": ("trigonometric", "loop"),
+    "loop_cos": ("trigonometric", "loop"),
+    "loop_tan": ("trigonometric", "loop"),
     "inverse_trigonometric": ("floating",),
     "hyperbolic": ("libm", "exp", "log"),
     "power": ("floating", "exp", "log"),
@@ -288,8 +292,10 @@ def _fill() -> None:
     _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",))
 
     # Trigonometric and hyperbolic
+    for name, cost in (("sin", 60), ("cos", 60), ("tan", 80)):
+        _row(name, 1, _by_kind(f=_call(f"loop_{name}"), c=_call(name)), cost=cost, exact=False, headers=(f"loop_{name}",),
+             complex_headers=("complex_math",))  # fmt: skip
     for name, function, cost, header in (
-        ("sin", "sin", 60, "trigonometric"), ("cos", "cos", 60, "trigonometric"), ("tan", "tan", 80, "trigonometric"),
         ("arcsin", "asin", 30, "inverse_trigonometric"), ("arccos", "acos", 30, "inverse_trigonometric"),
         ("arctan", "atan", 30, "inverse_trigonometric"), ("sinh", "sinh", 40, "hyperbolic"),
         ("cosh", "cosh", 30, "hyperbolic"), ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),

@@ -18,7 +18,7 @@ NL_DEV f64 tanh_rest(f64 z) {
 }
 template <class T> NL_DEV T tanh_by(T x, T end, T near) {
     T a = fabs(x), t = expm1(2 * (a > end ? end : a)), z = x * x;
-    return copysign(a < near ? a + a * (z * tanh_rest(z)) : t / (t + 2), x);
+    return copysign(a < near ? fma(a, z * tanh_rest(z), a) : t / (t + 2), x);
 }
 NL_DEV f32 tanh(f32 x) { return tanh_by(x, 10.0f, 0.6f); }
 NL_DEV f64 tanh(f64 x) { return tanh_by(x, 22.0, 0.3); }
@@ -42,7 +42,7 @@ NL_DEV f64 sinh_rest(f64 z) {
 }
 template <class T> NL_DEV T sinh(T x) {
     T a = fabs(x), h = half_exp(a), z = x * x;
-    return copysign(a < (T)1 ? a + a * (z * sinh_rest(z)) : h - (T)0.25 / h, x);
+    return copysign(a < (T)1 ? fma(a, z * sinh_rest(z), a) : h - (T)0.25 / h, x);
 }
 template <class T> NL_DEV T cosh(T x) {
     T h = half_exp(fabs(x));
