@@ -23,7 +23,7 @@ from single_loops import INCLUDE, Loop, build, headers_of, loop_text, loops_of, 
 
 VECTOR = (
     "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "arcsin", "arccos", "arctan",
-    "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "power", "ldexp",
+    "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "power", "hypot", "ldexp",
     "frexp_mantissa", "frexp_exponent",
 )  # fmt: skip
 """Functions of ours that loops take as vectors; GCC gives up on power of float16."""

@@ -1,6 +1,6 @@
 // Powers and roots.
-NL_LIBM2(hypot)
 #ifdef __CUDACC__
+NL_LIBM2(hypot)
 NL_LIBM1(cbrt)
 NL_LIBM2(pow)
 #else
@@ -59,7 +59,11 @@ NL_DEV f64 pow(f64 x, f64 y) {
 // In double, where no step needs two parts.
 NL_DEV f32 pow(f32 x, f32 y) {
     f32 a = fabs(x), k, g = split(a, k);
-    f64 f = g, s = f / (2.0 + f), z = s * s;
+    // The quotient by its float and one step, which is a vector of twice as many as a quotient of doubles.
+    f32 inverse = 1.0f / (2.0f + g);
+    f64 f = g, s = f * inverse;
+    s = fma(fma(-s, 2.0 + f, f), (f64)inverse, s);
+    f64 z = s * s;
     f64 p = horner(z, 0.3333333282181785, 0.20000167819656894, 0.14268638983690676, 0.11791384024396297);
     f64 e = fma(2.8853900817779268 * s, fma(z, p, 1.0), (f64)k);
     e = a == 0 ? -NL_INFINITY : a == (f32)NL_INFINITY ? NL_INFINITY : e;
@@ -68,6 +72,29 @@ NL_DEV f32 pow(f32 x, f32 y) {
     f64 q = horner(r, 0.69314720628837589, 0.24022651332461792, 0.055503277425140753, 0.0096180054079038745,
                    0.0013400283146562074, 0.00015475898758907894);
     return power_limits(x, y, (f32)(fma(r, q, 1.0) * exp2_integer(n)));
+}
+// sqrt(x^2 + y^2); an infinity wins over NaN.
+NL_DEV f32 hypot(f32 x, f32 y) {
+    f32 a = fabs(x), b = fabs(y), h = (f32)sqrt((f64)a * a + (f64)b * b), infinity = (f32)NL_INFINITY;
+    h = a == infinity ? a : h;
+    return b == infinity ? b : h;
+}
+// Both are scaled by a power of two, so that no square leaves the range. The root is corrected by what h^2 - a^2 - b^2 is
+// but for its last rounding, since a^2 <= h^2 <= 2 a^2.
+NL_DEV f64 hypot(f64 x, f64 y) {
+    f64 p = fabs(x), q = fabs(y), a = p > q ? p : q, b = p > q ? q : p, scale = 1.0, back = 1.0;
+    scale = a > 1e150 ? 2.4099198651028841e-181 : scale;
+    back = a > 1e150 ? 4.149515568880993e+180 : back;
+    scale = a < 1e-140 ? 4.149515568880993e+180 : scale;
+    back = a < 1e-140 ? 2.4099198651028841e-181 : back;
+    a = a * scale;
+    b = b * scale;
+    f64 h = sqrt(fma(a, a, b * b)), aa = a * a, bb = b * b, hh = h * h;
+    f64 rest = ((aa - hh) + bb) + ((fma(a, a, -aa) + fma(b, b, -bb)) - fma(h, h, -hh));
+    h = h + rest / (h == 0 ? 1.0 : h + h);
+    h = h * back;
+    h = p == NL_INFINITY ? p : h;
+    return q == NL_INFINITY ? q : h;
 }
 // x = 8^q m, m in [1, 8): an approximation t of the root with a third of the digits, then 1/3 and 1/9 of the series of
 // t cbrt(1 + u), u = m / t^3 - 1, whose numerator is exact but for its last rounding.
