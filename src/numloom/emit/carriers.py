@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numloom.base.dtypes import CHARS, CTYPES
+from numloom.base.dtypes import CHARS
+from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.values import VALUE_TYPES
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Program, Reduce
@@ -42,17 +43,17 @@ class Carriers:
     def _cast(self, k: int) -> str:
         """Plain numbers are cast back to their own type, since small integers add up as int."""
         carrier = self.reductions[k].row.carrier(self.chars[k])
-        return f"({carrier})" if carrier in CTYPES else ""
+        return f"({carrier})" if carrier in MEMORY_TYPES else ""
 
     def plain(self) -> bool:
         """Whether all carriers are plain numbers, which merge in an instruction or two."""
-        return all(r.row.carrier(char) in CTYPES for r, char in zip(self.reductions, self.chars, strict=True))
+        return all(r.row.carrier(char) in MEMORY_TYPES for r, char in zip(self.reductions, self.chars, strict=True))
 
     def nbytes(self) -> int:
         """Upper bound of sizeof(A)."""
         total = 0
         for reduction, char in zip(self.reductions, self.chars, strict=True):
-            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in CTYPES else 16
+            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in MEMORY_TYPES else 16
         return total
 
     def add(self, k: int, to: str, index: str) -> str:
@@ -131,6 +132,13 @@ class Carriers:
             row, ctype = reduction.row, self.types[k]
             if row.run:
                 declare.append(f"{ctype} buf{k}[{RUN}][{size}];")
+                if char not in "FD":
+                    declare.append(f"{row.carrier(char)} run{k}[{size}];")
+                    close.append(
+                        f"{row.run}_lines(buf{k}, width, tail, lines, run{k}); "
+                        f"for (i64 l = 0; l < width; ++l) done[l].a{k} = run{k}[l];"
+                    )
+                    continue
                 close.append(
                     f"for (i64 l = 0; l < width; ++l) {{ {ctype} t[{RUN}]; "
                     f"for (int e = 0; e < {RUN}; ++e) t[e] = buf{k}[e][l]; "

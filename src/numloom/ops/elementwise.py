@@ -357,7 +357,8 @@ def _fill() -> None:
 
     # Choice
     for name in ("maximum", "minimum", "fmax", "fmin"):
-        _row(name, 2, _half_aware(name, 2), cost=3, headers=("order",))
+        boolean = "({0} || {1})" if "max" in name else "({0} && {1})"
+        _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",))
     _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
     _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_common)
 
@@ -393,6 +394,12 @@ def _fill() -> None:
 def _half_aware(function: str, count: int) -> Text:
     """Functions of the representation, or with other ties in NumPy, have a variant of their own for float16."""
     return lambda in_chars, out_char: _call(function + "_f16" if in_chars[0] == "e" else function, count)
+
+
+def _extreme(function: str, boolean: str) -> Text:
+    """The larger or smaller of two; of truth values by logic, which makes vectors."""
+    other = _half_aware(function, 2)
+    return lambda in_chars, out_char: boolean if in_chars[0] == "?" else other(in_chars, out_char)
 
 
 def _random_loops(out: np.dtype[Any], dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
