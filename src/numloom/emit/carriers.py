@@ -103,9 +103,13 @@ class Carriers:
 
     # ------------------------------------------------------------ the host: arrays of lanes
 
-    def line(self, width: str, at: str, call: str) -> str:
-        """One line of a run: element `at` (by l) of every lane into arrays of carriers."""
+    def line(self, width: str, at: str, call: str, place: str = "") -> str:
+        """One line of a run: element `at` (by l) of every lane into arrays of carriers.
+
+        `place` is what is kept of a position, the position itself where it is empty.
+        """
         uses = []
+        place = place or f"(i64)({at})"
         for k, reduction in enumerate(self.reductions):
             if reduction.row.run:
                 uses.append(f"buf{k}[e][l] = x{k};")
@@ -115,7 +119,7 @@ class Carriers:
                 uses.append(
                     f"const bool b{k} = (bi{k}[l] < 0) | (x{k} {sign} bv{k}[l]) "
                     f"| ((x{k} != x{k}) & (bv{k}[l] == bv{k}[l])); "
-                    f"bi{k}[l] = b{k} ? (i64)({at}) : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
+                    f"bi{k}[l] = b{k} ? {place} : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
                 )
             else:
                 uses.append(self.add(k, f"acc{k}[l]", f"(i64)({at})"))
@@ -124,6 +128,19 @@ class Carriers:
     def _is_position(self, k: int) -> bool:
         """Whether reduction `k` finds the position of an extreme of real numbers."""
         return bool(self.reductions[k].row.better) and self.chars[k] not in "FD"
+
+    def all_positions(self) -> bool:
+        """Whether no tree changes the results."""
+        return all(self._is_position(k) for k in range(len(self.reductions)))
+
+    def positions_in_turn(self, n: str, call: str) -> str:
+        """Statements that take the `n` elements of a short row into ``done[0]``, where no tree changes the results."""
+        declare, reset, close = self.arrays(1)
+        line = self.line("1", "at", f"{self.declared} {call}")
+        return (
+            f"A done[1]; {declare}\nconst i64 width = 1;\n{reset}\n"
+            f"for (nl_index at = 0; at < {n}; ++at) {{ {line} }}\n{close}\n"
+        )
 
     def arrays(self, size: int) -> tuple[str, str, str]:
         """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
@@ -160,7 +177,7 @@ class Carriers:
 
         `call` gives the values of the element `at`.
         """
-        if all(self._is_position(k) for k in range(len(self.reductions))):
+        if self.all_positions():
             return self._chunk_of_positions(call)
         declare, reset, close = self.arrays(LANES)
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
@@ -187,12 +204,15 @@ class Carriers:
 
     def _chunk_of_positions(self, call: str) -> tuple[str, str]:
         """`chunk` for positions alone: no tree changes them, so lanes stay arrays to the end and vectorise."""
-        declare, reset, _ = self.arrays(LANES)
-        line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}")
-        merges, results = [], []
+        line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}", "(i32)e")
+        declare, reset, places, merges, results = [], [], [], [], []
         for k, reduction in enumerate(self.reductions):
-            sign = reduction.row.better
-            v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"bi{k}[l]", f"bi{k}[l + half]"
+            ctype, sign = self.types[k], reduction.row.better
+            # A lane keeps the line of its best element in 32 bits, so that positions are no wider than most values.
+            declare.append(f"{ctype} bv{k}[{LANES}]; i32 bi{k}[{LANES}]; i64 at{k}[{LANES}];")
+            reset.append(f"bv{k}[l] = {ctype}(); bi{k}[l] = -1;")
+            places.append(f"at{k}[l] = bi{k}[l] < 0 ? -1 : begin + bi{k}[l] * width + l;")
+            v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"at{k}[l]", f"at{k}[l + half]"
             # The other one is there, and is better, the first NaN, or as good and earlier.
             merges.append(
                 f"const bool n{k} = {v} != {v}, m{k} = {w} != {w};\n"
@@ -200,13 +220,15 @@ class Carriers:
                 f"| (((m{k} & n{k}) | ({w} == {v})) & ({j} < {i})));\n"
                 f"{i} = t{k} ? {j} : {i}; {v} = t{k} ? {w} : {v};"
             )
-            results.append(f"lane[0].a{k} = nl::make_arg(bv{k}[0], bi{k}[0]);")
+            results.append(f"lane[0].a{k} = nl::make_arg(bv{k}[0], at{k}[0]);")
         return (
-            f"{declare}\nA lane[1];\n",
+            f"{' '.join(declare)}\nA lane[1];\n",
             f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            f"const i64 all = (count + width - 1) / width;\n{reset}\n"
+            "const i64 all = (count + width - 1) / width;\n"
+            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(reset)} }}\n"
             "for (i64 e = 0; e < all; ++e) {\n"
             f"const i64 line = e + 1 < all ? width : count - (all - 1) * width;\n{line}\n}}\n"
+            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(places)} }}\n"
             "for (i64 half = width / 2; half > 0; half /= 2) {\nNL_IVDEP\nfor (i64 l = 0; l < half; ++l) {\n"
             + "\n".join(merges) + "\n}\n}\n" + "\n".join(results) + "\n",
         )  # fmt: skip
