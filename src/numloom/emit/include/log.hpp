@@ -59,12 +59,11 @@ template <class T> NL_DEV T log_of(T x) {
 }
 NL_DEV f32 log(f32 x) { return log_of(x); }
 NL_DEV f64 log(f64 x) { return log_of(x); }
-// c log(m) + k d, c and d in two parts, log(m) = hi + lo
+// c log(1 + f) + k d, c and d in two parts: only c f counts in both.
 template <class T> NL_DEV T scaled_log(T x, T c, T c_rest, T d, T d_rest) {
-    T k, f = split(x, k), h = (T)0.5 * f * f, hi = f - h, lo = ((f - hi) - h) + log_series(f, h);
-    T a = c * hi, rest = fma(c, hi, -a) + fma(c, lo, fma(c_rest, hi + lo, k * d_rest));
-    T w = fma(k, d, a);
-    return log_limits(x, w + (fma(k, d, -w) + a + rest));
+    T k, f = split(x, k), h = (T)0.5 * f * f, a = c * f;
+    T rest = fma(c, f, -a) + fma(c_rest, f, k * d_rest);
+    return log_limits(x, fma(k, d, a + fma(log_series(f, h) - h, c, rest)));
 }
 NL_DEV f64 log2(f64 x) { return scaled_log(x, 1.4426950408889634, 2.0355273740931033e-17, 1.0, 0.0); }
 NL_DEV f32 log2(f32 x) { return scaled_log(x, 1.44269502f, 1.92596303e-08f, 1.0f, 0.0f); }
