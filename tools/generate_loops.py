@@ -1,7 +1,7 @@
 """Write the C++ text of the single-operation loops: ``python tools/generate_loops.py OUT.cpp``.
 
-It also tells whether a processor has what the wide build of the same text needs. Runs ``numloom.emit.loops`` from the source tree without importing the rest of the package, so that a
-build needs NumPy alone.
+It also tells whether a processor has what the wide build of the same text needs. Runs ``numloom.emit.loops`` from the
+source tree without importing the rest of the package, so that a build needs NumPy alone.
 """
 
 from __future__ import annotations

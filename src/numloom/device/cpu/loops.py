@@ -33,7 +33,9 @@ class Loops:
 def packaged() -> Loops | None:
     """The library that was built with the package, if it was; the wide one where the processor runs it."""
     try:
-        library = ctypes.CDLL(str(PACKAGED))
-        return Loops(ctypes.CDLL(str(WIDE)) if WIDE.exists() and library.runs_wide_loops() else library)
+        loops = Loops(ctypes.CDLL(str(PACKAGED)))
+        if WIDE.exists() and "runs_wide_loops" in loops and loops.library.runs_wide_loops():
+            loops = Loops(ctypes.CDLL(str(WIDE)))
+        return loops
     except OSError:
         return None

@@ -4,6 +4,7 @@
 NL_LIBM1(sin)
 NL_LIBM1(cos)
 NL_LIBM1(tan)
+namespace nl { template <class T> NL_DEV T near_cos(T x) { return cos(x); } }
 #else
 extern "C" f64 sin(f64) noexcept;
 extern "C" f64 cos(f64) noexcept;
