@@ -10,6 +10,9 @@ import pytest
 from benchmarks.__main__ import run_numpy
 from benchmarks.calls import EXCEPTIONS, UNORDERED, calls, covered
 from benchmarks.cases import CASES, Case
+from benchmarks.curve import CHAINS, Point, lines_below, single_calls, sizes_to, summary, table_of
+from benchmarks.curve import measure as measure_curve
+from benchmarks.curve import save_plot as save_curve
 from benchmarks.functions import REASONS, Workplace, arrays_in, host_inputs
 from benchmarks.libraries import Library, Numloom
 from benchmarks.measure import Measurement, measure, results_agree
@@ -120,3 +123,22 @@ def test_every_line_gives_numpys_results() -> None:
             if not agree:
                 wrong.append(call.text)
     assert not wrong
+
+
+def test_curve(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    lines = {line.name: line for line in single_calls()}
+    assert {"add float64", "divmod int32", "ldexp float32", "left_shift int64", "all of rows bool"} <= set(lines)
+    chosen = [lines["negative float32"], lines["modf float64"], lines["max of columns int32"]]
+    points = measure_curve([*chosen, CHAINS[0]], [10, 100], budget=0)
+    assert [(point.line, point.size) for point in points[:4]] == [
+        ("negative float32", 10), ("negative float32", 100), ("modf float64", 10), ("modf float64", 100),
+    ]  # fmt: skip
+    assert len(points) == 7 and all(point.ours > 0 and point.numpy > 0 for point in points)
+    known = [Point("slow", 10, 2.0, 1.0), Point("slow", 100, 1.0, 1.0), Point("fast", 100, 1.0, 3.0)]
+    assert "| 100 | 2 | 1.00 | 2.00 | 0 |" in summary(known)
+    assert "| slow | 0.50 | 1.00 |" in lines_below(known, 10) and "slow" not in lines_below(known, 100)
+    assert "| `slow` | 10 | 2e+03 | 1e+03 | 0.50 |" in table_of(known)
+    assert sizes_to(1000) == [1, 10, 100, 1000]
+    save_curve(points, tmp_path / "curve.png")
+    assert (tmp_path / "curve.png").stat().st_size > 5000

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import concurrent.futures
 import os
+import platform
 import shlex
 import subprocess
 import sys
@@ -23,11 +24,13 @@ PACKAGE = ROOT / "src" / "numloom"
 WORK = ROOT / "build" / "inplace"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 LOOPS = PACKAGE / "device" / "cpu" / "_loops.so"
+WIDE_LOOPS = LOOPS.with_name("_loops_wide.so")
+WIDE_FLAGS = ["-mavx2", "-mfma"]
 # Annotations say what Python's type checker sees; the C types stand in the .pxd alone.
 DIRECTIVES = ["-3", "-X", "annotation_typing=False"]
 LOOP_FLAGS = [
     "-std=c++17", "-O3", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
-    "-fno-strict-aliasing", "-fno-exceptions", "-fno-rtti", "-shared", "-fPIC", "-w",
+    "-fno-strict-aliasing", "-fno-exceptions", "-fno-rtti", "-fopenmp-simd", "-shared", "-fPIC", "-w",
 ]  # fmt: skip
 
 
@@ -67,7 +70,7 @@ def compile_module(source: Path, force: bool) -> str | None:
 
 
 def compile_loops(force: bool) -> str | None:
-    """Generate and compile the library of single-operation loops."""
+    """Generate the library of single-operation loops, and compile it for every processor and for those of today."""
     generator = PACKAGE / "emit" / "loops.py"
     if not generator.exists():
         return None
@@ -78,10 +81,12 @@ def compile_loops(force: bool) -> str | None:
     WORK.mkdir(parents=True, exist_ok=True)
     text = WORK / "loops.cpp"
     subprocess.run([sys.executable, ROOT / "tools" / "generate_loops.py", text], check=True)
-    built = LOOPS.with_name(f"_loops.so.{os.getpid()}")
     compiler = shlex.split(os.environ.get("CXX", "g++"))
-    subprocess.run([*compiler, *LOOP_FLAGS, text, "-o", built], check=True)
-    built.replace(LOOPS)
+    x86 = platform.machine().lower() in ("x86_64", "amd64")
+    for target, flags in ((WIDE_LOOPS, WIDE_FLAGS), (LOOPS, []))[0 if x86 else 1 :]:
+        built = target.with_name(f"{target.name}.{os.getpid()}")
+        subprocess.run([*compiler, *LOOP_FLAGS, *flags, text, "-o", built], check=True)
+        built.replace(target)
     return "numloom/device/cpu/_loops.so"
 
 
@@ -90,6 +95,7 @@ def clean() -> None:
     for source in modules():
         source.with_name(source.stem + SUFFIX).unlink(missing_ok=True)
     LOOPS.unlink(missing_ok=True)
+    WIDE_LOOPS.unlink(missing_ok=True)
 
 
 def main() -> None:

@@ -303,6 +303,23 @@ def test_loading_where_temporary_files_may_not_run(builder, monkeypatch):
 
 
 @needs_compiler
+@pytest.mark.parametrize("runs", [0, 1])
+def test_wide_loops_serve_where_the_processor_runs_them(runs, monkeypatch, tmp_path):
+    compiler = compiler_module.find()
+    assert compiler is not None
+    for name, text in (
+        ("PACKAGED", f'extern "C" int runs_wide_loops() {{ return {runs}; }} extern "C" int one() {{ return 1; }}'),
+        ("WIDE", 'extern "C" int one() { return 2; }'),
+    ):
+        (tmp_path / name).write_bytes(compiler.compile(text))
+        monkeypatch.setattr(loops_module, name, tmp_path / name)
+    found = loops_module.packaged()
+    assert found.library.one() == 1 + runs
+    (tmp_path / "WIDE").unlink()
+    assert loops_module.packaged().library.one() == 1
+
+
+@needs_compiler
 def test_loops_are_compiled_once_where_the_package_has_none(builder, monkeypatch, tmp_path):
     monkeypatch.setattr(loops_module, "PACKAGED", tmp_path / "absent.so")
     device = CpuDevice()

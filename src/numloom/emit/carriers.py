@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numloom.base.dtypes import CHARS, CTYPES
+from numloom.base.dtypes import CHARS
+from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.values import VALUE_TYPES
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Program, Reduce
@@ -42,17 +43,17 @@ class Carriers:
     def _cast(self, k: int) -> str:
         """Plain numbers are cast back to their own type, since small integers add up as int."""
         carrier = self.reductions[k].row.carrier(self.chars[k])
-        return f"({carrier})" if carrier in CTYPES else ""
+        return f"({carrier})" if carrier in MEMORY_TYPES else ""
 
     def plain(self) -> bool:
         """Whether all carriers are plain numbers, which merge in an instruction or two."""
-        return all(r.row.carrier(char) in CTYPES for r, char in zip(self.reductions, self.chars, strict=True))
+        return all(r.row.carrier(char) in MEMORY_TYPES for r, char in zip(self.reductions, self.chars, strict=True))
 
     def nbytes(self) -> int:
         """Upper bound of sizeof(A)."""
         total = 0
         for reduction, char in zip(self.reductions, self.chars, strict=True):
-            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in CTYPES else 16
+            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in MEMORY_TYPES else 16
         return total
 
     def add(self, k: int, to: str, index: str) -> str:
@@ -136,9 +137,13 @@ class Carriers:
 
     # ------------------------------------------------------------ the host: arrays of lanes
 
-    def line(self, width: str, at: str, call: str) -> str:
-        """One line of a run: element `at` (by l) of every lane into arrays of carriers."""
+    def line(self, width: str, at: str, call: str, place: str = "") -> str:
+        """One line of a run: element `at` (by l) of every lane into arrays of carriers.
+
+        `place` is what is kept of a position, the position itself where it is empty.
+        """
         uses = []
+        place = place or f"(i64)({at})"
         for k, reduction in enumerate(self.reductions):
             if reduction.row.run:
                 uses.append(f"buf{k}[e][l] = x{k};")
@@ -146,7 +151,7 @@ class Carriers:
                 # Positions rise, so only a better value, or the first NaN, takes a lane: plain selects vectorise.
                 uses.append(
                     f"const bool b{k} = {self._wins(k, f'bv{k}[l]', f'bi{k}[l]')}; "
-                    f"bi{k}[l] = b{k} ? (i64)({at}) : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
+                    f"bi{k}[l] = b{k} ? {place} : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
                 )
             else:
                 uses.append(self.add(k, f"acc{k}[l]", f"(i64)({at})"))
@@ -156,6 +161,15 @@ class Carriers:
         """Whether reduction `k` finds the position of an extreme of real numbers."""
         return bool(self.reductions[k].row.better) and self.chars[k] not in "FD"
 
+    def positions_in_turn(self, n: str, call: str) -> str:
+        """Statements that take the `n` elements of a short row into ``done[0]``, where no tree changes the results."""
+        declare, reset, close = self.arrays(1)
+        line = self.line("1", "at", f"{self.declared} {call}")
+        return (
+            f"A done[1]; {declare}\nconst i64 width = 1;\n{reset}\n"
+            f"for (nl_index at = 0; at < {n}; ++at) {{ {line} }}\n{close}\n"
+        )
+
     def arrays(self, size: int) -> tuple[str, str, str]:
         """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
         declare, reset, close = [], [], []
@@ -163,6 +177,13 @@ class Carriers:
             row, ctype = reduction.row, self.types[k]
             if row.run:
                 declare.append(f"{ctype} buf{k}[{RUN}][{size}];")
+                if char not in "FD":
+                    declare.append(f"{row.carrier(char)} run{k}[{size}];")
+                    close.append(
+                        f"{row.run}_lines(buf{k}, width, tail, lines, run{k}); "
+                        f"for (i64 l = 0; l < width; ++l) done[l].a{k} = run{k}[l];"
+                    )
+                    continue
                 close.append(
                     f"for (i64 l = 0; l < width; ++l) {{ {ctype} t[{RUN}]; "
                     f"for (int e = 0; e < {RUN}; ++e) t[e] = buf{k}[e][l]; "
@@ -211,12 +232,15 @@ class Carriers:
 
     def _chunk_of_positions(self, call: str) -> tuple[str, str]:
         """`chunk` for positions alone: no tree changes them, so lanes stay arrays to the end and vectorise."""
-        declare, reset, _ = self.arrays(LANES)
-        line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}")
-        merges, results = [], []
+        line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}", "(i32)e")
+        declare, reset, places, merges, results = [], [], [], [], []
         for k, reduction in enumerate(self.reductions):
-            sign = reduction.row.better
-            v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"bi{k}[l]", f"bi{k}[l + half]"
+            ctype, sign = self.types[k], reduction.row.better
+            # A lane keeps the line of its best element in 32 bits, so that positions are no wider than most values.
+            declare.append(f"{ctype} bv{k}[{LANES}]; i32 bi{k}[{LANES}]; i64 at{k}[{LANES}];")
+            reset.append(f"bv{k}[l] = {ctype}(); bi{k}[l] = -1;")
+            places.append(f"at{k}[l] = bi{k}[l] < 0 ? -1 : begin + bi{k}[l] * width + l;")
+            v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"at{k}[l]", f"at{k}[l + half]"
             # The other one is there, and is better, the first NaN, or as good and earlier.
             merges.append(
                 f"const bool n{k} = {v} != {v}, m{k} = {w} != {w};\n"
@@ -224,13 +248,15 @@ class Carriers:
                 f"| (((m{k} & n{k}) | ({w} == {v})) & ({j} < {i})));\n"
                 f"{i} = t{k} ? {j} : {i}; {v} = t{k} ? {w} : {v};"
             )
-            results.append(f"lane[0].a{k} = nl::make_arg(bv{k}[0], bi{k}[0]);")
+            results.append(f"lane[0].a{k} = nl::make_arg(bv{k}[0], at{k}[0]);")
         return (
-            f"{declare}\nA lane[1];\n",
+            f"{' '.join(declare)}\nA lane[1];\n",
             f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            f"const i64 all = (count + width - 1) / width;\n{reset}\n"
+            "const i64 all = (count + width - 1) / width;\n"
+            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(reset)} }}\n"
             "for (i64 e = 0; e < all; ++e) {\n"
             f"const i64 line = e + 1 < all ? width : count - (all - 1) * width;\n{line}\n}}\n"
+            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(places)} }}\n"
             "for (i64 half = width / 2; half > 0; half /= 2) {\nNL_IVDEP\nfor (i64 l = 0; l < half; ++l) {\n"
             + "\n".join(merges) + "\n}\n}\n" + "\n".join(results) + "\n",
         )  # fmt: skip

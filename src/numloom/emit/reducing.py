@@ -484,11 +484,13 @@ class _Reduction(Elements):
     def _cpu_short(self, entry: str) -> str:
         """Rows of a few elements: one after another, each unrolled."""
         n = f"(nl_index){self.number('count', self.count)}"
+        if self.carriers.positions():
+            row = self.carriers.positions_in_turn(n, self._call("at")) + "post(p, output, done[0]);\n"
+        else:
+            row = self._short_row(n, "nl_index")
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            "for (i64 output = from; output < to; ++output) {\nRow row = row_of(p, output);\n"
-            + self._short_row(n, "nl_index")
-            + "}\n}\n"
+            f"for (i64 output = from; output < to; ++output) {{\nRow row = row_of(p, output);\n{row}}}\n}}\n"
         )
 
     def _cpu_line(self, width: str, at: str, guard: str) -> str:

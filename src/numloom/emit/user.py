@@ -38,7 +38,7 @@ _REALS = (
 )
 _OURS = {
     "exp": "exp", "exp2": "exp", "expm1": "exp", "log": "log", "log2": "log", "log10": "log", "log1p": "log",
-    "sin": "trigonometric", "cos": "trigonometric", "tan": "trigonometric", "asin": "inverse_trigonometric",
+    "sin": "loop_sin", "cos": "loop_cos", "tan": "loop_tan", "asin": "inverse_trigonometric",
     "acos": "inverse_trigonometric", "atan": "inverse_trigonometric", "sinh": "hyperbolic", "cosh": "hyperbolic",
     "tanh": "hyperbolic", "asinh": "hyperbolic", "acosh": "hyperbolic", "atanh": "hyperbolic", "cbrt": "power",
     "sqrt": "libm", "fabs": "libm", "floor": "libm", "ceil": "libm", "trunc": "libm", "rint": "libm",
@@ -193,8 +193,9 @@ def _on_host(text: str) -> str:
     return f"#ifndef __CUDACC__\n{text}#endif\n"
 
 
-def _unary(name: str, space: str) -> str:
-    return _inside(f"template <class T, {_REAL}> NL_DEV R {name}(T x) {{ return R({space}::{name}((C)x)); }}\n")
+def _unary(name: str, space: str, called: str = "") -> str:
+    called = called or name
+    return _inside(f"template <class T, {_REAL}> NL_DEV R {name}(T x) {{ return R({space}::{called}((C)x)); }}\n")
 
 
 def _binary(name: str, space: str) -> str:
@@ -205,7 +206,8 @@ def _binary(name: str, space: str) -> str:
 def function_of(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Headers and preambles of a function by its name in a user's text; nothing for what is no function of CUDA."""
     if name in _OURS:
-        return (_OURS[name],), (_unary(name, "nl"),)
+        header = _OURS[name]
+        return (header,), (_unary(name, "nl", header if header.startswith("loop_") else name),)
     if name in _OURS2:
         return (_OURS2[name],), (_binary(name, "nl"),)
     if name in _LIBRARY:

@@ -41,6 +41,10 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "exp": ("libm", "portable"),
     "log": ("libm", "portable"),
     "trigonometric": ("libm",),
+    "loop": ("libm",),
+    "loop_sin": ("trigonometric", "loop"),
+    "loop_cos": ("trigonometric", "loop"),
+    "loop_tan": ("trigonometric", "loop"),
     "inverse_trigonometric": ("floating",),
     "hyperbolic": ("libm", "exp", "log"),
     "power": ("floating", "exp", "log"),
@@ -290,8 +294,10 @@ def _fill() -> None:
     _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",))
 
     # Trigonometric and hyperbolic
+    for name, cost in (("sin", 60), ("cos", 60), ("tan", 80)):
+        _row(name, 1, _by_kind(f=_call(f"loop_{name}"), c=_call(name)), cost=cost, exact=False,
+             headers=(f"loop_{name}",), complex_headers=("complex_math",))  # fmt: skip
     for name, function, cost, header in (
-        ("sin", "sin", 60, "trigonometric"), ("cos", "cos", 60, "trigonometric"), ("tan", "tan", 80, "trigonometric"),
         ("arcsin", "asin", 30, "inverse_trigonometric"), ("arccos", "acos", 30, "inverse_trigonometric"),
         ("arctan", "atan", 30, "inverse_trigonometric"), ("sinh", "sinh", 40, "hyperbolic"),
         ("cosh", "cosh", 30, "hyperbolic"), ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),
@@ -353,7 +359,8 @@ def _fill() -> None:
 
     # Choice
     for name in ("maximum", "minimum", "fmax", "fmin"):
-        _row(name, 2, _half_aware(name, 2), cost=3, headers=("order",))
+        boolean = "({0} || {1})" if "max" in name else "({0} && {1})"
+        _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",))
     _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
     _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_common)
 
@@ -389,6 +396,12 @@ def _fill() -> None:
 def _half_aware(function: str, count: int) -> Text:
     """Functions of the representation, or with other ties in NumPy, have a variant of their own for float16."""
     return lambda in_chars, out_char: _call(function + "_f16" if in_chars[0] == "e" else function, count)
+
+
+def _extreme(function: str, boolean: str) -> Text:
+    """The larger or smaller of two; of truth values by logic, which makes vectors."""
+    other = _half_aware(function, 2)
+    return lambda in_chars, out_char: boolean if in_chars[0] == "?" else other(in_chars, out_char)
 
 
 def _random_loops(out: np.dtype[Any], dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:

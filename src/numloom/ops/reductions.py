@@ -16,13 +16,13 @@ from numloom.base.dtypes import CHARS, CTYPES, DTYPES
 from numloom.ops.elementwise import ELEMENTWISE, KIND, dtype_headers, header_order, headers_for, resolve_chars
 from numloom.ops.rows import Op, Reduction
 
-_CTYPE = {char: "f32" if char == "e" else ctype for char, ctype in zip(CHARS, CTYPES, strict=True)}
+_CTYPE = {char: {"e": "f32", "?": "bool8"}.get(char, ctype) for char, ctype in zip(CHARS, CTYPES, strict=True)}
 _DTYPE = dict(zip(CHARS, DTYPES, strict=True))
 _INFINITY = "NL_INFINITY"
 
 
 def carried(char: str) -> str:
-    """C++ type in which values of a dtype travel (float for float16)."""
+    """C++ type in which values of a dtype travel (float for float16; bytes for bool, which make vectors)."""
     return _CTYPE[char]
 
 
@@ -136,7 +136,7 @@ def _row(name: str, *, combine: str, identity: Callable[[str], str], numpy: Call
 
 def _fill() -> None:
     bool_row: dict[str, Any] = {
-        "carrier": _always("bool"), "lift": "nl::nonzero({x})", "out_char": _always("?"), "headers": ("order",),
+        "carrier": _always("bool8"), "lift": "nl::nonzero({x})", "out_char": _always("?"), "headers": ("order",),
     }  # fmt: skip
     _row("sum", combine="({a} + {b})", identity=_zero, numpy=_in_dtype(np.sum))
     # One times an infinite complex number is not that number: those products have no neutral element.

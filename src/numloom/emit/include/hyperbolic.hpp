@@ -16,9 +16,27 @@ NL_DEV f64 tanh_rest(f64 z) {
                   -0.0088632000249942392409, 0.0035912807603255065094, -0.0014445662421400336247,
                   0.00051084434913505085981);
 }
+// exp(x) = s (1 + y), s a power of two, within the range of normal numbers
+NL_DEV f32 scaled_exp(f32 x, f32& y) {
+    i32 n;
+    f32 r, t;
+    reduce_exp(x, n, r, t);
+    y = r + t;
+    return exp2_integer(n);
+}
+NL_DEV f64 scaled_exp(f64 x, f64& y) {
+    i64 n;
+    f64 r, t;
+    reduce_exp(x, n, r, t);
+    y = r + t;
+    return exp2_integer(n);
+}
+// (1 - e) / (1 + e), or 1 - 2 e / (1 + e) for small e = exp(-2 |x|); near 0 a series
 template <class T> NL_DEV T tanh_by(T x, T end, T near) {
-    T a = fabs(x), t = expm1(2 * (a > end ? end : a)), z = x * x;
-    return copysign(a < near ? a + a * (z * tanh_rest(z)) : t / (t + 2), x);
+    T a = fabs(x), y, s = scaled_exp((T)-2 * (a > end ? end : a), y), z = x * x;
+    T one = fma(-s, y, 1 - s), two = 2 * fma(s, y, s), q = (s < (T)0.25 ? two : one) / fma(s, y, 1 + s);
+    q = s < (T)0.25 ? 1 - q : q;
+    return copysign(a < near ? fma(a, z * tanh_rest(z), a) : q, x);
 }
 NL_DEV f32 tanh(f32 x) { return tanh_by(x, 10.0f, 0.6f); }
 NL_DEV f64 tanh(f64 x) { return tanh_by(x, 22.0, 0.3); }
@@ -42,7 +60,7 @@ NL_DEV f64 sinh_rest(f64 z) {
 }
 template <class T> NL_DEV T sinh(T x) {
     T a = fabs(x), h = half_exp(a), z = x * x;
-    return copysign(a < (T)1 ? a + a * (z * sinh_rest(z)) : h - (T)0.25 / h, x);
+    return copysign(a < (T)1 ? fma(a, z * sinh_rest(z), a) : h - (T)0.25 / h, x);
 }
 template <class T> NL_DEV T cosh(T x) {
     T h = half_exp(fabs(x));

@@ -35,7 +35,7 @@ NL_DEV void quarter_pi(f64& high, f64& low) { high = 0.78539816339744739; low = 
 template <class T> NL_DEV T turned_atan(T k, T sign, T numerator, T denominator) {
     T high, low, u = sign * (numerator / denominator);
     quarter_pi(high, low);
-    return k * high + (u + (atan_rest(u) + k * low));
+    return fma(k, high, u + fma(k, low, atan_rest(u)));
 }
 template <class T> NL_DEV T atan(T x) {
     T a = fabs(x);
@@ -65,9 +65,9 @@ template <class T> NL_DEV T asin(T x) {
     bool large = a > (T)0.5;
     T z = large ? (1 - a) * (T)0.5 : a * a, s = large ? sqrt(z) : a, rest = asin_rest(s, z);
     quarter_pi(high, low);
-    // What the root's head leaves out; pi/4 less that head is exact.
-    T h = head(s), missing = (z - h * h) / (z == 0 ? (T)1 : s + h);
-    return copysign(large ? 2 * ((high - h) - (rest + (missing - low))) : s + rest, x);
+    // What the rounded root leaves out; pi/4 less the root is exact where that matters.
+    T missing = fma(-s, s, z) / (z == 0 ? (T)1 : 2 * s), turned = high - s;
+    return copysign(large ? 2 * (turned - (((turned - high) + s) + (rest + (missing - low)))) : s + rest, x);
 }
 template <class T> NL_DEV T acos(T x) {
     T a = fabs(x), high, low;
@@ -77,7 +77,7 @@ template <class T> NL_DEV T acos(T x) {
     T rest = asin_rest(s, z);
     quarter_pi(high, low);
     T k = large ? sign_bit(x) ? (T)4 : (T)0 : (T)2, turn = large ? (T)2 : (T)-1;
-    return k * high + (turn * s + (turn * rest + k * low));
+    return fma(k, high, fma(turn, s, fma(turn, rest, k * low)));
 }
 }
 #endif

@@ -20,14 +20,14 @@ NL_LIBM1(rint)
 NL_LIBM2(copysign)
 NL_LIBM2(fmod)
 #ifndef __CUDACC__
-// The mathematical functions of the host: without branches, tables or contraction, so that loops vectorise and every
-// processor gives the same bits. Polynomials are near-minimax fits, coefficients of low powers first.
+// The mathematical functions of the host: without branches or tables, so that loops vectorise. Multiply-adds are asked
+// for by name, each rounded once, which processors without the instruction do in software: all give the same bits.
+// Polynomials are near-minimax fits, coefficients of low powers first.
 namespace nl {
+NL_DEV f32 fma(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
+NL_DEV f64 fma(f64 x, f64 y, f64 z) { return __builtin_fma(x, y, z); }
 template <class T> NL_DEV T horner(T, T c) { return c; }
-template <class T, class... C> NL_DEV T horner(T z, T c, C... rest) { return c + z * horner(z, rest...); }
-// The leading half of the digits: products of two such numbers are exact.
-NL_DEV f32 head(f32 x) { return from_bits(bits(x) & 0xfffff000u); }
-NL_DEV f64 head(f64 x) { return from_bits(bits(x) & 0xffffffff00000000ull); }
+template <class T, class... C> NL_DEV T horner(T z, T c, C... rest) { return fma(z, horner(z, rest...), c); }
 template <class T> NL_DEV T clamp(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }
 }
 #endif

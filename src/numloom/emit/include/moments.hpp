@@ -40,4 +40,26 @@ NL_DEV moments merge(moments a, moments b) {
 }
 #endif
 template <class T> NL_DEV moments moments_one(T x) { return make_moments(1, (f64)x, x - x == 0 ? 0.0 : (f64)(x - x)); }
+#ifndef __CUDACC__
+// `moments_run` of lanes side by side: element e of all lanes is x[e]; lanes from `tail` on lack the last one.
+template <int LANES, class T> NL_DEV void moments_run_lines(const T (*x)[LANES], i64 width, i64 tail, i64 lines, moments* to) {
+    T sum[LANES], mean[LANES], square[LANES], rest[LANES];
+    for (i64 l = 0; l < width; ++l) { sum[l] = 0; square[l] = 0; rest[l] = 0; }
+    for (i64 e = 0; e < lines; ++e) {
+        const i64 line = e + 1 < lines ? width : tail;
+        for (i64 l = 0; l < line; ++l) sum[l] += x[e][l];
+    }
+    const T all = (T)lines, less = (T)(lines - 1);
+    for (i64 l = 0; l < tail; ++l) mean[l] = sum[l] / all;
+    for (i64 l = tail; l < width; ++l) mean[l] = lines > 1 ? sum[l] / less : (T)0;
+    for (i64 e = 0; e < lines; ++e) {
+        const i64 line = e + 1 < lines ? width : tail;
+        for (i64 l = 0; l < line; ++l) { T d = x[e][l] - mean[l]; square[l] += d * d; rest[l] += d; }
+    }
+    for (i64 l = 0; l < width; ++l) {
+        f64 n = (f64)(l < tail ? lines : lines - 1), shift = n > 0 ? (f64)rest[l] / n : 0.0;
+        to[l] = make_moments(n, (f64)mean[l] + shift, (f64)square[l] - (f64)rest[l] * shift);
+    }
+}
+#endif
 }

@@ -8,7 +8,7 @@ NL_DEV f64 split_log(f64 x, f64& k) {
     k = from_bits((u >> 52) | (u64)0x4330000000000000ull) - 4503599627371519.0;
     return from_bits((u & 0xfffffffffffffull) + 0x3fe6a09e00000000ull);
 }
-NL_DEV f64 log_series(f64 f, f64 h) {
+NL_DEV f64 portable_log_series(f64 f, f64 h) {
     f64 s = f / (2.0 + f), z = s * s;
     f64 p = 0.14630031364122860468;
     p = p * z + 0.15330617306743304885;
@@ -32,7 +32,7 @@ NL_DEV f64 portable_log(f64 x) {
     bool small = x < 2.2250738585072014e-308;
     f64 f = split_log(small ? x * 18014398509481984.0 : x, k) - 1.0, h = 0.5 * f * f;
     k = small ? k - 54.0 : k;
-    f64 y = k * 6.93147180369123816490e-01 - ((h - (log_series(f, h) + k * 1.90821492927058770002e-10)) - f);
+    f64 y = k * 6.93147180369123816490e-01 - ((h - (portable_log_series(f, h) + k * 1.90821492927058770002e-10)) - f);
     return log_special(x, y);
 }
 NL_DEV f64 nearest(f64 x, i64& n) {
@@ -47,7 +47,7 @@ NL_DEV f64 scale_exp2(f64 y, i64 n) {
     return y * exp2_integer(h) * exp2_integer(n - h);
 }
 // exp(x) = 2^n (1 + (r + t))
-NL_DEV void reduce_exp(f64 x, i64& n, f64& r, f64& t) {
+NL_DEV void portable_reduce_exp(f64 x, i64& n, f64& r, f64& t) {
     f64 k = nearest(x * 1.4426950408889634, n);
     f64 hi = x - k * 6.93147180369123816490e-01, lo = k * 1.90821492927058770002e-10;
     r = hi - lo;
@@ -69,7 +69,7 @@ NL_DEV f64 portable_exp(f64 x) {
     i64 n;
     f64 r, t;
     x = x < -746.0 ? -746.0 : x;
-    reduce_exp(x > 710.0 ? 710.0 : x, n, r, t);
+    portable_reduce_exp(x > 710.0 ? 710.0 : x, n, r, t);
     return scale_exp2(1.0 + (r + t), n);
 }
 }

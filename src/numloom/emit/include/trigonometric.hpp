@@ -1,17 +1,15 @@
-// sin, cos, tan. On the host those of float are computed in double: the multiple of pi/2 is taken off by integer
-// arithmetic with 96 bits of 2/pi, chosen by the exponent.
+// sin, cos, tan. On the host up to `far` the multiple of pi/2 is taken off by its parts, which makes vectors; beyond, by
+// integers (float) or by libm (double); loops over the near ones become vectors: see vector_*.hpp.
 #ifdef __CUDACC__
 NL_LIBM1(sin)
 NL_LIBM1(cos)
 NL_LIBM1(tan)
+namespace nl { template <class T> NL_DEV T near_cos(T x) { return cos(x); } }
 #else
 extern "C" f64 sin(f64) noexcept;
 extern "C" f64 cos(f64) noexcept;
 extern "C" f64 tan(f64) noexcept;
 namespace nl {
-NL_DEV f64 sin(f64 x) { return ::sin(x); }
-NL_DEV f64 cos(f64 x) { return ::cos(x); }
-NL_DEV f64 tan(f64 x) { return ::tan(x); }
 NL_DEV u64 choose(u64 k, u64 a, u64 b, u64 c, u64 d, u64 e) {
     return k == 0 ? a : k == 1 ? b : k == 2 ? c : k == 3 ? d : e;
 }
@@ -32,39 +30,107 @@ NL_DEV f64 reduce_pi(f32 x, u64& q) {
     return e < 120 ? (f64)fabs(x) : r;
 }
 NL_DEV f64 sin_series(f64 r, f64 z) {
-    f64 p = 2.7246868722877944544e-6;
-    p = p * z - 0.00019840063040804116852;
-    p = p * z + 0.0083333318306294283635;
-    p = p * z - 0.1666666666374136766;
-    return r + r * (z * p);
+    f64 p = horner(z, -0.1666666666374136766, 0.0083333318306294283635, -0.00019840063040804116852, 2.7246868722877944544e-6);
+    return fma(r, z * p, r);
 }
 NL_DEV f64 cos_series(f64 z) {
-    f64 p = -2.7298407652795174721e-7;
-    p = p * z + 0.000024800580601354642352;
-    p = p * z - 0.0013888887635227974877;
-    p = p * z + 0.041666666664226133516;
-    return 1.0 + z * (z * p - 0.5);
+    f64 p = horner(z, 0.041666666664226133516, -0.0013888887635227974877, 0.000024800580601354642352,
+                   -2.7298407652795174721e-7);
+    return fma(z, fma(z, p, -0.5), 1.0);
 }
-NL_DEV f32 sin(f32 x) {
+// A number modulo pi/2, q that multiple: sine and cosine of the rest, each in two parts.
+struct turned { f64 sine, sine_rest, cosine, cosine_rest; u64 q; };
+NL_DEV turned turn(f64 x) {
+    f64 t = fma(x, 0.63661977236758138, 6755399441055744.0), k = t - 6755399441055744.0;
+    // The first step is exact: the rest has no digits below those of pi/2.
+    f64 a = fma(k, -1.5707963267948966, x), b = k * -6.123233995736766e-17, r = a + b;
+    f64 back = r - a, c = (a - (r - back)) + (b - back);
+    c += fma(k, -6.123233995736766e-17, -b) + k * 1.4973849048591833e-33;
+    f64 z = r * r, half = 0.5 * z, w = 1.0 - half, less = fma(0.5 * r, r, -half);
+    f64 s = horner(z, -0.16666666666666632, 0.0083333333333224183, -0.00019841269829812768, 2.7557313693747933e-06,
+                   -2.505075841320564e-08, 1.5896813444839284e-10);
+    f64 v = horner(z, 0.041666666666666602, -0.0013888888888874125, 2.4801587289482194e-05, -2.7557314352388706e-07,
+                   2.0875723291505545e-09, -1.1359649419769453e-11);
+    s = fma(z * r, s, fma(-half, c, c));
+    v = ((1.0 - w) - half) + (fma(z * z, v, -(r * c)) - less);
+    turned found;
+    found.sine = r + s;
+    found.sine_rest = (r - found.sine) + s;
+    found.cosine = w + v;
+    found.cosine_rest = (w - found.cosine) + v;
+    found.q = bits(t);
+    return found;
+}
+NL_DEV f64 near_sin(f64 x) {
+    turned f = turn(x);
+    f64 y = from_bits(bits(f.q & 1 ? f.cosine : f.sine) ^ (f.q & 2) << 62);
+    return fabs(x) < 7.4505805969238281e-09 ? x : y;
+}
+NL_DEV f64 near_cos(f64 x) {
+    turned f = turn(x);
+    return from_bits(bits(f.q & 1 ? f.sine : f.cosine) ^ ((f.q + 1) & 2) << 62);
+}
+NL_DEV f64 near_tan(f64 x) {
+    turned f = turn(x);
+    bool odd = f.q & 1;
+    f64 n = odd ? f.cosine : f.sine, n_rest = odd ? f.cosine_rest : f.sine_rest;
+    f64 d = odd ? -f.sine : f.cosine, d_rest = odd ? -f.sine_rest : f.cosine_rest;
+    f64 inverse = 1.0 / d, y = n * inverse;
+    y = fma(fma(-y, d, n) + fma(-y, d_rest, n_rest), inverse, y);
+    return fabs(x) < 7.4505805969238281e-09 ? x : y;
+}
+// Floats in double: the products that leave the multiple of pi/2 need no second part.
+NL_DEV f64 turn(f32 x, u64& q) {
+    f64 t = fma((f64)x, 0.63661977236758138, 6755399441055744.0), k = t - 6755399441055744.0;
+    q = bits(t);
+    return fma(k, -6.123233995736766e-17, fma(k, -1.5707963267948966, (f64)x));
+}
+NL_DEV f32 sin_turned(f64 r, u64 q) {
+    f64 z = r * r, y = q & 1 ? cos_series(z) : sin_series(r, z);
+    return (f32)from_bits(bits(y) ^ (q & 2) << 62);
+}
+NL_DEV f32 tan_turned(f64 r, u64 q) {
+    f64 z = r * r, s = sin_series(r, z), c = cos_series(z);
+    return (f32)((q & 1 ? -c : s) / (q & 1 ? s : c));
+}
+NL_DEV f32 near_sin(f32 x) {
     u64 q;
-    f64 r = reduce_pi(x, q), z = r * r, y = q & 1 ? cos_series(z) : sin_series(r, z);
-    u64 flip = (q & 2) << 62 ^ (u64)(bits(x) & 0x80000000u) << 32;
-    f32 v = (f32)from_bits(bits(y) ^ flip);
-    return (bits(x) & 0x7fffffffu) >= 0x7f800000u ? x - x : v;
+    f64 r = turn(x, q);
+    return x == 0 ? x : sin_turned(r, q);
 }
-NL_DEV f32 cos(f32 x) {
+NL_DEV f32 near_cos(f32 x) {
     u64 q;
-    f64 r = reduce_pi(x, q), z = r * r, y = q & 1 ? sin_series(r, z) : cos_series(z);
-    u64 flip = ((q + 1) & 2) << 62;
-    f32 v = (f32)from_bits(bits(y) ^ flip);
-    return (bits(x) & 0x7fffffffu) >= 0x7f800000u ? x - x : v;
+    f64 r = turn(x, q);
+    return sin_turned(r, q + 1);
 }
-NL_DEV f32 tan(f32 x) {
+NL_DEV f32 near_tan(f32 x) {
     u64 q;
-    f64 r = reduce_pi(x, q), z = r * r, s = sin_series(r, z), c = cos_series(z);
-    f64 y = (q & 1 ? -c : s) / (q & 1 ? s : c);
-    f32 v = from_bits(bits((f32)y) ^ (bits(x) & 0x80000000u));
-    return (bits(x) & 0x7fffffffu) >= 0x7f800000u ? x - x : v;
+    f64 r = turn(x, q);
+    return x == 0 ? x : tan_turned(r, q);
 }
+NL_DEV bool is_near(f32 x) { return fabs(x) < 1e9f; }
+NL_DEV bool is_near(f64 x) { return fabs(x) < 1e5; }
+NL_DEV f32 signed_as(f32 y, f32 x) { return from_bits(bits(y) ^ (bits(x) & 0x80000000u)); }
+NL_DEV f32 far_sin(f32 x) {
+    u64 q;
+    f64 r = reduce_pi(x, q);
+    return x - x == 0 ? signed_as(sin_turned(r, q), x) : x - x;
+}
+NL_DEV f32 far_cos(f32 x) {
+    u64 q;
+    f64 r = reduce_pi(x, q);
+    return x - x == 0 ? sin_turned(r, q + 1) : x - x;
+}
+NL_DEV f32 far_tan(f32 x) {
+    u64 q;
+    f64 r = reduce_pi(x, q);
+    return x - x == 0 ? signed_as(tan_turned(r, q), x) : x - x;
+}
+NL_DEV f64 far_sin(f64 x) { return ::sin(x); }
+NL_DEV f64 far_cos(f64 x) { return ::cos(x); }
+NL_DEV f64 far_tan(f64 x) { return ::tan(x); }
+template <class T> static T sin(T x) { return is_near(x) ? near_sin(x) : far_sin(x); }
+template <class T> static T cos(T x) { return is_near(x) ? near_cos(x) : far_cos(x); }
+template <class T> static T tan(T x) { return is_near(x) ? near_tan(x) : far_tan(x); }
 }
 #endif

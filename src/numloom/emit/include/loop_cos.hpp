@@ -1,0 +1,1 @@
+NL_LOOP(cos)
