@@ -26,12 +26,11 @@ VECTOR = (
     "arctan2", "sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh", "cbrt", "power", "hypot", "ldexp",
     "frexp_mantissa", "frexp_exponent",
 )  # fmt: skip
-"""Functions of ours that loops take as vectors; GCC gives up on power of float16."""
+"""Functions of ours that loops take as vectors."""
 VECTOR_LOOPS = [
     (name, char + "q" if name == "ldexp" else char * ELEMENTWISE[name].nin, "i" if name == "frexp_exponent" else char)
     for name in VECTOR
     for char in "efd"
-    if (name, char) != ("power", "e")
 ]
 
 

@@ -7,8 +7,9 @@
 #define NL_INFINITY __builtin_huge_val()
 #define NL_NAN __builtin_nan("")
 #ifndef __clang__
-// Partial redundancy elimination turns selects into branches, and then loops no longer vectorise.
-#pragma GCC optimize("no-tree-pre")
+// Partial redundancy elimination turns selects into branches, and then loops no longer vectorise; jump threading makes
+// three masked selects of two that follow each other.
+#pragma GCC optimize("no-tree-pre", "no-thread-jumps")
 #endif
 #define NL_DEV static inline __attribute__((always_inline))
 #endif
