@@ -1,6 +1,7 @@
 # distutils: language = c++
 """The compiled thread pool: see ``threads.py`` for what it does and ``threads.hpp`` for how."""
 
+from cpython cimport array
 from libc.stdint cimport intptr_t
 
 cdef extern from "threads.hpp" namespace "numloom" nogil:
@@ -31,3 +32,22 @@ def run(intptr_t entry, intptr_t params, long long items, long long grain):
         return
     with nogil:
         here.run(function, <const void*>params, items, grain)
+
+
+def launch(kernel, array.array params, geometry):
+    """``launch(kernel, params, geometry)`` of the device, without a Python frame of its own."""
+    cdef const void* block = params.data.as_voidptr
+    cdef intptr_t entry = kernel.address
+    cdef long long items = geometry.items
+    cdef long long grain = geometry.grain
+    cdef Pool* here = pool
+    if items <= grain:
+        (<Entry>entry)(block, 0, items)
+    else:
+        with nogil:
+            here.run(<Entry>entry, block, items, grain)
+    items = geometry.finish_items
+    if items:
+        entry = kernel.finish_address
+        with nogil:
+            here.run(<Entry>entry, block, items, 1)
