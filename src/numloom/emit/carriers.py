@@ -60,6 +60,8 @@ class Carriers:
         """Statements that combine value ``x{k}``, at a position of its row, into `to`."""
         row = self.reductions[k].row
         lift = row.lift.replace("{x}", f"x{k}").replace("{index}", index)
+        if row.better:
+            lift = self._position(k, f"x{k}", index)
         combined = row.combine.replace("{a}", to).replace("{b}", f"l{k}")
         return f"const {row.carrier(self.chars[k])} l{k} = {lift}; {to} = {self._cast(k)}({combined});"
 
@@ -103,7 +105,8 @@ class Carriers:
     def _later(self, index: str) -> str:
         """Statements that take element `e` of a run into positions of earlier elements."""
         return " ".join(
-            f"if ({self._wins(k, f'acc.a{k}.value', f'acc.a{k}.index')}) acc.a{k} = nl::make_arg(x{k}, (i64)({index}));"
+            f"if ({self._wins(k, f'acc.a{k}.value', f'acc.a{k}.index')}) "
+            f"acc.a{k} = {self._position(k, f'x{k}', f'(i64)({index})')};"
             for k in range(len(self.reductions))
         )
 
@@ -157,6 +160,10 @@ class Carriers:
                 uses.append(self.add(k, f"acc{k}[l]", f"(i64)({at})"))
         return f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {call} {' '.join(uses)} }}"
 
+    def _position(self, k: int, value: str, index: str) -> str:
+        """A carrier of a value and its position (truth values are carried as bytes on the host)."""
+        return f"{self.reductions[k].row.carrier(self.chars[k])}{{{value}, {index}}}"
+
     def _is_position(self, k: int) -> bool:
         """Whether reduction `k` finds the position of an extreme of real numbers."""
         return bool(self.reductions[k].row.better) and self.chars[k] not in "FD"
@@ -193,7 +200,9 @@ class Carriers:
             elif self._is_position(k):
                 declare.append(f"{ctype} bv{k}[{size}]; i64 bi{k}[{size}];")
                 reset.append(f"for (i64 l = 0; l < width; ++l) {{ bv{k}[l] = {ctype}(); bi{k}[l] = -1; }}")
-                close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = nl::make_arg(bv{k}[l], bi{k}[l]);")
+                close.append(
+                    f"for (i64 l = 0; l < width; ++l) done[l].a{k} = {self._position(k, f'bv{k}[l]', f'bi{k}[l]')};"
+                )
             else:
                 declare.append(f"{row.carrier(char)} acc{k}[{size}];")
                 reset.append(f"for (i64 l = 0; l < width; ++l) acc{k}[l] = {row.identity(char)};")
@@ -248,7 +257,7 @@ class Carriers:
                 f"| (((m{k} & n{k}) | ({w} == {v})) & ({j} < {i})));\n"
                 f"{i} = t{k} ? {j} : {i}; {v} = t{k} ? {w} : {v};"
             )
-            results.append(f"lane[0].a{k} = nl::make_arg(bv{k}[0], at{k}[0]);")
+            results.append(f"lane[0].a{k} = {self._position(k, f'bv{k}[0]', f'at{k}[0]')};")
         return (
             f"{' '.join(declare)}\nA lane[1];\n",
             f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
