@@ -9,6 +9,8 @@ import importlib
 import itertools
 import json
 import os
+import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,8 +30,87 @@ from benchmarks.libraries import LIBRARIES, Library
 from benchmarks.measure import Measurement, clock, measure_calls
 from benchmarks.report import OURS, SMALLEST_FLOOR, micro
 
-REASONS: dict[str, str] = {}
+_SHARED: dict[str, tuple[str, ...]] = {
+    "no work on the GPU: the time is that of Python": (
+        "broadcast_arrays(r, Q)",
+        "ravel(M)",
+        "M.ravel()",
+        "dsplit(Q[:, :, None], 1)",
+    ),
+    "ten rounds of Philox for each number, so that any element can be computed alone; CuPy's generators keep a state": (
+        "rng.standard_normal(len(x), dtype=float32)",
+        "rng.random(len(x), dtype=float32)",
+        "rng.standard_normal(len(x))",
+        "rng.standard_exponential(len(x))",
+    ),
+    "logarithms by exact arithmetic in float64, so that every processor draws the same numbers": (
+        "rng.beta(2, 3, len(x))",
+        "rng.standard_gamma(2, len(x))",
+        "rng.gamma(2, 1, len(x))",
+        "rng.chisquare(3, len(x))",
+        "rng.f(3, 4, len(x))",
+        "rng.poisson(3, len(x))",
+        "rng.poisson(100, len(x))",
+        "rng.logseries(0.5, len(x))",
+    ),
+    "up to 40 are drawn one by one, each by half a block of Philox": ("rng.hypergeometric(30, 20, 10, len(x))",),
+    "the last of equal indices wins in every run: positions are compared before values are written": (
+        "z = x.copy(); z[i] = y; z",
+        "z = x.copy(); put(z, i, y); z",
+        "z = x.copy(); z.put(i, y); z",
+        "z = x.copy(); z[k] = 1; z",
+    ),
+    "equal indices are added in their order, after a sort: the same bits in every run": (
+        "z = x.copy(); add.at(z, k, 1); z",
+        "bincount(k, x)",
+    ),
+    "sorts the vector, as CuPy does": (
+        "percentile(x, [10, 50, 90])",
+        "quantile(x, 0.3)",
+    ),
+    "sorted by the positions of keys of 64 bits, eight passes, since zeros and NaN keep their bits": (
+        "sort_complex(c)",
+    ),
+    "waits once, to see whether the weights add up to zero; CuPy waits, too": ("average(x, weights=p)",),
+    "waits once, to see whether there are numbers; CuPy returns without": (
+        "nanargmin(a)",
+        "nanargmax(a)",
+    ),
+    "fractions in float64 until they agree to float32's precision; lanes wait for the longest": (
+        "special.bdtr(j, 20, u)",
+        "special.bdtrc(j, 20, u)",
+        "special.chdtr(p, p)",
+    ),
+    "cuSOLVER's 64-bit function; CuPy calls the batched Jacobi method": ("linalg.eigh(B)[0]",),
+    "the 64-bit functions of cuSOLVER; CuPy calls the older ones": (
+        "linalg.cholesky(D)",
+        "linalg.lstsq(L, L[:, 0], rcond=None)[0]",
+        "linalg.pinv(G)",
+    ),
+    "one more kernel looks over the reports, since singular matrices raise LinAlgError as in NumPy": (
+        "linalg.solve(B, B)",
+        "linalg.inv(B)",
+        "linalg.cholesky(B)",
+    ),
+    "a small matrix: the time is that of Python and of launches": (
+        "linalg.tensorsolve(K, K[:, :, 0, 0])",
+        "linalg.tensorinv(K)",
+    ),
+    "a table of the range is filled and read, after a wait for its ends": (
+        "isin(k, l)",
+        "setdiff1d(k, l)",
+    ),
+}
+"""Lines by the reason that they have in common."""
+
+REASONS: dict[str, str] = {text: reason for reason, texts in _SHARED.items() for text in texts}
 """Why a line takes longer than 1.2 times the other library's time, where that is known."""
+
+PRINTED = 40
+"""Rows that are printed where there is no terminal."""
+
+SLOWER = 1 / 1.2
+"""Ratio below which a line asks for a reason."""
 
 CLASSES = (0.1, 0.3, 1 / 1.2, 1, 2, 10)
 """Bounds of the ratios that rows are counted by."""
@@ -150,6 +231,8 @@ def main() -> int:
     parser.add_argument("--markdown", type=Path)
     parser.add_argument("--worst", type=int, default=0, help="only so many rows in the tables; 0 is all")
     parser.add_argument("--resume", action="store_true", help="go on after the lines that the JSON file has")
+    parser.add_argument("--from", type=Path, dest="source", metavar="JSON", help="report what a file has; time nothing")
+    parser.add_argument("--until", type=float, help=argparse.SUPPRESS)
     parser.add_argument("--one-first", nargs=3, metavar=("LINE", "DTYPE", "SIZE"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one_first:
@@ -161,6 +244,10 @@ def main() -> int:
     if options.list:
         for call in chosen:
             console.print(f"{call.section:13} {call.text}", markup=False, highlight=False)
+        return 0
+    if options.source:
+        found, other_name = load_rows(options.source)
+        report(console, [row for row in found if row.call in chosen], other_name, 0, options)
         return 0
     ours = LIBRARIES[OURS]()
     on_gpu = ours.device == "cuda"
@@ -176,29 +263,51 @@ def main() -> int:
     else:
         console.print(f"{other.name} is not installed: {OURS} alone")
     rate = float(str(machine(on_gpu)["bytes_per_second"]))
-    console.print(f"{len(chosen)} lines, {size:,} elements, copies at {rate / 1e12:.3g} TB/s", highlight=False)
+    if options.until is None:
+        console.print(f"{len(chosen)} lines, {size:,} elements, copies at {rate / 1e12:.3g} TB/s", highlight=False)
     path = options.json or Path(tempfile.mkdtemp()) / "functions.jsonl"
-    rows = load_rows(path) if options.resume else []
+    rows = load_rows(path)[0] if options.resume else []
     done = {row.call.text for row in rows}
-    chosen = [call for call in chosen if call.text not in done]
-    end = time.monotonic() + options.time_budget
-    for number, call in enumerate(chosen):
-        left = end - time.monotonic()
-        cap = min(options.cap, left / (len(chosen) - number) / len(places))
-        rows.append(measure_row(call, places, cap, min(options.first_cap, left), rate))
-        save_row(rows[-1], path, fresh=len(rows) == 1)
-        if left > 0 and any(found.note.startswith("over") for found in (rows[-1].ours, rows[-1].other)):
-            # A call that was broken off may have left its library in any state: go on in a fresh process.
-            left = end - time.monotonic()
-            again = ["--resume", "--json", str(path), "--time-budget", str(left)]
-            os.execv(sys.executable, [sys.executable, "-m", "benchmarks.functions", *sys.argv[1:], *again])
-    rows.sort(key=lambda row: (row.ours.seconds is not None, row.ratio is None, row.ratio))
-    console.print(table(rows[: options.worst or None], other.name))
-    for line in counts(rows, other.name):
-        console.print(line, highlight=False)
-    if options.markdown:
-        options.markdown.write_text(markdown(rows, other.name, options.worst) + "\n", encoding="utf-8")
+    # What a signal breaks off is reported as far as it went.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        end = options.until or time.time() + options.time_budget
+        measure_rows([call for call in chosen if call.text not in done], rows, places, path, options, end, rate)
+    except KeyboardInterrupt:
+        console.print("interrupted")
+    report(console, rows, other.name, len(chosen) - len(rows), options)
     return 0
+
+
+def measure_rows(
+    left: list[Call], rows: list[Row], places: list[Workplace], path: Path, options: Any, end: float, rate: float
+) -> None:
+    """Time lines and save them one by one, until there is no time left."""
+    other = places[-1].library.name
+    for number, call in enumerate(left):
+        seconds = end - time.time()
+        if seconds < 1:
+            return
+        cap = min(options.cap, seconds / (len(left) - number) / len(places))
+        rows.append(measure_row(call, places, cap, min(options.first_cap, seconds), rate))
+        save_row(rows[-1], path, other, fresh=len(rows) == 1)
+        if any(found.note.startswith("over") for found in (rows[-1].ours, rows[-1].other)):
+            # A call that was broken off may have left its library in any state: go on in a fresh process.
+            again = ["--resume", "--json", str(path), "--until", str(end)]
+            os.execv(sys.executable, [sys.executable, "-m", "benchmarks.functions", *sys.argv[1:], *again])
+
+
+def report(console: Console, rows: list[Row], other: str, missing: int, options: Any) -> None:
+    """Print what was measured, all of it on a terminal, and write it down."""
+    rows.sort(key=lambda row: (row.ours.seconds is not None, row.ratio is None, row.ratio))
+    most = options.worst or (None if console.is_terminal else PRINTED)
+    console.print(table(rows[:most], other))
+    for line in counts(rows, other):
+        console.print(line, highlight=False)
+    if missing > 0:
+        console.print(f"{missing} lines not measured")
+    if options.markdown:
+        options.markdown.write_text(markdown(rows, other, options.worst) + "\n", encoding="utf-8")
 
 
 def measure_row(call: Call, places: list[Workplace], cap: float, hard_cap: float, rate: float) -> Row:
@@ -271,34 +380,48 @@ def counts(rows: list[Row], other: str) -> list[str]:
     return [*lines, f"no time of {other}: {alone}", f"no time of ours: {failed}"]
 
 
+def sections(rows: list[Row]) -> Iterator[tuple[str, int, float, int]]:
+    """Name, number of ratios, median ratio and how many lines are slower, for each section in the table's order."""
+    for name in dict.fromkeys(call.section for call in calls()):
+        ratios = [row.ratio for row in rows if row.call.section == name and row.ratio is not None]
+        if ratios:
+            yield name, len(ratios), statistics.median(ratios), sum(ratio < SLOWER for ratio in ratios)
+
+
 def markdown(rows: list[Row], other: str, worst: int = 0) -> str:
-    """Counts and rows for docs/performance.md."""
-    lines = [f"- {line}" for line in counts(rows, other)] + [""]
-    lines += ["| " + " | ".join(headings(other)) + " |", "| --- " + "| ---: " * 7 + "| --- |"]
-    for row in rows[: worst or None]:
+    """For docs/performance.md: counts, medians by section, and the lines that are slower or have no time."""
+    lines = [f"| {other}'s time ÷ ours | lines |", "| --- | ---: |"]
+    lines += ["| {} | {} |".format(*line.rsplit(": ", 1)) for line in counts(rows, other)]
+    lines += ["", "| section | lines | median ratio | below 0.83 |", "| --- | ---: | ---: | ---: |"]
+    lines += [f"| {name} | {count} | {median:.2f} | {slow} |" for name, count, median, slow in sections(rows)]
+    lines += ["", "| " + " | ".join(headings(other)) + " |", "| --- " + "| ---: " * 7 + "| --- |"]
+    slower = [row for row in rows if row.ours.seconds is None or (row.ratio is not None and row.ratio < SLOWER)]
+    for row in slower[: worst or None]:
         text, *rest = fields(row)
         cells = [f"`{text}`", *rest]
         lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
     return "\n".join(lines)
 
 
-def save_row(row: Row, path: Path, fresh: bool) -> None:
+def save_row(row: Row, path: Path, other: str, fresh: bool) -> None:
     """Add what was measured of a line to a file."""
-    found: dict[str, Any] = {"call": row.call.text, "section": row.call.section, "floor": row.floor}
+    found: dict[str, Any] = {"call": row.call.text, "section": row.call.section, "library": other, "floor": row.floor}
     found |= {"ratio": row.ratio, "share_of_floor": row.share}
     found |= {"ours": dataclasses.asdict(row.ours), "other": dataclasses.asdict(row.other)}
     with path.open("w" if fresh else "a", encoding="utf-8") as file:
         file.write(json.dumps(found) + "\n")
 
 
-def load_rows(path: Path) -> list[Row]:
-    """What `save_row` wrote."""
+def load_rows(path: Path) -> tuple[list[Row], str]:
+    """What `save_row` wrote of the lines that there are still, and the other library's name."""
     by_text = {call.text: call for call in calls()}
     found = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [
+    rows = [
         Row(by_text[row["call"]], *(Measurement(**row[side]) for side in ("ours", "other")), floor=row["floor"])
         for row in found
+        if row["call"] in by_text
     ]
+    return rows, found[0].get("library", "cupy") if found else "cupy"
 
 
 def first_call(line: str, dtype: str, size: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from benchmarks.cases import CASES, Case
 from benchmarks.curve import CHAINS, Point, lines_below, single_calls, sizes_to, summary, table_of
 from benchmarks.curve import measure as measure_curve
 from benchmarks.curve import save_plot as save_curve
-from benchmarks.functions import REASONS, Workplace, arrays_in, host_inputs
+from benchmarks.functions import REASONS, Row, Workplace, arrays_in, host_inputs, load_rows, save_row
+from benchmarks.functions import markdown as functions_markdown
 from benchmarks.libraries import Library, Numloom
 from benchmarks.measure import Measurement, measure, results_agree
 from benchmarks.report import Report, markdown, save_json, save_plot, table
@@ -96,6 +98,22 @@ def test_every_function_has_a_line_or_a_reason() -> None:
     assert not missing
     assert not have & set(EXCEPTIONS), "what has a line needs no reason"
     assert set(REASONS) <= {call.text for call in calls()}
+
+
+def test_functions_are_reported_from_their_file(tmp_path: Path) -> None:
+    fast, slow, failed, left = itertools.islice(calls(), 4)
+    times = {fast: (1e-5, 2e-5), slow: (3e-4, 1e-4), failed: (None, 1e-3)}
+    rows = [Row(call, Measurement(a), Measurement(b), 1e-6) for call, (a, b) in times.items()]
+    for number, row in enumerate(rows):
+        save_row(row, tmp_path / "f.jsonl", "cupy", fresh=number == 0)
+    with (tmp_path / "f.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"call": "no_such_line(x)"}\n')
+    found, other = load_rows(tmp_path / "f.jsonl")
+    assert found == rows and other == "cupy"
+    text = functions_markdown(found, other)
+    assert f"| `{slow.text}` | 300 | 100 | 0.33 |" in text and f"| `{failed.text}` | – |" in text
+    assert f"`{fast.text}`" not in text and left.text not in text
+    assert f"| {fast.section} | 2 | 1.17 | 1 |" in text and "| 2 ≤ cupy ÷ ours < 10 | 1 |" in text
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -443,6 +443,9 @@ class Basis:
         return found
 
 
+FEW_ROOTS = 16
+
+
 class Powers(Basis):
     """The powers of x, whose functions differ a little: no weight, no bound on powers, values from roots."""
 
@@ -472,7 +475,7 @@ class Powers(Basis):
         Returns
         -------
         ndarray
-            Recorded: one reduction over the roots, and the differences are never stored.
+            Recorded: one kernel, in which the differences are never stored.
         """
         roots, points = coefficients_of(r), points_of(x)
         if type(points) is ndarray:
@@ -480,7 +483,13 @@ class Powers(Basis):
                 roots = roots.reshape(roots.shape + (1,) * points.ndim)
             elif points.ndim >= roots.ndim:
                 raise ValueError("x.ndim must be < r.ndim when tensor == False")
-        return (points - roots).prod(axis=0)
+        if roots.shape[0] > FEW_ROOTS:
+            return (points - roots).prod(axis=0)
+        # Few factors are multiplied where a point is, one after the other.
+        result = points - roots[0]
+        for k in range(1, roots.shape[0]):
+            result = result * (points - roots[k])
+        return result
 
 
 class ChebyshevBasis(Basis):

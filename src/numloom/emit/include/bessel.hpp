@@ -81,12 +81,23 @@ NL_CALL f64 i1e(f64 x) {
 }
 // Half of the exponent at a time, since exp overflows before the product does.
 NL_DEV f64 i0(f64 x) {
+    if (fabs(x) < 700.0) return exp(fabs(x)) * i0e(x);
     f64 half = exp(0.5 * fabs(x));
-    return fabs(x) == NL_INFINITY ? NL_INFINITY : fabs(x) < 700.0 ? exp(fabs(x)) * i0e(x) : half * i0e(x) * half;
+    return fabs(x) == NL_INFINITY ? NL_INFINITY : half * i0e(x) * half;
 }
 NL_DEV f64 i1(f64 x) {
+    if (fabs(x) < 700.0) return exp(fabs(x)) * i1e(x);
     f64 half = exp(0.5 * fabs(x));
-    return fabs(x) == NL_INFINITY ? x : fabs(x) < 700.0 ? exp(fabs(x)) * i1e(x) : half * i1e(x) * half;
+    return fabs(x) == NL_INFINITY ? x : half * i1e(x) * half;
+}
+// For float32 two thirds of the terms are enough, and exp of double does not overflow before the product does.
+NL_CALL f64 i0e_short(f64 x) {
+    return x <= 8.0 ? chebyshev(table_i0_near, 0.25 * x - 1.0, 20) : chebyshev(table_i0_far, 16.0 / x - 1.0, 8) / sqrt(x);
+}
+NL_DEV f32 i0e(f32 x) { return (f32)i0e_short(fabs((f64)x)); }
+NL_DEV f32 i0(f32 x) {
+    f64 a = fabs((f64)x);
+    return a > 100.0 ? (f32)NL_INFINITY : (f32)(exp(a) * i0e_short(a));
 }
 NL_DEV f64 k0_small(f64 x) { return chebyshev(table_k0_near, 0.5 * x * x - 1.0) - log(0.5 * x) * i0(x); }
 NL_DEV f64 k1_small(f64 x) { return chebyshev(table_k1_near, 0.5 * x * x - 1.0) / x + log(0.5 * x) * i1(x); }
@@ -137,9 +148,7 @@ NL_CALL f64 kn(f64 order, f64 x) {
 }
 NL_NARROW2(yn)
 NL_NARROW2(kn)
-NL_NARROW1(i0e)
 NL_NARROW1(i1e)
-NL_NARROW1(i0)
 NL_NARROW1(i1)
 NL_NARROW1(k0)
 NL_NARROW1(k0e)

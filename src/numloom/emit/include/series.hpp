@@ -15,10 +15,10 @@
 #define NL_ROUGH3(name, enough) \
     NL_DEV f32 name(f32 x, f32 y, f32 z) { return (f32)name((f64)x, (f64)y, (f64)z, enough); }
 namespace nl {
-// Clenshaw's sum of a Chebyshev series.
-template <int N> NL_DEV f64 chebyshev(const f64 (&c)[N], f64 t) {
+// Clenshaw's sum of a Chebyshev series, of its first terms if so many are enough.
+template <int N> NL_DEV f64 chebyshev(const f64 (&c)[N], f64 t, int terms = N) {
     f64 a = 0, b = 0;
-    for (int n = N - 1; n > 0; --n) {
+    for (int n = terms - 1; n > 0; --n) {
         f64 next = 2.0 * t * a - b + c[n];
         b = a;
         a = next;
