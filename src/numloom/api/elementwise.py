@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import ordered_as
+from numloom.api.manipulation import ordered_as, relaid
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, KINDS, code_of
 from numloom.graph import build
-from numloom.graph.layout import k_strides
+from numloom.graph.layout import k_strides, strides_in_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -322,6 +322,7 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     elif kind == "c":
         parts = [node_of(round(part, decimals)) for part in (real(array), imag(array))]
         result = deliver(build.elementwise(ELEMENTWISE["complex_pack"], parts), (array,))
+        result = relaid(result, strides_in_order(array.shape, array.strides, array.itemsize, "K"))
     elif kind == "b":
         raise TypeError("booleans cannot be rounded to decimal places")
     else:

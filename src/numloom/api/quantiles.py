@@ -403,28 +403,36 @@ def _nan_quantiles(
 ) -> Array:
     if not array.size:
         return nanmean(array, axis, out=out, keepdims=keepdims)
-    if array.dtype.kind != "f":
-        return _quantiles(array, levels, axis, out, method, keepdims, weights)
     lines = _lines(array, axis, keepdims, weights)
-    n = (lines.values == lines.values).sum(-1)
-    if weights is not None:
-        order, share = _distribution(lines, levels, True, without_nan=True)
-        result = _taken(order, _reached(share, levels.values, np.maximum(n - 1, 0)))
-    else:
-        order = sort(lines.values, -1)
-        places = _places(n, _spread(levels.values, order), METHODS[method], method)
-        # A line of nothing but NaN is read anywhere.
-        low, high = (np.maximum(place, 0) for place in (places.low, places.high))
-        result = _taken(order, low)
-        if places.weight is not None:
-            result = _between(result, _taken(order, high), places.weight, levels.weak)
     shape = (*levels.values.shape, *lines.shape)
+    if array.dtype.kind == "f":
+        result = _without_nan(lines, levels, method)
+    elif out is not None:
+        return _quantiles(array, levels, axis, out, method, keepdims, weights)
+    else:
+        result = _quantiles(array, levels, axis, None, method, keepdims, weights)
     if axis is not None and out is None:
         # NumPy goes line by line: what it finds of a line lies together.
         count = levels.values.ndim
         order = (*range(count, len(shape)), *range(count))
         result = relaid(result.reshape(shape), ordered_strides(shape, order, result.itemsize))
     return _delivered(result, shape, out, "nanquantile")
+
+
+def _without_nan(lines: Lines, levels: Levels, method: str) -> Array:
+    """Quantiles of the numbers of each line."""
+    n = (lines.values == lines.values).sum(-1)
+    if lines.weights is not None:
+        order, share = _distribution(lines, levels, True, without_nan=True)
+        return _taken(order, _reached(share, levels.values, np.maximum(n - 1, 0)))
+    order = sort(lines.values, -1)
+    places = _places(n, _spread(levels.values, order), METHODS[method], method)
+    # A line of nothing but NaN is read anywhere.
+    low, high = (np.maximum(place, 0) for place in (places.low, places.high))
+    result = _taken(order, low)
+    if places.weight is None:
+        return result
+    return _between(result, _taken(order, high), places.weight, levels.weak)
 
 
 # ---------------------------------------------------------------- medians

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -272,7 +273,7 @@ class ufunc:
         )
         try:
             nodes = [
-                build.cast(v, code) if type(v) is Node else build.scalar_as(v, code)
+                build.cast(v, code) if type(v) is Node else build.scalar_as(_cut(v, code), code)
                 for v, code in zip(values, codes, strict=False)
             ]
         except OverflowError:
@@ -696,6 +697,15 @@ def _number(value: Any, code: int) -> Any:
         return host
     with np.errstate(all="ignore"):
         return np.asarray(host).astype(DTYPES[code]).item()
+
+
+def _cut(value: Any, code: int) -> Any:
+    """A Python number for a loop of dtype `code`: casting="unsafe" cuts fractions and imaginary parts."""
+    if type(value) in (int, bool) or (type(value) is float and KINDS[code] not in "biu"):
+        return value
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.asarray(value).astype(DTYPES[code]).item()
 
 
 def _packed(value: Any, code: int) -> Any:
