@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import BOOL, CHARS, KINDS
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.values import VALUE_TYPES
 from numloom.ops.tree import CHUNKS, LANES, RUN
@@ -24,6 +24,7 @@ class Carriers:
         self.types = [VALUE_TYPES[code] for code in codes]
         self.declared = " ".join(f"{ctype} x{k};" for k, ctype in enumerate(self.types))
         self.values = [f"x{k}" for k in range(len(self.types))]
+        self.counts = [_counts_truths(program, reduction) for reduction in self.reductions]
 
     def text(self) -> str:
         """Struct A with a_none and a_merge."""
@@ -156,6 +157,8 @@ class Carriers:
                     f"const bool b{k} = {self._wins(k, f'bv{k}[l]', f'bi{k}[l]')}; "
                     f"bi{k}[l] = b{k} ? {place} : bi{k}[l]; bv{k}[l] = b{k} ? x{k} : bv{k}[l];"
                 )
+            elif self.counts[k]:
+                uses.append(f"acc{k}[l] = (u8)(acc{k}[l] + (u8)x{k});")
             else:
                 uses.append(self.add(k, f"acc{k}[l]", f"(i64)({at})"))
         return f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {call} {' '.join(uses)} }}"
@@ -204,7 +207,8 @@ class Carriers:
                     f"for (i64 l = 0; l < width; ++l) done[l].a{k} = {self._position(k, f'bv{k}[l]', f'bi{k}[l]')};"
                 )
             else:
-                declare.append(f"{row.carrier(char)} acc{k}[{size}];")
+                # The truth values of a run are counted in bytes.
+                declare.append(f"{'u8' if self.counts[k] else row.carrier(char)} acc{k}[{size}];")
                 reset.append(f"for (i64 l = 0; l < width; ++l) acc{k}[l] = {row.identity(char)};")
                 close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = acc{k}[l];")
         return " ".join(declare), " ".join(reset), " ".join(close)
@@ -277,3 +281,11 @@ class Carriers:
         if reduction.row.name == "sum" and not count:
             text = f"{ctype}()"
         return f"nl::round_f16({text})" if CHARS[reduction.code] == "e" else text
+
+
+def _counts_truths(program: Program, reduction: Reduce) -> bool:
+    """Whether a reduction adds truth values as whole numbers, which no order changes."""
+    value = program.body[reduction.value]
+    if reduction.row.name != "sum" or value.kind != "cast" or KINDS[value.code] not in "iu":
+        return False
+    return program.body[value.args[0]].code == BOOL

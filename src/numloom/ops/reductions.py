@@ -16,14 +16,19 @@ from numloom.base.dtypes import CHARS, CTYPES, DTYPES
 from numloom.ops.elementwise import ELEMENTWISE, KIND, dtype_headers, header_order, headers_for, resolve_chars
 from numloom.ops.rows import Op, Reduction
 
-_CTYPE = {char: {"e": "f32", "?": "bool8"}.get(char, ctype) for char, ctype in zip(CHARS, CTYPES, strict=True)}
+_CTYPE = {char: "f32" if char == "e" else ctype for char, ctype in zip(CHARS, CTYPES, strict=True)}
 _DTYPE = dict(zip(CHARS, DTYPES, strict=True))
 _INFINITY = "NL_INFINITY"
 
 
 def carried(char: str) -> str:
-    """C++ type in which values of a dtype travel (float for float16; bytes for bool, which make vectors)."""
+    """C++ type in which values of a dtype travel (float for float16)."""
     return _CTYPE[char]
+
+
+def _lane(char: str) -> str:
+    """C++ type of a carrier that is a plain number: truth values are bytes, which make vectors."""
+    return "bool8" if char == "?" else carried(char)
 
 
 def _number(value: str, imaginary: str = "") -> Callable[[str], str]:
@@ -49,7 +54,7 @@ def _one(char: str) -> str:
 
 
 def _product_carrier(char: str) -> str:
-    return f"nl::held<{carried(char)}>" if KIND[char] == "c" else carried(char)
+    return f"nl::held<{carried(char)}>" if KIND[char] == "c" else _lane(char)
 
 
 def _limit(lowest: bool) -> Callable[[str], str]:
@@ -127,7 +132,7 @@ REDUCTIONS: dict[str, Reduction] = {}
 
 
 def _row(name: str, *, combine: str, identity: Callable[[str], str], numpy: Callable[..., Any], **others: Any) -> None:
-    fields: dict[str, Any] = {"carrier": carried, "lift": "{x}", "finish": "{a}", "out_char": _same_char}
+    fields: dict[str, Any] = {"carrier": _lane, "lift": "{x}", "finish": "{a}", "out_char": _same_char}
     fields.update(others)
     REDUCTIONS[name] = Reduction(
         name=name, combine=combine, identity=identity, numpy=numpy, id=len(REDUCTIONS), **fields
