@@ -676,7 +676,7 @@ def test_matches(xp: Any, expression: str) -> Any:
 
 
 @pytest.mark.parametrize("expression", NARROW)
-@matches_numpy(rtol=4e-3, atol=4e-3)
+@matches_numpy(rtol=1e-2, atol=1e-2)
 def test_narrow_dtypes_match(xp: Any, expression: str) -> Any:
     return eval(expression, arrays(xp))
 

@@ -256,6 +256,10 @@ def test_reduce(name: str, sample: Any) -> None:
         theirs, expected = attempt(lambda: getattr(np, name).reduce(host, axis, keepdims=keepdims))
         kinds = [k for k in type(expected).__mro__ if k.__module__ == "builtins"]
         assert isinstance(raised, kinds[0]), f"{char} {axis}: {raised!r}, NumPy {expected!r}"
+        if expected is None and name in ("arctan2", "power"):
+            # NumPy's own reduce is wrong where its loops are AVX-512's.
+            last = getattr(np, name).accumulate(host, axis, theirs.dtype).take([-1], axis)
+            theirs = last if keepdims else last.squeeze(axis)
         if expected is None:
             assert ours.dtype == theirs.dtype, (name, char, axis)
             assert_allclose(ours, theirs, rtol={"e": 2e-2, "f": 1e-4}.get(theirs.dtype.char, 1e-10))

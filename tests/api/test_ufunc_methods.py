@@ -80,7 +80,19 @@ def test_methods_of_binary_functions(name: str) -> None:
             "at part": lambda xp, f=updated: f(xp, (slice(None), slice(0, 2)), np.float32(1.5)),
         }
         for method, call in calls.items():
+            if method.startswith("reduce ") and name in ("arctan2", "power") and char == "d":
+                continue  # NumPy's own is wrong where its loops are AVX-512's; test_reduce has another oracle.
             check(f"{name}.{method}", char, call)
+
+
+def test_left_to_right_with_a_mask() -> None:
+    x = values("d", (3, 5))
+    mask = np.array([True, False, True, True, False])
+    for name in ("arctan2", "power", "subtract"):
+        function = getattr(np, name)
+        steps = function(function(function(2.0, x[:, 0]), x[:, 2]), x[:, 3])
+        got = getattr(nl, name).reduce(nl.asarray(x), axis=1, where=nl.asarray(mask), initial=2)
+        np.testing.assert_allclose(got.get(), steps, rtol=1e-9)
 
 
 def test_at_of_unary_functions() -> None:

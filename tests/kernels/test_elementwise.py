@@ -601,8 +601,8 @@ def test_python_numbers_take_the_parameters_dtype():
 def test_changing_numbers_and_shapes_compile_nothing_new(monkeypatch):
     texts = set()
 
-    def noted(program):
-        source = emit(program)
+    def noted(program, *options):
+        source = emit(program, *options)
         texts.add(source.text)
         return source
 

@@ -580,7 +580,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     if axis is None:
         return roll(array.ravel(), shift, 0).reshape(array.shape)
     axes = [normal_axis(k, array.ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,))]
-    pairs = np.broadcast(np.asarray(shift), np.asarray(axes, dtype=np.int64))
+    pairs = np.broadcast(
+        np.asarray(shift.get() if isinstance(shift, ndarray) else shift), np.asarray(axes, dtype=np.int64)
+    )
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     total = dict.fromkeys(axes, 0)

@@ -73,7 +73,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     if mode in ("edge", "wrap") or options.get("reflect_type", "odd") != "odd":
         padded = [axis for axis, width in enumerate(widths) if any(width)]
         if not padded:
-            return array.copy()
+            return array.copy("K" if array.flags.fnc else "C")
         if array.flags.fnc:
             last = array.ndim - 1
             return wrap(gathered(array.T, {last - k: _mapped(array.shape[k], widths[k], mode) for k in padded})).T

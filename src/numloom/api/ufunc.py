@@ -25,7 +25,6 @@ from numloom.array.ndarray import (
 )
 from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
-from numloom.base.release import FROM_2_5
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -135,8 +134,8 @@ def loop_of(
     options: dict[str, Any] = {"casting": casting, "reduction": reduction}
     if signature is not None:
         options["signature"] = signature
-    if casting == "equiv" and not FROM_2_5 and any(isinstance(operand, type) for operand in operands):
-        # There NumPy 2.4 itself would end the process: a call of nothing says whether the cast is allowed.
+    if casting == "equiv" and any(isinstance(operand, type) for operand in operands):
+        # There NumPy (2.4, early 2.5) would end the process: a call of nothing says whether the cast is allowed.
         probes = [x() if isinstance(x, type) else np.empty(0, x) for x in operands[: numpy.nin]]
         numpy(*probes, casting=casting, **({} if signature is None else {"signature": signature}))
         options["casting"] = "same_kind"

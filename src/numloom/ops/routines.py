@@ -147,7 +147,24 @@ def fold(a: Host, *others: Host, op: str, axis: int, initial: bool) -> Host:
     if len(others) > initial:
         options["where"] = others[-1]
     with np.errstate(all="ignore"):
-        return np.asarray(getattr(np, op).reduce(a.astype(wide, copy=False), axis, wide, **options), a.dtype)
+        if op in ONE_BY_ONE and a.dtype.kind == "f":
+            masks = np.moveaxis(options.get("where", np.ones(a.shape, bool)), axis, 0)
+            found = _one_by_one(getattr(np, op), np.moveaxis(a, axis, 0), masks, options.get("initial"))
+        else:
+            found = getattr(np, op).reduce(a.astype(wide, copy=False), axis, wide, **options)
+        return np.asarray(found, a.dtype)
+
+
+ONE_BY_ONE = ("arctan2", "power")
+"""What NumPy reduces wrongly along contiguous memory where its loops are AVX-512's (2.4 and 2.5 do)."""
+
+
+def _one_by_one(function: Any, lines: Host, masks: Host, initial: Any) -> Host:
+    """What stands along the first axis and counts, combined from the first to the last."""
+    whole = lines[0].copy() if initial is None else np.full(lines.shape[1:], initial, lines.dtype)
+    for line, mask in zip(lines[initial is None :], masks[initial is None :], strict=True):
+        whole = np.where(mask, function(whole, line), whole)
+    return whole
 
 
 @routine()
