@@ -46,27 +46,36 @@ template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
     return a;
 }
 #ifdef __CUDACC__
-// The same for carriers of several numbers: levels lie in local memory, of which the first are used most. In registers
-// they leave room for few threads, and a merge for each level is more code than the caches of instructions hold.
+// The same for carriers of several numbers: all levels but the first two lie in local memory. In registers they leave
+// room for few threads, and a merge for each level is more code than the caches of instructions hold.
 template <int LEVELS> struct stack {
-    A level[LEVELS];
+    A first, second, level[LEVELS - 2];
     u32 runs;
 };
-template <int LEVELS> NL_DEV void counter_start(stack<LEVELS>& c) { c.runs = 0; }
+template <int LEVELS> NL_DEV void counter_start(stack<LEVELS>& c) { c.runs = 0; c.first = c.second = a_none(); }
 template <int LEVELS> NL_DEV void counter_add(stack<LEVELS>& c, A a) {
-    int k = 0;
+    if (!(c.runs & 1u)) c.first = a;
+    else {
+        a = a_merge(c.first, a);
+        if (!(c.runs & 2u)) c.second = a;
+        else {
+            a = a_merge(c.second, a);
+            int k = 2;
 #pragma unroll 1
-    for (; (c.runs >> k) & 1u; ++k) a = a_merge(c.level[k], a);
-    c.level[k] = a;
+            for (; (c.runs >> k) & 1u; ++k) a = a_merge(c.level[k - 2], a);
+            c.level[k - 2] = a;
+        }
+    }
     ++c.runs;
 }
 template <int LEVELS> NL_DEV A counter_total(const stack<LEVELS>& c) {
-    if (!c.runs) return a_none();
-    int k = 0;
-    while (!((c.runs >> k) & 1u)) ++k;
-    A a = c.level[k];
+    A a = c.first;
+    bool any = c.runs & 1u;
+    if (c.runs & 2u) { a = any ? a_merge(c.second, a) : c.second; any = true; }
 #pragma unroll 1
-    for (++k; c.runs >> k; ++k) if ((c.runs >> k) & 1u) a = a_merge(c.level[k], a);
+    for (int k = 2; c.runs >> k; ++k) {
+        if ((c.runs >> k) & 1u) { a = any ? a_merge(c.level[k - 2], a) : c.level[k - 2]; any = true; }
+    }
     return a;
 }
 #endif
