@@ -546,10 +546,17 @@ def _linspace_arrays(
     return (values, step) if retstep else values
 
 
+def _whole(dtype: Any) -> bool:
+    """Whether powers would be cut to whole numbers: one that misses its number by the last bit would be another."""
+    return dtype is not None and np.dtype(dtype).kind in "iu"
+
+
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Array:
     """`num` values, evenly spaced on a log scale, from ``base**start`` to ``base**stop``."""
+    if _whole(dtype) and not any(type(x) is ndarray for x in (start, stop, base)):
+        return from_host(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     if np.ndim(base):
         # The new axis stands among those that all three have together.
         ndim = max(np.ndim(x) for x in (start, stop, base))
@@ -565,6 +572,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     low, high = [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
     if not (low.all() and high.all()):
         raise ValueError("Geometric sequence cannot include zero")
+    if _whole(dtype):
+        return from_host(np.geomspace(low, high, num, endpoint, dtype, axis))
     found = np.result_type(low, high, 1.0, np.zeros((), dtype))
     low, high = low.astype(found), high.astype(found)
     # The first value is turned to the positive numbers, and all of them are turned back.
