@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import numloom as nl
+from numloom.api import creation, indexing
 from numloom.testing import assert_bits_equal, assert_kernels, for_all_dtypes, matches_numpy
 
 
@@ -193,6 +194,22 @@ def test_empty(dtype: np.dtype[Any]) -> None:
     y[...] = 1
     assert nl.asnumpy(y).all()
     assert nl.empty(3, None).dtype == np.float64
+
+
+def test_what_a_gpu_computes_of_numbers_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (creation, indexing):
+        monkeypatch.setattr(module, "numpy_is_near", lambda: False)
+    for name, *args in (
+        ("logspace", 0, 3, 7), ("logspace", -1, 2, 4, False, 2.5), ("logspace", [0, 1], 2, 3), ("logspace", 0, 2, 0),
+        ("geomspace", 1, 1000, 4), ("geomspace", -8, -1, 4, False), ("geomspace", [1, 2], [16, 2j], 5, True, None, 1),
+        ("geomspace", 1, 256, 9, True, int), ("tril_indices", 4, 1, 5), ("triu_indices", 3, -1), ("triu_indices", 0),
+        ("tril_indices", -1),
+    ):  # fmt: skip
+        found, expected = getattr(nl, name)(*args), getattr(np, name)(*args)
+        assert type(found) is type(expected) or type(found) is nl.ndarray
+        for a, b in zip(found, expected, strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape
+            np.testing.assert_allclose(nl.asnumpy(a), b, rtol=1e-14)
 
 
 def test_generated_values_need_one_kernel() -> None:

@@ -13,6 +13,7 @@ from numloom.api.elementwise import divide, floor, isfinite, multiply, power, wh
 from numloom.array.convert import asarray, check_device, from_host, made_like
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, I64, ITEMSIZES, KINDS, code_of
+from numloom.device import registry
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import broadcast_strides, c_strides, f_strides, strides_in_order
@@ -546,10 +547,22 @@ def _linspace_arrays(
     return (values, step) if retstep else values
 
 
+def numpy_is_near() -> bool:
+    """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host."""
+    return registry.current().name != "cuda"
+
+
+def _whole(dtype: Any) -> bool:
+    """Whether powers would be cut to whole numbers: one that misses its number by the last bit would be another."""
+    return dtype is not None and np.dtype(dtype).kind in "iu"
+
+
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Array:
     """`num` values, evenly spaced on a log scale, from ``base**start`` to ``base**stop``."""
+    if (numpy_is_near() or _whole(dtype)) and not any(type(x) is ndarray for x in (start, stop, base)):
+        return from_host(np.logspace(start, stop, num, endpoint, base, dtype, axis))
     if np.ndim(base):
         # The new axis stands among those that all three have together.
         ndim = max(np.ndim(x) for x in (start, stop, base))
@@ -565,6 +578,8 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     low, high = [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
     if not (low.all() and high.all()):
         raise ValueError("Geometric sequence cannot include zero")
+    if numpy_is_near() or _whole(dtype):
+        return from_host(np.geomspace(low, high, num, endpoint, dtype, axis))
     found = np.result_type(low, high, 1.0, np.zeros((), dtype))
     low, high = low.astype(found), high.astype(found)
     # The first value is turned to the positive numbers, and all of them are turned back.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.creation import tri
+from numloom.api.creation import numpy_is_near, tri
 from numloom.api.elementwise import logical_not, logical_or
 from numloom.api.manipulation import broadcast_to, normal_axis, relaid
 from numloom.api.products import diagonal_view
@@ -656,11 +656,15 @@ def diag_indices_from(arr: Any) -> tuple[Array, ...]:
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """Indices of what lies on and below a diagonal."""
+    if numpy_is_near():
+        return tuple(map(from_host, np.tril_indices(n, k, m)))
     return nonzero(tri(n, m, k, bool))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """Indices of what lies on and above a diagonal."""
+    if numpy_is_near():
+        return tuple(map(from_host, np.triu_indices(n, k, m)))
     return nonzero(logical_not(tri(n, m, as_index(k) - 1, bool)))
 
 

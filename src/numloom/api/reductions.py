@@ -502,12 +502,18 @@ def nanargmin(a: Any, axis: int | None = None, out: Array | None = None, *, keep
     return _arg_of_numbers(argmin, asarray(a), np.inf, axis, out, keepdims)
 
 
+def _is_number(array: Array, axis: Any, at: Array) -> bool:
+    """Whether a number stands at the one position that was found; False where there are several."""
+    one = array.ndim == 1 or (axis is None and array.flags.c_contiguous)
+    return one and not bool(isnan(array.reshape(-1)[at.reshape(())]))
+
+
 def _arg_of_numbers(function: Any, array: Array, worst: float, axis: Any, out: Array | None, keepdims: Any) -> Array:
-    """`argmax` or `argmin` with `worst` for NaN; both it and the look for numbers are one kernel."""
+    """`argmax` or `argmin` with `worst` for NaN, if there are numbers."""
     if not _inexact(array):
         return function(array, axis, out, keepdims=keepdims)
     result = function(_filled(array, worst), axis, keepdims=keepdims)
-    if array.size and bool(any(all(isnan(array), axis))):
+    if array.size and not _is_number(array, axis, result) and bool(any(all(isnan(array), axis))):
         raise ValueError("All-NaN slice encountered")
     return result if out is None else function(_filled(array, worst), axis, out, keepdims=keepdims)
 
