@@ -227,7 +227,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
         else:
             width = diff(points, axis=along)
     after, before = _along(array.ndim, axis, slice(1, None)), _along(array.ndim, axis, slice(None, -1))
-    return (width * (array[after] + array[before]) / 2.0).sum(axis)
+    return (width * (array[after] + array[before]) / 2.0).sum(along)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
