@@ -633,6 +633,11 @@ q8.__setitem__(0, np.uint8(200))
 q8.__setitem__(0, np.float64("nan"))
 q8.fill(np.int64(300))
 q8.__setitem__(0, [1, 2, 300, 4])
+q8.__setitem__([0], np.uint8(200)), xp.putmask(q8, q8 > 0, np.int64(-300)), q8
+xp.choose(b, [u[0, :1, :1], 7]), xp.choose(b, [f, 2.5])
+xp.choose(u.astype("u8"), [1, 2])
+xp.cov(m[:1], rowvar=False), xp.cov(m[0], m[:1], rowvar=False), xp.trapezoid(t, m[:3, :4]), xp.trapezoid(m[0], m)
+xp.einsum("ii", m[:1])
 xp.place(q8, q8 > 0, xp.asarray([3], dtype="u8"))
 xp.concatenate([u, 300], None), xp.concatenate([q8, 1, 2.5], None), xp.union1d(u, 7), xp.concatenate([1, 2], None)
 m[[9], False], m[xp.asarray(False), [9]]

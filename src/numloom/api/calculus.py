@@ -217,7 +217,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     ndarray
     """
     array = asarray(y)
-    axis = normal_axis(axis, array.ndim)
+    along, axis = axis, normal_axis(axis, array.ndim)
     if x is None:
         width = dx
     else:
@@ -225,9 +225,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
         if points.ndim == 1:
             width = diff(points).reshape(tuple(-1 if k == axis else 1 for k in range(array.ndim)))
         else:
-            width = diff(points, axis=axis)
+            width = diff(points, axis=along)
     after, before = _along(array.ndim, axis, slice(1, None)), _along(array.ndim, axis, slice(None, -1))
-    return (width * (array[after] + array[before]) / 2.0).sum(axis)
+    return (width * (array[after] + array[before]) / 2.0).sum(along)
 
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:

@@ -288,7 +288,7 @@ def _diagonals(
     for label in kept:
         at = [k for k, other in enumerate(labels) if other == label]
         extent = max(shape[k] for k in at)
-        if any(shape[k] not in (1, extent) for k in at):
+        if any(shape[k] != extent for k in at):
             raise ValueError(
                 f"dimensions in single operand for collapsing index '{label}' don't match "
                 f"({shape[at[0]]} != {next(shape[k] for k in at if shape[k] != shape[at[0]])})"

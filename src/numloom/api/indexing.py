@@ -21,7 +21,7 @@ from numloom.array.convert import asarray, from_host
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
 from numloom.array.storage import broadcast_value, write
 from numloom.array.subscript import Advanced
-from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, code_of
+from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous
 from numloom.graph.node import Node
@@ -221,14 +221,18 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     array([10,  2, 30])
     """
     which = asarray(a)
-    arrays = [asarray(c) for c in (choices if isinstance(choices, (list, tuple)) else list(asarray(choices)))]
+    given = choices if isinstance(choices, (list, tuple)) else list(asarray(choices))
+    arrays = [asarray(c) for c in given]
     count = len(arrays)
-    if KINDS[which.code] not in "iub":
+    if KINDS[which.code] not in "iub" or which.code == U64:
         raise TypeError(f"Cannot cast array data from {which.dtype!r} to dtype('int64') according to the rule 'safe'")
     if mode == "raise" and which.size and bool(logical_or(which < 0, which >= count).any()):
         raise ValueError("invalid entry in choice array")
     index = _bounded(which, count, "clip" if mode == "raise" else mode)
-    code = arrays[0].code if count == 1 else code_of(np.result_type(*{array.dtype for array in arrays}))
+    # Python numbers take the dtype of the arrays.
+    weak = {type(each) for each in given if type(each) in (int, float, complex)}
+    strong = {array.dtype for each, array in zip(given, arrays, strict=True) if type(each) not in weak}
+    code = arrays[0].code if count == 1 else code_of(np.result_type(*strong, *(kind() for kind in weak)))
     node = build.cast(node_of(arrays[-1]), code)
     for number in range(count - 2, -1, -1):
         chosen = build.binary_scalar(ELEMENTWISE["equal"], index, number)

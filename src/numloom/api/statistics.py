@@ -67,11 +67,12 @@ def cov(
         raise ValueError("y has more than 2 dimensions")
     if dtype is None:
         dtype = np.result_type(x.dtype, np.float64, *(() if other is None else (other.dtype,)))
-    x = _variables(x, rowvar, dtype)
+    x = _variables(x, rowvar or x.ndim == 1, dtype)
     if not x.shape[0]:
         return wrap(build.full(0.0, F64, (0, 0)))
     if other is not None:
-        x = concatenate((x, _variables(other, rowvar or other.ndim == 1, dtype)), 0)
+        single = other.ndim < 2 or other.shape[0] == 1  # As NumPy, which takes one row of `y` for a variable.
+        x = concatenate((x, _variables(other, rowvar or single, dtype)), 0)
     ddof = (0 if bias else 1) if ddof is None else ddof
     weights = _weights(fweights, aweights, x.shape[1])
     if weights is None:
@@ -96,7 +97,7 @@ def cov(
 
 def _variables(x: Array, rowvar: bool, dtype: Any) -> Array:
     x = x.reshape((1, -1)) if x.ndim < 2 else x
-    return (x if rowvar or x.shape[0] == 1 else x.T).astype(dtype)
+    return (x if rowvar else x.T).astype(dtype)
 
 
 def _weights(fweights: Any, aweights: Any, count: int) -> Array | None:

@@ -46,4 +46,4 @@ cpdef object apply1(object row, ndarray x)
 @cython.locals(node=Node)
 cpdef object apply_inplace(object row, ndarray target, object other)
 
-cpdef Node assigned_value(object value, int code)
+cpdef Node assigned_value(object value, int code, bint basic=*)

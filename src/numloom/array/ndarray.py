@@ -306,7 +306,7 @@ class ndarray:
             and value.code == self.code
         ):
             return  # What `x[i] += y` assigns last is what is there already.
-        node = assigned_value(value, self.code)
+        node = assigned_value(value, self.code, True)
         if found.scalar and node.shape and (self.code != BOOL or node.size != 1):
             raise (TypeError if self.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
         write(self.cell, self.code, found.offset, found.shape, found.strides, node)
@@ -809,8 +809,8 @@ def _unlike(array: Any, other: Any, answer: bool) -> Any:
     return NotImplemented
 
 
-def assigned_value(value: Any, code: int) -> Node:
-    """What an assignment stores; Python integers must fit the dtype, as in NumPy."""
+def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
+    """What an assignment stores; Python integers must fit the dtype, as in NumPy, and with `basic` NumPy's numbers."""
     kind = type(value)
     if kind is ndarray:
         return node_of(value)
@@ -837,9 +837,9 @@ def assigned_value(value: Any, code: int) -> Node:
         return scalar(np.nan, code)
     if kind is list or kind is tuple:
         return node_of(_bound["asarray"](value, DTYPES[code]))
-    if isinstance(value, np.generic) and DTYPES[code].kind in "iu":
+    if basic and isinstance(value, np.generic) and DTYPES[code].kind in "iu":
         cell = np.zeros((), DTYPES[code])
-        cell[()] = value  # NumPy knows which of its numbers must fit.
+        cell[()] = value  # NumPy knows which of them must fit.
         return scalar(cell.item(), code)
     node = operand(value)
     if node is NotImplemented:
