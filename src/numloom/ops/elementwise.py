@@ -142,7 +142,8 @@ def _truth(sign: str) -> Text:
             f"{{{k}}}" if char == "?" else f"nl::nonzero({{{k}}})" if KIND[char] == "c" else f"({{{k}}} != 0)"
             for k, char in enumerate(in_chars)
         )
-        return f"({one} {sign} {two})"
+        # Parts of complex numbers by bits: a branch a number would keep loops from being vectors.
+        return f"({one} {sign[0] if KIND[in_chars[0]] == 'c' and sign != '!=' else sign} {two})"
 
     return text
 

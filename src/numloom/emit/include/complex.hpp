@@ -33,23 +33,26 @@ template <class T> NL_DEV complex<T> operator/(complex<T> a, complex<T> b) {
     T ratio = b.re / b.im, s = (T)1 / (b.im + b.re * ratio);
     return make_complex<T>((product(a.re, ratio) + a.im) * s, (product(a.im, ratio) - a.re) * s);
 }
-template <class T> NL_DEV bool is_nan(complex<T> a) { return a.re != a.re || a.im != a.im; }
-template <class T> NL_DEV bool nonzero(complex<T> a) { return a.re != 0 || a.im != 0; }
-template <class T> NL_DEV bool operator==(complex<T> a, complex<T> b) { return a.re == b.re && a.im == b.im; }
-template <class T> NL_DEV bool operator!=(complex<T> a, complex<T> b) { return a.re != b.re || a.im != b.im; }
-// NumPy's order: lexicographic; a NaN anywhere but behind equal real parts makes it false.
+template <class T> NL_DEV bool is_nan(complex<T> a) { return (a.re != a.re) | (a.im != a.im); }
+template <class T> NL_DEV bool nonzero(complex<T> a) { return (a.re != 0) | (a.im != 0); }
+template <class T> NL_DEV bool operator==(complex<T> a, complex<T> b) { return (a.re == b.re) & (a.im == b.im); }
+template <class T> NL_DEV bool operator!=(complex<T> a, complex<T> b) { return (a.re != b.re) | (a.im != b.im); }
+// NumPy's order: lexicographic; a NaN anywhere but behind equal real parts makes it false. No &&: without branches.
 template <class T> NL_DEV bool operator<(complex<T> a, complex<T> b) {
-    return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im < b.im);
+    return ((a.re < b.re) & (a.im == a.im) & (b.im == b.im)) | ((a.re == b.re) & (a.im < b.im));
 }
 template <class T> NL_DEV bool operator<=(complex<T> a, complex<T> b) {
-    return (a.re < b.re && a.im == a.im && b.im == b.im) || (a.re == b.re && a.im <= b.im);
+    return ((a.re < b.re) & (a.im == a.im) & (b.im == b.im)) | ((a.re == b.re) & (a.im <= b.im));
 }
 template <class T> NL_DEV bool operator>(complex<T> a, complex<T> b) { return b < a; }
 template <class T> NL_DEV bool operator>=(complex<T> a, complex<T> b) { return b <= a; }
-template <class T> NL_DEV complex<T> maximum(complex<T> a, complex<T> b) { return is_nan(a) || a >= b ? a : b; }
-template <class T> NL_DEV complex<T> minimum(complex<T> a, complex<T> b) { return is_nan(a) || a <= b ? a : b; }
-template <class T> NL_DEV complex<T> fmax(complex<T> a, complex<T> b) { return is_nan(b) || a >= b ? a : b; }
-template <class T> NL_DEV complex<T> fmin(complex<T> a, complex<T> b) { return is_nan(b) || a <= b ? a : b; }
+template <class T> NL_DEV complex<T> choose(bool first, complex<T> a, complex<T> b) {
+    return make_complex<T>(first ? a.re : b.re, first ? a.im : b.im);
+}
+template <class T> NL_DEV complex<T> maximum(complex<T> a, complex<T> b) { return choose(is_nan(a) | (a >= b), a, b); }
+template <class T> NL_DEV complex<T> minimum(complex<T> a, complex<T> b) { return choose(is_nan(a) | (a <= b), a, b); }
+template <class T> NL_DEV complex<T> fmax(complex<T> a, complex<T> b) { return choose(is_nan(b) | (a >= b), a, b); }
+template <class T> NL_DEV complex<T> fmin(complex<T> a, complex<T> b) { return choose(is_nan(b) | (a <= b), a, b); }
 }
 namespace nl {
 // Unlike comparisons, clip looks at imaginary parts only where real parts are equal; bounds win ties.
