@@ -62,7 +62,25 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Callable[[Any, int], Array], ..
     "exp1": (mp.e1, (_spread(1e-3, 600),)),
     "expi": (mp.ei, (_spread(0.5, 600),)),
     "ellipk": (mp.ellipk, (_even(-10, 1),)),
-}
+    "ellipe": (mp.ellipe, (_even(-10, 1),)),
+    "ellipkinc": (mp.ellipf, (_even(-10, 10), _even(-5, 1))),
+    "ellipeinc": (mp.ellipe, (_even(-10, 10), _even(-5, 1))),
+    "expn": (lambda n, x: mp.expint(int(n), x), (lambda rng, count: rng.integers(0, 20, count), _spread(1e-3, 50))),
+    "spence": (lambda x: mp.polylog(2, 1 - x).real, (_spread(1e-3, 1e3),)),
+    "binom": (mp.binomial, (_even(0, 60), _even(0, 60))),
+    "poch": (mp.rf, (_even(0.1, 50), _even(-10, 50))),
+    "kn": (lambda n, x: mp.besselk(int(n), x), (lambda rng, count: rng.integers(0, 20, count), _spread(0.1, 50))),
+    "gammaincinv": (lambda a, p: _root(lambda x: mp.gammainc(a, 0, x, regularized=True) - p,
+                                       special.gammaincinv(float(a), float(p))), (_spread(0.3, 100), _UNIT)),
+    "betaincinv": (lambda a, b, p: _root(lambda x: mp.betainc(a, b, 0, x, regularized=True) - p,
+                                         special.betaincinv(float(a), float(b), float(p))),
+                   (_spread(0.5, 50), _spread(0.5, 50), _even(0.01, 0.99))),
+}  # fmt: skip
+
+
+def _root(function: Callable[[Any], Any], near: float) -> Any:
+    """A root of a function, by the secant method from a number near it."""
+    return mp.findroot(function, (mp.mpf(near), mp.mpf(near) * (1 + mp.mpf(10) ** -9)))
 
 
 def _student(v: Any, t: Any) -> Any:

@@ -55,7 +55,7 @@ NL_CALL f64 beta(f64 a, f64 b) {
     return gammasgn(a) * gammasgn(b) * gammasgn(s) * exp(betaln(a, b));
 }
 NL_NARROW2(beta)
-// Binomial coefficients of real numbers: few factors one by one, which is exact while the result is; else by beta.
+// Binomial coefficients of real numbers: few factors one by one, which rounds least; else by beta.
 NL_CALL f64 binom(f64 n, f64 k) {
     if (n != n || !(fabs(k) < NL_INFINITY) || (n < 0 && floor(n) == n)) return NL_NAN;
     if (floor(k) == k && (fabs(n) > 1e-8 || n == 0)) {
