@@ -305,7 +305,7 @@ class _Reduction(Elements):
             )
             + f"const Row row = row_of(p, output);\nA lane[{each}];\n#pragma unroll\n"
             f"for (int j = 0; j < {each}; ++j) {{ const {kind} at = threadIdx.x % {threads} + {threads} * j;\n"
-            + self.carriers.single(self._call("at"), "at", f"at < {n}")
+            + self.carriers.single(self._call("at"), "at", "" if width == self.count else f"at < {n}")
             + " lane[j] = acc; }\n"
             f"#pragma unroll\nfor (int half = {each // 2}; half > 0; half /= 2) {{\n#pragma unroll\n"
             f"for (int j = 0; j < {max(each // 2, 1)}; ++j) if (j < half) lane[j] = a_merge(lane[j], lane[j + half]);"
