@@ -11,13 +11,15 @@ from __future__ import annotations
 import concurrent.futures
 import ctypes
 import os
+from typing import Any
 
 from numloom.base.config import config
 
 try:
-    from numloom.device.cpu import _threads as compiled  # type: ignore[attr-defined]
+    from numloom.device.cpu import _threads  # type: ignore[attr-defined]
 except ImportError:
-    compiled = None
+    _threads = None
+compiled: Any = _threads
 
 ENTRY = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 CHUNKS_PER_THREAD = 4
