@@ -330,7 +330,7 @@ def save_plot(points: Sequence[Point], path: Path) -> None:
     axis.set_ylabel("NumPy's time ÷ ours")
     axis.set_title(f"{len(of_line)} calls of ufuncs and reductions", fontsize=10)
     axis.legend(fontsize=8)
-    figure.savefig(path, dpi=100)
+    figure.savefig(path, dpi=80)
 
 
 def main() -> int:
