@@ -11,6 +11,7 @@ from __future__ import annotations
 import concurrent.futures
 import ctypes
 import os
+from typing import Any
 
 from numloom.base.config import config
 
@@ -84,8 +85,11 @@ def _after_fork() -> None:
         compiled.reset(count(), True)
 
 
+launch: Any = None
+"""The device's launch without a Python frame of its own, where the pool is compiled."""
+
 if compiled is not None:
-    run = compiled.run
+    run, launch = compiled.run, compiled.launch
     compiled.reset(count())
 else:
     run = run_uncompiled
