@@ -39,8 +39,8 @@ class CpuDevice:
         self.allocate: Any = self.pool.allocate
         self.builder = Builder()
         self.kernel: Any = self.builder.kernel
-        if threads.compiled is not None:
-            self.launch = threads.compiled.launch  # type: ignore[method-assign]
+        if threads.launch is not None:
+            self.launch = threads.launch  # type: ignore[method-assign]
         self._modules = Loader(self.builder)
         self._error = array("q", [0])
         self._error_address = self._error.buffer_info()[0]

@@ -86,8 +86,11 @@ def _after_fork() -> None:
         compiled.reset(count(), True)
 
 
+launch: Any = None
+"""The device's launch without a Python frame of its own, where the pool is compiled."""
+
 if compiled is not None:
-    run = compiled.run
+    run, launch = compiled.run, compiled.launch
     compiled.reset(count())
 else:
     run = run_uncompiled
