@@ -111,11 +111,14 @@ class _Reduction(Elements):
     def _groups(self) -> int:
         """Threads that share a lane of a chunk, each an equal part of its runs, so that the device is full.
 
-        Two at least where chunks are merged, since the last block has all of a row's to merge.
+        Several at least where chunks are merged: the last block has all of a row's to merge, and smaller shares of the
+        work end together (four groups instead of two: sum of 1e8 101 instead of 109 µs, moments of rows 119 instead of
+        105, measured).
         """
         blocks, runs = self.outputs * self.chunks, -(-min(self.count, self.chunk) // WARP)
         most = min(self._most_groups(), runs)
-        wanted = max(FULL // (LANES * max(blocks, 1)), 2 if self.strategy == "split" else 1)
+        least = 1 if self.strategy == "block" else 4 if self.carriers.plain() or self.carriers.positions() else 2
+        wanted = max(FULL // (LANES * max(blocks, 1)), least)
         return 1 << (min(most, wanted).bit_length() - 1)
 
     def _together(self) -> int:
