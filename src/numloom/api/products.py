@@ -405,8 +405,10 @@ def matmul(
         type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None and signature is None
         and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and x1.code == x2.code
     ):  # fmt: skip
-        # A matrix and a vector of one dtype, which loops of small products are made of: nothing is to be resolved.
+        # Matrices and vectors of one dtype, which loops of small products are made of: nothing is to be resolved.
         shape, vector = x1.shape, x2.shape
+        if len(shape) == len(vector) == 2 and shape[1] == vector[0]:
+            return deliver(product(node_of(x1), node_of(x2)), (x1, x2))
         if len(vector) == 1 and shape and shape[-1] == vector[0]:
             cores = 1 if len(shape) > 2 else None
             return deliver(multiplied(node_of(x1), node_of(x2), len(shape) - 1, cores=cores), (x1, x2))

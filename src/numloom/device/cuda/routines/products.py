@@ -6,7 +6,7 @@ Where cuBLAS or its bindings are not installed, the tiled kernel does all of the
 from __future__ import annotations
 
 import itertools
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -92,7 +92,7 @@ def result_text(ctype: str, total: str) -> str:
 def _tiled(device: Any, a: Strided, b: Strided, out: Strided) -> None:
     """The product by the tiled kernel; operands may have any strides."""
     lead = out.shape[:-2]
-    extents, strides = collapse(lead, *(_lead_strides(x, lead) for x in (a, b, out)))
+    extents, strides = collapse(lead, *(_lead_strides(x.shape, x.strides, lead) for x in (a, b, out)))
     n, k = a.shape[-2:]
     m = b.shape[-1]
     tiles = -(-n // TILE) * -(-m // TILE)
@@ -102,12 +102,10 @@ def _tiled(device: Any, a: Strided, b: Strided, out: Strided) -> None:
     run(device, text, "product", Grid(prod(lead) * tiles, 256), words)
 
 
-def _lead_strides(operand: Strided, lead: tuple[int, ...]) -> list[int]:
+def _lead_strides(shape: tuple[int, ...], strides: tuple[int, ...], lead: tuple[int, ...]) -> list[int]:
     """Strides of the leading axes after broadcasting to `lead`."""
-    shape, strides = operand.shape[:-2], operand.strides[:-2]
-    missing = len(lead) - len(shape)
-    own = [0 if extent == 1 else stride for extent, stride in zip(shape, strides, strict=True)]
-    return [0] * missing + own
+    own = [0 if extent == 1 else stride for extent, stride in zip(shape[:-2], strides[:-2], strict=True)]
+    return [0] * (len(lead) - len(own)) + own
 
 
 # ---------------------------------------------------------------- cuBLAS
@@ -130,43 +128,63 @@ class _Blas:
             "D": (5, compute.COMPUTE_64F, np.dtype("D")),
         }
         self.fast = compute.COMPUTE_32F_FAST_TF32
-        self.scalars: dict[Any, Any] = {dtype: np.array([1, 0], dtype) for _, _, dtype in self.kinds.values()}
+        self._memory = [np.array([1, 0], dtype) for _, _, dtype in self.kinds.values()]
+        self.scalars = {pair.dtype: pair.__array_interface__["data"][0] for pair in self._memory}
+        """Where a one stands, and behind it a zero, for each dtype of the arithmetic."""
 
     def multiply(self, a: Strided, b: Strided, out: Strided) -> None:
         """Products of matrices that cuBLAS can read, into a result whose rows are dense."""
         kind, compute, scale = self.kinds[out.dtype.char]
         if out.dtype.char in "fF" and config.tf32:
             compute = self.fast
-        scalars = self.scalars[scale].__array_interface__["data"][0]
-        lead, itemsize = out.shape[:-2], out.dtype.itemsize
+        one = self.scalars[scale]
+        zero = one + scale.itemsize
+        itemsize = out.dtype.itemsize
         n, k = a.shape[-2:]
         m = b.shape[-1]
-        extents, (sa, sb, so) = collapse(lead, *(_lead_strides(x, lead) for x in (a, b, out)))
-        # cuBLAS counts by columns: the transposed product is the same memory with the operands exchanged.
-        ta, la = _leading(a)
-        tb, lb = _leading(b)
-        lo = max(out.strides[-2], m, 1)
-        for index in itertools.product(*map(range, extents[:-1])):
-            pa, pb, po = (
-                address(x) + itemsize * sum(i * step for i, step in zip(index, steps[:-1], strict=True))
-                for x, steps in ((a, sa), (b, sb), (out, so))
-            )
-            if extents[-1] == 1:
+        pa, pb, po = address(a), address(b), address(out)
+        for batch, (oa, ob, oo), (sa, sb, so), (ta, la), (tb, lb), lo in _calls(
+            a.shape, a.strides, b.shape, b.strides, out.shape, out.strides
+        ):
+            xa, xb, xo = pa + itemsize * oa, pb + itemsize * ob, po + itemsize * oo
+            # cuBLAS counts by columns: the transposed product is the same memory with the operands exchanged.
+            if batch == 1:
                 # One product may be split along its sums among more blocks than one of a batch is.
                 self.cublas.gemm_ex_64(
-                    self.handle, tb, ta, m, n, k, scalars, pb, kind, lb, pa, kind, la,
-                    scalars + scale.itemsize, po, kind, lo, compute, -1,
+                    self.handle, tb, ta, m, n, k, one, xb, kind, lb, xa, kind, la, zero, xo, kind, lo, compute, -1
+                )
+            else:
+                self.cublas.gemm_strided_batched_ex_64(
+                    self.handle, tb, ta, m, n, k, one, xb, kind, lb, sb, xa, kind, la, sa, zero, xo, kind, lo, so,
+                    batch, compute, -1,
                 )  # fmt: skip
-                continue
-            self.cublas.gemm_strided_batched_ex_64(
-                self.handle, tb, ta, m, n, k, scalars, pb, kind, lb, sb[-1], pa, kind, la, sa[-1],
-                scalars + scale.itemsize, po, kind, lo, so[-1], extents[-1], compute, -1,
-            )  # fmt: skip
 
 
-def _leading(operand: Strided) -> tuple[int, int]:
+@lru_cache(4096)
+def _calls(
+    a_shape: tuple[int, ...], a_strides: tuple[int, ...], b_shape: tuple[int, ...], b_strides: tuple[int, ...],
+    out_shape: tuple[int, ...], out_strides: tuple[int, ...],
+) -> list[tuple[Any, ...]]:  # fmt: skip
+    """Calls of cuBLAS for stacks of matrices: batch, offsets, steps of a batch, and how the matrices lie."""
+    lead, m = out_shape[:-2], b_shape[-1]
+    each = ((a_shape, a_strides), (b_shape, b_strides), (out_shape, out_strides))
+    extents, steps = collapse(lead, *(_lead_strides(shape, strides, lead) for shape, strides in each))
+    forms = _leading(a_shape, a_strides), _leading(b_shape, b_strides)
+    return [
+        (
+            extents[-1],
+            [sum(i * step for i, step in zip(index, own[:-1], strict=True)) for own in steps],
+            [own[-1] for own in steps],
+            *forms,
+            max(out_strides[-2], m, 1),
+        )
+        for index in itertools.product(*map(range, extents[:-1]))
+    ]
+
+
+def _leading(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
     """Whether a matrix is transposed in memory, and its leading dimension."""
-    (rows, columns), (down, across) = operand.shape[-2:], operand.strides[-2:]
+    (rows, columns), (down, across) = shape[-2:], strides[-2:]
     if _row_major(rows, columns, down, across):
         return 0, max(down if rows > 1 else columns, columns, 1)
     return 1, max(across if columns > 1 else rows, rows, 1)
