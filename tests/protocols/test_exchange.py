@@ -16,8 +16,7 @@ DTYPES = ("f4", "f8", "i4", "i8", "u1", "f2", "F")
 
 def address(array: Any) -> int:
     """Where an array of ours begins."""
-    interface = array.__cuda_array_interface__ if ON_GPU else array.__array_interface__
-    return int(interface["data"][0])
+    return int(array.__cuda_array_interface__["data"][0] if ON_GPU else array.ctypes.data)
 
 
 def values(dtype: str) -> Any:
