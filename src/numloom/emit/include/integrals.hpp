@@ -62,7 +62,7 @@ NL_CALL f64 ellipeinc(f64 phi, f64 m) {
 NL_NARROW1(ellipe)
 NL_NARROW2(ellipkinc)
 NL_NARROW2(ellipeinc)
-// E_n(x): up to 1 the series (DLMF 8.19.8), beyond Legendre's continued fraction by Lentz's method.
+// E_n(x): up to 1 the series (DLMF 8.19.8), beyond the fraction.
 NL_CALL f64 expn(f64 order, f64 x) {
     f64 n = trunc(order);
     if (order != order || x != x || n < 0 || x < 0) return NL_NAN;
@@ -78,17 +78,7 @@ NL_CALL f64 expn(f64 order, f64 x) {
         f64 l = log(x), last = exp((n - 1.0) * l - lgamma(n)) * (psi(n) - l);
         return floor(n / 2.0) * 2.0 == n ? sum - last : sum + last;
     }
-    f64 b = x + n, c = 1e300, d = 1.0 / b, h = d;
-    for (int k = 1; k < 500; ++k) {
-        f64 a = -(f64)k * (n - 1.0 + k);
-        b += 2.0;
-        d = 1.0 / (a * d + b);
-        c = b + a / c;
-        f64 step = c * d;
-        h *= step;
-        if (fabs(step - 1.0) < 1e-16) break;
-    }
-    return h * exp(-x);
+    return expn_fraction(n, x) * exp(-x);
 }
 NL_NARROW2(expn)
 // Li2(1 - x) for x in [1/2, 2]: the series in u = -log(x), whose coefficients are B_n / (n + 1)!.

@@ -90,7 +90,21 @@ NL_DEV f64 ellipkm1(f64 p) {
 NL_DEV f64 ellipk(f64 m) { return ellipkm1(1.0 - m); }
 NL_DEV f32 ellipkm1(f32 p) { return (f32)ellipkm1((f64)p); }
 NL_DEV f32 ellipk(f32 m) { return (f32)ellipk((f64)m); }
-// The exponential integral: its series up to 1, beyond Legendre's continued fraction by Lentz's method.
+// E_n(x) exp(x) for x > 1: Legendre's continued fraction by Lentz's method.
+NL_CALL f64 expn_fraction(f64 n, f64 x) {
+    f64 b = x + n, c = 1e300, d = 1.0 / b, h = d;
+    for (int k = 1; k < 500; ++k) {
+        f64 a = -(f64)k * (n - 1.0 + k);
+        b += 2.0;
+        d = 1.0 / (a * d + b);
+        c = b + a / c;
+        f64 step = c * d;
+        h *= step;
+        if (fabs(step - 1.0) < 1e-16) break;
+    }
+    return h;
+}
+// The exponential integral: its series up to 1, beyond the fraction.
 NL_CALL f64 exp1(f64 x) {
     if (!(x > 0)) return x == 0 ? NL_INFINITY : NL_NAN;
     if (x <= 1.0) {
@@ -102,17 +116,7 @@ NL_CALL f64 exp1(f64 x) {
         return sum - 0.57721566490153286061 - log(x);
     }
     if (x > 745.0) return 0;
-    f64 b = x + 1.0, c = 1e300, d = 1.0 / b, h = d;
-    for (int k = 1; k < 500; ++k) {
-        f64 a = -(f64)k * k;
-        b += 2.0;
-        d = 1.0 / (a * d + b);
-        c = b + a / c;
-        f64 step = c * d;
-        h *= step;
-        if (fabs(step - 1.0) < 1e-16) break;
-    }
-    return h * exp(-x);
+    return expn_fraction(1.0, x) * exp(-x);
 }
 // Its principal value for positive arguments: the series up to 40, beyond the asymptotic one.
 NL_CALL f64 expi(f64 x) {
