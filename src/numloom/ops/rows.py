@@ -93,6 +93,8 @@ class Reduction:
         As of `Op`.
     better : str
         For reductions that find a position: the C++ comparison by which an element takes another's place.
+    pair : str
+        The operation (`Op`) that combines two elements as this does, if there is one.
     """
 
     name: str
@@ -110,3 +112,4 @@ class Reduction:
     id: int = -1
     preamble: tuple[str, ...] = ()
     better: str = ""
+    pair: str = ""

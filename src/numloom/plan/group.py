@@ -45,9 +45,6 @@ SHORT = 4
 SHORT_COST = 64
 """Instructions that such a reduction may cost."""
 
-PAIRWISE = {"sum": "add", "max": "maximum", "min": "minimum", "fmax": "fmax", "fmin": "fmin"}
-"""Reductions whose pairs combine by an operation."""
-
 GENERATED = (SCALAR, FILL, IOTA)
 
 
@@ -153,7 +150,7 @@ def _is_short(node: Node) -> bool:
     return (
         len(axes) == 1
         and 0 < source.shape[axes[0]] <= SHORT
-        and node.row.name in PAIRWISE
+        and node.row.pair
         and node.code == source.code
         and node.code not in (F16, BOOL)
     )

@@ -17,7 +17,7 @@ from numloom.graph.layout import factor
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.collapse import Space
-from numloom.plan.group import PAIRWISE, Choice, Draft, box_of, short_maps
+from numloom.plan.group import Choice, Draft, box_of, short_maps
 from numloom.plan.position import Map, address, compose, fit, identity, kept_position, unit
 from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Store
 from numloom.plan.step import Binding, Step
@@ -331,7 +331,7 @@ def _arguments(
 
 def _combine(node: Node, values: tuple[int, ...], instrs: list[Instr]) -> int:
     """The values of a short row combined as the tree of reductions does: by halves, or one after another."""
-    row = ELEMENTWISE[PAIRWISE[node.row.name]]
+    row = ELEMENTWISE[node.row.pair]
 
     def pair(a: int, b: int) -> int:
         instrs.append(Instr("op", node.code, (a, b), row=row))
