@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from numloom.device.cuda.routines.radix import PEERS
 from numloom.device.memory import Buffer
 
 SHIM = r"""
@@ -133,6 +134,10 @@ static double __longlong_as_double(long long x) { double r; memcpy(&r, &x, 8); r
 """
 
 INLINE = (
+    (
+        f'asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));',
+        "const u32 vote = __ballot_sync(0xffffffffu, bit != 0); peers &= bit ? vote : ~vote;",
+    ),
     ('asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");', "x = *at;"),
     ('asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory");', "*at = x;"),
     (

@@ -159,8 +159,16 @@ def test_scan_over_many_chunks(runner):
 
 
 def test_scan_over_groups_of_tiles(runner):
-    check_scan(runner, random((80_000,), "D").view("d").astype("D") / 1e4, "add", 0)
-    check_scan(runner, random((3, 150_000), "l"), "add", 1)
+    check_scan(runner, random((20_000,), "D") / 1e4, "add", 0)
+    for length in (32_768, 40_001):
+        check_scan(runner, random((2, length), "l"), "add", 1)
+        check_scan(runner, random((2, length + 1), "f")[:, 1:], "maximum", 1)
+    for shape in ((1030, 33), (9000, 3), (2, 2100, 5)):
+        check_scan(runner, random(shape, "d"), "add", len(shape) - 2)
+        check_scan(runner, random(shape, "h")[..., ::-1], "add", len(shape) - 2)
+
+
+def test_scan_of_short_lines(runner):
     for length in (33, 64, 130, 257, 513) if chars(runner) == ALL else (33, 257):
         for char in "fdb":
             check_scan(runner, random((19, length), char), "add" if char != "f" else "maximum", 1)

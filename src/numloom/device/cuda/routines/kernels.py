@@ -80,6 +80,64 @@ template <class V, class C> DEV V scan_lanes(V x, C combine) {
 struct Sum { template <class V> __device__ V operator()(V a, V b) const { return a + b; } };
 """
 
+TALK = """
+// Blocks of one launch tell each other values by `mail`: words of 4 bytes, each with the launch's number above it.
+DEV u64 look(const u64* at) {
+    u64 x;
+    asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
+    return x;
+}
+DEV void tell(u64* at, u64 x) { asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory"); }
+template <class V> DEV constexpr int SLOTS() { return (sizeof(V) + 3) / 4; }
+template <class V> DEV void tell_value(u64* at, i64 launch, V x) {
+    u32 w[SLOTS<V>()];
+    w[SLOTS<V>() - 1] = 0;
+    memcpy(w, &x, sizeof(V));
+#pragma unroll
+    for (int k = 0; k < SLOTS<V>(); ++k) tell(at + k, (u64)launch << 32 | w[k]);
+}
+template <class V> DEV bool told(const u64* at, i64 launch, V& x) {
+    u32 w[SLOTS<V>()];
+    bool here = true;
+#pragma unroll
+    for (int k = 0; k < SLOTS<V>(); ++k) {
+        const u64 found = look(at + k);
+        w[k] = (u32)found;
+        here = here && (u32)(found >> 32) == (u32)launch;
+    }
+    memcpy(&x, w, sizeof(V));
+    return here;
+}
+// What `count` values, `stride` words apart, give together in their order; waits until they are told.
+template <class V, class C> DEV V read_told(const u64* at, i64 stride, i64 count, i64 launch, C combine) {
+    V sum;
+    for (i64 i = 0; i < count; i += 4) {
+        V x[4];
+        bool here;
+        do {
+            here = true;
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const i64 j = i + k < count ? i + k : count - 1;
+                const bool one = told(at + j * stride, launch, x[k]);
+                here = here && one;
+            }
+        } while (!here);
+#pragma unroll
+        for (int k = 0; k < 4; ++k) if (i + k < count) sum = i + k > 0 ? combine(sum, x[k]) : x[k];
+    }
+    return sum;
+}
+// The same by a warp, each lane some neighbours; every lane gets the result.
+template <class V, class C> DEV V fold_told(const u64* at, i64 count, i64 launch, C combine) {
+    const i64 each = (count + 31) / 32, begin = (threadIdx.x & 31) * each, rest = count - begin;
+    V own;
+    if (rest > 0) own = read_told<V>(at + begin * SLOTS<V>(), SLOTS<V>(), rest < each ? rest : each, launch, combine);
+    __syncwarp();
+    return of_lane(scan_lanes(own, combine), (int)((count - 1) / each));
+}
+"""
+
 THREADS = 256
 
 

@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from numloom.device.cuda.routines.kernels import LANES, PRELUDE, Grid, address, ctype_of, empty, mail, run
+from numloom.device.cuda.routines.kernels import LANES, PRELUDE, TALK, Grid, address, ctype_of, empty, mail, run
 from numloom.device.interface import Strided
 
 THREADS = 512
 WARPS = THREADS // 32
+WINDOW = 8
+"""Earlier tiles that are asked at once for what they hold."""
 LONG = 1 << 14
 """Elements from which a vector is sorted by digits."""
 
@@ -25,6 +27,12 @@ LONG = 1 << 14
 def sortable(dtype: np.dtype[Any], length: int) -> bool:
     """Whether vectors of this dtype and length are sorted by digits."""
     return dtype.char != "D" and LONG <= length < 1 << 32
+
+
+PEERS = (
+    "{ .reg .pred p; .reg .b32 v; setp.ne.u32 p, %1, 0; vote.sync.ballot.b32 v, p, 0xffffffff; "
+    "@!p not.b32 v, v; and.b32 %0, %0, v; }"
+)
 
 
 def _items(itemsize: int) -> int:
@@ -78,21 +86,19 @@ def radix_text(dtype: np.dtype[Any], positions: bool) -> str:
     """Text of the two kernels; each key brings along where it stood if `positions` are asked for."""
     items = _items(dtype.itemsize)
     tile = THREADS * items
-    return f"""{PRELUDE}{LANES}
+    return f"""{PRELUDE}{LANES}{TALK}
 typedef {ctype_of(dtype)} T;
 {_keys(dtype, positions)}
-constexpr int ITEMS = {items}, TILE = {tile}, DIGITS = sizeof(U);
+constexpr int ITEMS = {items}, TILE = {tile}, DIGITS = sizeof(U), WINDOW = {WINDOW};
 #define WITH {int(positions)}
 struct P {{
     const T* a; const i64* order; const U* keys; const u32* at; U* next_keys; u32* next_at; T* out; i64* out_at;
     u32* counts; u64* state; i64 launch, n, step, out_step, digit;
 }};
-DEV u64 look(const u64* at) {{
-    u64 x;
-    asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
-    return x;
+// Leaves of the lanes `peers` those whose `bit` is as one's own is (compilers make twice as much of plain C++).
+DEV void keep_peers(u32& peers, u32 bit) {{
+    asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));
 }}
-DEV void tell(u64* at, u64 x) {{ asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory"); }}
 // How many keys have each value of each digit.
 extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_constant__ P p) {{
     __shared__ u32 counts[DIGITS * 256];
@@ -119,7 +125,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     constexpr int KEYS = TILE * (int)sizeof(U), RANKS = {WARPS} * 256 * 4, ATS = WITH ? TILE * 4 : 0;
     constexpr int MOST = KEYS > RANKS ? (KEYS > ATS ? KEYS : ATS) : (RANKS > ATS ? RANKS : ATS);
     __shared__ u64 memory[MOST / 8];
-    __shared__ u32 starts[256], places[256];
+    __shared__ u32 places[256];
     __shared__ u64 sums[8];
     u32* ranks = (u32*)memory;
     U* keys = (U*)memory;
@@ -155,8 +161,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
         u32 peers = 0xffffffffu;
 #pragma unroll
         for (int b = 0; b < 8; ++b) {{
-            const u32 vote = __ballot_sync(0xffffffffu, d >> b & 1);
-            peers &= d >> b & 1 ? vote : ~vote;
+            keep_peers(peers, d & 1u << b);
         }}
         const u32 below = peers & ((1u << lane) - 1), before = mine[d];
         __syncwarp();
@@ -186,26 +191,31 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     if (d < 256) {{
         for (int w = 0; w < warp; ++w) sum += sums[w];
         sum -= own;
-        starts[d] = (u32)sum;
+#pragma unroll
+        for (int w = 0; w < {WARPS}; ++w) ranks[w * 256 + d] += (u32)sum;
     }}
     __syncthreads();
 #pragma unroll
-    for (int k = 0; k < ITEMS; ++k) {{
-        const u32 digit = (u32)(x[k] >> shift) & 255;
-        rank[k] += starts[digit] + mine[digit];
-    }}
+    for (int k = 0; k < ITEMS; ++k) rank[k] += mine[(u32)(x[k] >> shift) & 255];
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) keys[rank[k]] = x[k];
     if (d < 256) {{
+        // Several earlier tiles are asked at once: the first wave of blocks has hundreds of them to go through.
         u32 before = 0;
-        for (i64 t = tile - 1; t >= 0;) {{
-            const u64 found = look(p.state + t * 256 + d);
-            const u32 whose = (u32)(found >> 32) - (u32)p.launch;
-            if (whose > 1) continue;
-            before += (u32)found;
-            if (whose) break;
-            --t;
+        bool open = tile > 0;
+        for (i64 t = tile - 1; open;) {{
+            u64 found[WINDOW];
+#pragma unroll
+            for (int w = 0; w < WINDOW; ++w) found[w] = look(p.state + (t > w ? t - w : 0) * 256 + d);
+#pragma unroll
+            for (int w = 0; w < WINDOW; ++w) {{
+                const u32 whose = (u32)(found[w] >> 32) - (u32)p.launch;
+                if (!open || whose > 1) break;
+                before += (u32)found[w];
+                open = whose == 0;
+                --t;
+            }}
         }}
         if (tile > 0) tell(state, (u64)(p.launch + 1) << 32 | (before + (u32)own));
         places[d] = (u32)(sum >> 32) + before - (u32)sum;

@@ -1,17 +1,17 @@
-"""Running operations along an axis.
+"""Running operations along an axis, in one pass over memory.
 
-A line is cut into tiles of fixed size: tiles are reduced, their totals scanned, and each tile scanned from what is
-before it. Of lines beside each other, threads take chunks. Which elements are combined in which order depends on shape
-and strides alone, so results are the same in every run. No identity is needed: what a thread past the end holds never
-reaches one before it. (One pass in which tiles learn from those before them was slower here: 350 to 380 µs for 1e8
-float32, where reading twice should take 280; waiting for earlier tiles leaves the memory idle.)
+A line is cut into tiles of fixed size. A tile's block scans it, tells the others the tile's total, and puts together
+what lies before it: the totals of earlier tiles of its group, and those of earlier groups, which a group's last tile
+tells. So nobody waits for a chain of tiles. Which elements are combined in which order depends on shape and strides
+alone, so results are the same in every run. No identity is needed: what a thread past the end holds never reaches one
+before it.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from math import prod
-from typing import Any
+from functools import cache, lru_cache
+from math import isqrt, prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,22 +19,38 @@ from numloom.device.cuda.routines.folding import scan_in_turn
 from numloom.device.cuda.routines.kernels import (
     LANES,
     PRELUDE,
+    TALK,
     THREADS,
     Grid,
     address,
     collapse,
     ctype_of,
-    empty,
+    mail,
     run,
 )
 from numloom.device.interface import Strided
 
-ROWS = 4
-"""Accesses of a lane in a tile."""
+WARPS = THREADS // 32
+SHORT = 4
+"""Accesses of a lane in a line that a warp has to itself, at most."""
+LONG = 8
+"""Accesses of a lane in a line that a block has to itself, at most."""
+ROWS = {False: 2, True: 8}
+"""Accesses of a lane in one of several tiles of a line: few where more blocks are wanted."""
+COLUMN_ROWS = {False: 8, True: 32}
+"""Elements of a lane in a tile of lines beside each other."""
 AHEAD = 8
-SERIAL_LINES = 32
+"""Elements of such a line that are read at a time."""
+STAGED_LENGTH = 128
+"""Elements up to which lines without gaps go by way of shared memory, many at a time."""
+STAGED_BYTES = 24 << 10
 SERIAL_LENGTH = 32
-SERIAL_THREADS = 1 << 18
+"""Elements up to which a thread has a line to itself."""
+SERIAL_LINES = 1 << 18
+"""Lines beside each other that keep the device busy with a thread each."""
+ENOUGH_BLOCKS = 264
+GROUP = 8
+"""Tiles of a group, at least; a power of two, and near the square root of all of them."""
 
 # How two values of dtype kinds combine, `a` being the earlier one.
 _REAL = {
@@ -54,6 +70,7 @@ _TRUTH = {
 _COMPLEX = {"add": "V{a.re + b.re, a.im + b.im}", "multiply": "V{a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}"}
 
 
+@cache
 def combine_text(op: str, dtype: np.dtype[Any]) -> str | None:
     """C++ expression of the operation, None where it is not associative or not known."""
     table = {"b": _TRUTH, "c": _COMPLEX, "f": _REAL}.get(dtype.kind, _REAL | _WHOLE)
@@ -65,31 +82,86 @@ def combine_text(op: str, dtype: np.dtype[Any]) -> str | None:
     return text
 
 
-@cache
-def scan_text(ctype: str, combine: str, rank: int, whole: bool, rows: int) -> str:
-    """Text of the kernels; a lane has `rows` accesses in a tile; `whole`: a warp has a line to itself."""
+def _head(ctype: str, combine: str, rank: int) -> str:
+    """What the texts have in common."""
     return f"""{PRELUDE}{LANES}
 typedef {ctype} T;
 typedef value_of<T>::type V;
-constexpr int WARPS = {1 if whole else THREADS // 32}, VEC = sizeof(T) > 4 ? 16 / sizeof(T) : 4, ROWS = {rows};
-constexpr int SPAN = 32 * VEC, TILE = WARPS * ROWS * SPAN;
-struct alignas(VEC * sizeof(T)) Pack {{ T x[VEC]; }};
 struct Combine {{ DEV V operator()(V a, V b) const {{ return (V)({combine}); }} }};
 struct P {{
-    const T* a; T* out; V* totals; i64 wide;
-    i64 lines, length, tiles, chunk, step, out_step;
+    const T* a; T* out; u64* state; i64 launch, group;
+    i64 wide, lines, length, tiles, step, out_step;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
-// Neighbours, lanes, rows, warps: what is past the end is behind everything that counts. Returns the tile's total.
-DEV V scan_tile(V (&x)[ROWS][VEC], V before, bool some, V* totals) {{
+"""
+
+
+def _tile(warps: int, rows: int, rank: int) -> str:
+    """How a lane reads and writes `rows` accesses of a tile that `warps` warps share."""
+    warp = "(threadIdx.x >> 5) * (ROWS * SPAN)" if warps > 1 else "0"
+    return f"""
+constexpr int WARPS = {warps}, VEC = sizeof(T) > 4 ? 16 / sizeof(T) : 4, ROWS = {rows};
+constexpr int SPAN = 32 * VEC, TILE = WARPS * ROWS * SPAN;
+struct alignas(VEC * sizeof(T)) Pack {{ T x[VEC]; }};
+DEV i64 first_of(i32 tile) {{ return (i64)tile * TILE + {warp} + (threadIdx.x & 31) * VEC; }}
+// Accesses from `row` on; past the end of a line, its last element is read.
+template <int N> DEV void load(const P& p, i64 line, i32 tile, int row, Pack (&packs)[N]) {{
+    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
+    const i64 first = first_of(tile) + row * SPAN;
+    if (p.wide && (tile + (i64)1) * TILE <= p.length) {{
+#pragma unroll
+        for (int k = 0; k < N; ++k) packs[k] = *reinterpret_cast<const Pack*>(a + first + k * SPAN);
+    }} else
+#pragma unroll
+        for (int k = 0; k < N; ++k) {{
+            const i64 i = first + k * SPAN;
+            if (p.wide && i + VEC <= p.length) packs[k] = *reinterpret_cast<const Pack*>(a + i);
+            else
+#pragma unroll
+                for (int v = 0; v < VEC; ++v) packs[k].x[v] = a[(i + v < p.length ? i + v : p.length - 1) * p.step];
+        }}
+}}
+DEV void store(const P& p, T* out, i64 i, const V (&x)[VEC]) {{
+    if (p.wide && i + VEC <= p.length) {{
+        Pack pack;
+#pragma unroll
+        for (int v = 0; v < VEC; ++v) put(pack.x + v, x[v]);
+        *reinterpret_cast<Pack*>(out + i) = pack;
+    }} else
+#pragma unroll
+        for (int v = 0; v < VEC; ++v) if (i + v < p.length) put(out + (i + v) * p.out_step, x[v]);
+}}
+"""
+
+
+@cache
+def lines_text(ctype: str, combine: str, rank: int, rows: int, warps: int) -> str:
+    """Text of lines whose elements lie side by side and that one warp, or a block, scans at once, from registers."""
+    together = """
+    if (lane == 0) totals[warp] = total;
+    __syncthreads();
+    V before;
+    bool some = false;
+#pragma unroll
+    for (int w = 0; w < WARPS - 1; ++w)
+        if (w < warp) { before = some ? combine(before, totals[w]) : totals[w]; some = true; }"""
+    return f"""{_head(ctype, combine, rank)}{_tile(warps, rows, rank)}
+extern "C" __global__ void __launch_bounds__({THREADS}) scan_lines(const __grid_constant__ P p) {{
+    {"__shared__ V totals[WARPS];" if warps > 1 else ""}
     const Combine combine;
-    const int lane = threadIdx.x & 31, warp = WARPS > 1 ? threadIdx.x >> 5 : 0;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    const i64 line = {"blockIdx.x" if warps > 1 else f"(i64)blockIdx.x * {WARPS} + warp"};
+    if (line >= p.lines) return;
+    Pack packs[ROWS];
+    load(p, line, 0, 0, packs);
+    // What is before a lane's elements in its warp, access by access, and the warp's total.
     V head[ROWS], total;
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {{
+        V sum = widen(packs[k].x[0]);
 #pragma unroll
-        for (int v = 1; v < VEC; ++v) x[k][v] = combine(x[k][v - 1], x[k][v]);
-        head[k] = scan_lanes(x[k][VEC - 1], combine);
+        for (int v = 1; v < VEC; ++v) sum = combine(sum, widen(packs[k].x[v]));
+        head[k] = scan_lanes(sum, combine);
     }}
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {{
@@ -99,148 +171,344 @@ DEV V scan_tile(V (&x)[ROWS][VEC], V before, bool some, V* totals) {{
             head[k] = lane > 0 ? combine(total, head[k]) : total;
             total = combine(total, row);
         }} else total = row;
-    }}
-    if (WARPS > 1) {{
-        if (lane == 0) totals[warp] = total;
-        __syncthreads();
-        total = totals[0];
-        if (warp > 0) {{ before = some ? combine(before, total) : total; some = true; }}
-#pragma unroll
-        for (int w = 1; w < WARPS; ++w) {{
-            const V here = totals[w];
-            if (w < warp) before = combine(before, here);
-            total = combine(total, here);
-        }}
-        __syncthreads();
-    }}
+    }}{together if warps > 1 else ""}
+    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    const i64 first = first_of(0);
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {{
         const bool inner = k > 0 || lane > 0;
-        if (some) head[k] = inner ? combine(before, head[k]) : before;
-        if (some || inner)
+        V x[VEC];
+        x[0] = widen(packs[k].x[0]);
+        {"if (some) head[k] = inner ? combine(before, head[k]) : before;" if warps > 1 else ""}
+        if ({"some || " if warps > 1 else ""}inner) x[0] = combine(head[k], x[0]);
 #pragma unroll
-            for (int v = 0; v < VEC; ++v) x[k][v] = combine(head[k], x[k][v]);
+        for (int v = 1; v < VEC; ++v) x[v] = combine(x[v - 1], widen(packs[k].x[v]));
+        store(p, out, first + k * SPAN, x);
     }}
-    return total;
 }}
-// A block a tile (a warp a line): without `out` only the totals of all but the last tile of each line. The second pass
-// begins at the end, which the first one left in the cache.
-extern "C" __global__ void __launch_bounds__({THREADS}) scan(const __grid_constant__ P p) {{
-    __shared__ V totals[WARPS];
+"""
+
+
+@cache
+def tiles_text(ctype: str, combine: str, rank: int, rows: int) -> str:
+    """Text of longer lines, a block a tile, which rests in shared memory until what lies before it is known."""
+    return f"""{_head(ctype, combine, rank)}{TALK}{_tile(WARPS, rows, rank)}
+constexpr int BATCH = ROWS < 4 ? ROWS : 4;
+struct alignas(VEC * sizeof(V) < 16 ? VEC * sizeof(V) : 16) Values {{ V x[VEC]; }};
+extern "C" __global__ void __launch_bounds__({THREADS}) scan_tiles(const __grid_constant__ P p) {{
+    __shared__ Values held[ROWS * {THREADS}];
+    __shared__ V totals[WARPS], earlier[2];
+    const Combine combine;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    const i64 tiles = p.out ? p.tiles : p.tiles - 1;
-    i64 line, tile = 0;
-    if (WARPS == 1) line = (i64)blockIdx.x * {THREADS // 32} + warp;
-    else {{
-        const u32 number = p.out ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
-        line = number / (u32)tiles;
-        tile = number - line * tiles;
-    }}
-    if (line >= p.lines) return;
-    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    const i64 first = tile * TILE + (WARPS > 1 ? warp : 0) * (ROWS * SPAN) + lane * VEC;
-    const bool wide = p.wide && (tile + 1) * TILE <= p.length;
-    V x[ROWS][VEC], before;
-    if (wide) {{
-        Pack packs[ROWS];
+    const u32 tiles = (u32)p.tiles, line = blockIdx.x / tiles;
+    const i32 tile = blockIdx.x - line * tiles;
+    // Each warp scans its part: neighbours, lanes, accesses.
+    V total;
 #pragma unroll
-        for (int k = 0; k < ROWS; ++k) packs[k] = *reinterpret_cast<const Pack*>(a + first + k * SPAN);
+    for (int batch = 0; batch < ROWS; batch += BATCH) {{
+        Pack packs[BATCH];
+        load(p, line, tile, batch, packs);
 #pragma unroll
-        for (int k = 0; k < ROWS; ++k)
+        for (int k = 0; k < BATCH; ++k) {{
+            Values y;
+            y.x[0] = widen(packs[k].x[0]);
 #pragma unroll
-            for (int v = 0; v < VEC; ++v) x[k][v] = widen(packs[k].x[v]);
-    }} else {{
+            for (int v = 1; v < VEC; ++v) y.x[v] = combine(y.x[v - 1], widen(packs[k].x[v]));
+            const V sum = scan_lanes(y.x[VEC - 1], combine), row = of_lane(sum, 31);
+            V head = shifted(sum, 1);
+            const bool inner = batch + k > 0 || lane > 0;
+            if (batch + k > 0) {{
+                head = lane > 0 ? combine(total, head) : total;
+                total = combine(total, row);
+            }} else total = row;
+            if (inner)
 #pragma unroll
-        for (int k = 0; k < ROWS; ++k) {{
-            const i64 i = first + k * SPAN;
-            if (p.wide && i + VEC <= p.length) {{
-                const Pack pack = *reinterpret_cast<const Pack*>(a + i);
-#pragma unroll
-                for (int v = 0; v < VEC; ++v) x[k][v] = widen(pack.x[v]);
-            }} else
-#pragma unroll
-                for (int v = 0; v < VEC; ++v) x[k][v] = widen(a[(i + v < p.length ? i + v : p.length - 1) * p.step]);
+                for (int v = 0; v < VEC; ++v) y.x[v] = combine(head, y.x[v]);
+            held[(batch + k) * {THREADS} + threadIdx.x] = y;
         }}
     }}
-    if (p.out && tile > 0) before = p.totals[line * (p.tiles - 1) + tile - 1];
-    const V total = scan_tile(x, before, p.out && tile > 0, totals);
-    if (!p.out) {{
-        if (threadIdx.x == 0) p.totals[line * tiles + tile] = total;
-        return;
+    if (lane == 0) totals[warp] = total;
+    __syncthreads();
+    // One warp asks the tiles of the group, another one the groups before, so that both answers take one way.
+    const i32 group = (i32)p.group, number = tile / group, inside = tile - number * group;
+    u64* state = p.state + (i64)line * (tiles + tiles / group) * SLOTS<V>();
+    if (warp == 0) {{
+        V own = totals[0];
+#pragma unroll
+        for (int w = 1; w < WARPS; ++w) own = combine(own, totals[w]);
+        if (lane == 0 && tile + 1 < tiles) tell_value(state + tile * SLOTS<V>(), p.launch, own);
+        if (inside > 0) {{
+            const V near = fold_told<V>(state + (tile - inside) * SLOTS<V>(), inside, p.launch, combine);
+            if (lane == 0) earlier[1] = near;
+            own = combine(near, own);
+        }}
+        if (lane == 0 && inside == group - 1) tell_value(state + (tiles + number) * SLOTS<V>(), p.launch, own);
+    }} else if (warp == 1 && number > 0) {{
+        const V far = fold_told<V>(state + tiles * SLOTS<V>(), number, p.launch, combine);
+        if (lane == 0) earlier[0] = far;
     }}
+    __syncthreads();
+    V before;
+    bool some = false;
+    if (number > 0) {{ before = earlier[0]; some = true; }}
+    if (inside > 0) {{ before = some ? combine(before, earlier[1]) : earlier[1]; some = true; }}
+#pragma unroll
+    for (int w = 0; w < WARPS - 1; ++w)
+        if (w < warp) {{ before = some ? combine(before, totals[w]) : totals[w]; some = true; }}
     T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    const i64 first = first_of(tile);
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {{
-        const i64 i = first + k * SPAN;
-        if (p.wide && i + VEC <= p.length) {{
-            Pack pack;
+        Values y = held[k * {THREADS} + threadIdx.x];
+        if (some)
 #pragma unroll
-            for (int v = 0; v < VEC; ++v) put(pack.x + v, x[k][v]);
-            *reinterpret_cast<Pack*>(out + i) = pack;
-        }} else
-#pragma unroll
-            for (int v = 0; v < VEC; ++v) if (i + v < p.length) put(out + (i + v) * p.out_step, x[k][v]);
+            for (int v = 0; v < VEC; ++v) y.x[v] = combine(before, y.x[v]);
+        store(p, out, first + k * SPAN, y.x);
     }}
 }}
-// The totals of each line, in place, a block a line.
-extern "C" __global__ void __launch_bounds__({THREADS}) scan_totals(const __grid_constant__ P p) {{
-    __shared__ V totals[WARPS];
+"""
+
+
+@cache
+def columns_text(ctype: str, combine: str, rank: int, rows: int, beside: int) -> str:
+    """Text of lines beside each other: a lane has `rows` elements of one of `beside` lines, a block a tile of each."""
+    return f"""{_head(ctype, combine, rank)}{TALK}
+constexpr int WARPS = {WARPS}, ROWS = {rows}, BESIDE = {beside}, TILE = WARPS * ROWS * (32 / BESIDE);
+// What `count` slots of each line tell, read by `of` warps from `begin` on, each a part; their parts in order.
+DEV void read_part(const u64* state, i64 stride, i32 count, i64 launch, int begin, int of, V (*parts)[BESIDE]) {{
+    const i32 warp = threadIdx.x >> 5, each = (count + of - 1) / of;
+    const i32 first = (warp - begin) * each, rest = count - first;
+    if (warp >= begin && warp < begin + of && rest > 0 && (threadIdx.x & 31) < BESIDE)
+        parts[warp][threadIdx.x & 31] =
+            read_told<V>(state + first * stride, stride, rest < each ? rest : each, launch, Combine());
+}}
+DEV V sum_parts(i32 count, int begin, int of, const V (*parts)[BESIDE]) {{
+    const i32 each = (count + of - 1) / of;
+    V sum = parts[begin][threadIdx.x % BESIDE];
+    for (int w = 1; w * each < count; ++w) sum = Combine()(sum, parts[begin + w][threadIdx.x % BESIDE]);
+    return sum;
+}}
+extern "C" __global__ void __launch_bounds__({THREADS}) scan_columns(const __grid_constant__ P p) {{
+    __shared__ V totals[WARPS][BESIDE];
     const Combine combine;
-    if (WARPS == 1) return;
-    V* a = p.totals + (i64)blockIdx.x * (p.tiles - 1);
-    const i64 length = p.tiles - 1;
-    V carry;
-    for (i64 tile = 0; tile * TILE < length; ++tile) {{
-        V x[ROWS][VEC];
-        const i64 first = tile * TILE + (threadIdx.x >> 5) * (ROWS * SPAN) + (threadIdx.x & 31) * VEC;
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, column = lane % BESIDE;
+    const u32 bundles = (u32)((p.lines + BESIDE - 1) / BESIDE);
+    const i64 tile = blockIdx.x / bundles, own_line = (i64)(blockIdx.x - (u32)tile * bundles) * BESIDE + column;
+    // Lanes past the last line repeat it, and write nothing.
+    const i64 line = own_line < p.lines ? own_line : p.lines - 1;
+    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
+    const i64 first = tile * TILE + (threadIdx.x / BESIDE) * ROWS;
+    V x[ROWS];
 #pragma unroll
-        for (int k = 0; k < ROWS; ++k)
-#pragma unroll
-            for (int v = 0; v < VEC; ++v) {{
-                const i64 i = first + k * SPAN + v;
-                x[k][v] = a[i < length ? i : length - 1];
-            }}
-        const V total = scan_tile(x, carry, tile > 0, totals);
-        carry = tile > 0 ? combine(carry, total) : total;
-#pragma unroll
-        for (int k = 0; k < ROWS; ++k)
-#pragma unroll
-            for (int v = 0; v < VEC; ++v) {{
-                const i64 i = first + k * SPAN + v;
-                if (i < length) a[i] = x[k][v];
-            }}
+    for (int k = 0; k < ROWS; ++k) {{
+        const i64 i = first + k;
+        x[k] = widen(a[(i < p.length ? i : p.length - 1) * p.step]);
     }}
+#pragma unroll
+    for (int k = 1; k < ROWS; ++k) x[k] = combine(x[k - 1], x[k]);
+    V sum = x[ROWS - 1];
+#pragma unroll
+    for (int d = BESIDE; d < 32; d *= 2) {{
+        const V other = shifted(sum, d);
+        if (lane >= d) sum = combine(other, sum);
+    }}
+    if (lane >= 32 - BESIDE) totals[warp][column] = sum;
+    V before = shifted(sum, BESIDE % 32);
+    bool some = BESIDE < 32 && lane >= BESIDE;
+    __syncthreads();
+    V own = totals[0][column];
+    if (warp > 0) {{
+        V most = own;
+#pragma unroll
+        for (int w = 1; w < WARPS - 1; ++w) if (w < warp) most = combine(most, totals[w][column]);
+        before = some ? combine(most, before) : most;
+        some = true;
+    }}
+#pragma unroll
+    for (int w = 1; w < WARPS; ++w) own = combine(own, totals[w][column]);
+    __syncthreads();
+    if (p.tiles > 1) {{
+        const i32 group = (i32)p.group, number = (i32)tile / group, inside = (i32)tile - number * group;
+        const i64 stride = p.lines * SLOTS<V>();
+        u64* state = p.state + line * SLOTS<V>();
+        u64* groups = state + p.tiles * stride;
+        const u64* near = state + (tile - inside) * stride;
+        const bool speaks = threadIdx.x < BESIDE && own_line < p.lines;
+        if (speaks && tile < p.tiles - 1) tell_value(state + tile * stride, p.launch, own);
+        // Half of the warps ask the tiles of the group, half the groups before; but a group's last tile tells first.
+        const bool last = inside == group - 1;
+        const int half = last ? WARPS : WARPS / 2, other = WARPS - WARPS / 2;
+        V earlier;
+        if (inside > 0) read_part(near, stride, inside, p.launch, 0, half, totals);
+        if (last) {{
+            __syncthreads();
+            if (inside > 0) earlier = sum_parts(inside, 0, half, totals);
+            if (speaks) tell_value(groups + number * stride, p.launch, inside > 0 ? combine(earlier, own) : own);
+            __syncthreads();
+        }}
+        if (number > 0) read_part(groups, stride, number, p.launch, WARPS / 2, other, totals);
+        __syncthreads();
+        if (inside > 0 && !last) earlier = sum_parts(inside, 0, half, totals);
+        if (number > 0) {{
+            const V far = sum_parts(number, WARPS / 2, other, totals);
+            earlier = inside > 0 ? combine(far, earlier) : far;
+        }}
+        if (tile > 0) {{ before = some ? combine(earlier, before) : earlier; some = true; }}
+    }}
+    if (own_line >= p.lines) return;
+    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+#pragma unroll
+    for (int k = 0; k < ROWS; ++k)
+        if (first + k < p.length) put(out + (first + k) * p.out_step, some ? combine(before, x[k]) : x[k]);
 }}
-// A thread a chunk of a line, lines side by side, {AHEAD} elements under way; without `out` only the totals.
+"""
+
+
+@cache
+def serial_text(ctype: str, combine: str, rank: int) -> str:
+    """Text of many lines beside each other: a thread a line, some elements under way."""
+    return f"""{_head(ctype, combine, rank)}
 extern "C" __global__ void __launch_bounds__({THREADS}) scan_serial(const __grid_constant__ P p) {{
     const Combine combine;
-    const i64 id = (i64)blockIdx.x * {THREADS} + threadIdx.x, chunks = p.out ? p.tiles : p.tiles - 1;
-    const i64 chunk = id / p.lines, line = id - chunk * p.lines;
-    if (chunk >= chunks) return;
+    const i64 line = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (line >= p.lines) return;
     const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    T* out = p.out + (p.out ? place<{rank}>(line, p.extent, p.out_stride) : 0);
-    i64 i = chunk * p.chunk;
-    const i64 end = i + p.chunk < p.length ? i + p.chunk : p.length;
-    V sum = widen(a[i * p.step]);
-    if (p.out && chunk > 0) sum = combine(p.totals[line * (p.tiles - 1) + chunk - 1], sum);
-    if (p.out) put(out + i * p.out_step, sum);
-    for (++i; i + {AHEAD} <= end; i += {AHEAD}) {{
+    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    V sum = widen(a[0]);
+    put(out, sum);
+    i64 i = 1;
+    for (; i + {AHEAD} <= p.length; i += {AHEAD}) {{
         V x[{AHEAD}];
 #pragma unroll
         for (int k = 0; k < {AHEAD}; ++k) x[k] = widen(a[(i + k) * p.step]);
 #pragma unroll
         for (int k = 0; k < {AHEAD}; ++k) {{
             sum = combine(sum, x[k]);
-            if (p.out) put(out + (i + k) * p.out_step, sum);
+            put(out + (i + k) * p.out_step, sum);
         }}
     }}
-    for (; i < end; ++i) {{
+    for (; i < p.length; ++i) {{
         sum = combine(sum, widen(a[i * p.step]));
-        if (p.out) put(out + i * p.out_step, sum);
+        put(out + i * p.out_step, sum);
     }}
-    if (!p.out) p.totals[line * chunks + chunk] = sum;
 }}
 """
+
+
+@cache
+def staged_text(ctype: str, combine: str, itemsize: int) -> str:
+    """Text of short lines without gaps: a block fetches many into shared memory, where a thread has a line each."""
+    return f"""{_head(ctype, combine, 1)}
+// Elements at an odd distance from line to line, so that threads meet different banks.
+extern "C" __global__ void __launch_bounds__({THREADS}) scan_staged(const __grid_constant__ P p) {{
+    __shared__ T held[{STAGED_BYTES // itemsize}];
+    const Combine combine;
+    const i64 begin = blockIdx.x * p.group, rest = p.lines - begin;
+    const u32 lines = rest < p.group ? rest : p.group, length = (u32)p.length, n = lines * length;
+    const u32 even = 1 - (length & 1), pitch = length + even;
+    const T* a = p.a + begin * length;
+    T* out = p.out + begin * length;
+    for (u32 i = threadIdx.x; i < n; i += {THREADS * AHEAD}) {{
+        T x[{AHEAD}];
+#pragma unroll
+        for (int k = 0; k < {AHEAD}; ++k) if (i + k * {THREADS} < n) x[k] = a[i + k * {THREADS}];
+#pragma unroll
+        for (int k = 0; k < {AHEAD}; ++k) {{
+            const u32 j = i + k * {THREADS};
+            if (j < n) held[j + even * (j / length)] = x[k];
+        }}
+    }}
+    __syncthreads();
+    if (threadIdx.x < lines) {{
+        T* mine = held + threadIdx.x * pitch;
+        V sum = widen(mine[0]);
+        for (u32 i = 1; i < length; ++i) {{
+            sum = combine(sum, widen(mine[i]));
+            put(mine + i, sum);
+        }}
+    }}
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < n; i += {THREADS}) out[i] = held[i + even * (i / length)];
+}}
+"""
+
+
+def group_of(tiles: int) -> int:
+    """How many tiles are a group.
+
+    >>> [group_of(tiles) for tiles in (1, 1000, 12208)]
+    [8, 32, 128]
+    """
+    return max(GROUP, 1 << (isqrt(tiles - 1)).bit_length()) if tiles > 1 else GROUP
+
+
+class Launch(NamedTuple):
+    """How a scan is launched: what it depends on but for addresses."""
+
+    text: str
+    entry: str
+    grid: Grid
+    talk: int
+    """Words by which blocks tell each other totals."""
+    words: tuple[int, ...]
+
+
+@lru_cache(4096)
+def _launch(
+    combine: str,
+    dtype: np.dtype[Any],
+    shape: tuple[int, ...],
+    axis: int,
+    a_strides: tuple[int, ...],
+    all_out_strides: tuple[int, ...],
+    aligned: bool,
+) -> Launch:
+    length = shape[axis]
+    keep = [k for k in range(len(shape)) if k != axis]
+    lines = prod(shape[k] for k in keep)
+    extents, (strides, out_strides) = collapse(
+        [shape[k] for k in keep], [a_strides[k] for k in keep], [all_out_strides[k] for k in keep]
+    )
+    step, out_step = a_strides[axis], all_out_strides[axis]
+    ctype, rank, itemsize = ctype_of(dtype), len(extents), dtype.itemsize
+    # The accesses of a lane are 16 bytes where every line begins so, or four neighbours of smaller elements.
+    vector = _vector(itemsize)
+    wide = aligned and step == out_step == 1 and (lines == 1 or all(at % vector == 0 for at in strides + out_strides))
+    tiles, group, near = 1, 0, lines > 1 and min(map(abs, strides)) < abs(step)
+    if step == out_step == 1 and 1 < length <= STAGED_LENGTH and strides == out_strides == [length] and lines > 1:
+        group = min(THREADS, STAGED_BYTES // (itemsize * (length | 1)))
+        text, entry, blocks = staged_text(ctype, combine, itemsize), "scan_staged", -(-lines // group)
+    elif length <= SERIAL_LENGTH or (near and lines >= SERIAL_LINES):
+        text, entry, blocks = serial_text(ctype, combine, rank), "scan_serial", -(-lines // THREADS)
+    elif near:
+        beside = min(1 << (lines - 1).bit_length(), 32)
+        bundles, chunks = -(-lines // beside), THREADS // beside
+        many = bundles * -(-length // (COLUMN_ROWS[True] * chunks)) >= ENOUGH_BLOCKS and itemsize < 16
+        rows = COLUMN_ROWS[many]
+        tiles = -(-length // (rows * chunks))
+        text, entry, blocks = columns_text(ctype, combine, rank, rows, beside), "scan_columns", bundles * tiles
+    else:
+        span = 32 * vector
+        warps = 1 if length <= SHORT * span else WARPS
+        needed = -(-length // (warps * span))
+        if needed <= LONG:
+            text, entry = lines_text(ctype, combine, rank, 1 << (needed - 1).bit_length(), warps), "scan_lines"
+            blocks = -(-lines * warps // WARPS)
+        else:
+            rows = ROWS[lines * -(-needed // ROWS[True]) >= ENOUGH_BLOCKS]
+            tiles = -(-needed // rows)
+            text, entry, blocks = tiles_text(ctype, combine, rank, rows), "scan_tiles", lines * tiles
+    talk = 0
+    if tiles > 1:
+        group = group_of(tiles)
+        talk = lines * (tiles + tiles // group) * max(1, (itemsize + 3) // 4)
+    words = (group, int(wide), lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
+    return Launch(text, entry, Grid(blocks), talk, words)
+
+
+def _vector(itemsize: int) -> int:
+    """Neighbours that a lane reads at once."""
+    return 16 // itemsize if itemsize > 4 else 4
 
 
 def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
@@ -254,37 +522,8 @@ def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
         return
     if not prod(a.shape):
         return
-    length = a.shape[axis]
-    keep = [k for k in range(len(a.shape)) if k != axis]
-    shape = [a.shape[k] for k in keep]
-    extents, (strides, out_strides) = collapse(shape, [a.strides[k] for k in keep], [out.strides[k] for k in keep])
-    lines, step, out_step = prod(shape), a.strides[axis], out.strides[axis]
-    itemsize = a.dtype.itemsize
-    vector = 16 // itemsize if itemsize > 4 else 4
-    row = ROWS * 32 * vector
-    serial = length <= SERIAL_LENGTH or (lines >= SERIAL_LINES and abs(step) != 1)
-    whole = length <= row and not serial
-    rows = ROWS
-    while whole and rows > 1 and length <= row // 2:
-        rows, row = rows // 2, row // 2
-    if serial:
-        chunk = max(-(-length * lines // SERIAL_THREADS), SERIAL_LENGTH)
-        tiles = -(-length // chunk)
-        blocks, totals_blocks = (-(-lines * count // THREADS) for count in (tiles, tiles - 1))
-    else:
-        chunk = row * (1 if whole else THREADS // 32)
-        tiles = -(-length // chunk)
-        blocks, totals_blocks = -(-lines * 32 // THREADS) if whole else lines * tiles, lines * (tiles - 1)
-    # The accesses of a lane are 16 bytes where every line begins so, or four neighbours of smaller elements.
-    offsets = [address(a) // itemsize, address(out) // itemsize, *(strides + out_strides if lines > 1 else [])]
-    wide = step == out_step == 1 and all(at % vector == 0 for at in offsets)
-    text = scan_text(ctype_of(a.dtype), combine, len(extents), whole, rows)
-    entry = "scan_serial" if serial else "scan"
-    totals = 0
-    tail = [int(wide), lines, length, tiles, chunk, step, out_step, *extents, *strides, *out_strides]
-    if tiles > 1:
-        held = empty(device, (lines * (tiles - 1) * max(itemsize, 4 if a.dtype.kind == "f" else 1),), np.uint8)
-        totals = address(held)
-        run(device, text, entry, Grid(totals_blocks), [address(a), 0, totals, *tail])
-        run(device, text, "scan_totals", Grid(lines), [0, 0, totals, *tail])
-    run(device, text, entry, Grid(blocks), [address(a), address(out), totals, *tail])
+    at, to, itemsize = address(a), address(out), a.dtype.itemsize
+    aligned = (at | to) % (_vector(itemsize) * itemsize) == 0
+    launch = _launch(combine, a.dtype, a.shape, axis, a.strides, out.strides, aligned)
+    state, number = mail(device, launch.talk) if launch.talk else (0, 0)
+    run(device, launch.text, launch.entry, launch.grid, (at, to, state, number, *launch.words))
