@@ -123,6 +123,7 @@ static unsigned __ballot_sync(unsigned, bool flag) {
     emulation::wait(emulation::WARP);
     return mask;
 }
+static void __threadfence() {}
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 template <class T, class U> T atomicAdd(T* to, U x) { T old = *to; *to += x; return old; }
 template <class T, class U> T atomicMax(T* to, U x) { T old = *to; if ((T)x > old) *to = x; return old; }

@@ -1,4 +1,4 @@
-"""Sorting long vectors by digits of 8 bits, the lowest first, one pass over the keys a digit.
+"""Sorting long vectors by digits of 8 bits, the lowest first, one pass over the keys a digit that tells them apart.
 
 Keys are recoded to unsigned numbers of the same order: NaN last (complex64 is sorted by positions, then gathered). A
 block ranks its tile in shared memory, each warp by votes on the bits of its digits, so a pass is stable; how many keys
@@ -92,14 +92,14 @@ typedef {ctype_of(dtype)} T;
 constexpr int ITEMS = {items}, TILE = {tile}, DIGITS = sizeof(U), WINDOW = {WINDOW};
 #define WITH {int(positions)}
 struct P {{
-    const T* a; const i64* order; const U* keys; const u32* at; U* next_keys; u32* next_at; T* out; i64* out_at;
+    const T* a; const i64* order; U* held[2]; u32* held_at[2]; T* out; i64* out_at;
     u32* counts; u64* state; i64 launch, n, step, out_step, digit;
 }};
 // Leaves of the lanes `peers` those whose `bit` is as one's own is (compilers make twice as much of plain C++).
 DEV void keep_peers(u32& peers, u32 bit) {{
     asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));
 }}
-// How many keys have each value of each digit.
+// How many keys have each value of each digit; the last block sees which digits tell keys apart (one at least).
 extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_constant__ P p) {{
     __shared__ u32 counts[DIGITS * 256];
     for (int b = threadIdx.x; b < DIGITS * 256; b += {THREADS}) counts[b] = 0;
@@ -120,6 +120,18 @@ extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_cons
     }}
     __syncthreads();
     for (int b = threadIdx.x; b < DIGITS * 256; b += {THREADS}) if (counts[b]) atomicAdd(p.counts + b, counts[b]);
+    __threadfence();
+    __syncthreads();
+    u32* passes = p.counts + DIGITS * 256;
+    if (threadIdx.x == 0 && atomicAdd(passes + 1, 1u) == gridDim.x - 1) {{
+        __threadfence();
+        const U key = key_of(p.a[0]);
+        u32 differ = 0;
+#pragma unroll
+        for (int d = 0; d < DIGITS; ++d)
+            if (atomicAdd(p.counts + d * 256 + (int)(key >> 8 * d & 255), 0u) != (u32)p.n) differ |= 1u << d;
+        *passes = differ ? differ : 1u << (DIGITS - 1);
+    }}
 }}
 extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_constant__ P p) {{
     constexpr int KEYS = TILE * (int)sizeof(U), RANKS = {WARPS} * 256 * 4, ATS = WITH ? TILE * 4 : 0;
@@ -133,6 +145,15 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5, shift = 8 * (int)p.digit;
     const i64 tile = blockIdx.x, base = tile * TILE, first = base + warp * (32 * ITEMS) + lane;
     const int count = p.n - base < TILE ? (int)(p.n - base) : TILE;
+    for (int b = threadIdx.x; b < {WARPS} * 256; b += {THREADS}) ranks[b] = 0;
+    // Passes take turns with two pieces of memory; the first one reads the array, the last one writes the result.
+    const u32 passes = p.counts[DIGITS * 256] >> p.digit, done = __popc(p.counts[DIGITS * 256]) - __popc(passes);
+    if (!(passes & 1)) return;
+    const bool begins = done == 0, ends = passes == 1;
+    const U* const from = p.held[done + 1 & 1];
+    const u32* const from_at = p.held_at[done + 1 & 1];
+    U* const to_keys = p.held[done & 1];
+    u32* const to_at = p.held_at[done & 1];
     U x[ITEMS];
     u32 at[WITH ? ITEMS : 1], rank[ITEMS];
 #pragma unroll
@@ -142,9 +163,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
         x[k] = (U)~(U)0;
         if (WITH) at[k] = 0;
         if (i < p.n) {{
-            if (p.keys) {{
-                x[k] = p.keys[i];
-                if (WITH) at[k] = p.at[i];
+            if (!begins) {{
+                x[k] = from[i];
+                if (WITH) at[k] = from_at[i];
             }} else {{
                 const i64 from = p.order ? p.order[i] : i;
                 x[k] = key_of(p.a[from * p.step]);
@@ -152,7 +173,6 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
             }}
         }}
     }}
-    for (int b = threadIdx.x; b < {WARPS} * 256; b += {THREADS}) ranks[b] = 0;
     __syncthreads();
     u32* mine = ranks + warp * 256;
 #pragma unroll
@@ -227,8 +247,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
         if (i < count) {{
             const U key = keys[i];
             const u32 to = places[(u32)(key >> shift) & 255] + (u32)i;
-            if (p.next_keys) p.next_keys[to] = key;
-            if (p.out) p.out[(i64)to * p.out_step] = of_key(key);
+            if (!ends) to_keys[to] = key;
+            else if (p.out) p.out[(i64)to * p.out_step] = of_key(key);
         }}
     }}
     if (WITH) {{
@@ -246,8 +266,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
         for (int k = 0; k < ITEMS; ++k) {{
             const int i = k * {THREADS} + (int)threadIdx.x;
             if (i < count) {{
-                if (p.next_at) p.next_at[to[k]] = ats[i];
-                if (p.out_at) p.out_at[(i64)to[k] * p.out_step] = ats[i];
+                if (!ends) to_at[to[k]] = ats[i];
+                else p.out_at[(i64)to[k] * p.out_step] = ats[i];
             }}
         }}
     }}
@@ -284,22 +304,18 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     itemsize = dtype.itemsize
     text = radix_text(dtype, positions is not None)
     tiles = -(-n // (THREADS * _items(itemsize)))
-    counts = empty(device, (itemsize * 256,), np.uint32)
+    counts = empty(device, (itemsize * 256 + 2,), np.uint32)
     device.clear(counts.buffer, counts.buffer.nbytes)
-    key = np.dtype(f"u{itemsize}")
-    held = [empty(device, (n,), key) for _ in range(min(itemsize - 1, 2))]
+    # One pass needs no memory between, two need one piece; what is not needed is not there.
+    count = min(itemsize - 1, 2)
+    held = [empty(device, (n,), np.dtype(f"u{itemsize}")) for _ in range(count)]
     held_at = [empty(device, (n,), np.uint32) for _ in held] if positions is not None else []
-    source, first = address(a), 0 if order is None else address(order)
-    keys = at = 0
+    places = [[address(x) for x in pieces] + [0] * (2 - len(pieces)) for pieces in (held, held_at)]
+    final = [0 if x is None else address(x) for x in (out, positions)]
+    words = [address(a), 0 if order is None else address(order), *places[0], *places[1], *final, address(counts)]
     for digit in range(itemsize):
         state, launch = mail(device, tiles * 256)
-        last = digit == itemsize - 1
-        next_keys = 0 if last else address(held[digit % 2])
-        next_at = 0 if last or positions is None else address(held_at[digit % 2])
-        final = [address(x) if last and x is not None else 0 for x in (out, positions)]
-        words = [source, first, keys, at, next_keys, next_at, *final]
-        words += [address(counts), state, launch, n, a.strides[0], target.strides[0], digit]
+        each = (*words, state, launch, n, a.strides[0], target.strides[0], digit)
         if digit == 0:
-            run(device, text, "digits", Grid(min(tiles, 528), THREADS), words)
-        run(device, text, "move", Grid(tiles, THREADS), words)
-        keys, at = next_keys, next_at
+            run(device, text, "digits", Grid(min(tiles, 528), THREADS), each)
+        run(device, text, "move", Grid(tiles, THREADS), each)
