@@ -20,6 +20,8 @@ THREADS = 512
 WARPS = THREADS // 32
 WINDOW = 8
 """Earlier tiles that are asked at once for what they hold."""
+FULL = 1 << 20
+"""Elements from which full tiles fill the device."""
 LONG = 1 << 14
 """Elements from which a vector is sorted by digits."""
 
@@ -35,7 +37,10 @@ PEERS = (
 )
 
 
-def _items(itemsize: int) -> int:
+def items_of(itemsize: int, length: int) -> int:
+    """Keys of a thread: few where a tile more is worth more than a longer one."""
+    if length < FULL:
+        return 4
     return 8 if itemsize == 8 else 16
 
 
@@ -82,9 +87,8 @@ DEV T of_key(U x) {{ {back} }}
 
 
 @cache
-def radix_text(dtype: np.dtype[Any], positions: bool) -> str:
+def radix_text(dtype: np.dtype[Any], positions: bool, items: int) -> str:
     """Text of the two kernels; each key brings along where it stood if `positions` are asked for."""
-    items = _items(dtype.itemsize)
     tile = THREADS * items
     return f"""{PRELUDE}{LANES}{TALK}
 typedef {ctype_of(dtype)} T;
@@ -155,22 +159,15 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     U* const to_keys = p.held[done & 1];
     u32* const to_at = p.held_at[done & 1];
     U x[ITEMS];
-    u32 at[WITH ? ITEMS : 1], rank[ITEMS];
+    u32 rank[ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) {{
         const i64 i = first + k * 32;
         // What is past the end has the largest key and comes last.
         x[k] = (U)~(U)0;
-        if (WITH) at[k] = 0;
         if (i < p.n) {{
-            if (!begins) {{
-                x[k] = from[i];
-                if (WITH) at[k] = from_at[i];
-            }} else {{
-                const i64 from = p.order ? p.order[i] : i;
-                x[k] = key_of(p.a[from * p.step]);
-                if (WITH) at[k] = (u32)from;
-            }}
+            if (!begins) x[k] = from[i];
+            else x[k] = key_of(p.a[(p.order ? p.order[i] : i) * p.step]);
         }}
     }}
     __syncthreads();
@@ -220,6 +217,14 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < ITEMS; ++k) keys[rank[k]] = x[k];
+    // Where keys stood is fetched only now, when there are registers for it.
+    u32 at[WITH ? ITEMS : 1];
+    if (WITH)
+#pragma unroll
+        for (int k = 0; k < ITEMS; ++k) {{
+            const i64 i = first + k * 32;
+            at[k] = i >= p.n ? 0 : !begins ? from_at[i] : p.order ? (u32)p.order[i] : (u32)i;
+        }}
     if (d < 256) {{
         // Several earlier tiles are asked at once: the first wave of blocks has hundreds of them to go through.
         u32 before = 0;
@@ -302,8 +307,9 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     target = out if out is not None else positions
     assert target is not None
     itemsize = dtype.itemsize
-    text = radix_text(dtype, positions is not None)
-    tiles = -(-n // (THREADS * _items(itemsize)))
+    items = items_of(itemsize, n)
+    text = radix_text(dtype, positions is not None, items)
+    tiles = -(-n // (THREADS * items))
     counts = empty(device, (itemsize * 256 + 2,), np.uint32)
     device.clear(counts.buffer, counts.buffer.nbytes)
     # One pass needs no memory between, two need one piece; what is not needed is not there.
