@@ -107,7 +107,8 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
     memory = [node.kind == LEAF for node in nodes]
     for number in roots:
         stored[number] = True
-    layouts: dict[int, set[object]] = {}
+    # By value, the layouts it is read at; they are compared, not hashed, since sizes may be traced (`plan.sizes`).
+    layouts: dict[int, list[object]] = {}
     for node in nodes:
         kind = node.kind
         if kind == LEAF:
@@ -129,10 +130,10 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
                 continue
             if not _followable(node, base):
                 _to_memory(base, stored, memory)
-            layouts.setdefault(base.number, set()).add((node.attr, node.shape, node.strides))
+            _add_layout(layouts.setdefault(base.number, []), (node.attr, node.shape, node.strides))
         for arg in node.args:
             if kind != VIEW and arg.number in layouts:
-                layouts[arg.number].add(None)
+                _add_layout(layouts[arg.number], None)
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
@@ -142,6 +143,12 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
     choice.kernel = [-1] * total
     choice.full = [True] * total
     return choice
+
+
+def _add_layout(known: list[object], layout: object) -> None:
+    """Note a layout; two are as good as many."""
+    if len(known) < 2 and layout not in known:
+        known.append(layout)
 
 
 def _is_short(node: Node) -> bool:
@@ -201,7 +208,7 @@ def _followable(view: Node, base: Node) -> bool:
     return factor(view.attr, view.shape, view.strides, base.shape, base.strides, ITEMSIZES[base.code]) is not None
 
 
-def _weigh(choice: Choice, node: Node, layouts: dict[int, set[object]]) -> None:
+def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None:
     """Bit sets of a node from its arguments', cutting where a kernel would become too large."""
     number = node.number
     ops, loads, nodes = choice.ops, choice.loads, choice.nodes

@@ -53,23 +53,25 @@ class Lowered:
     reductions: list[Reduce] = field(default_factory=list)
     values: dict[int, int] = field(default_factory=dict)
     loaded: set[int] = field(default_factory=set)
-    _operands: dict[Any, int] = field(default_factory=dict)
+    _operands: dict[Any, list[int]] = field(default_factory=dict)
     _param_of: dict[int, int] = field(default_factory=dict)
 
     def operand(self, code: int, strides: tuple[int, ...], binding: Binding, post: bool) -> int:
         """Number of the operand read there; equal reads share one."""
-        key = (code, strides, binding, post)
-        number = self._operands.get(key)
-        if number is None:
-            number = self._operands[key] = len(self.accesses)
-            at = binding.offset
-            if binding.view >= 0:
-                view = self.choice.nodes[binding.view]
-                at += view.attr & 15
-            base = self.choice.nodes[binding.number]
-            if base.buffer is not None:
-                at += base.buffer.ptr & 15
-            self.accesses.append(Access(code, strides, binding, post, past=at % 16))
+        reads = self._operands.setdefault((code, binding.number, binding.view, post), [])
+        for number in reads:
+            known = self.accesses[number]
+            if known.strides == strides and known.binding.offset == binding.offset:
+                return number
+        number = len(self.accesses)
+        reads.append(number)
+        at = binding.offset
+        if binding.view >= 0:
+            at += self.choice.nodes[binding.view].attr & 15
+        base = self.choice.nodes[binding.number]
+        if base.buffer is not None:
+            at += base.buffer.ptr & 15
+        self.accesses.append(Access(code, strides, binding, post, past=at % 16))
         return number
 
     def param(self, number: int, code: int) -> int:
