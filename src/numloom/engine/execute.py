@@ -84,6 +84,7 @@ class Ready:
         self.last = []
         self.places = []
         self.workspace = -1
+        self.words = None
         self.geometry = None
         self.source = source
         self.pattern = None

@@ -134,7 +134,7 @@ class Variant:
             ready = Ready(with_numbers(step, values), device, with_numbers(source, values))
             self.patterns.append(self._pattern(step, source, ready))
         wanted = [place for pattern in self.patterns for place in pattern.wanted()]
-        self.tape, self.rest = trace.program([place for place in wanted if place < len(trace.values)])
+        self.tape, self.rest = trace.program(wanted)
 
     def numbers(self, sizes: Sequence[int]) -> list[Any]:
         """What all places of the trace hold for other sizes of which its answers hold."""
@@ -149,7 +149,7 @@ class Variant:
         return found
 
     def _pattern(self, step: Step, source: Source | None, ready: Ready) -> Pattern:
-        at = self.trace.at
+        at = self.trace.place
         pattern = Pattern(ready, len(self.patterns), self)
         pattern.allocate = [(number, at(nbytes)) for number, nbytes in step.allocate]
         if step.copy is not None:

@@ -29,21 +29,18 @@ class Trace:
     Attributes
     ----------
     count : int
-        Given sizes: places 0 to count - 1 are theirs, those after are of results.
+        Given sizes: places 0 to count - 1 are theirs, those after are of results and constants.
     values : list of int
         What each place holds for the sizes that the trace was made with.
     tape : list of Entry
-        What was computed and asked; constants have negative places.
-    constants : list of int
-        Their values: place -1 - k is that of constant k.
+        What was computed and asked.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.count = len(sizes)
         self.values: list[Any] = list(sizes)
         self.tape: list[Entry] = []
-        self.constants: list[Any] = []
-        self._places: dict[Any, int] = {}
+        self._constants: dict[Any, int] = {}
         self._known: dict[Any, Any] = {}
 
     def size(self, place: int) -> Size:
@@ -62,10 +59,10 @@ class Trace:
         if type(value) is Size:
             return value.place
         key = (type(value), value)
-        place = self._places.get(key)
+        place = self._constants.get(key)
         if place is None:
-            self.constants.append(value)
-            place = self._places[key] = -len(self.constants)
+            place = self._constants[key] = len(self.values)
+            self.values.append(value)
         return place
 
     def compute(self, what: int, a: Any, b: Any, value: Any) -> Size:
@@ -111,31 +108,22 @@ class Trace:
     def program(self, wanted: Sequence[int] | None = None) -> tuple[list[Entry], list[Any]]:
         """The tape, and what the places hold before it is played (after the given sizes, which come first).
 
-        With `wanted`, only what the values at these places and the answers need. Constants stand last.
+        With `wanted`, only what the values at these places and the answers need.
         """
-        total = len(self.values) + len(self.constants)
-
-        def at(place: int) -> int:
-            return place if place >= 0 else total + place
-
-        used = None if wanted is None else set(wanted)
+        rest: list[Any] = [0] * (len(self.values) - self.count)
+        for place in self._constants.values():
+            rest[place - self.count] = self.values[place]
+        if wanted is None:
+            return self.tape, rest
+        used = set(wanted)
         kept: list[Entry] = []
-        for what, a, b, target in reversed(self.tape):
-            if used is not None:
-                if what > GE and target not in used:
-                    continue
+        for entry in reversed(self.tape):
+            what, a, b, target = entry
+            if what <= GE or target in used:
                 used.update(b if what == CALL else (a,) if what == ITEM else (a, b))
-            if what == CALL:
-                kept.append((what, a, tuple(map(at, b)), target))
-            else:
-                kept.append((what, at(a), b if what == ITEM else at(b), target))
+                kept.append(entry)
         kept.reverse()
-        return kept, [0] * (len(self.values) - self.count) + self.constants[::-1]
-
-    def at(self, value: Any) -> int:
-        """The place of a size or of a constant among what `program` gives."""
-        place = self.place(value)
-        return place if place >= 0 else place + len(self.values) + len(self.constants)
+        return kept, rest
 
 
 class Size:
