@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
@@ -22,6 +23,7 @@ from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Geometry, Program, Source, Store
+from numloom.plan.sizes import of_sizes
 
 SHORT = 16
 HELD_WORDS = 64
@@ -56,8 +58,7 @@ class Pass:
     gives: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
 
     Of a group's `lines` of elements the first `sure` are whole whatever the row's length. A processor holds at
@@ -447,6 +448,7 @@ class _Rows(Elements):
         )
 
 
+@of_sizes
 def row_shape(count: int, words: int) -> Shape:
     """How threads share rows of `count` elements, for each of which `words` registers are held."""
     width = min(LANES, 1 << max(count - 1, 0).bit_length())

@@ -1,7 +1,7 @@
 """Plans for other sizes of a structure that was planned before.
 
-The first plans of a structure are made for their sizes alone. When more sizes come, one plan is made for traced sizes
-(`plan.sizes`): by the same planner and the same emitter, so it is the same plan. It is kept with its tape; for other
+The first plan of a structure is made for its sizes alone. When other sizes come, a plan is made for traced ones
+(`plan.sizes`), which takes two to three times as long: by the same planner and the same emitter, so it is the same plan. It is kept with its tape; for other
 sizes the tape is played, and if every answer is the same, so are the kernels, and the numbers in the plan are those
 that the tape gives. Else the plan is made for these sizes, and traced as another variant of the structure.
 """
@@ -24,10 +24,7 @@ from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce,
 from numloom.plan.sizes import Size, Trace
 from numloom.plan.step import Binding, Plan, Step
 
-TRACED_AFTER = 2
-"""Plans of a structure for one size each, before one for all is made: that takes several times as long."""
-
-_VARIANTS = 8
+_VARIANTS = 16
 _FAMILIES_KEPT = 2048
 _families: dict[Any, Family] = {}
 
@@ -177,7 +174,7 @@ class Variant:
 
 
 class Family:
-    """Plans of one structure."""
+    """Plans of one structure: its variants, the one used last first, and how many were not traced since the last."""
 
     __slots__ = ("plans", "rows", "variants")
 
@@ -206,9 +203,11 @@ def plan_of(found: Walk, roots: list[Node], device: Any) -> ReadyPlan:
             return plan
     numbers = [root.number for root in roots]
     counters.plans += 1
-    family.plans += 1
-    if family.plans <= TRACED_AFTER:
+    if family.plans <= len(family.variants) // 4:
+        # Of what has many variants, not every size is worth a trace.
+        family.plans += 1
         return ReadyPlan(make_plan(found.nodes, numbers, short_rows=device.name == "cuda"), device, found.second)
+    family.plans = 0
     made = Variant(found.nodes, numbers, sizes, device)
     del family.variants[_VARIANTS - 1 :]
     family.variants.insert(0, made)

@@ -84,7 +84,7 @@ class Trace:
             self.tape.append((*key, 0))
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """The result (a number, or several) of a pure function of sizes, which is called again for other sizes."""
+        """The result (a number, or a tuple of them) of a pure function of sizes, which is called again for other sizes."""
         places = tuple(self.place(arg) for arg in args)
         key = (CALL, function, places)
         found = self._known.get(key)
@@ -93,8 +93,9 @@ class Trace:
             place = len(self.values)
             self.values.append(value)
             self.tape.append((CALL, function, places, place))
-            if type(value) is tuple:
-                found = tuple(self._item(place, k, each) for k, each in enumerate(value))
+            if isinstance(value, tuple):
+                items = [self._item(place, k, each) for k, each in enumerate(value)]
+                found = value._make(items) if hasattr(value, "_make") else tuple(items)
             else:
                 found = self._at(place)
             self._known[key] = found
