@@ -165,8 +165,8 @@ class Pattern:
 
     def wanted(self) -> list[int]:
         """Every place that `resized` looks at."""
-        pairs = (*self.allocate, *self.words)
-        return [place for _, place in pairs] + self.geometry + self.offsets + [self.copied] * (self.copied >= 0)
+        places = [place for _, place in self.allocate + self.words] + self.geometry + self.offsets
+        return places if self.copied < 0 else [*places, self.copied]
 
 
 def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:

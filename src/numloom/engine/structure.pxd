@@ -12,5 +12,5 @@ cpdef tuple structure(list nodes, list roots)
 @cython.locals(place=object)
 cdef object _place_of(tuple numbers, dict known, list sizes)
 
-@cython.locals(entry=tuple, what=cython.int, target=cython.Py_ssize_t)
+@cython.locals(what=cython.int, first=cython.Py_ssize_t, second=cython.Py_ssize_t, target=cython.Py_ssize_t)
 cpdef bint play(list tape, list values) except -1

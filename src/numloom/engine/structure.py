@@ -99,14 +99,16 @@ def _place_of(numbers: tuple[int, ...], known: dict[Any, int], sizes: list[int])
 def play(tape: list[Entry], values: list[Any]) -> bool:
     """Compute what a tape computes, in place; False as soon as something that it asks is not so."""
     for what, a, b, target in tape:
-        if what == CALL:
-            values[target] = a(*[values[place] for place in b])
+        if what >= CALL and what <= ITEM:
+            if what == CALL:
+                values[target] = a(*[values[place] for place in b])
+            else:
+                values[target] = values[a][b]
             continue
-        if what == ITEM:
-            values[target] = values[a][b]
-            continue
-        x = values[a]
-        y = values[b]
+        first = a
+        second = b
+        x = values[first]
+        y = values[second]
         if what == EQ:
             if x != y:
                 return False
