@@ -77,6 +77,7 @@ def run_roots(roots: list[Node]) -> None:
     plan = plans.get(found.first)
     if plan is None or plan.second != found.second:
         plan = plan_of(found, roots, device)
+        assert plan is not None
         if len(plans) >= _PLANS_KEPT:
             plans.clear()
         plans[found.first] = plan

@@ -54,10 +54,12 @@ class Ready:
     """
 
     __slots__ = (
-        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "pattern", "places", "pointers",
-        "ready", "release", "sizes", "source", "step", "words", "workspace",
+        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "pattern", "places",
+        "pointers", "ready", "release", "sizes", "source", "step", "words", "workspace",
     )  # fmt: skip
 
+    step: Any
+    copy: Any
     kernel: Any
     words: Any
     ready: bool

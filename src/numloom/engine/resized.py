@@ -1,14 +1,15 @@
 """Plans for other sizes of a structure that was planned before.
 
 The first plan of a structure is made for its sizes alone. When other sizes come, a plan is made for traced ones
-(`plan.sizes`), which takes two to three times as long: by the same planner and the same emitter, so it is the same plan. It is kept with its tape; for other
-sizes the tape is played, and if every answer is the same, so are the kernels, and the numbers in the plan are those
-that the tape gives. Else the plan is made for these sizes, and traced as another variant of the structure.
+(`plan.sizes`), which takes two to three times as long: by the same planner and the same emitter, so it is the same
+plan. It is kept with its tape. For other sizes the tape is played; if every answer is the same, so are the kernels, and
+the numbers in the plan are those that the tape gives. Else a plan is made for these sizes, and traced as another
+variant of the structure.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, cast
 
@@ -21,12 +22,14 @@ from numloom.engine.walk import Walk
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
 from numloom.plan.plan import make_plan
 from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce, Source, Store, Word
-from numloom.plan.sizes import Size, Trace
+from numloom.plan.sizes import Size, Trace, is_size
 from numloom.plan.step import Binding, Plan, Step
 
 _VARIANTS = 16
 _FAMILIES_KEPT = 2048
 _families: dict[Any, Family] = {}
+
+Change = Callable[[Plan], "Plan | None"]
 
 
 class TracedNode:
@@ -113,14 +116,21 @@ class Variant:
         The trace.
     steps : list of (Step, Source or None)
         The plan and its texts, with sizes in the place of numbers.
+    wanted : bool
+        Whether there is such a plan; if not, that is what the answers say.
     tape, rest : list
         What `play` takes: entries, and what stands behind the given sizes before.
     """
 
-    def __init__(self, nodes: Sequence[Node], roots: Sequence[int], sizes: Sequence[int], device: Any) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], roots: Sequence[int], sizes: Sequence[int], device: Any, change: Change
+    ) -> None:
         self.device = device
         self.trace = trace = Trace(sizes)
-        plan = make_plan(traced_nodes(nodes, trace), roots, short_rows=device.name == "cuda")
+        plan = change(make_plan(traced_nodes(nodes, trace), roots, short_rows=device.name == "cuda"))
+        self.wanted = plan is not None
+        if plan is None:
+            plan = Plan((), ())
         fast_math = config.fast_math and device.name == "cuda"
         sources = [None if step.program is None else emit(step.program, fast_math) for step in plan.steps]
         self.drop = plan.drop
@@ -153,20 +163,24 @@ class Variant:
             pattern.copied = at(step.copy[2])
         if source is not None:
             numbers = enumerate(source.words)
-            pattern.words = [(index, at(word.value)) for index, word in numbers if type(word.value) is Size]
+            pattern.words = [(index, at(word.value)) for index, word in numbers if is_size(word.value)]
             for index, word in enumerate(source.words):
-                if word.kind == "iota_offset" and type(step.iota_offsets[word.index]) is Size:
+                if word.kind == "iota_offset" and is_size(step.iota_offsets[word.index]):
                     pattern.words.append((index, at(step.iota_offsets[word.index])))
             pattern.geometry = [at(getattr(source.geometry, field.name)) for field in fields(Geometry)]
-            if any(type(binding.offset) is Size for binding in step.bindings):
+            if any(is_size(binding.offset) for binding in step.bindings):
                 offsets = [step.bindings[source.words[pointer[0]].index].offset for pointer in ready.pointers]
                 pattern.offsets = [at(offset) for offset in offsets]
         return pattern
 
-    def plan(self, sizes: list[int], second: int) -> ReadyPlan | None:
-        """The plan for other sizes; None where an answer would be another one."""
+    def values(self, sizes: list[int]) -> list[Any] | None:
+        """What the tape gives for other sizes; None where an answer is another one."""
         values = [*sizes, *self.rest]
-        if not play(self.tape, values):
+        return values if play(self.tape, values) else None
+
+    def plan(self, values: list[Any], sizes: list[int], second: int) -> ReadyPlan | None:
+        """The plan for other sizes, from what the tape gave for them."""
+        if not self.wanted:
             return None
         plan = ReadyPlan.__new__(ReadyPlan)
         plan.set(self.device, second, self.drop, [resized(pattern, values, sizes) for pattern in self.patterns])
@@ -184,36 +198,44 @@ class Family:
         self.variants: list[Variant] = []
 
 
-def plan_of(found: Walk, roots: list[Node], device: Any) -> ReadyPlan:
-    """A plan for a walk whose key is not known yet."""
+def as_made(plan: Plan) -> Plan:
+    """The plan as the planner made it."""
+    return plan
+
+
+def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_made) -> ReadyPlan | None:
+    """A plan for a walk whose key is not known yet.
+
+    `change` makes of the planner's plan what is wanted, or None where that is not possible; then so is the result.
+    """
     digest, sizes, rows = structure(found.nodes, roots)
-    key = (device, config.fast_math, digest)
+    key = (device, config.fast_math, change, digest)
     family = _families.get(key)
     if family is None:
         if len(_families) >= _FAMILIES_KEPT:
             _families.clear()
         family = _families[key] = Family(rows)
     for place, variant in enumerate(family.variants):
-        plan = variant.plan(sizes, found.second)
-        if plan is not None:
+        values = variant.values(sizes)
+        if values is not None:
             if place:
-                # The latest one is asked first.
                 family.variants.insert(0, family.variants.pop(place))
             counters.resized += 1
-            return plan
+            return variant.plan(values, sizes, found.second)
     numbers = [root.number for root in roots]
     counters.plans += 1
     if family.plans <= len(family.variants) // 4:
         # Of what has many variants, not every size is worth a trace.
         family.plans += 1
-        return ReadyPlan(make_plan(found.nodes, numbers, short_rows=device.name == "cuda"), device, found.second)
+        plan = change(make_plan(found.nodes, numbers, short_rows=device.name == "cuda"))
+        return None if plan is None else ReadyPlan(plan, device, found.second)
     family.plans = 0
-    made = Variant(found.nodes, numbers, sizes, device)
+    made = Variant(found.nodes, numbers, sizes, device, change)
     del family.variants[_VARIANTS - 1 :]
     family.variants.insert(0, made)
-    plan = made.plan(sizes, found.second)
-    assert plan is not None
-    return plan
+    values = made.values(sizes)
+    assert values is not None
+    return made.plan(values, sizes, found.second)
 
 
-__all__ = ["Plan", "plan_of"]
+__all__ = ["plan_of"]

@@ -84,7 +84,7 @@ class Trace:
             self.tape.append((*key, 0))
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-        """The result (a number, or a tuple of them) of a pure function of sizes, which is called again for other sizes."""
+        """The result (a number, or a tuple of them) of a pure function, which is called again for other sizes."""
         places = tuple(self.place(arg) for arg in args)
         key = (CALL, function, places)
         found = self._known.get(key)
@@ -128,7 +128,7 @@ class Trace:
 
 
 class Size:
-    """A number of a trace, whole but for quotients. What is asked of it is noted, and so is what is computed with it."""
+    """A number of a trace, whole but for quotients: what is asked of it is noted, and what is computed with it."""
 
     __slots__ = ("place", "trace", "value")
 
@@ -165,7 +165,7 @@ class Size:
         return _HASH
 
     def __bool__(self) -> bool:
-        return not self == 0
+        return self != 0
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -282,6 +282,11 @@ class Size:
     def bit_length(self) -> Any:
         """Bits that the number takes."""
         return self.trace.compute(BIT_LENGTH, self, 0, self.value.bit_length())
+
+
+def is_size(value: object) -> bool:
+    """Whether a number is a trace's."""
+    return type(value) is Size
 
 
 def _value(number: Any) -> Any:
