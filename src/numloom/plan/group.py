@@ -320,6 +320,33 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
     """
     memory = choice.memory
     node = choice.nodes[number]
+    loads = 0
+    ops = 1 << number
+    needs = False
+    # Most read nothing but what is in memory already, so where they read it does not matter.
+    waiting = list(node.args)
+    visited = set()
+    while waiting:
+        arg = waiting.pop()
+        at = arg.number
+        if at in visited:
+            continue
+        visited.add(at)
+        if memory[at]:
+            loads |= 1 << at
+            needs = needs or arg.kind != LEAF
+        elif arg.kind not in GENERATED:
+            if arg.kind == VIEW:
+                loads |= 1 << at
+            else:
+                ops |= 1 << at
+            waiting += arg.args
+    return (_where_read(choice, node) if needs else {}), ops, loads
+
+
+def _where_read(choice: Choice, node: Node) -> dict[int, set[Map | None]]:
+    """Stored values that one needs, with where each is read over the reader's space."""
+    memory = choice.memory
     space = node.args[0].shape if node.kind == REDUCE else node.shape
     found: dict[int, set[Map | None]] = {}
     seen: set[tuple[int, Map | None]] = set()
@@ -327,8 +354,6 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
     stack: list[tuple[Node, Map | None]] = (
         [(node.args[0], root)] if node.kind == REDUCE else _read_at(node, root, len(space))
     )
-    loads = 0
-    ops = 1 << number
     while stack:
         arg, where = stack.pop()
         at = arg.number
@@ -336,16 +361,11 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
             continue
         seen.add((at, where))
         if memory[at]:
-            loads |= 1 << at
             if arg.kind != LEAF:
                 found.setdefault(at, set()).add(where)
         elif arg.kind not in GENERATED:
-            if arg.kind == VIEW:
-                loads |= 1 << at
-            else:
-                ops |= 1 << at
             stack.extend(_read_at(arg, where, len(space)))
-    return found, ops, loads
+    return found
 
 
 def _read_at(node: Node, at: Map | None, rank: int) -> list[tuple[Node, Map | None]]:

@@ -244,51 +244,48 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
     rank = len(lowered.space.shape)
     instrs = lowered.post if post else lowered.body
     memo: dict[tuple[int, Map], int] = lowered.space.memo(post)
-    stack: list[tuple[Node, Map]] = [(root, at)]
+    stack: list[tuple[Node, Map, list[tuple[Node, Map]] | None]] = [(root, at, None)]
     while stack:
-        node, here = stack[-1]
-        if (node.number, here) in memo:
-            stack.pop()
-            continue
-        args = _arguments(lowered, node, here, post, rank, node is root)
-        if isinstance(args, int):
-            memo[node.number, here] = args
-            stack.pop()
-            continue
-        missing = [arg for arg in args if (arg[0].number, arg[1]) not in memo]
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        stack.pop()
-        values = tuple(memo[arg.number, where] for arg, where in args)
-        if node.kind == VIEW:
-            base = node.args[0]
-            if base.code != node.code:
-                instrs.append(Instr("bitcast", node.code, values))
-                memo[node.number, here] = len(instrs) - 1
-            else:
-                memo[node.number, here] = values[0]
-            continue
-        if node.kind == CAST:
-            if node.args[0].code == node.code:
-                memo[node.number, here] = values[0]
+        node, here, args = stack.pop()
+        key = (node.number, here)
+        if args is None:
+            if key in memo:
                 continue
-            instrs.append(Instr("cast", node.code, values))
-        elif node.kind == REDUCE:
-            memo[node.number, here] = _combine(node, values, instrs)
+            found = _arguments(lowered, node, here, post, rank, node is root)
+            if type(found) is int:
+                memo[key] = found
+                continue
+            args = found
+            missing = [(arg, where, None) for arg, where in args if (arg.number, where) not in memo]
+            if missing:
+                stack.append((node, here, args))
+                missing.reverse()
+                stack += missing
+                continue
+        elif key in memo:
             continue
-        elif node.kind == GATHER:
-            instrs.append(_gather(lowered, node, here, values, post, rank))
+        values = tuple([memo[arg.number, where] for arg, where in args])
+        kind = node.kind
+        if kind == OP:
+            instrs.append(Instr("op", node.code, values, node.row))
+        elif kind in (VIEW, CAST):
+            if node.args[0].code == node.code:
+                memo[key] = values[0]
+                continue
+            instrs.append(Instr("cast" if kind == CAST else "bitcast", node.code, values))
+        elif kind == REDUCE:
+            memo[key] = _combine(node, values, instrs)
+            continue
         else:
-            instrs.append(Instr("op", node.code, values, row=node.row))
-        memo[node.number, here] = len(instrs) - 1
+            instrs.append(_gather(lowered, node, here, values, post, rank))
+        memo[key] = len(instrs) - 1
     return memo[root.number, at]
 
 
 def _arguments(
     lowered: Lowered, node: Node, here: Map, post: bool, rank: int, is_root: bool
-) -> int | list[tuple[Node, Map]]:
-    """An instruction for what needs no arguments, else the arguments and their maps."""
+) -> Any:
+    """An instruction (int) for what needs no arguments, else the list of the arguments with their maps."""
     choice = lowered.choice
     instrs = lowered.post if post else lowered.body
     kind = node.kind
