@@ -251,17 +251,20 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None
     ops[number], loads[number] = own_ops, own_loads
     if choice.stored[number] or kind not in (OP, CAST, GATHER, REDUCE):
         return
-    cost = _cost(nodes, own_ops)
-    if kind == REDUCE and SHORT * (cost + own_loads.bit_count()) > SHORT_COST:
+    if kind == REDUCE and _costs_more(nodes, own_ops, SHORT_COST // SHORT - own_loads.bit_count()):
         _to_memory(node, choice.stored, choice.memory)
         return
-    widest = max((nodes[user].size for user in choice.users[number]), default=0)
+    users = choice.users[number]
+    widest = 0
+    for user in users:
+        if nodes[user].size > widest:
+            widest = nodes[user].size
     if (
         # S4: read at several layouts.
-        (len(layouts.get(number, ())) > 1 and (cost > 4 or own_loads.bit_count() > 1))
+        (len(layouts.get(number, ())) > 1 and (own_loads.bit_count() > 1 or _costs_more(nodes, own_ops, 4)))
         # S5: several readers (which is free if they share a kernel), or repeated by broadcasting.
-        or (len(choice.users[number]) > 1 and cost > 8 * 2 * ITEMSIZES[node.code])
-        or (own_loads and cost >= 8 and widest >= 4 * node.size and (node.size > 1 or cost > 100))
+        or (len(users) > 1 and _costs_more(nodes, own_ops, 8 * 2 * ITEMSIZES[node.code]))
+        or (own_loads and widest >= 4 * node.size and _costs_more(nodes, own_ops, 7 if node.size > 1 else 100))
     ):
         _to_memory(node, choice.stored, choice.memory)
 
@@ -283,15 +286,16 @@ def _inlined_loads(choice: Choice, arg: Node) -> int:
     return 1 << arg.number if choice.memory[arg.number] else choice.loads[arg.number]
 
 
-def _cost(nodes: Sequence[Node], ops: int) -> int:
-    """Instructions an element of a set of operations, about."""
-    cost = 0
+def _costs_more(nodes: Sequence[Node], ops: int, limit: int) -> bool:
+    """Whether a set of operations costs more instructions an element than so many, about."""
     while ops:
-        low = ops & -ops
-        row = nodes[low.bit_length() - 1].row
-        cost += row.cost if row is not None and hasattr(row, "cost") else 2
-        ops ^= low
-    return cost
+        highest = ops.bit_length() - 1
+        row = nodes[highest].row
+        limit -= row.cost if row is not None and hasattr(row, "cost") else 2
+        if limit < 0:
+            return True
+        ops ^= 1 << highest
+    return limit < 0
 
 
 # ---------------------------------------------------------------- kernels
