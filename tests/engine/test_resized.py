@@ -198,3 +198,13 @@ def test_values() -> None:
         nl.testing.assert_allclose((part + 1).sum(), (host[3:n] + 1).sum(), rtol=1e-6)
         plans.append(counters.plans)
     assert plans[4] == plans[3] == plans[2]
+
+
+def test_views_that_begin_where_another_does_and_do_not() -> None:
+    """One plan does not serve both."""
+    host = np.arange(100, dtype="f4")
+    x = nl.asarray(host)
+    for a, b, n in itertools.product((4, 8), (4, 8), (60, 61, 64, 80)):
+        nl.testing.assert_array_equal(
+            x[a : a + n] * x[b : b + n] - x[a : a + n], host[a : a + n] * host[b : b + n] - host[a : a + n]
+        )

@@ -63,6 +63,7 @@ def traced_nodes(nodes: Sequence[Node], trace: Trace) -> list[Node]:
     """The nodes of a walk with the trace's sizes, which come in the order of `structure`."""
     shapes: dict[Any, Any] = {}
     orders: dict[Any, Any] = {}
+    known: dict[int, tuple[int, int]] = {}
     place = 0
 
     def sizes(count: int) -> tuple[Any, ...]:
@@ -70,10 +71,10 @@ def traced_nodes(nodes: Sequence[Node], trace: Trace) -> list[Node]:
         place += count
         return tuple(trace.size(k) for k in range(place - count, place))
 
-    def traced(numbers: tuple[int, ...], known: dict[Any, Any]) -> Any:
-        if numbers not in known:
-            known[numbers] = sizes(len(numbers))
-        return known[numbers]
+    def traced(numbers: tuple[int, ...], met: dict[Any, Any]) -> Any:
+        if numbers not in met:
+            met[numbers] = sizes(len(numbers))
+        return met[numbers]
 
     updates = any(node.kind == UPDATE for node in nodes)
     result: list[Any] = []
@@ -85,7 +86,14 @@ def traced_nodes(nodes: Sequence[Node], trace: Trace) -> list[Node]:
             continue
         shape, strides = traced(node.shape, shapes), traced(node.strides, orders)
         if node.kind == VIEW:
-            attr = sizes(1)[0] if node.args[0].buffer is None or updates else attr & 15
+            base = node.args[0]
+            if base.buffer is None or updates:
+                attr = sizes(1)[0]
+            else:
+                # Where it begins is bound when the plan runs. Known are only its last bits, and what is alike.
+                begins, alike = known.get(base.number, (-1, 0))
+                known[base.number] = attr, alike + (attr != begins)
+                attr = known[base.number][1] << 4 | attr & 15
         elif node.kind == UPDATE:
             offset = sizes(1)[0]
             attr = (offset, traced(attr[1], shapes), traced(attr[2], orders), attr[3])

@@ -5,7 +5,7 @@ from numloom.graph.node cimport Node
 cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 cdef int EQ, NE, LT, GE, MUL, ADD, SUB, FLOORDIV, MOD, CALL, ITEM, LSHIFT, RSHIFT, AND, OR, BIT_LENGTH
 
-@cython.locals(words=list, sizes=list, rows=list, shapes=dict, orders=dict, updates=cython.bint, node=Node, arg=Node,
+@cython.locals(words=list, sizes=list, rows=list, shapes=dict, orders=dict, begins=dict, updates=cython.bint, node=Node, arg=Node,
                base=Node, kind=cython.int, word=cython.longlong, number=cython.longlong)
 cpdef tuple structure(list nodes, list roots)
 

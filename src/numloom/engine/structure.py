@@ -42,6 +42,7 @@ def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], l
     shapes: dict[Any, int] = {}
     orders: dict[Any, int] = {}
     updates = False
+    begins: dict[int, int] = {}
     for node in roots:
         words.append(node.number)
     for node in nodes:
@@ -73,6 +74,8 @@ def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], l
                 sizes.append(number)
             else:
                 words.append(number & 15)
+                words.append(begins.get(base.number, -1) == number)
+                begins[base.number] = number
         elif kind == FILL:
             words.append(node.attr is None)
         elif kind == UPDATE:

@@ -116,6 +116,7 @@ def walk(roots: list[Node]) -> Walk:
                     arg.seen = 1
                     if arg.kind <= SCALAR:
                         arg.number = count
+                        arg.word = 0
                         if count < room:
                             nodes[count] = arg
                         else:
@@ -193,6 +194,11 @@ def make_key(result: Walk, root_count: int, updates: bool) -> None:
             else:
                 number = node.attr
                 word += (number & 15) << 40
+                # Whether it begins where the view of this memory before did: then the planner takes them for one.
+                if base.word == number + 1:
+                    word += 35184372088832
+                else:
+                    base.word = number + 1
         elif kind == FILL:
             if node.attr is None:
                 word += 17592186044416

@@ -64,6 +64,9 @@ class Choice:
 
     ops: list[int]
     loads: list[int]
+    views: dict[int, int] = field(default_factory=dict)
+    """For views of computed memory that begin where the view before did: that one."""
+
     kernel: list[int] = field(default_factory=list)
     """Kernel of each stored value, or -1."""
 
@@ -109,6 +112,8 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
         stored[number] = True
     # By value, the layouts it is read at; they are compared, not hashed, since sizes may be traced (`plan.sizes`).
     layouts: dict[int, list[object]] = {}
+    views: dict[int, int] = {}
+    latest: dict[int, Node] = {}
     for node in nodes:
         kind = node.kind
         if kind == LEAF:
@@ -127,6 +132,11 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
         elif kind == VIEW:
             base = node.args[0]
             if base.kind == LEAF:
+                before = latest.get(base.number)
+                if before is not None and before.attr == node.attr:
+                    views[node.number] = before.number
+                else:
+                    latest[base.number] = node
                 continue
             if not _followable(node, base):
                 _to_memory(base, stored, memory)
@@ -137,7 +147,7 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
-    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total)
+    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, views)
     for node in nodes:
         _weigh(choice, node, layouts)
     choice.kernel = [-1] * total

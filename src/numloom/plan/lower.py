@@ -282,9 +282,7 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
     return memo[root.number, at]
 
 
-def _arguments(
-    lowered: Lowered, node: Node, here: Map, post: bool, rank: int, is_root: bool
-) -> Any:
+def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, is_root: bool) -> Any:
     """An instruction (int) for what needs no arguments, else the list of the arguments with their maps."""
     choice = lowered.choice
     instrs = lowered.post if post else lowered.body
@@ -310,7 +308,7 @@ def _arguments(
     if kind == VIEW:
         base = node.args[0]
         if choice.memory[base.number] and base.number not in lowered.values:
-            view = number if base.buffer is not None else -1
+            view = choice.views.get(number, number) if base.buffer is not None else -1
             return _load(lowered, base, node, here, 0 if view >= 0 else node.attr, view, post, rank)
         found = factor(node.attr, node.shape, node.strides, base.shape, base.strides, ITEMSIZES[base.code])
         if base.kind in (SCALAR, FILL):
