@@ -135,6 +135,13 @@ def test_dense_dimensions_are_merged() -> None:
     assert program.shape == (20, 6)
 
 
+@pytest.mark.parametrize(("starts", "operands"), [((3, 3, 3), 2), ((3, 3, 4), 3), ((3, 4, 4), 3), ((3, 4, 5), 4)])
+def test_views_that_begin_at_one_place_are_read_once(starts: tuple[int, ...], operands: int) -> None:
+    x = leaf(100)
+    a, b, c = (sliced(x, start, start + 50) for start in starts)
+    assert len(only(planned(op("add", op("multiply", a, b), c)))[1].operands) == operands
+
+
 def test_two_results_share_a_kernel(held: Any) -> None:
     x = leaf(1000)
     e = op("exp", x)

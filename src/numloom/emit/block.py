@@ -19,29 +19,32 @@ class Block:
         self.words: list[Word] = []
         self._fields: dict[str, str] = {}
 
-    def _field(self, name: str, ctype: str, word: Word, count: int = 1) -> str:
+    def _field(self, name: str, ctype: str, kind: str, index: int = 0, value: int = 0) -> str:
         if name not in self._fields:
             self._fields[name] = ctype
-            self.words.append(word)
-            self.words.extend([Word("unused")] * (count - 1))
+            self.words.append(Word(kind, index, 0, value))
         return f"p.{name}"
 
     def pointer(self, operand: int, code: int, const: bool) -> str:
         """Address of an operand."""
         ctype = f"{'const ' if const else ''}{MEMORY_TYPES[code]}*"
-        return self._field(f"x{operand}", ctype, Word("pointer", operand))
+        return self._field(f"x{operand}", ctype, "pointer", operand)
 
     def param(self, index: int, code: int) -> str:
         """A host scalar, as its memory type."""
-        return self._field(f"c{index}", CTYPES[code], Word("param", index), max(1, ITEMSIZES[code] // 8))
+        name = f"c{index}"
+        more = max(1, ITEMSIZES[code] // 8) - 1 if name not in self._fields else 0
+        field = self._field(name, CTYPES[code], "param", index)
+        self.words.extend([Word("unused")] * more)
+        return field
 
     def iota_offset(self, index: int) -> str:
         """Value of an iota at index zero."""
-        return self._field(f"o{index}", "i64", Word("iota_offset", index))
+        return self._field(f"o{index}", "i64", "iota_offset", index)
 
     def number(self, name: str, value: int) -> str:
         """A number computed from the sizes (extent, stride, divisor)."""
-        return self._field(name, "i64", Word("constant", value=value))
+        return self._field(name, "i64", "constant", 0, value)
 
     def narrow(self, name: str, value: int, kind: str) -> str:
         """The same number where a kernel takes the smaller of two as `kind`; a field of its own if that is 32 bits.
@@ -51,19 +54,19 @@ class Block:
         """
         if kind == "i64":
             return self.number(name, value)
-        return self._field(f"{name}_{kind}", kind, Word("constant", value=value))
+        return self._field(f"{name}_{kind}", kind, "constant", 0, value)
 
     def error(self) -> str:
         """Address of the error word."""
-        return self._field("error", "i64*", Word("error"))
+        return self._field("error", "i64*", "error")
 
     def place(self, index: int) -> str:
         """What gather `index` writes to the error word."""
-        return self._field(f"place{index}", "i64", Word("place", index))
+        return self._field(f"place{index}", "i64", "place", index)
 
     def workspace(self) -> str:
         """Address of scratch memory."""
-        return self._field("work", "char*", Word("workspace"))
+        return self._field("work", "char*", "workspace")
 
     def text(self) -> str:
         """The struct's declaration."""

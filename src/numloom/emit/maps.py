@@ -27,6 +27,7 @@ from numloom.emit.values import (
     stored,
 )
 from numloom.plan.program import Geometry, Operand, Program, Source
+from numloom.plan.sizes import of_sizes
 
 THREADS = 256
 PATCH = (4, 256)
@@ -74,6 +75,7 @@ def index_type(program: Program) -> str:
     return "i32"
 
 
+@of_sizes
 def magic(divisor: int, kind: str) -> tuple[int, int]:
     """Multiplier and shift for division of numbers of an index type (see `divide` in kernel.hpp)."""
     divisor = max(divisor, 1)

@@ -26,6 +26,7 @@ from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, header
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Geometry, Program, Source
+from numloom.plan.sizes import of_sizes
 
 SHORT = 16
 REUSED = 64
@@ -85,14 +86,7 @@ class _Reduction(Elements):
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
             self.abreast = self._abreast()
-            units, runs = self.outputs // self.abreast, max(1, -(-self.count // RUN))
-            wanted = max(1, min(FULL // max(units, 1), runs))  # parts of a column that fill the device
-            parts = min(BLOCK // COLUMNS, 1 << (wanted - 1).bit_length())
-            self.columns = min(BLOCK // parts, 1 << max(units - 1, 0).bit_length())
-            self.parts = BLOCK // self.columns
-            each = runs / max(wanted, self.parts)
-            self.part = RUN << max(0, round(log2(each)))
-            self.chunks = max(1, -(-self.count // (self.part * self.parts)))
+            self.columns, self.parts, self.part, self.chunks = column_split(self.outputs // self.abreast, self.count)
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
 
     def _abreast(self) -> int:
@@ -115,11 +109,8 @@ class _Reduction(Elements):
         work end together (four groups instead of two: sum of 1e8 101 instead of 109 µs, moments of rows 119 instead of
         105, measured).
         """
-        blocks, runs = self.outputs * self.chunks, -(-min(self.count, self.chunk) // WARP)
-        most = min(self._most_groups(), runs)
         least = 1 if self.strategy == "block" else 4 if self.carriers.plain() or self.carriers.positions() else 2
-        wanted = max(FULL // (LANES * max(blocks, 1)), least)
-        return 1 << (min(most, wanted).bit_length() - 1)
+        return groups_of(self.outputs * self.chunks, self.count, self.chunk, self._most_groups(), least)
 
     def _together(self) -> int:
         """Outputs that a thread takes in turn, since they share an operand's row."""
@@ -128,9 +119,7 @@ class _Reduction(Elements):
         down, across = self.program.shape[self.kept - 2 : self.kept]
         shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
         other = [k for k in self.reads if k not in shared and self.program.operands[k].strides[self.kept - 1]]
-        # Enough threads have to be left to fill the device.
-        most = self.outputs // FULL
-        return min(TOGETHER, down, 1 << max(most.bit_length() - 1, 0)) if shared and not other and across >= 32 else 1
+        return together_of(self.outputs, down) if shared and not other and across >= 32 else 1
 
     def _reuse(self) -> float:
         """How many times the operand that is read least often is read."""
@@ -436,7 +425,7 @@ class _Reduction(Elements):
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
         chunks = self.number("chunks", self.chunks)
-        per = self.number("per", max(1, 1 << (-(-self.chunks // self.parts) - 1).bit_length()))
+        per = self.number("per", chunks_each(self.chunks, self.parts))
         ahead = max(1, min(8, AHEAD // self.carriers.nbytes()))
         before, merge, merged = self._counting("const A& acc = some[i];", LEVELS[0])
         if self.carriers.positions():
@@ -645,6 +634,41 @@ class _Reduction(Elements):
             items=items, grain=work, blocks=blocks, threads=threads, finish_items=finish,
             workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,
         )  # fmt: skip
+
+
+@of_sizes
+def column_split(units: int, count: int) -> tuple[int, int, int, int]:
+    """Columns a block, its parts of a column, their length, and blocks that share a column.
+
+    Parts fill the device where there are few `units` (columns, or groups of them abreast) of `count` elements.
+    """
+    runs = max(1, -(-count // RUN))
+    wanted = max(1, min(FULL // max(units, 1), runs))
+    parts = min(BLOCK // COLUMNS, 1 << (wanted - 1).bit_length())
+    columns = min(BLOCK // parts, 1 << max(units - 1, 0).bit_length())
+    parts = BLOCK // columns
+    part = RUN << max(0, round(log2(runs / max(wanted, parts))))
+    return columns, parts, part, max(1, -(-count // (part * parts)))
+
+
+@of_sizes
+def chunks_each(chunks: int, parts: int) -> int:
+    """Partial results of a column that each part of the last block merges: whole subtrees."""
+    return 1 << (-(-chunks // parts) - 1).bit_length()
+
+
+@of_sizes
+def groups_of(blocks: int, count: int, chunk: int, most: int, least: int) -> int:
+    """Groups of threads of a block: at most as many as there are runs, at least what keeps the device busy."""
+    runs = -(-min(count, chunk) // WARP)
+    wanted = max(FULL // (LANES * max(blocks, 1)), least)
+    return 1 << (min(most, runs, wanted).bit_length() - 1)
+
+
+@of_sizes
+def together_of(outputs: int, down: int) -> int:
+    """Outputs that a thread takes in turn, so that enough threads are left to fill the device."""
+    return min(TOGETHER, down, 1 << max((outputs // FULL).bit_length() - 1, 0))
 
 
 __all__ = ["emit_reduction"]

@@ -15,13 +15,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, LANES, RUN
-from numloom.plan.program import Geometry, Program, Source, Store
+from numloom.plan.program import Geometry, Program, Source, Stages, Store
+from numloom.plan.sizes import of_sizes
 
 SHORT = 16
 HELD_WORDS = 64
@@ -56,8 +58,7 @@ class Pass:
     gives: list[int] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
 
     Of a group's `lines` of elements the first `sure` are whole whatever the row's length. A processor holds at
@@ -80,12 +81,19 @@ class Shape:
         return max(THREADS, self.threads * self.groups)
 
 
-def passes(program: Program, least: float) -> list[Pass]:
-    """The passes of a program; what costs at least `least` instructions is held once computed, else computed again."""
+def costs_of(program: Program) -> list[int]:
+    """Instructions that each value of the body costs, with all that it is computed from."""
     costs: list[int] = []
     for instr in program.body:
-        costs.append((instr.row.cost if instr.kind == "op" else 0) + sum(costs[arg] for arg in instr.args))
-    stages = program.stages()
+        cost = instr.row.cost if instr.kind == "op" else 0
+        for arg in instr.args:
+            cost += costs[arg]
+        costs.append(cost)
+    return costs
+
+
+def passes(program: Program, stages: Stages, costs: Sequence[int], least: float) -> list[Pass]:
+    """The passes of a program; what costs at least `least` instructions is held once computed, else computed again."""
     found = [
         Pass(
             number,
@@ -140,9 +148,10 @@ class _Rows(Elements):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self.stages = program.stages()
-        self.holding = passes(program, 0)
-        self.repeating = passes(program, inf)
-        self.on_host = passes(program, COSTLY)
+        costs = costs_of(program)
+        self.holding, self.repeating, self.on_host = (
+            passes(program, self.stages, costs, least) for least in (0, inf, COSTLY)
+        )
         self.carriers = [Carriers(program, [program.reductions[k] for k in each.reductions]) for each in self.holding]
         self.clamped = self.rank - self.kept > 1 or bool(self.iotas or self.gathers)
         """Whether positions past the end of a row are moved to its last element, else loads there are skipped."""
@@ -447,6 +456,7 @@ class _Rows(Elements):
         )
 
 
+@of_sizes
 def row_shape(count: int, words: int) -> Shape:
     """How threads share rows of `count` elements, for each of which `words` registers are held."""
     width = min(LANES, 1 << max(count - 1, 0).bit_length())

@@ -29,25 +29,33 @@ def prelude(program: Program) -> str:
     """Every prelude header that the program's values need, in order, then the preambles of their rows, each once."""
     needed: set[str] = set()
     preambles: dict[str, None] = {}
+    chars = {CHARS[operand.code] for operand in program.operands}
     for instrs in (program.body, program.post):
         for instr in instrs:
-            needed |= dtype_headers(CHARS[instr.code])
-            codes = [instrs[arg].code for arg in instr.args]
-            if instr.kind == "op" and instr.row.preamble:
-                needed.update(header_order(instr.row.headers))
-                preambles.update(dict.fromkeys(instr.row.preamble))
-            elif instr.kind == "op":
-                needed.update(headers_for(instr.row, "".join(CHARS[c] for c in codes), CHARS[instr.code]))
-            elif instr.kind == "cast":
-                needed.update(cast_headers(CHARS[codes[0]], CHARS[instr.code]))
-    for operand in program.operands:
-        needed |= dtype_headers(CHARS[operand.code])
+            kind, char = instr.kind, CHARS[instr.code]
+            chars.add(char)
+            if kind == "op":
+                row = instr.row
+                if row.preamble:
+                    needed.update(row.headers)
+                    preambles.update(dict.fromkeys(row.preamble))
+                else:
+                    needed.update(headers_for(row, "".join([CHARS[instrs[arg].code] for arg in instr.args]), char))
+            elif kind == "cast":
+                needed.update(cast_headers(CHARS[instrs[instr.args[0]].code], char))
     for reduction in program.reductions:
-        char = CHARS[program.body[reduction.value].code]
-        needed.update(reduction_headers(reduction.row, char))
-        needed |= dtype_headers(CHARS[reduction.code])
+        needed.update(reduction_headers(reduction.row, CHARS[program.body[reduction.value].code]))
+        chars.add(CHARS[reduction.code])
         preambles.update(dict.fromkeys(reduction.row.preamble))
-    return "".join([*[header(name) for name in header_order(needed)], *preambles])
+    for char in chars:
+        needed |= dtype_headers(char)
+    return headers_text(frozenset(needed)) + "".join(preambles)
+
+
+@cache
+def headers_text(names: frozenset[str]) -> str:
+    """The texts of these headers and of what they use, in order."""
+    return "".join([header(name) for name in header_order(names)])
 
 
 def loaded(expression: str, code: int) -> str:
@@ -80,41 +88,40 @@ def statements(
     for number, instr in enumerate(instrs):
         if only is not None and number not in only:
             continue
-        ctype = VALUE_TYPES[instr.code]
-        name = f"{prefix}{number}"
-        args = [f"{prefix}{arg}" for arg in instr.args]
-        chars = [CHARS[instrs[arg].code] for arg in instr.args]
-        if instr.kind == "load":
+        kind, code = instr.kind, instr.code
+        ctype = VALUE_TYPES[code]
+        if kind == "load":
             text = reads[instr.operand]
-        elif instr.kind == "param":
-            text = loaded(block.param(instr.index, instr.code), instr.code)
-        elif instr.kind == "iota":
-            text = iotas[instr.index]
-        elif instr.kind == "op":
-            text = _filled(instr.row.text("".join(chars), CHARS[instr.code]), args, ctype)
-            if instr.code == F16:
+        elif kind == "op":
+            chars = "".join([CHARS[instrs[arg].code] for arg in instr.args])
+            text = _filled(instr.row.text(chars, CHARS[code]), prefix, instr.args, ctype)
+            if code == F16:
                 text = f"nl::round_f16({text})"
-        elif instr.kind == "cast":
-            text = _filled(cast_text(chars[0], CHARS[instr.code]), args, ctype)
-        elif instr.kind == "bitcast":
-            text = _bitcast(args[0], instrs[instr.args[0]].code, instr.code)
-        elif instr.kind == "gather":
+        elif kind == "param":
+            text = loaded(block.param(instr.index, code), code)
+        elif kind == "iota":
+            text = iotas[instr.index]
+        elif kind == "cast":
+            text = _filled(cast_text(CHARS[instrs[instr.args[0]].code], CHARS[code]), prefix, instr.args, ctype)
+        elif kind == "bitcast":
+            text = _bitcast(f"{prefix}{instr.args[0]}", instrs[instr.args[0]].code, code)
+        elif kind == "gather":
             offset = " + ".join(
-                f"nl::checked({arg}, {block.number(f'ge{instr.index}_{k}', extent)}, "
+                f"nl::checked({prefix}{arg}, {block.number(f'ge{instr.index}_{k}', extent)}, "
                 f"{block.error()}, {block.place(instr.index)}) * "
                 f"{block.number(f'gs{instr.index}_{k}', stride)}"
-                for k, (arg, (extent, stride)) in enumerate(zip(args, instr.strides, strict=True))
+                for k, (arg, (extent, stride)) in enumerate(zip(instr.args, instr.strides, strict=True))
             )
-            text = loaded(f"{gathers[number]}[{offset}]", instr.code)
+            text = loaded(f"{gathers[number]}[{offset}]", code)
         else:
             text = (reduced or {})[instr.index]
-        lines.append(f"const {ctype} {name} = {text};")
+        lines.append(f"const {ctype} {prefix}{number} = {text};")
     return lines
 
 
-def _filled(template: str, args: Sequence[str], ctype: str) -> str:
+def _filled(template: str, prefix: str, args: Sequence[int], ctype: str) -> str:
     for index, arg in enumerate(args):
-        template = template.replace(f"{{{index}}}", arg)
+        template = template.replace(f"{{{index}}}", f"{prefix}{arg}")
     return template.replace("{T}", ctype)
 
 

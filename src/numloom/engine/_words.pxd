@@ -5,6 +5,7 @@ from cpython cimport array
 @cython.final
 cdef class Words:
     cdef readonly array.array block
+    cpdef Words copy(self)
     cpdef void put(self, Py_ssize_t index, long long value) noexcept
     cpdef void put_f32(self, Py_ssize_t index, double value) noexcept
     cpdef void put_f64(self, Py_ssize_t index, double value) noexcept

@@ -8,6 +8,11 @@ cdef class Words:
     def __init__(self, Py_ssize_t count):
         self.block = array.array("q", bytes(8 * count))
 
+    cpdef Words copy(self):
+        cdef Words other = Words.__new__(Words)
+        other.block = array.copy(self.block)
+        return other
+
     cpdef void put(self, Py_ssize_t index, long long value) noexcept:
         self.block.data.as_longlongs[index] = value
 

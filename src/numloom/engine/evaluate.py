@@ -18,13 +18,13 @@ from numloom.device.registry import current
 from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
+from numloom.engine.resized import plan_of
 from numloom.engine.state import counters, note_copy, settle_errors
 from numloom.engine.walk import pending_roots, walk
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, VIEW, Node, become_leaf, register
-from numloom.plan.plan import make_plan
 
 Host = np.ndarray[Any, Any]
 
@@ -76,12 +76,11 @@ def run_roots(roots: list[Node]) -> None:
     plans = plans_of(device)
     plan = plans.get(found.first)
     if plan is None or plan.second != found.second:
-        made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.name == "cuda")
-        plan = ReadyPlan(made, device, found.second)
+        plan = plan_of(found, roots, device)
+        assert plan is not None
         if len(plans) >= _PLANS_KEPT:
             plans.clear()
         plans[found.first] = plan
-        counters.plans += 1
     run_plan(plan, found.nodes)
 
 

@@ -23,6 +23,24 @@ cdef class Ready:
     cdef public Py_ssize_t workspace
     cdef public object geometry
     cdef public object source
+    cdef public object pattern
+    cdef public list sizes
+
+
+@cython.final
+cdef class Pattern:
+    cdef public Ready ready
+    cdef public Py_ssize_t number
+    cdef public object variant
+    cdef public list allocate
+    cdef public Py_ssize_t copied
+    cdef public list words
+    cdef public list geometry
+    cdef public list offsets
+
+
+@cython.locals(known=Ready, ready=Ready, words=Words, word=cython.Py_ssize_t, place=cython.Py_ssize_t)
+cpdef Ready resized(Pattern pattern, list values, list sizes)
 
 
 @cython.final

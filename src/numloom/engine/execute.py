@@ -21,7 +21,7 @@ from numloom.engine.interpret import can_interpret, interpret
 from numloom.engine.state import counters
 from numloom.engine.words import new_words
 from numloom.graph.node import become_leaf
-from numloom.plan.program import Program
+from numloom.plan.program import Geometry, Program, Source
 from numloom.plan.step import Plan, Step
 
 _long_word = Struct("<q")
@@ -49,13 +49,17 @@ class Ready:
         Words that say where a gather was recorded.
     workspace : int
         Word that is the address of scratch memory, or -1.
+    pattern, sizes : Pattern or None, list of int or None
+        What it was made from by `resized`; its step and source are then made when they are asked for.
     """
 
     __slots__ = (
-        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "places", "pointers",
-        "ready", "release", "source", "step", "words", "workspace",
+        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "pattern", "places",
+        "pointers", "ready", "release", "sizes", "source", "step", "words", "workspace",
     )  # fmt: skip
 
+    step: Any
+    copy: Any
     kernel: Any
     words: Any
     ready: bool
@@ -65,8 +69,10 @@ class Ready:
     places: list[tuple[int, int]]
     geometry: Any
     source: Any
+    pattern: Any
+    sizes: Any
 
-    def __init__(self, step: Step, device: Any) -> None:
+    def __init__(self, step: Step, device: Any, source: Source | None = None) -> None:
         self.step = step
         self.allocate = step.allocate
         self.adopt = step.adopt
@@ -80,16 +86,21 @@ class Ready:
         self.last = []
         self.places = []
         self.workspace = -1
+        self.words = None
         self.geometry = None
-        self.source = None
+        self.source = source
+        self.pattern = None
+        self.sizes = None
         if step.program is not None:
             self.prepare(step.program, device)
 
     def prepare(self, program: Program, device: Any) -> None:
-        """Emit and fetch the kernel, and fill in every word that does not change."""
+        """Emit (unless the source is given) and fetch the kernel, and fill in every word that does not change."""
         step = self.step
-        source = emit(program, config.fast_math and device.name == "cuda")
-        self.source = source
+        source = self.source
+        if source is None:
+            source = emit(program, config.fast_math and device.name == "cuda")
+            self.source = source
         self.geometry = source.geometry
         wait = device.name != "cpu"
         if not wait and config.cpu_compile != "wait":
@@ -121,18 +132,99 @@ class Ready:
         self.words = words
 
 
+class Pattern:
+    """A step for several sizes: one that is ready, and which of its numbers lie at which places of a tape's values.
+
+    Attributes
+    ----------
+    ready : Ready
+        The step for the sizes that were traced.
+    number, variant : int, Variant
+        Which step it is of which plan.
+    allocate : list of (number, place)
+        Values that get a fresh buffer, and the places of their bytes.
+    copied : int
+        Place of the bytes that are copied first, or -1.
+    words : list of (word, place)
+        Words of the parameter block that depend on sizes.
+    geometry : list of int
+        Places of the launch's numbers.
+    offsets : list of int
+        Places of the offsets of `Ready.pointers`; empty where no offset depends on sizes.
+    """
+
+    __slots__ = ("allocate", "copied", "geometry", "number", "offsets", "ready", "variant", "words")
+
+    def __init__(self, ready: Ready, number: int, variant: Any) -> None:
+        self.ready = ready
+        self.number = number
+        self.variant = variant
+        self.allocate: list[tuple[int, int]] = []
+        self.copied = -1
+        self.words: list[tuple[int, int]] = []
+        self.geometry: list[int] = []
+        self.offsets: list[int] = []
+
+    def wanted(self) -> list[int]:
+        """Every place that `resized` looks at."""
+        places = [place for _, place in self.allocate + self.words] + self.geometry + self.offsets
+        return places if self.copied < 0 else [*places, self.copied]
+
+
+def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
+    """A step for other sizes, from what a tape gave for them."""
+    known = pattern.ready
+    ready = Ready.__new__(Ready)
+    ready.step = None
+    ready.source = None
+    ready.pattern = pattern
+    ready.sizes = sizes
+    ready.adopt = known.adopt
+    ready.computed = known.computed
+    ready.release = known.release
+    ready.kernel = known.kernel
+    ready.ready = known.ready
+    ready.params = known.params
+    ready.places = known.places
+    ready.workspace = known.workspace
+    ready.pointers = known.pointers
+    ready.last = [_NOTHING] * len(known.params)
+    ready.allocate = tuple([(number, values[place]) for number, place in pattern.allocate])
+    ready.copy = known.copy
+    if pattern.copied >= 0:
+        ready.copy = (known.copy[0], known.copy[1], values[pattern.copied])
+    ready.geometry = None
+    ready.words = None
+    if known.kernel is not None:
+        if pattern.offsets:
+            ready.pointers = [
+                (word, number, values[place], view, computed)
+                for (word, number, _, view, computed), place in zip(known.pointers, pattern.offsets, strict=True)
+            ]
+        ready.geometry = Geometry(*[values[place] for place in pattern.geometry])
+        words = known.words.copy()
+        for word, place in pattern.words:
+            words.put(word, values[place])
+        ready.words = words
+    return ready
+
+
 class ReadyPlan:
     """A plan made ready for one device; `second` is the half of its key that the table of plans does not hold."""
 
     __slots__ = ("device", "drop", "launch", "pool", "second", "steps")
 
     def __init__(self, plan: Plan, device: Any, second: int) -> None:
+        self.set(device, second, plan.drop, [Ready(step, device) for step in plan.steps])
+
+    def set(self, device: Any, second: int, drop: tuple[int, ...], steps: list[Ready]) -> None:
+        """Fill in what the plan has."""
         self.device = device
         self.pool = device.pool
         self.launch = device.launch
         self.second = second
-        self.drop = plan.drop
-        self.steps = [Ready(step, device) for step in plan.steps]
+        self.drop = drop
+        self.steps = steps
 
 
 def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
@@ -232,6 +324,8 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
 
 def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
     """Tier 0 of the CPU executor: the same program by NumPy and precompiled single-operation loops."""
+    if ready.pattern is not None and ready.step is None:
+        ready.step, ready.source = ready.pattern.variant.data(ready.pattern.number, ready.sizes)
     step = ready.step
     assert step.program is not None
     pointers = [0] * len(step.bindings)

@@ -12,11 +12,11 @@ from numloom.emit.selecting import SELECT_WORDS, selectable
 from numloom.engine.evaluate import _guard as guard
 from numloom.engine.evaluate import count_flush
 from numloom.engine.execute import ReadyPlan, launch
+from numloom.engine.resized import plan_of
 from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.walk import pending_roots, walk
 from numloom.graph.layout import c_strides
 from numloom.graph.node import CAST, LEAF, OP, VIEW, Node
-from numloom.plan.plan import make_plan
 from numloom.plan.step import Plan
 
 _selections: dict[Any, tuple[int, ReadyPlan | None]] = {}
@@ -68,13 +68,7 @@ def _fused(array: Node, mask: Node, device: Any) -> Node | None:
     key = (device, config.fast_math, found.first)
     second, plan = _selections.get(key, (found.second, None))
     if key not in _selections or second != found.second:
-        made = make_plan(found.nodes, [mask.number], short_rows=device.name == "cuda")
-        plan = None
-        if len(made.steps) == 1 and made.steps[0].program is not None and selectable(made.steps[0].program):
-            step = made.steps[0]
-            step.allocate = step.computed = ()
-            step.program = replace(made.steps[0].program, select=True)
-            plan = ReadyPlan(Plan((step,), made.drop), device, found.second)
+        plan = plan_of(found, [mask], device, _selecting)
         if len(_selections) >= _KEPT:
             _selections.clear()
         _selections[key] = (found.second, plan)
@@ -82,8 +76,18 @@ def _fused(array: Node, mask: Node, device: Any) -> Node | None:
         return None
     count_flush()
     ready = plan.steps[0]
-    chosen = device.select(ready.source.geometry.blocks, strided(array))
-    for place, word in enumerate(chosen.words, len(ready.source.words) - len(SELECT_WORDS)):
+    chosen = device.select(ready.geometry.blocks, strided(array))
+    for place, word in enumerate(chosen.words, len(ready.words.block) - len(SELECT_WORDS)):
         ready.words.put(place, word)
     launch(ready, found.nodes, [], plan)
     return from_strided(chosen.result())
+
+
+def _selecting(made: Plan) -> Plan | None:
+    """A plan whose one kernel selects by the mask that it computed; None where it cannot."""
+    if len(made.steps) != 1 or made.steps[0].program is None or not selectable(made.steps[0].program):
+        return None
+    step = made.steps[0]
+    step.allocate = step.computed = ()
+    step.program = replace(made.steps[0].program, select=True)
+    return Plan((step,), made.drop)

@@ -7,5 +7,6 @@ cdef class Counters:
     cdef public Py_ssize_t library_calls
     cdef public Py_ssize_t copies
     cdef public Py_ssize_t plans
+    cdef public Py_ssize_t resized
     cdef public Py_ssize_t flushes
     cdef public Py_ssize_t waits

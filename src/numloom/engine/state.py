@@ -21,19 +21,22 @@ class Counters:
         Buffer copies that plans asked for.
     plans : int
         Plans made (not found in the cache).
+    resized : int
+        Plans that came from one for other sizes.
     flushes : int
         Times that recorded work was run.
     waits : int
         Times that the host waited for values (`synchronize`, and what brings values to the host).
     """
 
-    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans", "waits")
+    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans", "resized", "waits")
 
     copies: int
     flushes: int
     kernels: int
     library_calls: int
     plans: int
+    resized: int
     waits: int
 
     def __init__(self) -> None:
@@ -41,6 +44,7 @@ class Counters:
         self.library_calls = 0
         self.copies = 0
         self.plans = 0
+        self.resized = 0
         self.flushes = 0
         self.waits = 0
 

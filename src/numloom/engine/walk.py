@@ -45,6 +45,8 @@ class Epoch:
 
 _epoch = Epoch()
 _numbers: dict[Any, int] = {}
+_last_number = 0
+_NUMBERS_KEPT = 1 << 16
 _shape: tuple[int, ...] | None = None
 _shape_number = 0
 _strides: tuple[int, ...] | None = None
@@ -114,6 +116,7 @@ def walk(roots: list[Node]) -> Walk:
                     arg.seen = 1
                     if arg.kind <= SCALAR:
                         arg.number = count
+                        arg.word = 0
                         if count < room:
                             nodes[count] = arg
                         else:
@@ -191,6 +194,11 @@ def make_key(result: Walk, root_count: int, updates: bool) -> None:
             else:
                 number = node.attr
                 word += (number & 15) << 40
+                # Whether it begins where the view of this memory before did: then the planner takes them for one.
+                if base.word == number + 1:
+                    word += 35184372088832
+                else:
+                    base.word = number + 1
         elif kind == FILL:
             if node.attr is None:
                 word += 17592186044416
@@ -224,7 +232,12 @@ def strides_number(strides: tuple[int, ...]) -> int:
 
 def number_of(thing: Any) -> int:
     """A number of its own for each different shape, strides or attribute met so far."""
+    global _last_number
     number = _numbers.get(thing)
     if number is None:
-        number = _numbers[thing] = len(_numbers) + 1
+        if len(_numbers) >= _NUMBERS_KEPT:
+            # Numbers are never given twice, so what was known by old ones is only met no more.
+            _numbers.clear()
+        _last_number += 1
+        number = _numbers[thing] = _last_number
     return number

@@ -26,6 +26,12 @@ class UncompiledWords:
     def __init__(self, count: int) -> None:
         self.block = array("q", bytes(8 * count))
 
+    def copy(self) -> UncompiledWords:
+        """Another block with the same words."""
+        other = UncompiledWords(0)
+        other.block = self.block[:]
+        return other
+
     def put(self, index: int, value: int) -> None:
         """Store an int64."""
         self.block[index] = value

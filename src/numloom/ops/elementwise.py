@@ -8,7 +8,7 @@ each kind of number. Arguments may occur several times in a text: whoever emits 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,8 +66,13 @@ HEADERS: dict[str, tuple[str, ...]] = {
 """Prelude headers in the order of a text, each with the headers that it uses."""
 
 
-def header_order(names: Any) -> tuple[str, ...]:
+def header_order(names: Iterable[str]) -> tuple[str, ...]:
     """Headers `names` and all that they use, "core" included, in the order a text has them."""
+    return _header_order(frozenset(names))
+
+
+@functools.cache
+def _header_order(names: frozenset[str]) -> tuple[str, ...]:
     needed = {"core"}
     waiting = list(names)
     while waiting:
@@ -78,16 +83,14 @@ def header_order(names: Any) -> tuple[str, ...]:
     return tuple(name for name in HEADERS if name in needed)
 
 
-def dtype_headers(chars: str) -> set[str]:
+@functools.cache
+def dtype_headers(chars: str) -> frozenset[str]:
     """Headers that values of these dtypes need, whatever is done with them."""
-    needed = set()
-    if "e" in chars:
-        needed.add("half")
-    if "F" in chars or "D" in chars:
-        needed.add("complex")
-    return needed
+    half = {"half"} if "e" in chars else set()
+    return frozenset(half | {"complex"} if "F" in chars or "D" in chars else half)
 
 
+@functools.cache
 def headers_for(op: Op, in_chars: str, out_char: str) -> tuple[str, ...]:
     """Prelude headers of one loop of `op`, in the order a text has them."""
     kind = KIND[in_chars[0]]
@@ -513,6 +516,7 @@ def _real_cast(value: str, in_char: str, out_char: str, scalar: bool = False) ->
     return value if (in_char, out_char) == ("e", "f") else f"({ctype}){value}"
 
 
+@functools.cache
 def cast_text(in_char: str, out_char: str) -> str:
     """C++ template of NumPy's ``astype`` from one dtype to another; ``{0}`` is the value.
 
@@ -539,9 +543,8 @@ def cast_text(in_char: str, out_char: str) -> str:
     return text if text == "{0}" else f"({text})"
 
 
+@functools.cache
 def cast_headers(in_char: str, out_char: str) -> tuple[str, ...]:
     """Prelude headers of a cast, in the order a text has them."""
-    needed = dtype_headers(in_char + out_char)
-    if KIND[in_char] in "fc" and KIND[out_char] in "iu":
-        needed.add("cast")
-    return header_order(needed)
+    whole = KIND[in_char] in "fc" and KIND[out_char] in "iu"
+    return header_order(dtype_headers(in_char + out_char) | {"cast"} if whole else dtype_headers(in_char + out_char))

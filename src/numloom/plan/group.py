@@ -64,6 +64,9 @@ class Choice:
 
     ops: list[int]
     loads: list[int]
+    views: dict[int, int] = field(default_factory=dict)
+    """For views of computed memory that begin where the view before did: that one."""
+
     kernel: list[int] = field(default_factory=list)
     """Kernel of each stored value, or -1."""
 
@@ -107,7 +110,10 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
     memory = [node.kind == LEAF for node in nodes]
     for number in roots:
         stored[number] = True
-    layouts: dict[int, set[object]] = {}
+    # By value, the layouts it is read at; they are compared, not hashed, since sizes may be traced (`plan.sizes`).
+    layouts: dict[int, list[object]] = {}
+    views: dict[int, int] = {}
+    latest: dict[int, Node] = {}
     for node in nodes:
         kind = node.kind
         if kind == LEAF:
@@ -126,22 +132,33 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
         elif kind == VIEW:
             base = node.args[0]
             if base.kind == LEAF:
+                before = latest.get(base.number)
+                if before is not None and before.attr == node.attr:
+                    views[node.number] = before.number
+                else:
+                    latest[base.number] = node
                 continue
             if not _followable(node, base):
                 _to_memory(base, stored, memory)
-            layouts.setdefault(base.number, set()).add((node.attr, node.shape, node.strides))
+            _add_layout(layouts.setdefault(base.number, []), (node.attr, node.shape, node.strides))
         for arg in node.args:
             if kind != VIEW and arg.number in layouts:
-                layouts[arg.number].add(None)
+                _add_layout(layouts[arg.number], None)
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
-    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total)
+    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, views)
     for node in nodes:
         _weigh(choice, node, layouts)
     choice.kernel = [-1] * total
     choice.full = [True] * total
     return choice
+
+
+def _add_layout(known: list[object], layout: object) -> None:
+    """Note a layout; two are as good as many."""
+    if len(known) < 2 and layout not in known:
+        known.append(layout)
 
 
 def _is_short(node: Node) -> bool:
@@ -201,7 +218,7 @@ def _followable(view: Node, base: Node) -> bool:
     return factor(view.attr, view.shape, view.strides, base.shape, base.strides, ITEMSIZES[base.code]) is not None
 
 
-def _weigh(choice: Choice, node: Node, layouts: dict[int, set[object]]) -> None:
+def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None:
     """Bit sets of a node from its arguments', cutting where a kernel would become too large."""
     number = node.number
     ops, loads, nodes = choice.ops, choice.loads, choice.nodes
@@ -244,17 +261,20 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, set[object]]) -> None:
     ops[number], loads[number] = own_ops, own_loads
     if choice.stored[number] or kind not in (OP, CAST, GATHER, REDUCE):
         return
-    cost = _cost(nodes, own_ops)
-    if kind == REDUCE and SHORT * (cost + own_loads.bit_count()) > SHORT_COST:
+    if kind == REDUCE and _costs_more(nodes, own_ops, SHORT_COST // SHORT - own_loads.bit_count()):
         _to_memory(node, choice.stored, choice.memory)
         return
-    widest = max((nodes[user].size for user in choice.users[number]), default=0)
+    users = choice.users[number]
+    widest = 0
+    for user in users:
+        if nodes[user].size > widest:
+            widest = nodes[user].size
     if (
         # S4: read at several layouts.
-        (len(layouts.get(number, ())) > 1 and (cost > 4 or own_loads.bit_count() > 1))
+        (len(layouts.get(number, ())) > 1 and (own_loads.bit_count() > 1 or _costs_more(nodes, own_ops, 4)))
         # S5: several readers (which is free if they share a kernel), or repeated by broadcasting.
-        or (len(choice.users[number]) > 1 and cost > 8 * 2 * ITEMSIZES[node.code])
-        or (own_loads and cost >= 8 and widest >= 4 * node.size and (node.size > 1 or cost > 100))
+        or (len(users) > 1 and _costs_more(nodes, own_ops, 8 * 2 * ITEMSIZES[node.code]))
+        or (own_loads and widest >= 4 * node.size and _costs_more(nodes, own_ops, 7 if node.size > 1 else 100))
     ):
         _to_memory(node, choice.stored, choice.memory)
 
@@ -276,15 +296,16 @@ def _inlined_loads(choice: Choice, arg: Node) -> int:
     return 1 << arg.number if choice.memory[arg.number] else choice.loads[arg.number]
 
 
-def _cost(nodes: Sequence[Node], ops: int) -> int:
-    """Instructions an element of a set of operations, about."""
-    cost = 0
+def _costs_more(nodes: Sequence[Node], ops: int, limit: int) -> bool:
+    """Whether a set of operations costs more instructions an element than so many, about."""
     while ops:
-        low = ops & -ops
-        row = nodes[low.bit_length() - 1].row
-        cost += row.cost if row is not None and hasattr(row, "cost") else 2
-        ops ^= low
-    return cost
+        highest = ops.bit_length() - 1
+        row = nodes[highest].row
+        limit -= row.cost if row is not None and hasattr(row, "cost") else 2
+        if limit < 0:
+            return True
+        ops ^= 1 << highest
+    return limit < 0
 
 
 # ---------------------------------------------------------------- kernels
@@ -313,6 +334,33 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
     """
     memory = choice.memory
     node = choice.nodes[number]
+    loads = 0
+    ops = 1 << number
+    needs = False
+    # Most read nothing but what is in memory already, so where they read it does not matter.
+    waiting = list(node.args)
+    visited = set()
+    while waiting:
+        arg = waiting.pop()
+        at = arg.number
+        if at in visited:
+            continue
+        visited.add(at)
+        if memory[at]:
+            loads |= 1 << at
+            needs = needs or arg.kind != LEAF
+        elif arg.kind not in GENERATED:
+            if arg.kind == VIEW:
+                loads |= 1 << at
+            else:
+                ops |= 1 << at
+            waiting += arg.args
+    return (_where_read(choice, node) if needs else {}), ops, loads
+
+
+def _where_read(choice: Choice, node: Node) -> dict[int, set[Map | None]]:
+    """Stored values that one needs, with where each is read over the reader's space."""
+    memory = choice.memory
     space = node.args[0].shape if node.kind == REDUCE else node.shape
     found: dict[int, set[Map | None]] = {}
     seen: set[tuple[int, Map | None]] = set()
@@ -320,8 +368,6 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
     stack: list[tuple[Node, Map | None]] = (
         [(node.args[0], root)] if node.kind == REDUCE else _read_at(node, root, len(space))
     )
-    loads = 0
-    ops = 1 << number
     while stack:
         arg, where = stack.pop()
         at = arg.number
@@ -329,16 +375,11 @@ def dependencies(choice: Choice, number: int) -> tuple[dict[int, set[Map | None]
             continue
         seen.add((at, where))
         if memory[at]:
-            loads |= 1 << at
             if arg.kind != LEAF:
                 found.setdefault(at, set()).add(where)
         elif arg.kind not in GENERATED:
-            if arg.kind == VIEW:
-                loads |= 1 << at
-            else:
-                ops |= 1 << at
             stack.extend(_read_at(arg, where, len(space)))
-    return found, ops, loads
+    return found
 
 
 def _read_at(node: Node, at: Map | None, rank: int) -> list[tuple[Node, Map | None]]:

@@ -53,23 +53,25 @@ class Lowered:
     reductions: list[Reduce] = field(default_factory=list)
     values: dict[int, int] = field(default_factory=dict)
     loaded: set[int] = field(default_factory=set)
-    _operands: dict[Any, int] = field(default_factory=dict)
+    _operands: dict[Any, list[int]] = field(default_factory=dict)
     _param_of: dict[int, int] = field(default_factory=dict)
 
     def operand(self, code: int, strides: tuple[int, ...], binding: Binding, post: bool) -> int:
         """Number of the operand read there; equal reads share one."""
-        key = (code, strides, binding, post)
-        number = self._operands.get(key)
-        if number is None:
-            number = self._operands[key] = len(self.accesses)
-            at = binding.offset
-            if binding.view >= 0:
-                view = self.choice.nodes[binding.view]
-                at += view.attr & 15
-            base = self.choice.nodes[binding.number]
-            if base.buffer is not None:
-                at += base.buffer.ptr & 15
-            self.accesses.append(Access(code, strides, binding, post, past=at % 16))
+        reads = self._operands.setdefault((code, binding.number, binding.view, post), [])
+        for number in reads:
+            known = self.accesses[number]
+            if known.strides == strides and known.binding.offset == binding.offset:
+                return number
+        number = len(self.accesses)
+        reads.append(number)
+        at = binding.offset
+        if binding.view >= 0:
+            at += self.choice.nodes[binding.view].attr & 15
+        base = self.choice.nodes[binding.number]
+        if base.buffer is not None:
+            at += base.buffer.ptr & 15
+        self.accesses.append(Access(code, strides, binding, post, past=at % 16))
         return number
 
     def param(self, number: int, code: int) -> int:
@@ -242,51 +244,46 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
     rank = len(lowered.space.shape)
     instrs = lowered.post if post else lowered.body
     memo: dict[tuple[int, Map], int] = lowered.space.memo(post)
-    stack: list[tuple[Node, Map]] = [(root, at)]
+    stack: list[tuple[Node, Map, list[tuple[Node, Map]] | None]] = [(root, at, None)]
     while stack:
-        node, here = stack[-1]
-        if (node.number, here) in memo:
-            stack.pop()
-            continue
-        args = _arguments(lowered, node, here, post, rank, node is root)
-        if isinstance(args, int):
-            memo[node.number, here] = args
-            stack.pop()
-            continue
-        missing = [arg for arg in args if (arg[0].number, arg[1]) not in memo]
-        if missing:
-            stack.extend(reversed(missing))
-            continue
-        stack.pop()
-        values = tuple(memo[arg.number, where] for arg, where in args)
-        if node.kind == VIEW:
-            base = node.args[0]
-            if base.code != node.code:
-                instrs.append(Instr("bitcast", node.code, values))
-                memo[node.number, here] = len(instrs) - 1
-            else:
-                memo[node.number, here] = values[0]
-            continue
-        if node.kind == CAST:
-            if node.args[0].code == node.code:
-                memo[node.number, here] = values[0]
+        node, here, args = stack.pop()
+        key = (node.number, here)
+        if args is None:
+            if key in memo:
                 continue
-            instrs.append(Instr("cast", node.code, values))
-        elif node.kind == REDUCE:
-            memo[node.number, here] = _combine(node, values, instrs)
+            found = _arguments(lowered, node, here, post, rank, node is root)
+            if type(found) is int:
+                memo[key] = found
+                continue
+            args = found
+            missing = [(arg, where, None) for arg, where in args if (arg.number, where) not in memo]
+            if missing:
+                stack.append((node, here, args))
+                missing.reverse()
+                stack += missing
+                continue
+        elif key in memo:
             continue
-        elif node.kind == GATHER:
-            instrs.append(_gather(lowered, node, here, values, post, rank))
+        values = tuple([memo[arg.number, where] for arg, where in args])
+        kind = node.kind
+        if kind == OP:
+            instrs.append(Instr("op", node.code, values, node.row))
+        elif kind in (VIEW, CAST):
+            if node.args[0].code == node.code:
+                memo[key] = values[0]
+                continue
+            instrs.append(Instr("cast" if kind == CAST else "bitcast", node.code, values))
+        elif kind == REDUCE:
+            memo[key] = _combine(node, values, instrs)
+            continue
         else:
-            instrs.append(Instr("op", node.code, values, row=node.row))
-        memo[node.number, here] = len(instrs) - 1
+            instrs.append(_gather(lowered, node, here, values, post, rank))
+        memo[key] = len(instrs) - 1
     return memo[root.number, at]
 
 
-def _arguments(
-    lowered: Lowered, node: Node, here: Map, post: bool, rank: int, is_root: bool
-) -> int | list[tuple[Node, Map]]:
-    """An instruction for what needs no arguments, else the arguments and their maps."""
+def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, is_root: bool) -> Any:
+    """An instruction (int) for what needs no arguments, else the list of the arguments with their maps."""
     choice = lowered.choice
     instrs = lowered.post if post else lowered.body
     kind = node.kind
@@ -311,7 +308,7 @@ def _arguments(
     if kind == VIEW:
         base = node.args[0]
         if choice.memory[base.number] and base.number not in lowered.values:
-            view = number if base.buffer is not None else -1
+            view = choice.views.get(number, number) if base.buffer is not None else -1
             return _load(lowered, base, node, here, 0 if view >= 0 else node.attr, view, post, rank)
         found = factor(node.attr, node.shape, node.strides, base.shape, base.strides, ITEMSIZES[base.code])
         if base.kind in (SCALAR, FILL):

@@ -7,6 +7,8 @@ each point of the kept dimensions `post` is evaluated (it may read the finished 
 `post_stores` write. Memory addresses are affine: operand `k` at index `i` lies at
 ``pointer[k] + itemsize * sum(strides[d] * i[d])``; pointers already include every offset, and
 may lie outside of the buffer where the box (below) keeps accesses inside.
+
+All of this is made once and never changed. It is not frozen only because that takes six times as long to make.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Operand:
     """One memory stream of a program.
 
@@ -37,7 +39,7 @@ class Operand:
     shift: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Instr:
     """One value. Arguments are indices of earlier instructions of the same list.
 
@@ -68,7 +70,7 @@ class Instr:
     strides: tuple[Any, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Store:
     """Write value `value` (an instruction's index) to operand `operand` at the current index."""
 
@@ -76,7 +78,7 @@ class Store:
     operand: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Reduce:
     """Reduce body value `value` by `row` (numloom.ops.rows.Reduction); the result has dtype `code`."""
 
@@ -85,7 +87,7 @@ class Reduce:
     code: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Box:
     """Evaluate the body only inside a box of the space and copy `base` (an operand) elsewhere.
 
@@ -99,7 +101,7 @@ class Box:
     counts: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Program:
     """One fused kernel; see the module's text."""
 
@@ -157,7 +159,7 @@ class Stages(NamedTuple):
     passes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Word:
     """One 8-byte word of a kernel's parameter block (complex128 params take two).
 
@@ -176,7 +178,7 @@ class Word:
     value: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Geometry:
     """How a kernel is launched, computed from the sizes; never part of the text.
 
@@ -197,7 +199,7 @@ class Geometry:
     blocks_y: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Source:
     """An emitted kernel: text for both targets, entry name, words of the parameter block, launch."""
 

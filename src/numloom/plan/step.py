@@ -9,7 +9,7 @@ from typing import Any
 from numloom.plan.program import Program
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Binding:
     """Where a program's operand lies: `offset` bytes into the buffer of node `number`.
 
@@ -75,7 +75,7 @@ class Step:
         yield from self.computed
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Plan:
     """Steps in order, and the values that no step touches."""
 

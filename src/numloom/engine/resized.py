@@ -1,0 +1,249 @@
+"""Plans for other sizes of a structure that was planned before.
+
+The first plan of a structure is made for its sizes alone. When other sizes come, a plan is made for traced ones
+(`plan.sizes`), which takes two to three times as long: by the same planner and the same emitter, so it is the same
+plan. It is kept with its tape. For other sizes the tape is played; if every answer is the same, so are the kernels, and
+the numbers in the plan are those that the tape gives. Else a plan is made for these sizes, and traced as another
+variant of the structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, cast
+
+from numloom.base.config import config
+from numloom.emit.emit import emit
+from numloom.engine.execute import Pattern, Ready, ReadyPlan, resized
+from numloom.engine.state import counters
+from numloom.engine.structure import play, structure
+from numloom.engine.walk import Walk
+from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
+from numloom.plan.plan import make_plan
+from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce, Source, Store, Word
+from numloom.plan.sizes import Size, Trace, is_size
+from numloom.plan.step import Binding, Plan, Step
+
+_VARIANTS = 16
+_FAMILIES_KEPT = 2048
+_families: dict[Any, Family] = {}
+
+Change = Callable[[Plan], "Plan | None"]
+
+
+class TracedNode:
+    """What the planner sees of a value, with traced sizes."""
+
+    __slots__ = (
+        "args", "attr", "buffer", "cells", "code", "kind", "number", "readers", "row", "seen", "shape", "size",
+        "strides",
+    )  # fmt: skip
+
+    def __init__(self, node: Node, args: tuple[Any, ...], shape: Any, strides: Any, attr: Any) -> None:
+        self.kind = node.kind
+        self.row = node.row
+        self.args = args
+        self.code = node.code
+        self.shape = shape
+        self.strides = strides
+        self.attr = attr
+        self.buffer = node.buffer
+        self.readers = node.readers
+        self.cells = node.cells
+        self.number = node.number
+        self.seen = node.seen
+        size: Any = 1
+        for extent in shape:
+            size *= extent
+        self.size = size
+
+
+def traced_nodes(nodes: Sequence[Node], trace: Trace) -> list[Node]:
+    """The nodes of a walk with the trace's sizes, which come in the order of `structure`."""
+    shapes: dict[Any, Any] = {}
+    orders: dict[Any, Any] = {}
+    known: dict[int, tuple[int, int]] = {}
+    place = 0
+
+    def sizes(count: int) -> tuple[Any, ...]:
+        nonlocal place
+        place += count
+        return tuple(trace.size(k) for k in range(place - count, place))
+
+    def traced(numbers: tuple[int, ...], met: dict[Any, Any]) -> Any:
+        if numbers not in met:
+            met[numbers] = sizes(len(numbers))
+        return met[numbers]
+
+    updates = any(node.kind == UPDATE for node in nodes)
+    result: list[Any] = []
+    for node in nodes:
+        args = tuple(result[arg.number] for arg in node.args)
+        attr = node.attr
+        if node.kind == SCALAR:
+            result.append(TracedNode(node, args, node.shape, node.strides, attr))
+            continue
+        shape, strides = traced(node.shape, shapes), traced(node.strides, orders)
+        if node.kind == VIEW:
+            base = node.args[0]
+            if base.buffer is None or updates:
+                attr = sizes(1)[0]
+            else:
+                # Where it begins is bound when the plan runs. Known are only its last bits, and what is alike.
+                begins, alike = known.get(base.number, (-1, 0))
+                known[base.number] = attr, alike + (attr != begins)
+                attr = known[base.number][1] << 4 | attr & 15
+        elif node.kind == UPDATE:
+            offset = sizes(1)[0]
+            attr = (offset, traced(attr[1], shapes), traced(attr[2], orders), attr[3])
+        result.append(TracedNode(node, args, shape, strides, attr))
+    return cast("list[Node]", result)
+
+
+_PLAIN = (Step, Program, Source, Instr, Operand, Store, Reduce, Box, Binding, Word, Geometry)
+
+
+def with_numbers(thing: Any, values: Sequence[Any]) -> Any:
+    """A plan's data with the numbers that a tape gave in the place of sizes."""
+    if type(thing) is Size:
+        return values[thing.place]
+    if type(thing) in (tuple, list):
+        return type(thing)([with_numbers(each, values) for each in thing])
+    if isinstance(thing, _PLAIN):
+        return type(thing)(**{field.name: with_numbers(getattr(thing, field.name), values) for field in fields(thing)})
+    return thing
+
+
+class Variant:
+    """A plan for all sizes that give its trace's answers.
+
+    Attributes
+    ----------
+    trace : Trace
+        The trace.
+    steps : list of (Step, Source or None)
+        The plan and its texts, with sizes in the place of numbers.
+    wanted : bool
+        Whether there is such a plan; if not, that is what the answers say.
+    tape, rest : list
+        What `play` takes: entries, and what stands behind the given sizes before.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], roots: Sequence[int], sizes: Sequence[int], device: Any, change: Change
+    ) -> None:
+        self.device = device
+        self.trace = trace = Trace(sizes)
+        plan = change(make_plan(traced_nodes(nodes, trace), roots, short_rows=device.name == "cuda"))
+        self.wanted = plan is not None
+        if plan is None:
+            plan = Plan((), ())
+        fast_math = config.fast_math and device.name == "cuda"
+        sources = [None if step.program is None else emit(step.program, fast_math) for step in plan.steps]
+        self.drop = plan.drop
+        self.steps = list(zip(plan.steps, sources, strict=True))
+        values = self.numbers(sizes)
+        self.patterns = []
+        for step, source in self.steps:
+            ready = Ready(with_numbers(step, values), device, with_numbers(source, values))
+            self.patterns.append(self._pattern(step, source, ready))
+        wanted = [place for pattern in self.patterns for place in pattern.wanted()]
+        self.tape, self.rest = trace.program(wanted)
+
+    def numbers(self, sizes: Sequence[int]) -> list[Any]:
+        """What all places of the trace hold for other sizes of which its answers hold."""
+        tape, rest = self.trace.program()
+        values = [*sizes, *rest]
+        play(tape, values)
+        return values
+
+    def data(self, number: int, sizes: Sequence[int]) -> tuple[Step, Source]:
+        """A step and its text as they are for sizes (which running them seldom asks for)."""
+        found: tuple[Step, Source] = with_numbers(self.steps[number], self.numbers(sizes))
+        return found
+
+    def _pattern(self, step: Step, source: Source | None, ready: Ready) -> Pattern:
+        at = self.trace.place
+        pattern = Pattern(ready, len(self.patterns), self)
+        pattern.allocate = [(number, at(nbytes)) for number, nbytes in step.allocate]
+        if step.copy is not None:
+            pattern.copied = at(step.copy[2])
+        if source is not None:
+            numbers = enumerate(source.words)
+            pattern.words = [(index, at(word.value)) for index, word in numbers if is_size(word.value)]
+            for index, word in enumerate(source.words):
+                if word.kind == "iota_offset" and is_size(step.iota_offsets[word.index]):
+                    pattern.words.append((index, at(step.iota_offsets[word.index])))
+            pattern.geometry = [at(getattr(source.geometry, field.name)) for field in fields(Geometry)]
+            if any(is_size(binding.offset) for binding in step.bindings):
+                offsets = [step.bindings[source.words[pointer[0]].index].offset for pointer in ready.pointers]
+                pattern.offsets = [at(offset) for offset in offsets]
+        return pattern
+
+    def values(self, sizes: list[int]) -> list[Any] | None:
+        """What the tape gives for other sizes; None where an answer is another one."""
+        values = [*sizes, *self.rest]
+        return values if play(self.tape, values) else None
+
+    def plan(self, values: list[Any], sizes: list[int], second: int) -> ReadyPlan | None:
+        """The plan for other sizes, from what the tape gave for them."""
+        if not self.wanted:
+            return None
+        plan = ReadyPlan.__new__(ReadyPlan)
+        plan.set(self.device, second, self.drop, [resized(pattern, values, sizes) for pattern in self.patterns])
+        return plan
+
+
+class Family:
+    """Plans of one structure: its variants, the one used last first, and how many were not traced since the last."""
+
+    __slots__ = ("plans", "rows", "variants")
+
+    def __init__(self, rows: Sequence[Any]) -> None:
+        self.plans = 0
+        self.rows = rows
+        self.variants: list[Variant] = []
+
+
+def as_made(plan: Plan) -> Plan:
+    """The plan as the planner made it."""
+    return plan
+
+
+def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_made) -> ReadyPlan | None:
+    """A plan for a walk whose key is not known yet.
+
+    `change` makes of the planner's plan what is wanted, or None where that is not possible; then so is the result.
+    """
+    digest, sizes, rows = structure(found.nodes, roots)
+    key = (device, config.fast_math, change, digest)
+    family = _families.get(key)
+    if family is None:
+        if len(_families) >= _FAMILIES_KEPT:
+            _families.clear()
+        family = _families[key] = Family(rows)
+    for place, variant in enumerate(family.variants):
+        values = variant.values(sizes)
+        if values is not None:
+            if place:
+                family.variants.insert(0, family.variants.pop(place))
+            counters.resized += 1
+            return variant.plan(values, sizes, found.second)
+    numbers = [root.number for root in roots]
+    counters.plans += 1
+    if family.plans <= len(family.variants) // 4:
+        # Of what has many variants, not every size is worth a trace.
+        family.plans += 1
+        plan = change(make_plan(found.nodes, numbers, short_rows=device.name == "cuda"))
+        return None if plan is None else ReadyPlan(plan, device, found.second)
+    family.plans = 0
+    made = Variant(found.nodes, numbers, sizes, device, change)
+    del family.variants[_VARIANTS - 1 :]
+    family.variants.insert(0, made)
+    values = made.values(sizes)
+    assert values is not None
+    return made.plan(values, sizes, found.second)
+
+
+__all__ = ["plan_of"]

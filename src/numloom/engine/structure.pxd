@@ -1,0 +1,16 @@
+cimport cython
+from numloom.engine.walk cimport number_of
+from numloom.graph.node cimport Node
+
+cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
+cdef int EQ, NE, LT, GE, MUL, ADD, SUB, FLOORDIV, MOD, CALL, ITEM, LSHIFT, RSHIFT, AND, OR, BIT_LENGTH
+
+@cython.locals(words=list, sizes=list, rows=list, shapes=dict, orders=dict, begins=dict, updates=cython.bint, node=Node, arg=Node,
+               base=Node, kind=cython.int, word=cython.longlong, number=cython.longlong)
+cpdef tuple structure(list nodes, list roots)
+
+@cython.locals(place=object)
+cdef object _place_of(tuple numbers, dict known, list sizes)
+
+@cython.locals(what=cython.int, first=cython.Py_ssize_t, second=cython.Py_ssize_t, target=cython.Py_ssize_t)
+cpdef bint play(list tape, list values) except -1

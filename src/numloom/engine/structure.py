@@ -1,0 +1,149 @@
+# cython: boundscheck=False
+"""What plans for several sizes have in common: the structure of a walk, its sizes, and playing a trace again."""
+
+from __future__ import annotations
+
+from array import array
+from hashlib import blake2b
+from typing import Any
+
+from numloom.engine.walk import number_of
+from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.plan.sizes import (
+    ADD,
+    AND,
+    BIT_LENGTH,
+    CALL,
+    EQ,
+    FLOORDIV,
+    GE,
+    ITEM,
+    LSHIFT,
+    LT,
+    MOD,
+    MUL,
+    NE,
+    OR,
+    RSHIFT,
+    SUB,
+    Entry,
+)
+
+
+def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], list[Any]]:
+    """A digest of all that a plan depends on but for sizes; the sizes; and the rows, which count by identity.
+
+    Sizes are the extents of each different shape, the strides of each different order, and offsets of views over
+    memory that is still to be computed, or changes; what is equal is part of the structure.
+    """
+    words: list[int] = [len(roots)]
+    sizes: list[int] = []
+    rows: list[Any] = []
+    shapes: dict[Any, int] = {}
+    orders: dict[Any, int] = {}
+    updates = False
+    begins: dict[int, int] = {}
+    for node in roots:
+        words.append(node.number)
+    for node in nodes:
+        if node.kind == UPDATE:
+            updates = True
+    for node in nodes:
+        kind = node.kind
+        word = node.code * 16 + kind
+        if node.cells:
+            word += 1024
+        if node.readers > node.seen:
+            word += 2048
+        words.append(word + 4096 * len(node.args))
+        if kind == SCALAR:
+            continue
+        for arg in node.args:
+            words.append(arg.number)
+        if kind in (OP, REDUCE):
+            rows.append(node.row)
+            words.append(id(node.row))
+        words.append(_place_of(node.shape, shapes, sizes))
+        words.append(_place_of(node.strides, orders, sizes))
+        if kind == LEAF:
+            words.append(node.buffer.ptr & 15)
+        elif kind == VIEW:
+            base = node.args[0]
+            number = node.attr
+            if base.buffer is None or updates:
+                sizes.append(number)
+            else:
+                words.append(number & 15)
+                words.append(begins.get(base.number, -1) == number)
+                begins[base.number] = number
+        elif kind == FILL:
+            words.append(node.attr is None)
+        elif kind == UPDATE:
+            offset, shape, strides, code = node.attr
+            sizes.append(offset)
+            words.append(_place_of(shape, shapes, sizes))
+            words.append(_place_of(strides, orders, sizes))
+            words.append(code)
+        elif kind > VIEW and kind != OP:
+            words.append(number_of(node.attr))
+    return blake2b(array("q", words).tobytes(), digest_size=16).digest(), sizes, rows
+
+
+def _place_of(numbers: tuple[int, ...], known: dict[Any, int], sizes: list[int]) -> int:
+    """Which of the known tuples this is; a new one adds its numbers to the sizes (-1 and less: so many)."""
+    place = known.get(numbers)
+    if place is None:
+        known[numbers] = len(known)
+        sizes.extend(numbers)
+        return -1 - len(numbers)
+    return place
+
+
+def play(tape: list[Entry], values: list[Any]) -> bool:
+    """Compute what a tape computes, in place; False as soon as something that it asks is not so."""
+    for what, a, b, target in tape:
+        if what >= CALL and what <= ITEM:
+            if what == CALL:
+                values[target] = a(*[values[place] for place in b])
+            else:
+                values[target] = values[a][b]
+            continue
+        first = a
+        second = b
+        x = values[first]
+        y = values[second]
+        if what == EQ:
+            if x != y:
+                return False
+        elif what == NE:
+            if x == y:
+                return False
+        elif what == LT:
+            if x >= y:
+                return False
+        elif what == GE:
+            if x < y:
+                return False
+        elif what == MUL:
+            values[target] = x * y
+        elif what == ADD:
+            values[target] = x + y
+        elif what == SUB:
+            values[target] = x - y
+        elif what == FLOORDIV:
+            values[target] = x // y
+        elif what == MOD:
+            values[target] = x % y
+        elif what == LSHIFT:
+            values[target] = x << y
+        elif what == RSHIFT:
+            values[target] = x >> y
+        elif what == AND:
+            values[target] = x & y
+        elif what == OR:
+            values[target] = x | y
+        elif what == BIT_LENGTH:
+            values[target] = x.bit_length()
+        else:
+            values[target] = x / y
+    return True
