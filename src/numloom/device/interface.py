@@ -23,9 +23,12 @@ class Buffer(Protocol):
     nbytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Strided:
-    """An array as routines take it: `offset` and `strides` count elements of `dtype` in `buffer`."""
+    """An array as routines take it: `offset` and `strides` count elements of `dtype` in `buffer`.
+
+    Nobody changes one; it is not frozen, since making frozen ones takes three times as long.
+    """
 
     buffer: Buffer
     offset: int

@@ -6,6 +6,7 @@ the device's routine of that name; where the device has none, its NumPy twin on 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -18,7 +19,7 @@ from numloom.engine.evaluate import evaluate, leaf_from_host
 from numloom.engine.state import counters, note_copy, settle_errors
 from numloom.graph.build import copied, leaf
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
-from numloom.graph.node import VIEW, Node
+from numloom.graph.node import LEAF, VIEW, Node
 from numloom.ops.routines import ROUTINES
 
 Host = np.ndarray[Any, Any]
@@ -63,9 +64,7 @@ def call(
     if row.sized:
         assert shape is not None
         if strides is None:
-            strides = c_strides(shape, ITEMSIZES[code])
-        if order == "K":
-            strides = k_strides(shape, [operands[0].strides], ITEMSIZES[code])
+            strides = _dense_strides(shape, operands[0].strides if order == "K" else None, ITEMSIZES[code])
         result = empty(code, shape, strides)
         out = strided(result)
         if function is not None:
@@ -99,6 +98,17 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
         put_back(device, out, changed)
 
 
+@lru_cache(4096)
+def _dense_strides(shape: tuple[int, ...], like: tuple[int, ...] | None, itemsize: int) -> tuple[int, ...]:
+    """Byte strides of a result in C order, or in the order of other strides."""
+    return c_strides(shape, itemsize) if like is None else k_strides(shape, [like], itemsize)
+
+
+@lru_cache(4096)
+def _element_strides(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    return tuple([stride // itemsize for stride in strides])
+
+
 def routine_of(device: Device, name: str) -> Any:
     """The device's routine of this name, or None where its twin does the work on the host."""
     try:
@@ -121,11 +131,15 @@ def put_back(device: Device, out: Strided, host: Host) -> None:
 def empty(code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
     """Memory that nothing has been written to."""
     nbytes = max(prod(shape), 1) * ITEMSIZES[code]
-    return leaf(registry.current().allocate(nbytes), code, shape, strides or c_strides(shape, ITEMSIZES[code]))
+    return leaf(
+        registry.current().allocate(nbytes), code, shape, strides or _dense_strides(shape, None, ITEMSIZES[code])
+    )
 
 
 def describe(operands: tuple[Node, ...]) -> list[Strided]:
     """Computed memory of values, as routines take it."""
+    if all([node.kind == LEAF for node in operands]):
+        return [strided(node) for node in operands]
     ready = []
     for node in operands:
         if node.kind == VIEW:
@@ -142,7 +156,7 @@ def strided(node: Node) -> Strided:
     """The memory of a computed value, or of a view of one."""
     itemsize = ITEMSIZES[node.code]
     buffer, offset = (node.args[0].buffer, node.attr // itemsize) if node.kind == VIEW else (node.buffer, 0)
-    return Strided(buffer, offset, node.shape, tuple([s // itemsize for s in node.strides]), DTYPES[node.code])
+    return Strided(buffer, offset, node.shape, _element_strides(node.strides, itemsize), DTYPES[node.code])
 
 
 def from_strided(result: Strided) -> Node:

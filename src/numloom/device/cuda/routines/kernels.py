@@ -162,21 +162,22 @@ class Mail:
         self.buffer: Any = None
         self.launch = 0
 
-    def next(self, device: Any, words: int) -> tuple[int, int]:
-        """Address of at least `words` words, and a number that with the next one stands in no upper half of them."""
-        if self.buffer is None or self.buffer.nbytes < 8 * words or self.launch >= (1 << 32) - 4:
+    def next(self, device: Any, words: int, launches: int = 1) -> tuple[int, int]:
+        """Address of at least `words` words, and the first number (2 for each launch) in no upper half of them."""
+        if self.buffer is None or self.buffer.nbytes < 8 * words or self.launch >= (1 << 32) - 2 * launches - 2:
             self.buffer = device.allocate(max(8 * words, 1 << 16))
             device.clear(self.buffer, self.buffer.nbytes)
             self.launch = 0
-        self.launch += 2
-        return self.buffer.ptr, self.launch
+        first = self.launch + 2
+        self.launch += 2 * launches
+        return self.buffer.ptr, first
 
 
-def mail(device: Any, words: int) -> tuple[int, int]:
+def mail(device: Any, words: int, launches: int = 1) -> tuple[int, int]:
     """`Mail.next` of the device's own."""
     if not hasattr(device, "mail"):
         device.mail = Mail()
-    return device.mail.next(device, words)  # type: ignore[no-any-return]
+    return device.mail.next(device, words, launches)  # type: ignore[no-any-return]
 
 
 def ctype_of(dtype: np.dtype[Any]) -> str:

@@ -8,6 +8,7 @@ order). All digits are counted beforehand at once.
 
 from __future__ import annotations
 
+from array import array
 from functools import cache
 from typing import Any
 
@@ -310,18 +311,21 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     items = items_of(itemsize, n)
     text = radix_text(dtype, positions is not None, items)
     tiles = -(-n // (THREADS * items))
-    counts = empty(device, (itemsize * 256 + 2,), np.uint32)
-    device.clear(counts.buffer, counts.buffer.nbytes)
     # One pass needs no memory between, two need one piece; what is not needed is not there.
-    count = min(itemsize - 1, 2)
-    held = [empty(device, (n,), np.dtype(f"u{itemsize}")) for _ in range(count)]
-    held_at = [empty(device, (n,), np.uint32) for _ in held] if positions is not None else []
-    places = [[address(x) for x in pieces] + [0] * (2 - len(pieces)) for pieces in (held, held_at)]
+    pieces, bytes_at = min(itemsize - 1, 2), 4 if positions is not None else 0
+    counts = 4 * (itemsize * 256 + 64)
+    room = [-(-n * size // 256) * 256 for size in (itemsize, bytes_at)]
+    work = device.allocate(counts + pieces * sum(room))
+    device.clear(work, counts)
+    begin = work.ptr + counts
+    held = [begin + k * room[0] if k < pieces else 0 for k in range(2)]
+    held_at = [begin + pieces * room[0] + k * room[1] if k < pieces else 0 for k in range(2)]
     final = [0 if x is None else address(x) for x in (out, positions)]
-    words = [address(a), 0 if order is None else address(order), *places[0], *places[1], *final, address(counts)]
+    state, launch = mail(device, tiles * 256, itemsize)
+    words = [address(a), 0 if order is None else address(order), *held, *held_at, *final, work.ptr, state]
+    params = array("q", [*words, launch, n, a.strides[0], target.strides[0], 0])
+    device.launch(device.kernel(text, "digits", wait=True), params, Grid(min(tiles, 528), THREADS))
+    move, grid = device.kernel(text, "move", wait=True), Grid(tiles, THREADS)
     for digit in range(itemsize):
-        state, launch = mail(device, tiles * 256)
-        each = (*words, state, launch, n, a.strides[0], target.strides[0], digit)
-        if digit == 0:
-            run(device, text, "digits", Grid(min(tiles, 528), THREADS), each)
-        run(device, text, "move", Grid(tiles, THREADS), each)
+        params[10], params[14] = launch + 2 * digit, digit
+        device.launch(move, params, grid)
