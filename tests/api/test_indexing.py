@@ -311,3 +311,22 @@ def test_diagonal_is_a_read_only_view() -> None:
     assert d.tolist() == [0, 50, 8]
     with pytest.raises(ValueError):
         d[0] = 1
+
+
+@pytest.mark.parametrize("char", "fd?eD")
+def test_rows_taken_whole(char):
+    # Long rows are read many elements at a time, from places that are computed once a row.
+    host = (np.random.default_rng(0).random((40, 32)) * 9).astype(char)
+    i, j = np.random.default_rng(1).integers(-39, 40, (2, 25))
+    x = nl.asarray(host)
+    weights = np.arange(32.0)
+    for take in (
+        lambda x, i, j: x[i],
+        lambda x, i, j: x[i] * 1 + x[j - i // 40],
+        lambda x, i, j: x[:, :16][abs(i) // 2] * weights[:16],
+        lambda x, i, j: x.reshape(8, 5, 32)[i % 8, j % 5],
+        lambda x, i, j: (x.reshape(8, 5, 32)[:, abs(j) % 5, 4:20] > 3).sum(),
+    ):
+        same(take(x, nl.asarray(i), nl.asarray(j)), take(host, i, j))
+    with pytest.raises(IndexError):
+        np.asarray(x[nl.asarray([1, 40])])

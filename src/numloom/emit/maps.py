@@ -17,7 +17,9 @@ from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES, Block
 from numloom.emit.values import (
     VALUE_TYPES,
+    behind,
     gather_instrs,
+    gather_offset,
     header,
     iota_instrs,
     loaded,
@@ -26,7 +28,7 @@ from numloom.emit.values import (
     statements,
     stored,
 )
-from numloom.plan.program import Geometry, Operand, Program, Source
+from numloom.plan.program import Geometry, Instr, Operand, Program, Source
 from numloom.plan.sizes import of_sizes
 
 THREADS = 256
@@ -99,9 +101,10 @@ class _Map:
         self.vector = max(1, min(16 // min(sizes), 32 // max(sizes)))
         inner = program.shape[-1]
         contiguous = [o for o in program.operands if o.strides[-1] == 1]
+        self.taken = self.gathers if self._takes_rows() else []
         self.wide = (
             program.box is None
-            and not self.gathers
+            and self.taken == self.gathers
             and self.vector > 1
             and bool(contiguous)
             and all(o.aligned for o in contiguous)
@@ -109,6 +112,7 @@ class _Map:
             and (self.rank == 1 or inner % self.vector == 0)
         )
         if not self.wide:
+            self.taken = []
             self.vector = max(1, min(4, 16 // max(sizes)))
         self.across, self.turned = self._turned()
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
@@ -127,6 +131,25 @@ class _Map:
         if self.in_rows:
             self.vector = 16 // max(sizes)
             self.patch = (ROWS[0], ROWS[1] * self.vector)
+
+    def _takes_rows(self) -> bool:
+        """Whether all gathers take rows: where one reads is the same for neighbours, who read neighbours there."""
+        program, body = self.program, self.program.body
+        if self.rank < 2 or program.box is not None:
+            return False
+        for n in self.gathers:
+            itemsize = ITEMSIZES[body[n].code]
+            if program.operands[body[n].operand].strides[-1] != 1:
+                return False
+            if any(stride * itemsize % 16 for _, stride in body[n].strides):
+                return False
+            for number in behind(body, body[n].args):
+                instr = body[number]
+                if instr.kind == "gather" or (instr.kind == "iota" and instr.strides[-1]):
+                    return False
+                if instr.kind == "load" and program.operands[instr.operand].strides[-1]:
+                    return False
+        return True
 
     def _in_rows(self) -> bool:
         """Whether threads read 16 bytes of a row at a time, although not all rows begin at a multiple of that.
@@ -180,7 +203,9 @@ class _Map:
         args = ["const P& p"]
         args += [f"{VALUE_TYPES[program.operands[k].code]} in{k}" for k in self.reads]
         args += [f"i64 iota{i.index}" for i in self.iotas]
-        args += [f"const {MEMORY_TYPES[program.operands[program.body[n].operand].code]}* g{n}" for n in self.gathers]
+        for n in self.gathers:
+            code = program.operands[program.body[n].operand].code
+            args.append(f"{VALUE_TYPES[code]} taken{n}" if self.taken else f"const {MEMORY_TYPES[code]}* g{n}")
         args += [f"{CTYPES[program.operands[s.operand].code]}& out{s.operand}" for s in program.stores]
         lines = statements(
             program.body,
@@ -189,10 +214,42 @@ class _Map:
             {k: f"in{k}" for k in self.reads},
             {i.index: f"iota{i.index}" for i in self.iotas},
             {n: f"g{n}" for n in self.gathers},
+            taken={n: f"taken{n}" for n in self.taken},
         )
         for store in program.stores:
             lines.append(f"out{store.operand} = {stored(f'v{store.value}', program.operands[store.operand].code)};")
-        return f"NL_DEV void element({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+        places = self._places() if self.taken else ""
+        return f"{places}NL_DEV void element({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+
+    def _places(self) -> str:
+        """The function that computes where rows begin that are taken."""
+        body, block = self.program.body, self.block
+        wanted = behind(body, [arg for n in self.taken for arg in body[n].args])
+        reads, iotas = self._place_inputs()
+        lines = statements(
+            body, block, "v", {k: f"in{k}" for k in reads}, {i.index: f"iota{i.index}" for i in iotas}, {}, only=wanted
+        )
+        lines += [f"at{n} = {gather_offset(body[n], block, 'v')};" for n in self.taken]
+        args = ["const P& p"]
+        args += [f"{VALUE_TYPES[self.program.operands[k].code]} in{k}" for k in reads]
+        args += [f"i64 iota{i.index}" for i in iotas] + [f"i64& at{n}" for n in self.taken]
+        return f"NL_DEV void places({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+
+    def _place_inputs(self) -> tuple[list[int], list[Instr]]:
+        """Operands and iotas that the places of taken rows are computed from."""
+        body = self.program.body
+        instrs = [body[number] for number in behind(body, [arg for n in self.taken for arg in body[n].args])]
+        return read_operands(instrs), iota_instrs(instrs)
+
+    def _find_places(self, values: dict[int, str], indices: list[str]) -> list[str]:
+        """Statements that give the places of taken rows, with loaded values."""
+        reads, iotas = self._place_inputs()
+        args = ["p", *(values[k] for k in reads)]
+        for iota in iotas:
+            offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64")
+            args.append(f"{self.block.iota_offset(iota.index)} + (i64)({offset})")
+        args += [f"at{n}" for n in self.taken]
+        return ["i64 " + ", ".join(f"at{n}" for n in self.taken) + ";", f"places({', '.join(args)});"]
 
     def pointer(self, k: int) -> str:
         operand = self.program.operands[k]
@@ -210,14 +267,22 @@ class _Map:
                 terms.append(f"{index} * ({kind}){self.block.number(f'{name}_{d}', stride)}")
         return " + ".join(terms) or "0"
 
-    def call(self, values: dict[int, str], indices: list[str], kind: str, outs: dict[int, str]) -> str:
-        """The call of `element` at indices, with loaded values and output lvalues by operand."""
+    def call(
+        self,
+        values: dict[int, str],
+        indices: list[str],
+        kind: str,
+        outs: dict[int, str],
+        taken: dict[int, str] | None = None,
+    ) -> str:
+        """The call of `element` at indices: loaded values and output lvalues by operand, taken values by gather."""
         program = self.program
         args = ["p", *(values[k] for k in self.reads)]
         for iota in self.iotas:
             offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64")
             args.append(f"{self.block.iota_offset(iota.index)} + (i64)({offset})")
-        for n in self.gathers:
+        args += [(taken or {})[n] for n in self.taken]
+        for n in self.gathers if not self.taken else []:
             k = program.body[n].operand
             args.append(f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, indices, kind)})")
         args += [outs[s.operand] for s in program.stores]
@@ -319,8 +384,17 @@ class _Map:
             operand = program.operands[store.operand]
             lines.append(f"nl::pack<{v}, {CTYPES[operand.code]}> b{store.operand};")
             outs[store.operand] = f"b{store.operand}.x[v]"
+        taken = {}
+        if self.taken:
+            lines += self._find_places(values, names)
+        for n in self.taken:
+            k, code = program.body[n].operand, program.body[n].code
+            at = f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, names, kind)}) + at{n}"
+            lines.append(f"nl::pack<{v}, {CTYPES[code]}> y{n}; nl::load(y{n}, {at});")
+            taken[n] = loaded(f"y{n}.x[v]", code)
         inner = [*names[:-1], f"({names[-1]} + v)"]
-        lines.append(f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {self.call(values, inner, kind, outs)} }}")
+        each = self.call(values, inner, kind, outs, taken)
+        lines.append(f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {each} }}")
         for store in program.stores:
             operand = program.operands[store.operand]
             at = f"{self.pointer(store.operand)} + ({self._store_offset(store.operand, names, kind)})"
@@ -556,6 +630,16 @@ class _Map:
                 if program.operands[k].strides[-1] == 0:
                     ctype = CTYPES[program.operands[k].code]
                     lines.append(f"const {ctype} a{k} = low < high ? *y{k} : {ctype}();")
+        taken = {}
+        if self.taken:
+            fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self._place_inputs()[0]}
+            lines += self._find_places(fixed, [*outer, "0"])
+        for n in self.taken:
+            k, code = program.body[n].operand, program.body[n].code
+            start = f"{self.pointer(k)} + {self._outer_offset(k, program.operands[k], outer)} + at{n}"
+            restrict = "" if program.operands[k].in_place else " __restrict__"
+            lines.append(f"const {MEMORY_TYPES[code]}*{restrict} z{n} = {start};")
+            taken[n] = loaded(f"z{n}[i]", code)
         lines.append("NL_IVDEP")
         lines.append(f"for (i64 i = {low}; i < {high}; ++i) {{")
         values = {}
@@ -570,7 +654,7 @@ class _Map:
         grid = self._box_grid(self.rank - 1, "i", "i64") if box is not None else ""
         if grid:
             lines.append(f"if (!({grid})) {{ {self._cpu_copy()} continue; }}")
-        lines.append(self.call(values, [*outer, "i"], "i64", outs))
+        lines.append(self.call(values, [*outer, "i"], "i64", outs, taken))
         for s in program.stores:
             lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand])}] = r{s.operand};")
         lines.append("}")

@@ -77,12 +77,13 @@ def statements(
     gathers: dict[int, str],
     reduced: Mapping[int, str] | None = None,
     only: Collection[int] | None = None,
+    taken: Mapping[int, str] | None = None,
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 
     `reads` gives the expression of an operand's value at the current index, `iotas` that of an
-    iota, `gathers` the pointer from which a gather reads, `reduced` the finished reductions (or, in a body, the
-    values of the row); `only` are the instructions wanted, if not all.
+    iota, `gathers` the pointer from which a gather reads, or `taken` what it has read, `reduced` the finished
+    reductions (or, in a body, the values of the row); `only` are the instructions wanted, if not all.
     """
     lines = []
     for number, instr in enumerate(instrs):
@@ -106,17 +107,22 @@ def statements(
         elif kind == "bitcast":
             text = _bitcast(f"{prefix}{instr.args[0]}", instrs[instr.args[0]].code, code)
         elif kind == "gather":
-            offset = " + ".join(
-                f"nl::checked({prefix}{arg}, {block.number(f'ge{instr.index}_{k}', extent)}, "
-                f"{block.error()}, {block.place(instr.index)}) * "
-                f"{block.number(f'gs{instr.index}_{k}', stride)}"
-                for k, (arg, (extent, stride)) in enumerate(zip(instr.args, instr.strides, strict=True))
-            )
-            text = loaded(f"{gathers[number]}[{offset}]", code)
+            known = (taken or {}).get(number)
+            text = known or loaded(f"{gathers[number]}[{gather_offset(instr, block, prefix)}]", code)
         else:
             text = (reduced or {})[instr.index]
         lines.append(f"const {ctype} {prefix}{number} = {text};")
     return lines
+
+
+def gather_offset(instr: Instr, block: Block, prefix: str) -> str:
+    """Elements from where a gather's pointer points to what it reads."""
+    return " + ".join(
+        f"nl::checked({prefix}{arg}, {block.number(f'ge{instr.index}_{k}', extent)}, "
+        f"{block.error()}, {block.place(instr.index)}) * "
+        f"{block.number(f'gs{instr.index}_{k}', stride)}"
+        for k, (arg, (extent, stride)) in enumerate(zip(instr.args, instr.strides, strict=True))
+    )
 
 
 def _filled(template: str, prefix: str, args: Sequence[int], ctype: str) -> str:
@@ -150,4 +156,25 @@ def iota_instrs(instrs: Sequence[Instr]) -> list[Instr]:
     return [instr for instr in instrs if instr.kind == "iota"]
 
 
-__all__ = ["I64", "VALUE_TYPES", "gather_instrs", "header", "iota_instrs", "loaded", "prelude", "statements", "stored"]
+def behind(instrs: Sequence[Instr], roots: Sequence[int]) -> list[int]:
+    """Positions of what some instructions are computed from, and their own, in order."""
+    wanted = set(roots)
+    for number in range(max(roots, default=-1), -1, -1):
+        if number in wanted:
+            wanted.update(instrs[number].args)
+    return sorted(wanted)
+
+
+__all__ = [
+    "I64",
+    "VALUE_TYPES",
+    "behind",
+    "gather_instrs",
+    "gather_offset",
+    "header",
+    "iota_instrs",
+    "loaded",
+    "prelude",
+    "statements",
+    "stored",
+]
