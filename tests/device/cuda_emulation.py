@@ -222,6 +222,11 @@ class EmulatedDevice:
     def synchronize(self):
         pass
 
+    def told(self, ask):
+        word = np.full(1, -1, np.int64)
+        ask(word.ctypes.data)
+        return int(word[0])
+
     def error_address(self):
         return self._error.ctypes.data
 

@@ -46,6 +46,7 @@ PINNED = 256 << 10  # bytes from which a downloaded array lies in pinned memory 
 STAGED_DOWNLOAD = 64 << 20  # pinning more takes longer than copying it once more
 RING_UPLOAD = 64 << 10  # bytes up to which an upload waits for nothing
 STAGED_UPLOAD = 4 << 20
+TURNS = 20_000  # looks at a word, about a millisecond; whoever waits longer does so where Ctrl-C is heard
 
 
 class CudaKernel:
@@ -125,6 +126,8 @@ class CudaDevice:
         self._error = ctypes.c_int64.from_address(int(host))
         self._error.value = 0
         self._error_address = int(driver.call("cuMemHostGetDevicePointer", host, 0))
+        self._told = ctypes.c_int64.from_address(int(host) + 32)
+        self._telling = threading.Lock()
         self._work: Buffer | None = None
         self._clean = 0
         self._read: Any = None
@@ -342,6 +345,21 @@ class CudaDevice:
         """Let later work on stream `then` start after what stream `first` has now; nobody waits for it here."""
         mark = Event(first)
         driver.call("cuStreamWaitEvent", then, mark.handle, 0, doing="ordering two streams")
+
+    def told(self, ask: Callable[[int], None]) -> int:
+        """A number (0 or more) that work writes to the address which is given to `ask`, who queues that work.
+
+        The word is the host's own memory, so that the number is here as soon as it is known, whatever is queued.
+        """
+        with self._telling:
+            word = self._told
+            word.value = -1
+            ask(self._error_address + 32)
+            for _ in range(TURNS):
+                if word.value >= 0:
+                    return word.value
+            self.synchronize()
+            return word.value
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Set the first bytes of a buffer to zero, in stream order."""

@@ -7,7 +7,7 @@ sizes are known only afterwards, so both wait once for the device.
 from __future__ import annotations
 
 from array import array
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from math import prod
 from typing import Any
 
@@ -37,11 +37,11 @@ CHUNK = THREADS * ROUNDS
 WARPS = THREADS // 32
 
 _SCAN_THREADS = 1024
-_SCAN_ITEMS = 8
+_SCAN_ITEMS = 32
 
-# Exclusive sums of `n` counts by one block, the total behind them.
+# Exclusive sums of `n` counts by one block, the total behind them and told to the host.
 _OFFSETS = f"""{LANES}
-struct Q {{ i64* counts; i64 n; }};
+struct Q {{ i64* counts; i64 n; volatile i64* told; }};
 extern "C" __global__ void __launch_bounds__({_SCAN_THREADS}) offsets(const __grid_constant__ Q p) {{
     __shared__ i64 warps[32];
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -67,9 +67,17 @@ extern "C" __global__ void __launch_bounds__({_SCAN_THREADS}) offsets(const __gr
         carry += of_lane(all, 31);
         __syncthreads();
     }}
-    if (threadIdx.x == 0) p.counts[p.n] = carry;
+    if (threadIdx.x == 0) {{
+        p.counts[p.n] = carry;
+        *p.told = carry;
+    }}
 }}
 """
+
+
+def _queue_offsets(device: Any, text: str, counts: int, n: int, told: int) -> None:
+    """Queue the kernel that makes `n` counts offsets, and writes their sum to `told`."""
+    run(device, text, "offsets", Grid(1, _SCAN_THREADS), (counts, n, told))
 
 
 @cache
@@ -195,8 +203,7 @@ class _Selection:
         text = count_text(ctype_of(flags.dtype), len(self.extents))
         where = address(self.offsets)
         run(device, text, "count", Grid(self.blocks), [address(flags), where, self.n, *self.extents, *self.strides])
-        run(device, text, "offsets", Grid(1, _SCAN_THREADS), [where, self.blocks])
-        self.total = int(device.download(self.offsets.buffer, 8 * self.blocks, 8).view(np.int64)[0])
+        self.total = device.told(partial(_queue_offsets, device, text, where, self.blocks))
 
     def write(self, device: Any, text: str, words: list[int]) -> None:
         """Run a kernel of `_write_text` with the words of its own fields."""
@@ -304,8 +311,7 @@ class Chosen:
         device, tiles, a = self.device, self.tiles, self.a
         flags, counts = self.words
         text = kept_text(cell_of(a.dtype))
-        run(device, text, "offsets", Grid(1, _SCAN_THREADS), [counts, tiles])
-        found = int(device.download(self.counts.buffer, 8 * tiles, 8).view(np.int64)[0])
+        found = device.told(partial(_queue_offsets, device, text, counts, tiles))
         result = empty(device, (found,), a.dtype)
         if found:
             wide = int(address(a) % 16 == 0)
