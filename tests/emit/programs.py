@@ -148,7 +148,7 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
     """The CUDA side of the text, with emulated threads."""
     text = re.sub(r'asm\("cvt\.f32\.f16.*?\)\);', "r = half_to_float(h.bits);", text)
     text = re.sub(r'asm\("cvt\.rn\.f16.*?\)\);', "r.bits = to_half(x);", text)
-    text = re.sub(r'asm volatile\(""[^;]*;', "", text)
+    text = re.sub(r'asm volatile\((""[^;]*|"prefetch[^)]*\)\));', "", text)
     launch = (
         f'static P params;\nextern "C" void run_thread() {{ {entry}(params); }}\n'
         'extern "C" int run_grid(const void* p, unsigned blocks, unsigned blocks_y, unsigned threads, int backwards)\n'

@@ -233,17 +233,24 @@ class _Reduction(Elements):
         shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
         groups = self.number("groups", -(-down // self.together))
         width, height = self.number("across", across), self.number("down", down)
+        # From one output to the next, what is not shared begins a step further.
+        d, operands = self.kept - 2, self.program.operands
+        steps = {k: self.number(f"s{k}_{d}", operands[k].strides[d]) for k in self.streams if k not in shared}
+        read = [k for k in self.reads if k in steps]
+        counts = {iota.index: self.number(f"t{iota.index}_{d}", iota.strides[d]) for iota in self.iotas}
         return (
             "i64 rest = (i64)blockIdx.x * 256 + threadIdx.x;\n"
             f"const i64 last = rest % {width}; rest /= {width};\nconst i64 group = rest % {groups}; rest /= {groups};\n"
             f"const i64 begin = group * {self.together}, outer = rest * {height};\n"
             f"i64 output = (outer + begin) * {width} + last;\nif (output >= {outputs}) return;\n"
             f"const i64 end = begin + {self.together} < {height} ? begin + {self.together} : {height};\n"
-            f"Row row = row_of(p, output);\n{self._held_rows(shared, single=True)}"
-            f"#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
-            f"const Row next = row_of(p, output);\n"
-            + "".join(f"row.q{k} = next.q{k};\n" for k in self.streams if k not in shared)
-            + "".join(f"row.t{iota.index} = next.t{iota.index};\n" for iota in self.iotas)
+            "Row row = row_of(p, output), next = row;\n"
+            f"const i64 ahead = threadIdx.x % {self.together};\n"
+            + "".join(f"if (begin + ahead < end) nl::expect(row.q{k} + ahead * {steps[k]});\n" for k in read)
+            + self._held_rows(shared, single=True)
+            + f"#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
+            + "".join(f"row.q{k} = next.q{k}; next.q{k} += {step};\n" for k, step in steps.items())
+            + "".join(f"row.t{index} = next.t{index}; next.t{index} += {step};\n" for index, step in counts.items())
             + self._held_rows([k for k in self.reads if k not in shared])
             + self._short_row(n, kind)
             + "}\n"

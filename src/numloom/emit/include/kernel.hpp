@@ -37,6 +37,8 @@ template <int V, class T> NL_DEV void store(T* to, const pack<V, T>& from) {
     for (int k = 0; k < N; ++k) reinterpret_cast<W*>(to)[k] = reinterpret_cast<const W*>(from.x)[k];
 }
 // A value that another block wrote, past this block's own cache.
+// Ask for memory that is to be read soon.
+NL_DEV void expect(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
 template <class T> NL_DEV T fetch(const T* from) {
     T r;
     char* to = (char*)&r;
