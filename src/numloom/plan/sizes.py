@@ -106,6 +106,10 @@ class Trace:
         self.tape.append((ITEM, place, k, len(self.values) - 1))
         return self._at(len(self.values) - 1)
 
+    def close(self) -> None:
+        """Let go of what only tracing needs; its sizes still say their places."""
+        self._known.clear()
+
     def program(self, wanted: Sequence[int] | None = None) -> tuple[list[Entry], list[Any]]:
         """The tape, and what the places hold before it is played (after the given sizes, which come first).
 
