@@ -25,7 +25,7 @@ from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce,
 from numloom.plan.sizes import Size, Trace, is_size
 from numloom.plan.step import Binding, Plan, Step
 
-_VARIANTS = 16
+_VARIANTS = 32
 _FAMILIES_KEPT = 2048
 _families: dict[Any, Family] = {}
 
