@@ -109,6 +109,32 @@ def shapes() -> Step:
     return step
 
 
+def batches() -> Step:
+    """Softmax of another number of rows each step."""
+    x = nl.asarray(np.random.default_rng(0).standard_normal((4096, 512)).astype(np.float32))
+
+    def step(number: int) -> None:
+        rows = x[: 4096 - number % 4000]
+        e = nl.exp(rows - rows.max(axis=1, keepdims=True))
+        nl.evaluate(e / e.sum(axis=1, keepdims=True))
+
+    return step
+
+
+def halves() -> Step:
+    """A vector folded in halves: a launch and another size at each of some ten levels."""
+    x = nl.asarray(np.random.default_rng(0).random(SIDE * SIDE, np.float32))
+
+    def step(number: int) -> None:
+        part = x[: SIDE * SIDE - 1024 * (number % 500)]
+        while part.size > 1024:
+            half = part.size // 2
+            part = part[:half] + part[half : 2 * half]
+            nl.evaluate(part)
+
+    return step
+
+
 def updates() -> Step:
     """A hundred small updates, then one launch."""
     x = nl.zeros(1000, nl.float32)
@@ -150,6 +176,8 @@ LOOPS: dict[str, tuple[Callable[[], Step], int]] = {
     "a running metric, read at the end": (metric, 1000),
     "another number each step, 1e6": (scalars, 200),
     "another size each step, about 1e6": (shapes, 200),
+    "softmax of another batch each step, 4096×512": (batches, 200),
+    "folded in halves, 10 sizes a step, about 1e6": (halves, 50),
     "x = x * 0.9 + 0.1, 100 times, 1000": (updates, 50),
     "softplus 1e7 float32": (lambda: softplus(np.float32), 20),
     "softplus 1e7 float64": (lambda: softplus(np.float64), 20),

@@ -16,6 +16,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import BOOL, C64, F16, F32, F64, I8, I64, ITEMSIZES
 from numloom.device.null.backend import NullDevice
 from numloom.engine import resized
+from numloom.engine import walk as walking
 from numloom.engine.execute import ReadyPlan
 from numloom.engine.state import counters
 from numloom.engine.walk import walk
@@ -208,3 +209,12 @@ def test_views_that_begin_where_another_does_and_do_not() -> None:
         nl.testing.assert_array_equal(
             x[a : a + n] * x[b : b + n] - x[a : a + n], host[a : a + n] * host[b : b + n] - host[a : a + n]
         )
+
+
+def test_numbers_of_shapes_are_never_given_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program with always other sizes does not fill memory with them, and old plans do not serve new shapes."""
+    monkeypatch.setattr(walking, "_NUMBERS_KEPT", 4)
+    numbers = [walking.number_of(("shape", k)) for k in (0, 0, 1, 2, 3, 4, 5, 6, 0, 1, 1)]
+    assert numbers[0] == numbers[1]
+    assert numbers[9] == numbers[10]
+    assert sorted(set(numbers)) == numbers[1:10], "new ones all along"

@@ -25,7 +25,7 @@ from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce,
 from numloom.plan.sizes import Size, Trace, is_size
 from numloom.plan.step import Binding, Plan, Step
 
-_VARIANTS = 16
+_VARIANTS = 32
 _FAMILIES_KEPT = 2048
 _families: dict[Any, Family] = {}
 
@@ -120,21 +120,21 @@ class Variant:
 
     Attributes
     ----------
-    trace : Trace
-        The trace.
     steps : list of (Step, Source or None)
         The plan and its texts, with sizes in the place of numbers.
     wanted : bool
         Whether there is such a plan; if not, that is what the answers say.
     tape, rest : list
         What `play` takes: entries, and what stands behind the given sizes before.
+    whole : (list, list)
+        The same for every number in the steps, not only for those that running them needs.
     """
 
     def __init__(
         self, nodes: Sequence[Node], roots: Sequence[int], sizes: Sequence[int], device: Any, change: Change
     ) -> None:
         self.device = device
-        self.trace = trace = Trace(sizes)
+        trace = Trace(sizes)
         plan = change(make_plan(traced_nodes(nodes, trace), roots, short_rows=device.name == "cuda"))
         self.wanted = plan is not None
         if plan is None:
@@ -143,28 +143,24 @@ class Variant:
         sources = [None if step.program is None else emit(step.program, fast_math) for step in plan.steps]
         self.drop = plan.drop
         self.steps = list(zip(plan.steps, sources, strict=True))
-        values = self.numbers(sizes)
-        self.patterns = []
+        self.patterns: list[Pattern] = []
         for step, source in self.steps:
-            ready = Ready(with_numbers(step, values), device, with_numbers(source, values))
-            self.patterns.append(self._pattern(step, source, ready))
+            ready = Ready(with_numbers(step, trace.values), device, with_numbers(source, trace.values))
+            self.patterns.append(self._pattern(step, source, ready, trace.place))
         wanted = [place for pattern in self.patterns for place in pattern.wanted()]
         self.tape, self.rest = trace.program(wanted)
-
-    def numbers(self, sizes: Sequence[int]) -> list[Any]:
-        """What all places of the trace hold for other sizes of which its answers hold."""
-        tape, rest = self.trace.program()
-        values = [*sizes, *rest]
-        play(tape, values)
-        return values
+        self.whole = trace.program()
+        trace.close()
 
     def data(self, number: int, sizes: Sequence[int]) -> tuple[Step, Source]:
-        """A step and its text as they are for sizes (which running them seldom asks for)."""
-        found: tuple[Step, Source] = with_numbers(self.steps[number], self.numbers(sizes))
+        """A step and its text as they are for other sizes (which running them seldom asks for)."""
+        tape, rest = self.whole
+        values = [*sizes, *rest]
+        play(tape, values)
+        found: tuple[Step, Source] = with_numbers(self.steps[number], values)
         return found
 
-    def _pattern(self, step: Step, source: Source | None, ready: Ready) -> Pattern:
-        at = self.trace.place
+    def _pattern(self, step: Step, source: Source | None, ready: Ready, at: Callable[[Any], int]) -> Pattern:
         pattern = Pattern(ready, len(self.patterns), self)
         pattern.allocate = [(number, at(nbytes)) for number, nbytes in step.allocate]
         if step.copy is not None:

@@ -67,6 +67,9 @@ class Choice:
     views: dict[int, int] = field(default_factory=dict)
     """For views of computed memory that begin where the view before did: that one."""
 
+    alike: dict[int, int] = field(default_factory=dict)
+    """Those of them that are the same layout, too: they are one value."""
+
     kernel: list[int] = field(default_factory=list)
     """Kernel of each stored value, or -1."""
 
@@ -113,6 +116,7 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
     # By value, the layouts it is read at; they are compared, not hashed, since sizes may be traced (`plan.sizes`).
     layouts: dict[int, list[object]] = {}
     views: dict[int, int] = {}
+    alike: dict[int, int] = {}
     latest: dict[int, Node] = {}
     for node in nodes:
         kind = node.kind
@@ -135,6 +139,8 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
                 before = latest.get(base.number)
                 if before is not None and before.attr == node.attr:
                     views[node.number] = before.number
+                    if (node.code, node.shape, node.strides) == (before.code, before.shape, before.strides):
+                        alike[node.number] = before.number
                 else:
                     latest[base.number] = node
                 continue
@@ -147,7 +153,7 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
-    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, views)
+    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, views, alike)
     for node in nodes:
         _weigh(choice, node, layouts)
     choice.kernel = [-1] * total

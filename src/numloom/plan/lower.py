@@ -244,10 +244,11 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
     rank = len(lowered.space.shape)
     instrs = lowered.post if post else lowered.body
     memo: dict[tuple[int, Map], int] = lowered.space.memo(post)
+    alike = lowered.choice.alike
     stack: list[tuple[Node, Map, list[tuple[Node, Map]] | None]] = [(root, at, None)]
     while stack:
         node, here, args = stack.pop()
-        key = (node.number, here)
+        key = (alike.get(node.number, node.number), here)
         if args is None:
             if key in memo:
                 continue
@@ -256,7 +257,9 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
                 memo[key] = found
                 continue
             args = found
-            missing = [(arg, where, None) for arg, where in args if (arg.number, where) not in memo]
+            missing = [
+                (arg, where, None) for arg, where in args if (alike.get(arg.number, arg.number), where) not in memo
+            ]
             if missing:
                 stack.append((node, here, args))
                 missing.reverse()
@@ -264,7 +267,7 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
                 continue
         elif key in memo:
             continue
-        values = tuple([memo[arg.number, where] for arg, where in args])
+        values = tuple([memo[alike.get(arg.number, arg.number), where] for arg, where in args])
         kind = node.kind
         if kind == OP:
             instrs.append(Instr("op", node.code, values, node.row))
@@ -279,7 +282,7 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
         else:
             instrs.append(_gather(lowered, node, here, values, post, rank))
         memo[key] = len(instrs) - 1
-    return memo[root.number, at]
+    return memo[alike.get(root.number, root.number), at]
 
 
 def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, is_root: bool) -> Any:

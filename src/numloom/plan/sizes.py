@@ -4,7 +4,7 @@ Planner and emitter are ordinary Python over whole numbers: extents, strides, of
 place they do the same work, and a `Trace` notes every computation on sizes, and every answer that a size gave: that it
 is not 1, that it is less than another one, that it is exactly 16 (where it became text, or an index). For other sizes
 that would give the same answers, plan and texts are the same, and the numbers in them are computed by playing the
-trace again (`engine.replay`). A size is no `int`, so nothing can look at its value unnoticed.
+trace again (`engine.structure.play`). A size is no `int`, so nothing can look at its value unnoticed.
 """
 
 from __future__ import annotations
@@ -106,6 +106,10 @@ class Trace:
         self.tape.append((ITEM, place, k, len(self.values) - 1))
         return self._at(len(self.values) - 1)
 
+    def close(self) -> None:
+        """Let go of what only tracing needs; its sizes still say their places."""
+        self._known.clear()
+
     def program(self, wanted: Sequence[int] | None = None) -> tuple[list[Entry], list[Any]]:
         """The tape, and what the places hold before it is played (after the given sizes, which come first).
 
@@ -157,7 +161,8 @@ class Size:
     # -------------------------------------------------------- answers
 
     def __hash__(self) -> int:
-        # Sizes in one table meet, so that they are compared; with a plain number only 0 and 1 are.
+        # Sizes in one table meet, so that they are compared. Of plain numbers only these are told apart; where a table
+        # misses another one that is equal for some sizes, planner and emitter share less than they might.
         if -1 <= self.value <= 1:
             return hash(self.__index__())
         for number in (-1, 0, 1):
