@@ -126,7 +126,7 @@ def learn(chains: Chains, operand: Node, axis: Any, keepdims: bool, result: Node
     """Keep how `result` was recorded, if it is a chain from `operand` on."""
     links: list[Link] = []
     node = result
-    while node is not operand:
+    while node is not operand and not _same_view(node, operand):
         if node.kind <= VIEW or len(node.args) != 1:
             return
         links.append(Link(node))
@@ -138,6 +138,13 @@ def learn(chains: Chains, operand: Node, axis: Any, keepdims: bool, result: Node
         seen = operand.kind == VIEW
         key = operand.code, operand.shape, operand.strides, seen, axis, keepdims
         chains.known[key] = Chain(operand, axis, keepdims, links)
+
+
+def _same_view(a: Node, b: Node) -> bool:
+    """Whether two nodes are the same view: an array gives a new one at each look."""
+    if a.kind != VIEW or b.kind != VIEW or a.args[0] is not b.args[0]:
+        return False
+    return (a.attr, a.code, a.shape, a.strides) == (b.attr, b.code, b.shape, b.strides)
 
 
 __all__ = ["Chains", "learn", "replay"]
