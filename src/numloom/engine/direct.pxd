@@ -17,18 +17,25 @@ cdef class Operand:
     cdef readonly bint held
     cdef readonly bint outside
     cdef readonly int align
+    cdef readonly Py_ssize_t times
 
 
 @cython.final
-cdef class Direct:
+cdef class Operation:
     cdef readonly object row
     cdef readonly int kind
     cdef readonly int code
     cdef readonly tuple shape
     cdef readonly tuple strides
     cdef readonly object attr
+
+
+@cython.final
+cdef class Direct:
+    cdef readonly Operation last
+    cdef readonly Operation first
     cdef readonly list operands
-    cdef readonly bint twice
+    cdef readonly int alike
     cdef readonly list places
     cdef readonly ReadyPlan plan
     cdef readonly Ready ready
@@ -43,10 +50,18 @@ cdef class Table:
 
 cdef Table table
 
-@cython.locals(arg=Node)
-cdef Py_ssize_t slot_of(Node node) except -1
+@cython.locals(count=cython.Py_ssize_t, found=cython.int)
+cdef int alike(tuple args) except -1
 
-@cython.locals(kind=cython.int, args=tuple, direct=Direct, times=cython.Py_ssize_t, place=cython.Py_ssize_t, arg=Node,
+@cython.locals(kind=cython.int, args=tuple, arg=Node)
+cdef Node innermost(Node node)
+
+@cython.locals(arg=Node)
+cdef Py_ssize_t slot_of(Node node, Node inner) except -1
+
+cdef bint is_same(Operation operation, Node node) except -1
+
+@cython.locals(inner=Node, args=tuple, direct=Direct, count=cython.Py_ssize_t, place=cython.Py_ssize_t, arg=Node,
                operand=Operand, buffer=Buffer)
 cpdef Direct find_direct(Node node)
 
@@ -54,5 +69,6 @@ cpdef Direct find_direct(Node node)
                parameter=Parameter)
 cpdef object run_direct(Direct direct, Node node)
 
-@cython.locals(args=tuple, kind=cython.int, arg=Node, ready=Ready, pointer=Pointer, slot=cython.Py_ssize_t, found=Direct)
+@cython.locals(inner=Node, args=tuple, arg=Node, ready=Ready, pointer=Pointer, slot=cython.Py_ssize_t, found=Direct,
+               made=Direct)
 cpdef object learn_direct(Node node, Py_ssize_t count, ReadyPlan plan)

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False
-"""One operation on computed values, evaluated again: straight from its node to the launch.
+"""One or two operations on computed values, evaluated again: straight from the node to the launch.
 
 Where one pending node is all that is to run, what a walk would put into the plan key is compared with what it was when
 the plan was found by a walk. This is a shorter way to the same plan, never another one.
@@ -19,7 +19,7 @@ _PATIENCE = 8
 class Operand:
     """What a plan may depend on of an argument: see `walk.make_key`."""
 
-    __slots__ = ("align", "code", "held", "kind", "outside", "shape", "strides")
+    __slots__ = ("align", "code", "held", "kind", "outside", "shape", "strides", "times")
 
     kind: int
     code: int
@@ -28,6 +28,7 @@ class Operand:
     held: bool
     outside: bool
     align: int
+    times: int
 
     def __init__(self, node: Node, times: int) -> None:
         self.kind = node.kind
@@ -36,34 +37,14 @@ class Operand:
         self.strides = node.strides
         self.held = node.cells > 0
         self.outside = node.readers > times
+        self.times = times
         self.align = node.buffer.ptr & 15 if node.kind == LEAF else 0
 
 
-class Direct:
-    """A node of this form, and how it runs.
+class Operation:
+    """What a plan may depend on of an operation."""
 
-    Attributes
-    ----------
-    row, kind, code, shape, strides, attr
-        The node's.
-    operands : list of Operand
-        Its arguments.
-    twice : bool
-        Whether both are the same.
-    places : list of int
-        For each node number of the plan which argument it is.
-    ready : Ready
-        The plan's only step.
-    nbytes : int
-        Size of the result.
-    faults : int
-        How many times in a row other nodes were met in its place.
-    """
-
-    __slots__ = (
-        "attr", "code", "faults", "kind", "nbytes", "operands", "places", "plan", "ready", "row", "shape", "strides",
-        "twice",
-    )  # fmt: skip
+    __slots__ = ("attr", "code", "kind", "row", "shape", "strides")
 
     row: Any
     kind: int
@@ -71,25 +52,58 @@ class Direct:
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     attr: Any
-    operands: list[Operand]
-    twice: bool
-    places: list[int]
-    plan: ReadyPlan
-    ready: Ready
-    nbytes: int
-    faults: int
 
-    def __init__(self, node: Node, plan: ReadyPlan) -> None:
-        args = node.args
+    def __init__(self, node: Node) -> None:
         self.row = node.row
         self.kind = node.kind
         self.code = node.code
         self.shape = node.shape
         self.strides = node.strides
         self.attr = node.attr
-        self.twice = len(args) == 2 and args[0] is args[1]
-        self.operands = [Operand(arg, 1 + self.twice) for arg in args]
-        self.places = [0] if self.twice else list(range(len(args)))
+
+
+class Direct:
+    """A node of this form, and how it runs.
+
+    Attributes
+    ----------
+    last : Operation
+        The node's.
+    first : Operation or None
+        That of its one argument, where it is nobody else's and pending.
+    operands : list of Operand
+        Arguments of the first operation.
+    alike : int
+        Which of them are the same: see `alike`.
+    places : list of int
+        For each node number of the plan which operand it is.
+    plan, ready : ReadyPlan, Ready
+        The plan and its only step.
+    nbytes : int
+        Size of the result.
+    faults : int
+        How many times in a row other nodes were met in its place.
+    """
+
+    __slots__ = ("alike", "faults", "first", "last", "nbytes", "operands", "places", "plan", "ready")
+
+    last: Operation
+    first: Operation | None
+    operands: list[Operand]
+    alike: int
+    places: list[int]
+    plan: ReadyPlan
+    ready: Ready
+    nbytes: int
+    faults: int
+
+    def __init__(self, node: Node, inner: Node, plan: ReadyPlan) -> None:
+        args = inner.args
+        self.last = Operation(node)
+        self.first = None if inner is node else Operation(inner)
+        self.alike = alike(args)
+        self.operands = [Operand(arg, sum([arg is other for other in args])) for arg in args]
+        self.places = [place for place, arg in enumerate(args) if not any([arg is other for other in args[:place]])]
         self.plan = plan
         self.ready = plan.steps[0]
         self.nbytes = self.ready.allocate[0][1]
@@ -115,40 +129,75 @@ def clear_direct() -> None:
     table.slots = [None] * _SLOTS
 
 
-def slot_of(node: Node) -> int:
+def alike(args: tuple[Node, ...]) -> int:
+    """Which of up to three arguments are the same, a bit a pair."""
+    count = len(args)
+    if count == 1:
+        return 0
+    found = 1 if args[0] is args[1] else 0
+    if count == 3:
+        found += (2 if args[0] is args[2] else 0) + (4 if args[1] is args[2] else 0)
+    return found
+
+
+def innermost(node: Node) -> Node | None:
+    """The node whose arguments are computed: this one, or its only argument that nobody else needs; else None."""
+    kind = node.kind
+    if (kind != OP and kind != REDUCE and kind != CAST) or node.readers or node.cells < 1:
+        return None
+    args = node.args
+    arg = args[0]
+    if len(args) == 1 and arg.buffer is None:
+        kind = arg.kind
+        if (kind != OP and kind != REDUCE and kind != CAST) or arg.readers != 1 or arg.cells:
+            return None
+        node = arg
+    return node if len(node.args) <= 3 else None
+
+
+def slot_of(node: Node, inner: Node) -> int:
     """Where a form is kept."""
-    arg = node.args[0]
-    return (hash(node.row) + 31 * node.size + 7 * node.code + arg.code) & (_SLOTS - 1)
+    arg = inner.args[0]
+    return (hash(node.row) + 3 * hash(inner.row) + 31 * node.size + 7 * node.code + arg.code + arg.size) & (_SLOTS - 1)
+
+
+def is_same(operation: Operation, node: Node) -> bool:
+    """Whether a node is such an operation."""
+    return (
+        operation.row is node.row
+        and operation.kind == node.kind
+        and operation.code == node.code
+        and operation.shape is node.shape
+        and operation.strides is node.strides
+        and operation.attr is node.attr
+    )
 
 
 def find_direct(node: Node) -> Direct | None:
     """How a node runs that is all there is to run; None where a walk must say it."""
-    kind = node.kind
-    args = node.args
-    if (kind != OP and kind != REDUCE and kind != CAST) or not 0 < len(args) <= 2 or node.readers or node.cells < 1:
+    inner = innermost(node)
+    if inner is None:
         return None
-    direct = table.slots[slot_of(node)]
-    if (
-        direct is None
-        or direct.row is not node.row
-        or direct.code != node.code
-        or direct.shape is not node.shape
-        or direct.strides is not node.strides
-        or direct.attr is not node.attr
-        or direct.kind != kind
-        or len(direct.operands) != len(args)
-        or direct.twice != (len(args) == 2 and args[0] is args[1])
-    ):
+    direct = table.slots[slot_of(node, inner)]
+    if direct is None or not is_same(direct.last, node):
         return None
-    times = 1 + direct.twice
-    for place in range(len(args)):
+    if inner is node:
+        if direct.first is not None:
+            return None
+    elif direct.first is None or not is_same(direct.first, inner):
+        return None
+    args = inner.args
+    count = len(args)
+    if len(direct.operands) != count or direct.alike != alike(args):
+        return None
+    for place in range(count):
         arg = args[place]
         operand = direct.operands[place]
         if (
             arg.kind != operand.kind
             or arg.code != operand.code
             or (arg.cells > 0) != operand.held
-            or (arg.readers > times) != operand.outside
+            or (arg.readers > operand.times) != operand.outside
         ):
             return None
         if arg.kind == LEAF:
@@ -162,6 +211,9 @@ def run_direct(direct: Direct, node: Node) -> None:
     """Run it."""
     ready = direct.ready
     args = node.args
+    if direct.first is not None:
+        arg = args[0]
+        args = arg.args
     result = direct.plan.pool.allocate(direct.nbytes)
     words = ready.words
     count_kernel()
@@ -185,29 +237,29 @@ def run_direct(direct: Direct, node: Node) -> None:
 
 def learn_direct(node: Node, count: int, plan: ReadyPlan) -> None:
     """Keep how a walk of `count` nodes up to this one runs, if that is one launch of a kernel that is there."""
-    args = node.args
-    kind = node.kind
-    if (kind != OP and kind != REDUCE and kind != CAST) or not 0 < len(args) <= 2 or len(plan.steps) != 1:
+    inner = innermost(node)
+    if inner is None or len(plan.steps) != 1:
         return
+    args = inner.args
     for arg in args:
         if arg.kind != LEAF and arg.kind != SCALAR:
             return
     ready = plan.steps[0]
     if ready.run is None or len(ready.allocate) != 1 or ready.adopt or ready.copy is not None or ready.places:
         return
-    if ready.workspace >= 0 or node.readers or ready.computed != (count - 1,):
-        return
-    if count != len(args) + 1 - (len(args) == 2 and args[0] is args[1]):
+    if ready.workspace >= 0 or ready.computed != (count - 1,):
         return
     for pointer in ready.pointers:
         if pointer.view >= 0:
             return
-    slot = slot_of(node)
+    slot = slot_of(node, inner)
     found = table.slots[slot]
     if found is not None and found.faults < _PATIENCE:
         found.faults += 1
         return
-    table.slots[slot] = Direct(node, plan)
+    made = Direct(node, inner, plan)
+    if count == len(made.places) + (1 if inner is node else 2):
+        table.slots[slot] = made
 
 
 __all__ = ["clear_direct", "find_direct", "learn_direct", "run_direct"]
