@@ -65,7 +65,13 @@ ROWS = (
     Row("assign one element", "a[3] = 1.0"),
     Row("record a sum", "a.sum()"),
     Row("record a sum of an axis", "m.sum(axis=0)"),
+    Row("record a mean", "a.mean()"),
+    Row("record a standard deviation", "a.std()"),
+    Row("record a position", "a.argmax()"),
+    Row("record into an output", "xp.add(a, b, out=row)"),
     Row("evaluate and launch an add", "xp.evaluate(e)", "a + b", None, "e = a + b"),
+    Row("evaluate and launch a sum", "xp.evaluate(e)", "a.sum()", None, "e = a.sum()"),
+    Row("record, evaluate and launch an add", "xp.evaluate(a + b)", "a + b"),
 )
 
 

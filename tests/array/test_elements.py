@@ -79,3 +79,17 @@ def test_what_is_no_single_number(shape: tuple[int, ...]) -> None:
         float(nl.arange(2))
     with pytest.raises(TypeError, match="only 0-dimensional"):
         float(nl.arange(0))
+
+
+def test_negative_zeros_stay() -> None:
+    for dtype in ("f2", "f4", "f8", "c8", "c16"):
+        host = np.array([-0.0, 1, -0.0], dtype)
+        if host.dtype.kind == "c":
+            host = host.conj()
+        x = nl.asarray(host)
+        nl.evaluate(x)
+        x[1] = x[0]
+        host[1] = host[0]
+        for ours, theirs in ((x, host), (x[:1] + x[2], host[:1] + host[2]), (x[0], host[0])):
+            assert str(ours.get()) == str(np.asarray(theirs)), dtype
+        assert str(x.item(1)) == str(host.item(1))

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numloom.array.subscript import Advanced, Basic, slice_axis, subscript
+from numloom.array.slicing import bounds
+from numloom.array.subscript import Advanced, Basic, simple, subscript
 
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
-bounds = st.none() | st.integers(-6, 6)
-slices = st.builds(slice, bounds, bounds, st.none() | st.integers(-4, 4).filter(bool))
+ends = st.none() | st.integers(-6, 6)
+slices = st.builds(slice, ends, ends, st.none() | st.integers(-4, 4).filter(bool))
 items = st.lists(
     slices | slices | st.integers(-5, 4) | st.integers(-2, 1).map(np.int64) | st.none() | st.just(Ellipsis), max_size=5
 ).map(tuple)
@@ -55,8 +56,13 @@ def test_views_are_numpys(shape: tuple[int, ...], index: tuple[Any, ...]) -> Non
 
 @given(slices, st.integers(0, 6))
 def test_slices_stay_inside(index: slice, extent: int) -> None:
-    start, count, stride = slice_axis(index, extent, 8)
-    assert [start // 8 + i * (stride // 8) for i in range(count)] == list(range(*index.indices(extent)))
+    expected = list(range(*index.indices(extent)))
+    start, count, step = bounds(index, extent)
+    assert [start + i * step for i in range(count)] == expected
+    for asked in (index, (index,)):  # by the compiled twin where there is one
+        found = simple(3, (extent,), (8,), asked)
+        assert found is not None and not found.scalar
+        assert [found.offset + i * found.strides[0] for i in range(found.shape[0])] == [3 + 8 * k for k in expected]
 
 
 INDEX = np.array([[0, 1], [1, 0]])

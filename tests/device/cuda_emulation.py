@@ -7,6 +7,7 @@ reach is found. `EmulatedDevice` stands in for `CudaDevice` where only memory an
 from __future__ import annotations
 
 import ctypes
+import functools
 import hashlib
 import re
 import subprocess
@@ -242,6 +243,9 @@ class EmulatedDevice:
 
     def launch(self, kernel, params, geometry):
         kernel.function(ctypes.c_void_p(params.buffer_info()[0]), geometry.blocks, geometry.blocks_y, geometry.threads)
+
+    def bound(self, kernel, params, geometry):
+        return functools.partial(self.launch, kernel, params, geometry)
 
     def _library(self, text):
         library = self._libraries.get(text)

@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import functools
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from numloom.base.config import config
+from numloom.base.dtypes import DTYPES
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.device.cache import DiskCache
 from numloom.device.cpu import compiler as compiler_module
@@ -113,6 +115,21 @@ def test_arrays_at_addresses(make):
     assert make(address, (5,), (0,), base.dtype).tolist() == [0] * 5
 
 
+@pytest.mark.parametrize("read", dict.fromkeys([hostview.number_at, hostview.number_at_uncompiled]))
+def test_numbers_at_addresses(read):
+    rng = np.random.default_rng(1)
+    for code, dtype in enumerate(DTYPES):
+        bits = rng.integers(0, 2 if dtype.kind == "b" else 256, 64 * dtype.itemsize, dtype=np.uint8)
+        special = np.array([0, 1, np.nan, np.inf, -np.inf, -0.0, 6e-8, 65504], dtype if dtype.kind in "fc" else "f4")
+        for values in (bits.view(dtype), special):
+            if values.dtype != dtype:
+                continue
+            moved = np.zeros(values.nbytes + 1, np.uint8)
+            moved[1:] = values.view(np.uint8)  # at odd addresses
+            found = [read(moved.ctypes.data + 1 + place, code) for place in range(0, values.nbytes, dtype.itemsize)]
+            assert str(found) == str(values.tolist()) and {type(x) for x in found} == {type(values[0].item())}
+
+
 def test_large_blocks():
     device = CpuDevice()
     host = np.arange(1 << 21, dtype="f8")
@@ -145,6 +162,13 @@ def test_compile_and_launch(builder):
     assert kernel.ready and kernel.finish_address
     np.testing.assert_array_equal(result(device, kernel), np.arange(10.0) * 3)
     assert result(device, kernel, finish=1)[0] == -1
+    x, y = device.upload(np.arange(10.0)), device.upload(np.zeros(10))
+    block = array("q", [x.ptr, x.ptr])
+    for run in (device.bound, functools.partial(CpuDevice.bound, device)):
+        launch = run(kernel, block, Geometry(10, 3, 1, 1, finish_items=1))
+        block[1] = y.ptr  # words may change between launches
+        launch()
+        assert device.download(y, 0, 80).view("f8").tolist() == [-1.0, *(3.0 * k for k in range(1, 10))]
     assert builder.kernel(scale(3), "k", wait=False) is kernel
     assert builder.compiles == 1
 

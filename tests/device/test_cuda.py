@@ -47,6 +47,33 @@ def test_the_contract_is_kept():
             assert callable(getattr(CudaDevice, name)) or name == "name", name
 
 
+def test_bound_launches_are_launches():
+    launch = pytest.importorskip("numloom.device.cuda._launch").Launch
+    seen, failed, codes = [], [], [0, 0, 0, 7, 7]
+
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
+    def driver_launch(function, *rest):
+        *sizes, stream, parameters, extra = rest
+        block = ctypes.cast(ctypes.cast(parameters, ctypes.POINTER(ctypes.c_void_p))[0], ctypes.POINTER(ctypes.c_int64))
+        seen.append((function, *sizes, stream, extra, block[0], block[1]))
+        return codes.pop(0)
+
+    address = ctypes.cast(driver_launch, ctypes.c_void_p).value
+    prepared = []
+    run = launch(address, 5, lambda *given: prepared.append(given), lambda *given: failed.append(given))
+    kernel = SimpleNamespace(function=1234)
+    for shared in (0, 1 << 17):
+        grid, block = Grid(3, 64, shared, 2), array("q", [8, 9])
+        bound = run.bound(kernel, block, grid)
+        run(kernel, block, grid)
+        block[1] = 10
+        bound()
+    assert seen[0] == (1234, 3, 2, 1, 64, 1, 1, 0, 5, None, 8, 9) and seen[1] == (*seen[0][:-1], 10)
+    assert prepared == [(kernel, 1 << 17)] * 2 and seen[3][7] == 1 << 17
+    bound()
+    assert [given[-1] for given in failed] == [7, 7] and failed[0][0] is kernel
+
+
 def test_compile_needs_no_gpu():
     pytest.importorskip("cuda.bindings.nvrtc")
     assert nvrtc.compile_cubin(AXPY, "sm_90")[:4] == b"\x7fELF"
@@ -327,6 +354,8 @@ def test_launches_that_the_driver_refuses(gpu):
     kernel = gpu.kernel(AXPY, "axpy", wait=True)
     with pytest.raises(DeviceError, match=r"launching kernel axpy \(1 x 1 blocks of 4096 threads.*failed: CUDA_ERROR"):
         gpu.launch(kernel, words(0, 0, 0.0, 0), Grid(1, 4096))
+    with pytest.raises(DeviceError, match=r"launching kernel axpy \(1 x 1 blocks of 4096 threads.*failed: CUDA_ERROR"):
+        gpu.bound(kernel, words(0, 0, 0.0, 0), Grid(1, 4096))()
     with pytest.raises(DeviceError, match="finding kernel nothing"):
         gpu.kernel(AXPY, "nothing", wait=True)
     axpy(gpu, 100)

@@ -76,7 +76,8 @@ def test_null_device():
     kernel = device.kernel("text", "entry", wait=False)
     assert kernel.ready and device.kernel("text", "entry", wait=True) is kernel
     device.launch(kernel, None, None)
-    assert device.launches == 1 and device.take_error() == 0
+    device.bound(kernel, None, None)()
+    assert device.launches == 2 and device.take_error() == 0
 
 
 def test_import_needs_no_gpu_and_touches_no_disk(tmp_path):

@@ -24,3 +24,13 @@ def test_the_library_goes_on_after_an_error() -> None:
     with pytest.raises(IndexError):
         x[nl.asarray(np.array([7]))].get()
     assert (x[nl.asarray(np.array([-1]))]).get().tolist() == [4.0]
+
+
+def test_reading_one_number_is_a_look() -> None:
+    x = nl.arange(5.0)
+    for look in (lambda y: float(y[0]), lambda y: y.item(1), lambda y: float(y.sum()), lambda y: y.tolist()):
+        with pytest.raises(IndexError):
+            picked = x[nl.asarray(np.array([1, 9]))]
+            nl.evaluate(picked)
+            look(picked)
+        assert x.item(4) == 4.0

@@ -37,6 +37,7 @@ def distant_device(monkeypatch: pytest.MonkeyPatch) -> Distant:
         pytest.skip("the compiled core takes its device without looking here")
     distant = Distant(evaluate.current())
     monkeypatch.setattr(evaluate, "current", lambda: distant)
+    monkeypatch.setattr(distant.device.pool, "error_at", 0)
     return distant
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import numloom as nl
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import BOOL, C64, F16, F32, F64, I8, I64, ITEMSIZES
+from numloom.device.memory import Buffer
 from numloom.device.null.backend import NullDevice
 from numloom.engine import resized
 from numloom.engine import walk as walking
@@ -26,14 +27,6 @@ from numloom.graph.node import register
 from numloom.plan.plan import make_plan
 
 SIZES = (1, 2, 3, 4, 5, 8, 15, 16, 17, 32, 33, 64, 100, 127, 128, 129, 256, 500, 1000, 2048, 4097, 70000)
-
-
-class Memory:
-    """Stands for device memory."""
-
-    def __init__(self, ptr: int, nbytes: int) -> None:
-        self.ptr = ptr
-        self.nbytes = nbytes
 
 
 class Device:
@@ -61,7 +54,7 @@ def nothing_runs() -> Iterator[None]:
 
 def leaf(code: int, *shape: int, at: int = 4096) -> Any:
     nbytes = ITEMSIZES[code] * int(np.prod(shape))
-    return wrap(build.leaf(Memory(at, nbytes), code, shape, c_strides(shape, ITEMSIZES[code])))
+    return wrap(build.leaf(Buffer(at, nbytes), code, shape, c_strides(shape, ITEMSIZES[code])))
 
 
 def updated(x: Any, n: int) -> Any:
@@ -105,7 +98,9 @@ def described(plan: ReadyPlan) -> list[Any]:
             step, source = ready.pattern.variant.data(ready.pattern.number, ready.sizes)
         words = None if ready.words is None else list(ready.words.block)
         kernel = None if ready.kernel is None else ready.kernel.text
-        places = list(ready.pointers), ready.params, ready.places, ready.workspace
+        pointers = [(one.word, one.place, one.number, one.offset, one.view) for one in ready.pointers]
+        params = [(one.word, one.number, one.code) for one in ready.params]
+        places = pointers, params, ready.places, ready.workspace
         done = ready.allocate, ready.adopt, ready.copy, ready.computed, ready.release
         steps.append((step, source, kernel, words, ready.geometry, places, done))
     return steps

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I8, I32, I64, ITEMSIZES, U8, code_of
+from numloom.device.memory import Buffer
 from numloom.graph import build
 from numloom.graph.layout import is_dense_order
 from numloom.graph.node import (
@@ -37,18 +38,10 @@ from numloom.ops.reductions import REDUCTIONS
 ADD, EXP, LESS, WHERE = (ELEMENTWISE[name] for name in ("add", "exp", "less", "where"))
 
 
-class Memory:
-    """Stands for device memory."""
-
-    def __init__(self, nbytes: int) -> None:
-        self.ptr = 4096
-        self.nbytes = nbytes
-
-
 def leaf_of(x: np.ndarray[Any, Any]) -> Node:
     """A computed value of the dtype, shape and order of a dense array."""
     assert is_dense_order(x.shape, x.strides, x.itemsize)
-    return build.leaf(Memory(x.nbytes), code_of(x.dtype), x.shape, x.strides)
+    return build.leaf(Buffer(4096, x.nbytes), code_of(x.dtype), x.shape, x.strides)
 
 
 def same(node: Node, expected: Any) -> bool:
@@ -155,7 +148,7 @@ def test_reductions_have_numpys_shape(axis: Any, order: Any, keepdims: bool) -> 
 
 
 def test_nothing_has_no_maximum() -> None:
-    empty = build.leaf(Memory(0), F64, (0, 3), (24, 8))
+    empty = build.leaf(Buffer(4096, 0), F64, (0, 3), (24, 8))
     with pytest.raises(ValueError, match="zero-size array to reduction operation"):
         build.reduce(REDUCTIONS["max"], empty, (0,), False, F64)
     assert build.reduce(REDUCTIONS["max"], empty, (1,), False, F64).shape == (0,)
@@ -193,7 +186,7 @@ def test_readers_are_counted() -> None:
     y = build.binary(ADD, x, x)
     z = build.unary(EXP, y)
     assert (x.readers, y.readers) == (2, 1)
-    become_leaf(z, Memory(24))
+    become_leaf(z, Buffer(4096, 24))
     assert (z.kind, z.args, y.readers) == (LEAF, (), 0)
     del y, z
     gc.collect()
@@ -207,7 +200,7 @@ def test_what_cells_hold_and_is_pending_is_known() -> None:
     unhold(y)
     assert y not in live_nodes()
     hold(y)
-    become_leaf(y, Memory(24))
+    become_leaf(y, Buffer(4096, 24))
     assert y not in live_nodes() and y.cells == 1
 
 

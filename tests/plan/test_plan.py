@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from numloom.base.dtypes import BOOL, F32, F64, I64, ITEMSIZES
+from numloom.device.memory import Buffer
 from numloom.engine.walk import walk
 from numloom.graph import build
 from numloom.graph.layout import c_strides
@@ -18,14 +19,6 @@ from numloom.ops.reductions import REDUCTIONS
 from numloom.plan.plan import make_plan
 from numloom.plan.program import Program
 from numloom.plan.step import Plan, Step
-
-
-class Memory:
-    """Stands for device memory."""
-
-    def __init__(self, nbytes: int) -> None:
-        self.ptr = 4096
-        self.nbytes = nbytes
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +31,7 @@ def counts() -> Iterator[None]:
 
 def leaf(*shape: int, code: int = F64) -> Node:
     strides = c_strides(shape, ITEMSIZES[code])
-    return build.leaf(Memory(int(np.prod(shape)) * ITEMSIZES[code]), code, shape, strides)
+    return build.leaf(Buffer(4096, int(np.prod(shape)) * ITEMSIZES[code]), code, shape, strides)
 
 
 def op(name: str, *args: Any) -> Node:
@@ -259,7 +252,7 @@ def test_long_rows_and_columns_are_not_kept_on_chip() -> None:
 
 def test_reductions_that_walk_in_other_orders_are_kernels_of_their_own(held: Any) -> None:
     x = leaf(30, 40)
-    y = build.leaf(Memory(9600), F64, (30, 40), (8, 240))
+    y = build.leaf(Buffer(4096, 9600), F64, (30, 40), (8, 240))
     sums = [held(reduce("sum", op("multiply", a, 2.0))) for a in (x, y)]
     assert planned(*sums).kernels == 2
 
@@ -292,7 +285,7 @@ def test_a_part_written_runs_in_place_if_nobody_needs_the_old() -> None:
 def test_a_part_of_memory_that_begins_anywhere_is_written_element_by_element() -> None:
     for begin, aligned in ((4096, True), (4104, False)):
         base = leaf(8)
-        base.buffer.ptr = begin
+        base.buffer = Buffer(begin, 64)
         step, program = only(planned(written(base, op("add", leaf(2), leaf(2)), 0, 2)))
         assert step.adopt
         assert [operand.aligned for operand in program.operands if operand.written] == [aligned]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, reduce_plainly
 from numloom.api.elementwise import (
     UFUNCS,
     add,
@@ -77,6 +79,8 @@ def sum(
     ndarray
         0-d where NumPy gives a scalar: nothing waits.
     """
+    if dtype is None and out is None and initial is NO_VALUE and where is True:
+        return reduce_plainly(_SUM, a, axis, keepdims)
     return add.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -90,6 +94,8 @@ def prod(
     where: Any = True,
 ) -> Array:
     """The product of the elements over axes; arguments as for `sum`."""
+    if dtype is None and out is None and initial is NO_VALUE and where is True:
+        return reduce_plainly(_PROD, a, axis, keepdims)
     return multiply.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -102,6 +108,8 @@ def max(
     where: Any = True,
 ) -> Array:
     """The largest element over axes, NaN if there is one; arguments as for `sum`."""
+    if out is None and initial is NO_VALUE and where is True:
+        return reduce_plainly(_MAX, a, axis, keepdims)
     return maximum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -114,6 +122,8 @@ def min(
     where: Any = True,
 ) -> Array:
     """The smallest element over axes, NaN if there is one; arguments as for `sum`."""
+    if out is None and initial is NO_VALUE and where is True:
+        return reduce_plainly(_MIN, a, axis, keepdims)
     return minimum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -123,11 +133,15 @@ amin = min
 
 def any(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether an element over axes is not zero."""
+    if out is None and where is True:
+        return reduce_plainly(_ANY, a, axis, keepdims)
     return logical_or.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
 def all(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether no element over axes is zero."""
+    if out is None and where is True:
+        return reduce_plainly(_ALL, a, axis, keepdims)
     return logical_and.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
@@ -140,7 +154,20 @@ def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = Fals
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Array:
     """How many elements over axes are not zero."""
-    return add.reduce(deliver(build.cast(node_at(a), BOOL)), axis, np.int64, None, _flag(keepdims))
+    return reduce_plainly(_COUNT, a, axis, keepdims)
+
+
+def _count(a: Any, axis: Any, keepdims: bool) -> Array:
+    return add.reduce(deliver(build.cast(node_at(a), BOOL)), axis, np.int64, None, keepdims)
+
+
+_SUM = Plain(add.reduce)
+_PROD = Plain(multiply.reduce)
+_MAX = Plain(maximum.reduce)
+_MIN = Plain(minimum.reduce)
+_ANY = Plain(logical_or.reduce)
+_ALL = Plain(logical_and.reduce)
+_COUNT = Plain(_count)
 
 
 def _flag(keepdims: Any) -> bool:
@@ -156,15 +183,19 @@ def _mask(where: Any) -> Any:
 
 def argmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the largest element (the first NaN if there is one) along an axis or of the flattened array."""
+    if out is None:
+        return reduce_plainly(_ARGMAX, a, axis, keepdims)
     return _position("argmax", a, axis, out, _flag(keepdims))
 
 
 def argmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the smallest element (the first NaN if there is one) along an axis or of the flattened array."""
+    if out is None:
+        return reduce_plainly(_ARGMIN, a, axis, keepdims)
     return _position("argmin", a, axis, out, _flag(keepdims))
 
 
-def _position(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
+def _position(name: str, a: Any, axis: Any, out: Any = None, keepdims: bool = False) -> Array:
     node = node_at(a)
     ndim = len(node.shape)
     axes = (
@@ -186,6 +217,10 @@ def _position(name: str, a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
     else:
         result = build.reduce(REDUCTIONS[name], node, axes, keepdims, I64)
     return finish(result, out, (a,), name, "unsafe")
+
+
+_ARGMAX = Plain(partial(_position, "argmax"))
+_ARGMIN = Plain(partial(_position, "argmin"))
 
 
 def any_zero(node: Node, axes: tuple[int, ...]) -> bool:
@@ -220,6 +255,12 @@ def mean(
     -------
     ndarray
     """
+    if dtype is None and out is None and where is True:
+        return reduce_plainly(_MEAN, a, axis, keepdims)
+    return _mean(a, axis, dtype, out, keepdims, where)
+
+
+def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = True) -> Array:
     node = node_at(a)
     keepdims = _flag(keepdims)
     code = _mean_code(node.code, dtype)
@@ -238,6 +279,9 @@ def mean(
     else:
         result = _reduced(MEAN, build.cast(node, code), build.normalize_axes(axis, len(node.shape)), keepdims, code)
     return finish(result, out, (a,), "mean", "unsafe")
+
+
+_MEAN = Plain(_mean)
 
 
 def var(
@@ -279,6 +323,8 @@ def var(
     -------
     ndarray
     """
+    if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
+        return reduce_plainly(_VAR, a, axis, keepdims)
     return finish(_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
 
 
@@ -295,11 +341,22 @@ def std(
     correction: Any = NO_VALUE,
 ) -> Array:
     """The standard deviation over axes; arguments as for `var`."""
+    if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
+        return reduce_plainly(_STD, a, axis, keepdims)
     variance = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
     return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std")
 
 
-def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known: Any, correction: Any) -> Node:
+def _variance(
+    a: Any,
+    axis: Any,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+    where: Any = True,
+    known: Any = NO_VALUE,
+    correction: Any = NO_VALUE,
+) -> Node:
     if correction is not NO_VALUE:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
@@ -322,6 +379,18 @@ def _variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: An
     squares = _reduced(M2, node, axes, keepdims, F64)
     rest = count - ddof if count > ddof else 0
     return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), shown)
+
+
+def _plain_var(a: Any, axis: Any, keepdims: bool) -> Array:
+    return deliver(_variance(a, axis, keepdims=keepdims), (a,))
+
+
+def _plain_std(a: Any, axis: Any, keepdims: bool) -> Array:
+    return deliver(build.unary(ELEMENTWISE["sqrt"], _variance(a, axis, keepdims=keepdims)), (a,))
+
+
+_VAR = Plain(_plain_var)
+_STD = Plain(_plain_std)
 
 
 def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int) -> Node:

@@ -5,7 +5,10 @@ from numloom.engine.evaluate cimport evaluate as evaluate_values
 from numloom.graph.node cimport Node
 
 
-@cython.locals(array=ndarray, values=list)
+cdef int VIEW
+cdef list _NOTHING
+
+@cython.locals(array=ndarray, values=list, value=Node)
 cpdef object evaluate_arrays(tuple arrays)
 cpdef bint pinned(object operands) except -1
 

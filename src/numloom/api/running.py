@@ -9,7 +9,9 @@ from numloom.array.ndarray import ndarray, wrap
 from numloom.array.ndarray import pinned as is_pinned
 from numloom.engine.evaluate import after_record, synchronize
 from numloom.engine.evaluate import evaluate as evaluate_values
-from numloom.graph.node import Node
+from numloom.graph.node import VIEW, Node
+
+_NOTHING: list[Node] = []
 
 
 def evaluate(*arrays: Any) -> None:
@@ -25,12 +27,14 @@ def evaluate(*arrays: Any) -> None:
 
 def evaluate_arrays(arrays: tuple[Any, ...]) -> None:
     """Run what these arrays have recorded."""
-    values = []
+    values = _NOTHING
     for given in arrays:
-        if not isinstance(given, ndarray):
+        if type(given) is not ndarray:
             raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
         array = given
-        values.append(array.cell.value)
+        value = array.cell.value
+        if value.kind < VIEW and value.buffer is None:  # All else that arrays hold runs anyway.
+            values = [*values, value]
     evaluate_values(values)
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import ElementwiseCall
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
 from numloom.array.ndarray import (
-    apply1,
     apply2,
     casting_error,
     ndarray,
@@ -167,7 +167,7 @@ FUNCTIONS: dict[np.ufunc, ufunc] = {}
 """Our function for each of NumPy's."""
 
 
-class ufunc:
+class ufunc(ElementwiseCall):
     """A function that works element by element, with broadcasting, type rules and methods as NumPy's.
 
     Attributes
@@ -232,16 +232,6 @@ class ufunc:
         return self._numpy.resolve_dtypes(dtypes, signature=signature, reduction=reduction, **options)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------ call
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        if not options and len(args) == self.nin and self.nout == 1:
-            if self.nin == 2:
-                result = apply2(self._row, args[0], args[1])
-                if result is not NotImplemented:
-                    return result
-            elif type(args[0]) is ndarray:
-                return apply1(self._row, args[0])
-        return self._general(args, **options)
 
     def _general(
         self,

@@ -1,6 +1,8 @@
-"""What a class written in Python cannot say of itself: the buffer protocol before Python 3.12, and the public name."""
+"""What a class written in Python cannot say of itself: the buffer protocol before Python 3.12, the public name,
+and members that are known later."""
 
 from cpython.buffer cimport PyObject_GetBuffer
+from cpython.object cimport PyObject
 
 cdef extern from "Python.h":
     ctypedef struct PyBufferProcs:
@@ -10,6 +12,7 @@ cdef extern from "Python.h":
     ctypedef struct TypeObject "PyTypeObject":
         PyBufferProcs* tp_as_buffer
         const char* tp_name
+        PyObject* tp_dict
         unsigned long tp_flags
 
     unsigned long Py_TPFLAGS_HEAPTYPE
@@ -36,4 +39,21 @@ def finish_type(type cls, object host_array):
     _procs.bf_releasebuffer = NULL
     made.tp_as_buffer = &_procs
     made.tp_name = "numloom.ndarray"
+    PyType_Modified(cls)
+
+
+def set_member(type cls, str name, member):
+    """Give the compiled class a member; None takes it away."""
+    cdef TypeObject* made = <TypeObject*><void*>cls
+    if made.tp_flags & Py_TPFLAGS_HEAPTYPE:
+        if member is None:
+            delattr(cls, name)
+        else:
+            setattr(cls, name, member)
+        return
+    members = <dict>made.tp_dict
+    if member is None:
+        del members[name]
+    else:
+        members[name] = member
     PyType_Modified(cls)

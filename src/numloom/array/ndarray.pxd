@@ -1,9 +1,12 @@
 cimport cython
 from numloom.array.storage cimport Cell, new_cell, read, write
 from numloom.array.subscript cimport Basic, simple
-from numloom.engine.evaluate cimport element, element_on_host
+from numloom.engine.evaluate cimport element, element_on_host, number
 from numloom.graph.node cimport Node, Register
-from numloom.graph.build cimport binary, binary_scalar, cast, known, scalar_binary, unary
+from numloom.graph.build cimport binary, binary_scalar, cast, copied, known, scalar, scalar_as, scalar_binary, unary
+
+
+cdef int BOOL, C64, C128, F16, F32, F64, VIEW
 
 
 @cython.final
@@ -31,8 +34,12 @@ cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strid
 
 cpdef Node node_of(ndarray array)
 
-@cython.locals(a=object, b=object, node=Node)
+cpdef object only_number(ndarray array)
+
 cpdef object apply2(object row, object x, object y)
+@cython.locals(a=object, b=object)
+cpdef object record2(object row, object x, object y)
+cpdef object operand(object value)
 
 @cython.locals(result=ndarray)
 cpdef object finish(Node node, object x, object y)

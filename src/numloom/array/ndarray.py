@@ -18,11 +18,27 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
+try:
+    from numloom.array._type import set_member  # type: ignore[import-not-found]
+except ImportError:
+    set_member = None
+
 from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, simple, subscript
-from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
-from numloom.engine.evaluate import after_record, download_layout, element, element_on_host
-from numloom.graph.build import binary, binary_scalar, cast, copied, known, scalar, scalar_binary, unary, view
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.engine.evaluate import after_record, download_layout, element, element_on_host, number
+from numloom.graph.build import (
+    binary,
+    binary_scalar,
+    cast,
+    copied,
+    known,
+    scalar,
+    scalar_as,
+    scalar_binary,
+    unary,
+    view,
+)
 from numloom.graph.layout import (
     c_strides,
     is_f_contiguous,
@@ -58,17 +74,30 @@ GREATER = ELEMENTWISE["greater"]
 GREATER_EQUAL = ELEMENTWISE["greater_equal"]
 _COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
 
-_NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
-
 _bound: dict[str, Callable[..., Any]] = {}
 _reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
 
 
 def bind(**functions: Any) -> dict[str, Any]:
-    """Give the array's methods what they call, as the API's modules do once; what was there before."""
-    before = {name: _bound.get(name) for name in functions}
-    _bound.update(functions)
+    """Give the array's methods what they call, as the API's modules do once; what was there before.
+
+    Functions called ``method_NAME``, and properties called so, are members themselves; None takes one away.
+    """
+    before = {}
+    for name, function in functions.items():
+        kind, _, member = name.partition("_")
+        if kind == "method":
+            before[name] = ndarray.__dict__.get(member)
+            if set_member is not None:
+                set_member(ndarray, member, function)
+            elif function is None:
+                delattr(ndarray, member)
+            else:
+                setattr(ndarray, member, function)
+        else:
+            before[name] = _bound.get(name)
+            _bound[name] = function
     return before
 
 
@@ -337,6 +366,22 @@ class ndarray:
         """The values as (nested) lists of Python numbers; waits."""
         return self.get().tolist()
 
+    def item(self, *index: Any) -> Any:
+        """One element as a Python number; waits.
+
+        Parameters
+        ----------
+        *index : int or tuple of int
+            Nothing (for arrays of one element), a position in C order, or an index for each axis.
+
+        Returns
+        -------
+        bool, int, float or complex
+        """
+        found = simple(self.offset, self.extents, self.steps, index)
+        offset = found.offset if found is not None and found.scalar else _bound["offset_of_item"](self, index)
+        return number(self.cell.value, self.code, offset)
+
     def _only_element(self) -> Any:
         if self.size != 1:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
@@ -352,27 +397,21 @@ class ndarray:
                 "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
                 "an array is not empty."
             )
-        return bool(self._only_element())
+        return bool(number(self.cell.value, self.code, self.offset))
 
     def __float__(self) -> float:
-        return float(self._number())
+        return float(only_number(self))
 
     def __int__(self) -> int:
-        return int(self._number())
+        return int(only_number(self))
 
     def __complex__(self) -> complex:
-        return complex(self._number())
-
-    def _number(self) -> Any:
-        """The one element as a Python number, which refuses what Python's numbers refuse."""
-        if self.extents:
-            raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return self._only_element().item()
+        return complex(only_number(self))
 
     def __index__(self) -> int:
         if self.extents or DTYPES[self.code].kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return int(self._only_element())
+        return int(number(self.cell.value, self.code, self.offset))
 
     def __round__(self, digits: int | None = None) -> Any:
         if self.extents:
@@ -639,51 +678,15 @@ class ndarray:
         """What is recorded and how it would run: tree, plan, kernel text, bytes and operations."""
         return _bound["explain"](self)
 
-    # As the other methods that the API binds, but found without a detour.
-
-    # fmt: off
-    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-            initial: Any = _NO_VALUE, where: Any = True) -> Any:
-        return _bound["method_sum"](self, axis, dtype, out, keepdims, initial, where)
-
-    def prod(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False,
-             initial: Any = _NO_VALUE, where: Any = True) -> Any:
-        return _bound["method_prod"](self, axis, dtype, out, keepdims, initial, where)
-
-    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *,
-             where: Any = True) -> Any:
-        return _bound["method_mean"](self, axis, dtype, out, keepdims, where=where)
-
-    def max(self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO_VALUE,
-            where: Any = True) -> Any:
-        return _bound["method_max"](self, axis, out, keepdims, initial, where)
-
-    def min(self, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = _NO_VALUE,
-            where: Any = True) -> Any:
-        return _bound["method_min"](self, axis, out, keepdims, initial, where)
-    # fmt: on
-
-    def any(self, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        return _bound["method_any"](self, axis, out, keepdims, where=where)
-
-    def all(self, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True) -> Any:
-        return _bound["method_all"](self, axis, out, keepdims, where=where)
-
-    def __getattr__(self, name: str) -> Any:
-        function = _bound.get("method_" + name)
-        if function is not None:
-            return function.__get__(self)
-        function = _bound.get("attribute_" + name)
-        if function is None:
-            raise AttributeError(f"'numloom.ndarray' object has no attribute {name!r}")
-        return function(self)
-
-    def __dir__(self) -> list[str]:
-        bound = [n.partition("_")[2] for n in _bound if n.startswith(("method_", "attribute_"))]
-        return sorted({*object.__dir__(self), *bound})
-
 
 # ---------------------------------------------------------------- making and reading arrays
+
+
+def only_number(array: Any) -> Any:
+    """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
+    if array.extents:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return number(array.cell.value, array.code, array.offset)
 
 
 def wrap(node: Node) -> Any:
@@ -748,10 +751,16 @@ def operand(value: Any) -> Any:
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
+    node = record2(row, x, y)
+    return node if node is NotImplemented else finish(node, x, y)
+
+
+def record2(row: Any, x: Any, y: Any) -> Any:
+    """`apply2`, but for the array: a value, or NotImplemented."""
     if type(x) is ndarray:
-        a = node_of(x)
         if type(y) is ndarray:
-            return finish(binary(row, a, node_of(y)), x, y)
+            return binary(row, node_of(x), node_of(y))
+        a = node_of(x)
         b = operand(y)
     elif type(y) is ndarray:
         a = operand(x)
@@ -765,16 +774,14 @@ def apply2(row: Any, x: Any, y: Any) -> Any:
         if type(b) is not Node:
             if type(a) is not Node:
                 a = node_of(_bound["asarray"](a))
-            node = binary_scalar(row, a, b)
-        elif type(a) is not Node:
-            node = scalar_binary(row, a, b)
-        else:
-            node = binary(row, a, b)
+            return binary_scalar(row, a, b)
+        if type(a) is not Node:
+            return scalar_binary(row, a, b)
+        return binary(row, a, b)
     except OverflowError:
         if row not in _COMPARISONS:
             raise
-        return _bound["compare_out_of_range"](row, a, b)
-    return finish(node, x, y)
+        return node_of(_bound["compare_out_of_range"](row, a, b))
 
 
 def finish(node: Node, x: Any, y: Any) -> Any:
@@ -814,14 +821,12 @@ def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
     kind = type(value)
     if kind is ndarray:
         return node_of(value)
-    if kind is float and DTYPES[code].kind in "iu":
+    if kind is float and BOOL < code < F16:
         value, kind = int(value), int
     if kind is int or kind is bool:
-        if kind is int and DTYPES[code].kind in "iu":
-            info = np.iinfo(DTYPES[code])
-            if not info.min <= value <= info.max:
-                raise OverflowError(f"Python integer {value} out of bounds for {DTYPES[code].name}")
-        return scalar(DTYPES[code].type(value).item(), code)
+        if BOOL < code < F16:
+            return scalar_as(int(value), code)
+        return scalar(float(value) if code == F64 else DTYPES[code].type(value).item(), code)
     if kind is float:
         if code in (F32, F64):
             return scalar(value, code)

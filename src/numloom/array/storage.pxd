@@ -1,6 +1,10 @@
 cimport cython
-from numloom.graph.build cimport unary
-from numloom.graph.node cimport Node, hold, unhold
+from numloom.graph.build cimport cast, copied, full, leaf, unary, update, view
+from numloom.graph.node cimport Node, Register, hold, unhold
+
+cdef int C64, C128, F32, F64, U8
+cdef int FILL, LEAF, SCALAR, VIEW
+cdef tuple ITEMSIZES
 
 
 @cython.final
@@ -23,5 +27,5 @@ cdef bint _is_aligned(Node value, Py_ssize_t itemsize, Py_ssize_t offset, tuple 
 cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
 cdef Py_ssize_t _count(tuple shape) except? -1
-@cython.locals(itemsize=cython.Py_ssize_t, current=Node, new=Node)
+@cython.locals(itemsize=cython.Py_ssize_t, current=Node, new=Node, r=Register)
 cpdef object write(Cell cell, int code, object offset, object shape, tuple strides, Node value)

@@ -21,8 +21,7 @@ except ImportError:
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
 from numloom.engine.routines import call_in_place
-from numloom.graph import build
-from numloom.graph.build import unary
+from numloom.graph.build import cast, copied, full, leaf, unary, update, view
 from numloom.graph.layout import (
     broadcast_strides,
     c_strides,
@@ -114,14 +113,14 @@ def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strid
         if row is not None and offset == part and shape == value.shape and strides == value.strides:
             return unary(row, value)
         if row is not None and not any([stride % itemsize for stride in strides]):
-            return unary(row, build.view(value, value.code, offset - part, shape, strides))
+            return unary(row, view(value, value.code, offset - part, shape, strides))
     if _is_aligned(value, ITEMSIZES[code], offset, strides):
-        return build.view(value, code, offset, shape, strides)
+        return view(value, code, offset, shape, strides)
     # Kernels read whole elements, which a GPU does at multiples of their size alone: these bytes are moved first.
     itemsize = ITEMSIZES[code]
     steps = k_strides(shape, [strides], itemsize)
-    octets = build.view(value, U8, offset, (*shape, itemsize), (*strides, 1))
-    return build.view(build.copied(octets, (*steps, 1), U8), code, 0, shape, steps)
+    octets = view(value, U8, offset, (*shape, itemsize), (*strides, 1))
+    return view(copied(octets, (*steps, 1), U8), code, 0, shape, steps)
 
 
 def _is_aligned(value: Node, itemsize: int, offset: int, strides: tuple[int, ...]) -> bool:
@@ -140,25 +139,27 @@ def broadcast_value(node: Node, shape: tuple[int, ...]) -> Node:
     """A value repeated to `shape` (by strides of 0); ValueError with NumPy's words if it does not fit."""
     if node.shape == shape:
         return node
+    if node.kind == SCALAR:
+        return full(node.attr, node.code, shape)
     lead = len(shape) - len(node.shape)
     if lead < 0 or any(extent not in (1, goal) for extent, goal in zip(node.shape, shape[lead:], strict=True)):
         # Assignment also drops leading axes of extent 1.
         if lead < 0 and all(extent == 1 for extent in node.shape[:-lead]):
             return broadcast_value(reshaped_front(node, -lead), shape)
         raise ValueError(f"could not broadcast input array from shape {shown(node.shape)} into shape {shown(shape)}")
-    if node.kind in (SCALAR, FILL):
-        return build.full(node.attr, node.code, shape)
+    if node.kind == FILL:
+        return full(node.attr, node.code, shape)
     if node.kind == VIEW:
         strides = broadcast_strides(node.shape, node.strides, shape)
-        return build.view(node.args[0], node.code, node.attr, shape, strides)
-    return build.view(node, node.code, 0, shape, broadcast_strides(node.shape, node.strides, shape))
+        return view(node.args[0], node.code, node.attr, shape, strides)
+    return view(node, node.code, 0, shape, broadcast_strides(node.shape, node.strides, shape))
 
 
 def reshaped_front(node: Node, count: int) -> Node:
     """A value without its first `count` axes, each of extent 1."""
     if node.kind == VIEW:
-        return build.view(node.args[0], node.code, node.attr, node.shape[count:], node.strides[count:])
-    return build.view(node, node.code, 0, node.shape[count:], node.strides[count:])
+        return view(node.args[0], node.code, node.attr, node.shape[count:], node.strides[count:])
+    return view(node, node.code, 0, node.shape[count:], node.strides[count:])
 
 
 def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
@@ -168,14 +169,14 @@ def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code:
     if node.code == code and node.strides == strides and node.kind not in (VIEW, SCALAR):
         return node
     if node.kind in (SCALAR, FILL):
-        converted = build.cast(node, code)
-        return build.full(converted.attr, code, shape, strides)
-    return build.copied(node, strides, code)
+        converted = cast(node, code)
+        return full(converted.attr, code, shape, strides)
+    return copied(node, strides, code)
 
 
 def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node) -> None:
     """Store `value` (any dtype, broadcastable) through a layout; recorded, or at once if pinned."""
-    if 0 in shape:
+    if shape and 0 in shape:
         broadcast_value(value, shape)
         return
     itemsize = ITEMSIZES[code]
@@ -191,19 +192,24 @@ def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: t
             value, offset, shape, strides = _last_written(cell, value, code, offset, shape, strides)
             if shape is None:
                 return
-        value = build.cast(broadcast_value(value, shape), code)
+        if value.shape != shape:
+            value = broadcast_value(value, shape)
+        if value.code != code:
+            value = cast(value, code)
         if not _is_aligned(current, itemsize, offset, strides):
             steps = c_strides(shape, itemsize)
-            value = build.view(build.copied(value, steps, code), U8, 0, (*shape, itemsize), (*steps, 1))
+            value = view(copied(value, steps, code), U8, 0, (*shape, itemsize), (*steps, 1))
             shape, strides, code = (*shape, itemsize), (*strides, 1), U8
-        new = build.update(current, value, offset, shape, strides, code)
+        new = update(current, value, offset, shape, strides, code)
     if cell.pins:
         if new.cells or new.readers:
             # Others have this value, too: it must not come to lie in memory that is written in place.
-            new = build.copied(new, new.strides, new.code)
+            new = copied(new, new.strides, new.code)
         pin_value(current, new)
     set_value(cell, new)
-    after_record(new)
+    r = register
+    if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
+        after_record(new)
 
 
 def _count(shape: tuple[int, ...]) -> int:
@@ -229,7 +235,7 @@ def _last_written(
         base, at = (value.args[0], value.attr) if value.kind == VIEW else (value, 0)
         at += sum((shape[axis] - 1) * value.strides[axis] for axis in repeated)
         last_strides = tuple(value.strides[axis] for axis in kept)
-        return build.view(base, value.code, at, kept_shape, last_strides), offset, kept_shape, kept_strides
+        return view(base, value.code, at, kept_shape, last_strides), offset, kept_shape, kept_strides
     host = download_value(value)
     old = cell.value
     memory = np.array(download_value(old))
@@ -256,7 +262,7 @@ def write_at(
     itemsize = ITEMSIZES[code]
     aligned = not offset % itemsize and not any([stride % itemsize for stride in strides])
     if not aligned or may_self_overlap(shape, strides, itemsize):
-        dense = build.copied(read(cell, code, offset, shape, strides), c_strides(shape, itemsize), code)
+        dense = copied(read(cell, code, offset, shape, strides), c_strides(shape, itemsize), code)
         evaluate([dense])
         call_in_place("scatter", dense, *operands, **options)
         write(cell, code, offset, shape, strides, dense)
@@ -265,12 +271,12 @@ def write_at(
     operands = [_apart(node, value) for node in operands]
     evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
     if not cell.pins and (value.cells > 1 or value.readers):
-        value = build.copied(value, value.strides, value.code)
+        value = copied(value, value.strides, value.code)
         set_value(cell, value)
         evaluate([value])
     # Values never change: what the memory holds from here on is another one.
-    call_in_place("scatter", build.view(value, code, offset, shape, strides), *operands, **options)
-    new = build.leaf(value.buffer, value.code, value.shape, value.strides)
+    call_in_place("scatter", view(value, code, offset, shape, strides), *operands, **options)
+    new = leaf(value.buffer, value.code, value.shape, value.strides)
     if cell.pins:
         new.attr = None
     set_value(cell, new)
@@ -279,7 +285,7 @@ def write_at(
 def _apart(node: Node, value: Node) -> Node:
     """What an operation on the memory of `value` takes: a copy of what lies there."""
     if node is value or (node.kind == VIEW and node.args[0] is value):
-        return build.copied(node, c_strides(node.shape, ITEMSIZES[node.code]), node.code)
+        return copied(node, c_strides(node.shape, ITEMSIZES[node.code]), node.code)
     return node
 
 
@@ -296,7 +302,7 @@ def pin(cell: Cell) -> Node:
     evaluate([])
     if not cell.pins and value.cells > 1:
         # Another cell shares the value (a lazy copy): this one takes memory of its own.
-        own = build.copied(value, value.strides, value.code)
+        own = copied(value, value.strides, value.code)
         set_value(cell, own)
         evaluate([own])
     cell.pins += 1

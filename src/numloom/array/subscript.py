@@ -14,6 +14,7 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.array.slicing import bounds
 
 
 @cython.no_gc
@@ -58,9 +59,20 @@ class Advanced(NamedTuple):
 
 def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index: Any) -> Basic | None:
     """What most subscripts are: an integer, a slice, or a tuple of them; None for anything else, also for errors."""
+    ndim = len(shape)
+    if type(index) is int and ndim:  # As below, without lists.
+        extent = shape[0]
+        if not -extent <= index < extent:
+            return None
+        position = index
+        offset += (position + extent if position < 0 else position) * strides[0]
+        return new_basic(offset, (), (), True) if ndim == 1 else new_basic(offset, shape[1:], strides[1:], False)
+    if type(index) is slice and ndim == 1:
+        stride = strides[0]
+        start, count, step = bounds(index, shape[0])
+        return new_basic(offset + start * stride if count else offset, (count,), (stride * step,), False)
     items = index if type(index) is tuple else (index,)
     given = len(items)
-    ndim = len(shape)
     if given > ndim:
         return None
     new_shape = []
@@ -75,36 +87,16 @@ def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index:
             position = item
             offset += (position + extent if position < 0 else position) * stride
         elif type(item) is slice:
-            first, last = item.start, item.stop
-            if item.step is not None or not (first is None or type(first) is int):
-                return None
-            if not (last is None or type(last) is int):
-                return None
-            start = 0 if first is None else extent if first > extent else 0 if first < -extent else first
-            stop = extent if last is None or last > extent else 0 if last < -extent else last
-            if start < 0:
-                start += extent
-            if stop < 0:
-                stop += extent
-            count = stop - start
-            if count > 0:
+            start, count, step = bounds(item, extent)
+            if count:
                 offset += start * stride
-            else:
-                count = 0
             new_shape.append(count)
-            new_strides.append(stride)
+            new_strides.append(stride * step)
         else:
             return None
     if given == ndim:
         return new_basic(offset, tuple(new_shape), tuple(new_strides), not new_shape)
     return new_basic(offset, (*new_shape, *shape[given:]), (*new_strides, *strides[given:]), False)
-
-
-def slice_axis(index: slice, extent: int, stride: int) -> tuple[int, int, int]:
-    """Byte offset, extent and stride of a sliced axis."""
-    start, stop, step = index.indices(extent)
-    count = max(0, (stop - start + (step - (1 if step > 0 else -1))) // step)
-    return (start * stride if count else 0), count, stride * step
 
 
 def check_integer(index: int, axis: int, extent: int) -> int:
@@ -182,10 +174,10 @@ def subscript(
     axis = 0
     for place, (what, item) in enumerate(parsed):
         if what == "slice":
-            start, extent, stride = slice_axis(item, shape[axis], strides[axis])
-            offset += start
+            start, extent, step = bounds(item, shape[axis])
+            offset += start * strides[axis] if extent else 0
             new_shape.append(extent)
-            new_strides.append(stride)
+            new_strides.append(strides[axis] * step)
             axis += 1
         elif what == "int":
             position = check_integer(item, axis, shape[axis])

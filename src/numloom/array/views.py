@@ -15,7 +15,6 @@ from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_o
 from numloom.array.storage import new_cell
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.device import registry
-from numloom.engine.evaluate import element
 from numloom.graph import build
 from numloom.graph.layout import c_strides, f_strides, is_c_contiguous, is_f_contiguous, k_order
 
@@ -243,24 +242,14 @@ def swapaxes(array: Array, axis1: int, axis2: int) -> Array:
 # ---------------------------------------------------------------- elements
 
 
-def item(array: Array, *index: Any) -> Any:
-    """One element as a Python number; waits.
-
-    Parameters
-    ----------
-    *index : int or tuple of int
-        Nothing (for arrays of one element), a position in C order, or an index for each axis.
-
-    Returns
-    -------
-    bool, int, float or complex
-    """
+def offset_of_item(array: Array, index: tuple[Any, ...]) -> int:
+    """Byte offset of the element that `numloom.ndarray.item` gives; NumPy's errors if there is none."""
     if len(index) == 1 and isinstance(index[0], tuple):
         (index,) = index
     if not index:
         if array.size != 1:
             raise ValueError("can only convert an array of size 1 to a Python scalar")
-        return element(array.cell.value, array.code, array.offset).item()
+        return int(array.offset)
     if len(index) == 1 and len(array.shape) != 1:
         position = operator.index(index[0])
         if not -array.size <= position < array.size:
@@ -268,13 +257,13 @@ def item(array: Array, *index: Any) -> Any:
         index = tuple(int(k) for k in np.unravel_index(position % array.size, array.shape)) if array.shape else ()
     elif len(index) != len(array.shape):
         raise ValueError("incorrect number of indices for array")
-    offset = array.offset
+    offset = int(array.offset)
     for axis, (given, extent, stride) in enumerate(zip(index, array.shape, array.strides, strict=True)):
         position = operator.index(given)
         if not -extent <= position < extent:
             raise IndexError(f"index {position} is out of bounds for axis {axis} with size {extent}")
         offset += (position % extent) * stride
-    return element(array.cell.value, array.code, offset).item()
+    return offset
 
 
 def fill(array: Array, value: Any) -> None:
@@ -333,21 +322,21 @@ def ctypes_of(array: Array) -> Any:
 
 
 bind(
-    attribute_ctypes=ctypes_of,
-    attribute_data=data,
     iterate=iterate,
+    method_ctypes=property(ctypes_of),
+    method_data=property(data),
     method_fill=fill,
     method_flatten=flatten,
     method_getfield=getfield,
-    method_item=item,
     method_ravel=ravel,
     method_resize=resize,
     method_setfield=setfield,
     method_setflags=setflags,
     method_swapaxes=swapaxes,
+    offset_of_item=offset_of_item,
     set_dtype=set_dtype,
     set_shape=set_shape,
     view_as=view_as,
 )
 
-__all__ = ["data", "fill", "getfield", "item", "ndarray", "resize", "setfield", "setflags", "view_as"]
+__all__ = ["data", "fill", "getfield", "ndarray", "resize", "setfield", "setflags", "view_as"]

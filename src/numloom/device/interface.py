@@ -183,6 +183,9 @@ class Device(Protocol):
     def launch(self, kernel: Kernel, params: Any, geometry: Any) -> None:
         """Run a ready kernel with a parameter block (`array.array('q')`) and a `plan.program.Geometry`."""
 
+    def bound(self, kernel: Kernel, params: Any, geometry: Any) -> Callable[[], None]:
+        """`launch` with these arguments, again and again; the block may have other numbers each time."""
+
     def module(
         self,
         sources: Mapping[str, str],

@@ -14,6 +14,7 @@ cdef class Pool:
     cdef readonly long long cached
     cdef readonly long long peak
     cdef readonly bint closed
+    cdef readonly long long error_at
     cdef list _free
 
     @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer)

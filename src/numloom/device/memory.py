@@ -79,6 +79,9 @@ class Pool:
         Most bytes in use and cached together; 0 is no limit.
     cache_limit : int
         Freed blocks beyond this many bytes go back to the backend at once; 0 is no limit.
+    error_at : int
+        Where the host sees this memory, and finds in it what was launched before: address of the word in which
+        kernels leave their errors. Else 0.
 
     Attributes
     ----------
@@ -93,12 +96,14 @@ class Pool:
         raw_free: Callable[[int, int], None],
         limit: int = 0,
         cache_limit: int = 0,
+        error_at: int = 0,
     ) -> None:
         self.name = name
         self.raw_allocate = raw_allocate
         self.raw_free = raw_free
         self.limit = limit
         self.cache_limit = cache_limit
+        self.error_at = error_at
         self.used = 0
         self.cached = 0
         self.peak = 0

@@ -1,19 +1,27 @@
 cimport cython
+from numloom.device.cpu._hostview cimport number_at
+from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport current
+from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute cimport ReadyPlan, run_plan
 from numloom.engine.guard cimport Guard
 from numloom.engine.state cimport Counters
-from numloom.engine.walk cimport Walk, pending_roots, walk
-from numloom.graph.node cimport Node
+from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
+from numloom.graph.node cimport Node, Register
 
 
 cdef dict _plans
 cdef object _device
 cdef dict _device_plans
 cdef bint _reference
+cdef list _recent
+cdef Py_ssize_t _RECENT
 
-@cython.locals(guard=Guard, roots=list)
+@cython.locals(guard=Guard, found=Walk, r=Register, node=Node, direct=Direct)
 cpdef object evaluate(list nodes)
+
+@cython.locals(plan=ReadyPlan, place=cython.Py_ssize_t)
+cpdef object run_walk(Walk found, list wanted)
 
 @cython.locals(c=Counters)
 cpdef void count_flush() noexcept
@@ -23,11 +31,13 @@ cpdef dict plans_of(object device)
 @cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)
 
-cdef int CAST, FILL, LEAF, VIEW
+cdef int CAST, F64, FILL, I64, LEAF, OP, REDUCE, VIEW
 cdef tuple ITEMSIZES
 
 @cython.locals(base=Node, source=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t)
 cpdef object element(Node value, int code, Py_ssize_t offset)
 
-@cython.locals(place=cython.Py_ssize_t)
+@cython.locals(place=cython.Py_ssize_t, buffer=Buffer, pool=Pool)
 cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
+
+cpdef object number(Node value, int code, Py_ssize_t offset)

@@ -12,19 +12,21 @@ from typing import Any
 import numpy as np
 
 from numloom.base.config import config
-from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.dtypes import DTYPES, F64, I64, ITEMSIZES, code_of
+from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.interface import Device
 from numloom.device.registry import current
+from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
 from numloom.engine.state import counters, note_copy, settle_errors
-from numloom.engine.walk import pending_roots, walk
+from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
-from numloom.graph.node import CAST, FILL, LEAF, VIEW, Node, become_leaf, register
+from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_leaf, register
 
 Host = np.ndarray[Any, Any]
 
@@ -36,6 +38,9 @@ _MIRRORED = 16 << 10
 """Bytes of a value that are read whole when one of its elements is."""
 _device: Device | None = None
 _device_plans: dict[int, ReadyPlan] = {}
+_RECENT = 256
+_recent: list[Any] = [None] * _RECENT
+"""Plans used last, by the first bits of their keys: found without a number object for the key."""
 _reference = config.executor == "reference"
 
 
@@ -52,10 +57,27 @@ def evaluate(nodes: list[Node]) -> None:
     guard = _guard
     guard.take()
     try:
-        roots = pending_roots(nodes)
-        if roots:
+        if _reference:
+            roots = pending_roots(nodes)
+            if roots:
+                count_flush()
+                run_reference(roots, current())
+            return
+        r = register
+        node = r.oldest
+        if node is not None and node.newer is None and (not nodes or nodes[-1] is node is nodes[0]):
+            direct = find_direct(node) if current() is _device else None
+            if direct is not None:
+                r.recorded = 0
+                r.orphan_bytes = 0
+                count_flush()
+                run_direct(direct, node)
+                return
+        found = walk_pending(nodes)
+        if found.roots:
             count_flush()
-            run_roots(roots)
+            run_walk(found, nodes)
+        end_walk(found)
     finally:
         guard.give()
 
@@ -66,6 +88,23 @@ def count_flush() -> None:
     c.flushes += 1
 
 
+def run_walk(found: Walk, wanted: list[Node]) -> None:
+    """Compute what `walk_pending(wanted)` found."""
+    device = current()
+    plans = plans_of(device)
+    place = found.first & (_RECENT - 1)
+    plan = _recent[place]
+    if plan is None or plan.first != found.first or plan.second != found.second:
+        plan = plans.get(found.first)
+        if plan is None or plan.second != found.second:
+            del found.nodes[found.count :]
+            plan = new_plan(found, pending_roots(wanted), device)
+        _recent[place] = plan
+    elif found.roots == 1:
+        learn_direct(found.nodes[found.count - 1], found.count, plan)
+    run_plan(plan, found.nodes)
+
+
 def run_roots(roots: list[Node]) -> None:
     """Compute `roots` on the current device."""
     device = current()
@@ -73,22 +112,31 @@ def run_roots(roots: list[Node]) -> None:
         run_reference(roots, device)
         return
     found = walk(roots)
-    plans = plans_of(device)
-    plan = plans.get(found.first)
+    plan = plans_of(device).get(found.first)
     if plan is None or plan.second != found.second:
-        plan = plan_of(found, roots, device)
-        assert plan is not None
-        if len(plans) >= _PLANS_KEPT:
-            plans.clear()
-        plans[found.first] = plan
+        plan = new_plan(found, roots, device)
     run_plan(plan, found.nodes)
+
+
+def new_plan(found: Walk, roots: list[Node], device: Device) -> ReadyPlan:
+    """A plan for a walk whose key was not met before."""
+    plans = plans_of(device)
+    plan = plan_of(found, roots, device)
+    assert plan is not None
+    plan.first = found.first
+    if len(plans) >= _PLANS_KEPT:
+        plans.clear()
+    plans[found.first] = plan
+    return plan
 
 
 def plans_of(device: Device) -> dict[int, ReadyPlan]:
     """The plans made for a device."""
-    global _device, _device_plans
+    global _device, _device_plans, _recent
     if device is not _device:
         _device = device
+        _recent = [None] * _RECENT
+        clear_direct()
         _device_plans = _plans.setdefault((device, config.fast_math), {})
     return _device_plans
 
@@ -191,6 +239,12 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     if 0 in shape:
         return np.empty(shape, dtype)
     counters.waits += 1
+    buffer = value.buffer
+    if buffer.pool is not None and buffer.pool.error_at:
+        settle_errors(device, waited=True)
+        result = array_at(buffer.ptr + offset, shape, strides, dtype, buffer).copy("K")
+        note_copy(False, result.nbytes)
+        return result
     itemsize = dtype.itemsize
     layout = Layout(offset, shape, strides)
     low, high = extent_of(layout, itemsize)
@@ -257,11 +311,39 @@ def _is_computed(value: Node) -> bool:
 
 
 def element_on_host(value: Node, code: int, offset: int) -> Any:
-    """The element of a computed value at a byte offset if it lies on the host already, else None."""
-    if value.kind != LEAF or value.code != code or type(value.attr) is not np.ndarray:
+    """The element of a computed value at a byte offset as a Python number; None where it lies not on the host yet."""
+    if value.kind != LEAF or value.code != code:
         return None
-    place = offset // ITEMSIZES[code]
-    return value.attr[place].item() if place * ITEMSIZES[code] == offset else None
+    mirror = value.attr
+    if type(mirror) is np.ndarray:
+        place = offset // ITEMSIZES[code]
+        return mirror[place].item() if place * ITEMSIZES[code] == offset else None
+    buffer = value.buffer
+    pool = buffer.pool
+    if mirror is None or pool is None or not pool.error_at:
+        return None
+    if number_at(pool.error_at, I64):
+        settle_errors(current(), waited=True)
+    return number_at(buffer.ptr + offset, code)
+
+
+def number(value: Node, code: int, offset: int) -> Any:
+    """`element` as a Python number."""
+    if value.kind == FILL and value.code == code:
+        known = value.attr
+        kind = type(known)
+        if (kind is float and code == F64) or (kind is int and code == I64):  # Of others it may not be what they hold.
+            return known
+    if value.buffer is None:
+        if value.kind == OP or value.kind == REDUCE:
+            evaluate([value])
+    elif register.oldest is not None:
+        evaluate([])
+    if value.buffer is not None:
+        found = element_on_host(value, code, offset)
+        if found is not None:
+            return found
+    return element(value, code, offset).item()
 
 
 def mirror_of(base: Node) -> Any:
@@ -316,6 +398,7 @@ __all__ = [
     "element_on_host",
     "evaluate",
     "leaf_from_host",
+    "number",
     "pin_value",
     "reference_value",
     "synchronize",

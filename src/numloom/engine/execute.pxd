@@ -6,6 +6,23 @@ from numloom.graph.node cimport Node, become_leaf
 
 
 @cython.final
+cdef class Pointer:
+    cdef readonly Py_ssize_t word
+    cdef readonly Py_ssize_t place
+    cdef readonly Py_ssize_t number
+    cdef readonly long long offset
+    cdef readonly Py_ssize_t view
+
+
+@cython.final
+cdef class Parameter:
+    cdef readonly Py_ssize_t word
+    cdef readonly Py_ssize_t number
+    cdef readonly int code
+    cdef object last
+
+
+@cython.final
 cdef class Ready:
     cdef public object step
     cdef public tuple allocate
@@ -16,15 +33,16 @@ cdef class Ready:
     cdef public object kernel
     cdef public Words words
     cdef public bint ready
+    cdef public object run
     cdef public list pointers
     cdef public list params
-    cdef public list last
     cdef public list places
     cdef public Py_ssize_t workspace
     cdef public object geometry
     cdef public object source
     cdef public object pattern
     cdef public list sizes
+    cdef public list buffers
 
 
 @cython.final
@@ -47,7 +65,7 @@ cpdef Ready resized(Pattern pattern, list values, list sizes)
 cdef class ReadyPlan:
     cdef public object device
     cdef public Pool pool
-    cdef public object launch
+    cdef public unsigned long long first
     cdef public unsigned long long second
     cdef public tuple drop
     cdef public list steps
@@ -56,15 +74,14 @@ cdef class ReadyPlan:
 @cython.locals(number=cython.Py_ssize_t, ready=Ready, released=tuple)
 cpdef object run_plan(ReadyPlan plan, list nodes)
 
-@cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t)
+@cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
 cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
 
-@cython.locals(words=Words, number=cython.Py_ssize_t, word=cython.Py_ssize_t, offset=cython.longlong,
-               view=cython.Py_ssize_t, place=cython.Py_ssize_t, node=Node, address=cython.longlong,
-               position=cython.Py_ssize_t, code=cython.int, buffer=Buffer)
+@cython.locals(words=Words, number=cython.Py_ssize_t, word=cython.Py_ssize_t, node=Node, address=cython.longlong,
+               buffer=Buffer, pointer=Pointer, parameter=Parameter)
 cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
 
-cpdef bint is_ready(Ready ready)
+cpdef bint is_ready(Ready ready, ReadyPlan plan)
 
 @cython.locals(c=Counters)
 cpdef void count_kernel() noexcept

@@ -28,6 +28,56 @@ _long_word = Struct("<q")
 _NOTHING = object()
 
 
+class Pointer:
+    """A word that is an address.
+
+    Attributes
+    ----------
+    word : int
+        Which word.
+    place : int
+        Which of the step's computed values it is the buffer of, or -1.
+    number : int
+        Else the node whose buffer it is.
+    offset : int
+        Bytes from there on.
+    view : int
+        The node whose offset is added, or -1.
+    """
+
+    __slots__ = ("number", "offset", "place", "view", "word")
+
+    word: int
+    place: int
+    number: int
+    offset: int
+    view: int
+
+    def __init__(self, word: int, place: int, number: int, offset: int, view: int) -> None:
+        self.word = word
+        self.place = place
+        self.number = number
+        self.offset = offset
+        self.view = view
+
+
+class Parameter:
+    """A word that is a host value: of the node `number`, as dtype `code`; `last` is the value it holds now."""
+
+    __slots__ = ("code", "last", "number", "word")
+
+    word: int
+    number: int
+    code: int
+    last: Any
+
+    def __init__(self, word: int, number: int, code: int) -> None:
+        self.word = word
+        self.number = number
+        self.code = code
+        self.last = _NOTHING
+
+
 class Ready:
     """A step made ready for one device: what is left to do is to patch words and launch.
 
@@ -41,10 +91,14 @@ class Ready:
         The device's kernel; until it is `ready` the interpreter does the work.
     words : Words
         The parameter block.
-    pointers : list of (word, number, offset, view, place)
-        Words that are addresses: of a node's buffer, or of what this step computes at `place`.
-    params : list of (word, number, code)
-        Words that are host values, and `last`, the values they hold now.
+    buffers : list or None
+        Room for what the step computes; a list that runs empty gives its memory back at every turn.
+    run : callable or None
+        Launches the kernel with the block, once the kernel is `ready`.
+    pointers : list of Pointer
+        Words that are addresses.
+    params : list of Parameter
+        Words that are host values.
     places : list of (word, number)
         Words that say where a gather was recorded.
     workspace : int
@@ -54,8 +108,8 @@ class Ready:
     """
 
     __slots__ = (
-        "adopt", "allocate", "computed", "copy", "geometry", "kernel", "last", "params", "pattern", "places",
-        "pointers", "ready", "release", "sizes", "source", "step", "words", "workspace",
+        "adopt", "allocate", "buffers", "computed", "copy", "geometry", "kernel", "params", "pattern", "places",
+        "pointers", "ready", "release", "run", "sizes", "source", "step", "words", "workspace",
     )  # fmt: skip
 
     step: Any
@@ -63,14 +117,15 @@ class Ready:
     kernel: Any
     words: Any
     ready: bool
-    pointers: list[tuple[int, int, int, int, int]]
-    params: list[tuple[int, int, int]]
-    last: list[Any]
+    run: Any
+    pointers: list[Pointer]
+    params: list[Parameter]
     places: list[tuple[int, int]]
     geometry: Any
     source: Any
     pattern: Any
     sizes: Any
+    buffers: Any
 
     def __init__(self, step: Step, device: Any, source: Source | None = None) -> None:
         self.step = step
@@ -78,12 +133,13 @@ class Ready:
         self.adopt = step.adopt
         self.copy = step.copy
         self.computed = step.computed
+        self.buffers = [None] * len(step.computed)
         self.release = step.release
         self.kernel = None
         self.ready = False
+        self.run = None
         self.pointers = []
         self.params = []
-        self.last = []
         self.places = []
         self.workspace = -1
         self.words = None
@@ -114,11 +170,10 @@ class Ready:
                 binding = step.bindings[word.index]
                 number = binding.number
                 place = self.computed.index(number) if number in self.computed else -1
-                self.pointers.append((index, number, binding.offset, binding.view, place))
+                self.pointers.append(Pointer(index, place, number, binding.offset, binding.view))
             elif kind == "param":
                 number, code = step.params[word.index]
-                self.params.append((index, number, code))
-                self.last.append(_NOTHING)
+                self.params.append(Parameter(index, number, code))
             elif kind == "iota_offset":
                 words.put(index, step.iota_offsets[word.index])
             elif kind == "place":
@@ -184,11 +239,12 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
     ready.release = known.release
     ready.kernel = known.kernel
     ready.ready = known.ready
-    ready.params = known.params
+    ready.run = None
+    ready.buffers = None
+    ready.params = [Parameter(parameter.word, parameter.number, parameter.code) for parameter in known.params]
     ready.places = known.places
     ready.workspace = known.workspace
     ready.pointers = known.pointers
-    ready.last = [_NOTHING] * len(known.params)
     ready.allocate = tuple([(number, values[place]) for number, place in pattern.allocate])
     ready.copy = known.copy
     if pattern.copied >= 0:
@@ -198,8 +254,8 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
     if known.kernel is not None:
         if pattern.offsets:
             ready.pointers = [
-                (word, number, values[place], view, computed)
-                for (word, number, _, view, computed), place in zip(known.pointers, pattern.offsets, strict=True)
+                Pointer(pointer.word, pointer.place, pointer.number, values[place], pointer.view)
+                for pointer, place in zip(known.pointers, pattern.offsets, strict=True)
             ]
         ready.geometry = Geometry(*[values[place] for place in pattern.geometry])
         words = known.words.copy()
@@ -210,9 +266,9 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
 
 
 class ReadyPlan:
-    """A plan made ready for one device; `second` is the half of its key that the table of plans does not hold."""
+    """A plan made ready for one device; `first` (where it is kept in a table) and `second` are its key."""
 
-    __slots__ = ("device", "drop", "launch", "pool", "second", "steps")
+    __slots__ = ("device", "drop", "first", "pool", "second", "steps")
 
     def __init__(self, plan: Plan, device: Any, second: int) -> None:
         self.set(device, second, plan.drop, [Ready(step, device) for step in plan.steps])
@@ -221,7 +277,7 @@ class ReadyPlan:
         """Fill in what the plan has."""
         self.device = device
         self.pool = device.pool
-        self.launch = device.launch
+        self.first = 0
         self.second = second
         self.drop = drop
         self.steps = steps
@@ -239,13 +295,19 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
 
 def run_step(ready: Ready, nodes: list[Any], plan: ReadyPlan) -> None:
     """Run one step."""
-    buffers: list[Any] = []
+    buffers = ready.buffers
+    ready.buffers = None
+    if buffers is None:  # It is under way already, as one that allocates may run others.
+        buffers = [None] * len(ready.computed)
     pool = plan.pool
+    count = 0
     for _, nbytes in ready.allocate:
-        buffers.append(pool.allocate(nbytes))
+        buffers[count] = pool.allocate(nbytes)
+        count += 1
     for _, base in ready.adopt:
         node = nodes[base]
-        buffers.append(node.buffer)
+        buffers[count] = node.buffer
+        count += 1
     if ready.copy is not None:
         _, source, size = ready.copy
         # A copied base is the step's only allocation.
@@ -257,44 +319,48 @@ def run_step(ready: Ready, nodes: list[Any], plan: ReadyPlan) -> None:
     # Computed values are the allocated and adopted ones, in that order.
     for position, number in enumerate(ready.computed):
         become_leaf(nodes[number], buffers[position])
+        buffers[position] = None
+    ready.buffers = buffers
 
 
 def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) -> None:
     """Bind a step's kernel to addresses and numbers, and launch it (or interpret it meanwhile)."""
     words = ready.words
     count_kernel()
-    for word, number, offset, view, place in ready.pointers:
-        if place >= 0:
-            buffer = buffers[place]
+    for pointer in ready.pointers:
+        if pointer.place >= 0:
+            buffer = buffers[pointer.place]
         else:
-            node = nodes[number]
+            node = nodes[pointer.number]
             buffer = node.buffer
-        address = buffer.ptr + offset
-        if view >= 0:
-            node = nodes[view]
+        address = buffer.ptr + pointer.offset
+        if pointer.view >= 0:
+            node = nodes[pointer.view]
             address += node.attr
-        words.put(word, address)
-    for position, (word, number, code) in enumerate(ready.params):
-        node = nodes[number]
+        words.put(pointer.word, address)
+    for parameter in ready.params:
+        node = nodes[parameter.number]
         value = node.attr
-        if value is not ready.last[position]:
-            pack(words, word, value, code)
-            ready.last[position] = value
+        if value is not parameter.last:
+            pack(words, parameter.word, value, parameter.code)
+            parameter.last = value
     for word, number in ready.places:
         node = nodes[number]
         words.put(word, node.row.id)
     if ready.workspace >= 0:
         geometry = ready.geometry
         words.put(ready.workspace, plan.device.workspace(geometry.workspace, geometry.counters))
-    if ready.ready or is_ready(ready):
-        plan.launch(ready.kernel, words.block, ready.geometry)
+    if ready.run is not None or is_ready(ready, plan):
+        ready.run()
     else:
         run_interpreted(ready, nodes, plan.device)
 
 
-def is_ready(ready: Ready) -> bool:
+def is_ready(ready: Ready, plan: ReadyPlan) -> bool:
     """Whether the step's kernel is compiled by now; asked until it is."""
     ready.ready = ready.kernel.ready
+    if ready.ready:
+        ready.run = plan.device.bound(ready.kernel, ready.words.block, ready.geometry)
     return ready.ready
 
 
@@ -333,7 +399,9 @@ def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
         if word.kind == "pointer":
             pointers[word.index] = ready.words.block[index]
     with np.errstate(all="ignore"):
-        params = [np.array(nodes[number].attr or 0).astype(DTYPES[code])[()] for number, code in step.params]
+        # None is any number; -0.0 is false and not 0.
+        given = [(nodes[number].attr, code) for number, code in step.params]
+        params = [np.array(0 if value is None else value).astype(DTYPES[code])[()] for value, code in given]
     places = [nodes[number].row.id for number in step.gathers]
     interpret(step.program, pointers, params, step.iota_offsets, device, places)
 

@@ -173,7 +173,7 @@ class Variant:
                     pattern.words.append((index, at(step.iota_offsets[word.index])))
             pattern.geometry = [at(getattr(source.geometry, field.name)) for field in fields(Geometry)]
             if any(is_size(binding.offset) for binding in step.bindings):
-                offsets = [step.bindings[source.words[pointer[0]].index].offset for pointer in ready.pointers]
+                offsets = [step.bindings[source.words[pointer.word].index].offset for pointer in ready.pointers]
                 pattern.offsets = [at(offset) for offset in offsets]
         return pattern
 

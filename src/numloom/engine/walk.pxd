@@ -1,10 +1,14 @@
 cimport cython
+from numloom.device.memory cimport Buffer
 from numloom.graph.node cimport Node, Register
 
 
 @cython.final
 cdef class Walk:
     cdef public list nodes
+    cdef public Py_ssize_t count
+    cdef public Py_ssize_t roots
+    cdef public bint updates
     cdef public unsigned long long first
     cdef public unsigned long long second
 
@@ -12,7 +16,7 @@ cdef class Walk:
 @cython.final
 cdef class Epoch:
     cdef public Py_ssize_t number
-    cdef public Py_ssize_t visited
+    cdef public list spare
 
 
 cdef Epoch _epoch
@@ -25,14 +29,22 @@ cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 @cython.locals(r=Register, roots=list, node=Node, live=Node, generated=cython.bint)
 cpdef list pending_roots(list wanted)
 
-@cython.locals(result=Walk, nodes=list, epoch=cython.Py_ssize_t, parent=Node, root=Node, node=Node, arg=Node,
-               position=cython.Py_ssize_t, args=tuple, updates=cython.bint,
-               count=cython.Py_ssize_t, room=cython.Py_ssize_t)
+@cython.locals(found=Walk, root=Node)
 cpdef Walk walk(list roots)
+@cython.locals(r=Register, found=Walk, live=Node, node=Node)
+cpdef Walk walk_pending(list wanted)
+@cython.locals(found=Walk)
+cdef Walk new_walk()
+@cython.locals(nodes=list, position=cython.Py_ssize_t)
+cpdef object end_walk(Walk found)
+@cython.locals(nodes=list, epoch=cython.Py_ssize_t, parent=Node, node=Node, arg=Node, position=cython.Py_ssize_t,
+               args=tuple, count=cython.Py_ssize_t, room=cython.Py_ssize_t)
+cdef object visit(Walk found, Node root)
 
 @cython.locals(nodes=list, shape=tuple, strides=tuple, node=Node, arg=Node, base=Node, kind=cython.int,
+               position=cython.Py_ssize_t, updates=cython.bint, buffer=Buffer,
                word=cython.ulonglong, first=cython.ulonglong, second=cython.ulonglong, number=cython.longlong)
-cpdef object make_key(Walk result, Py_ssize_t root_count, bint updates)
+cpdef object make_key(Walk found)
 
 cdef unsigned long long shape_number(object shape) except? 0
 cdef unsigned long long strides_number(object strides) except? 0

@@ -21,26 +21,49 @@ from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Nod
 @cython.freelist(4)
 @cython.cclass
 class Walk:
-    """Nodes in the order of the walk (arguments first), and the plan key: two 64-bit hashes."""
+    """What one pass met.
 
-    __slots__ = ("first", "nodes", "second")
+    Attributes
+    ----------
+    nodes : list of Node
+        In the order of the walk (arguments first); the list may be longer than it.
+    count, roots : int
+        Number of nodes, and of roots among them.
+    updates : bool
+        Whether a node writes into memory.
+    first, second : int
+        The plan key: two 64-bit hashes.
+    """
+
+    __slots__ = ("count", "first", "nodes", "roots", "second", "updates")
 
     nodes: list[Node]
+    count: int
+    roots: int
+    updates: bool
     first: int
     second: int
 
 
 class Epoch:
-    """Numbers walks, so that a node knows whether the walk under way has met it; and what the last one met."""
+    """Numbers walks, so that a node knows whether the walk under way has met it.
 
-    __slots__ = ("number", "visited")
+    Attributes
+    ----------
+    number : int
+        Of the walk under way.
+    spare : list or None
+        The list of the last walk, empty but as long as it was: growing one costs more than the visit.
+    """
+
+    __slots__ = ("number", "spare")
 
     number: int
-    visited: int
+    spare: Any
 
     def __init__(self) -> None:
         self.number = 0
-        self.visited = 0
+        self.spare = []
 
 
 _epoch = Epoch()
@@ -81,87 +104,128 @@ def pending_roots(wanted: Any) -> list[Node]:
 
 
 def walk(roots: list[Node]) -> Walk:
-    """Visit everything that the roots need and is not computed yet, and the leaves they read.
+    """Visit everything that the roots need and is not computed yet, and the leaves they read."""
+    found = new_walk()
+    for root in roots:
+        visit(found, root)
+    make_key(found)
+    del found.nodes[found.count :]
+    return found
+
+
+def walk_pending(wanted: list[Node]) -> Walk:
+    """`walk` of `pending_roots`, without a list of them; give the nodes back by `end_walk`."""
+    r = register
+    r.recorded = 0
+    r.orphan_bytes = 0
+    found = new_walk()
+    live = r.oldest
+    while live is not None:
+        visit(found, live)
+        live = live.newer
+    for node in wanted:
+        if node.buffer is None and (node.cells == 0 or node.kind < VIEW):
+            visit(found, node)
+    if found.roots:
+        make_key(found)
+    return found
+
+
+def new_walk() -> Walk:
+    """A walk that has met nothing yet."""
+    found = Walk.__new__(Walk)
+    found.nodes = _epoch.spare if _epoch.spare is not None else []
+    _epoch.spare = None
+    found.count = 0
+    found.roots = 0
+    found.updates = False
+    _epoch.number += 1
+    return found
+
+
+def end_walk(found: Walk) -> None:
+    """Forget the nodes, and keep their list for the next walk."""
+    nodes = found.nodes
+    for position in range(found.count):
+        nodes[position] = None  # type: ignore[call-overload]
+    _epoch.spare = nodes
+
+
+def visit(found: Walk, root: Node) -> None:
+    """Visit what one root needs and was not met yet.
 
     While a node is under visit, its `number` is the argument to look at next, and `back` the node from which it was
     reached; then `number` is its place in the order. `word` says which arguments it has.
     """
-    result = Walk.__new__(Walk)
-    # As long as the last one: growing step by step costs more than the visit.
-    nodes: list[Any] = [None] * _epoch.visited
-    room = _epoch.visited
-    count = 0
-    _epoch.number += 1
     epoch = _epoch.number
-    updates = False
-    for root in roots:
-        if root.mark == epoch:
-            continue
-        root.mark = epoch
-        root.number = 0
-        root.seen = 0
-        root.word = 0
-        node = root
-        while True:
-            args = node.args
-            position = node.number
-            if position < len(args):
-                node.number = position + 1
-                arg = args[position]
-                if arg.mark == epoch:
-                    arg.seen += 1
-                    node.word = (node.word * _P5 + arg.number + 1) & _MASK
-                else:
-                    arg.mark = epoch
-                    arg.seen = 1
-                    if arg.kind <= SCALAR:
-                        arg.number = count
-                        arg.word = 0
-                        if count < room:
-                            nodes[count] = arg
-                        else:
-                            nodes.append(arg)
-                        count += 1
-                        node.word = (node.word * _P5 + count) & _MASK
-                    else:
-                        arg.number = 0
-                        arg.word = 0
-                        arg.back = node
-                        node = arg
+    found.roots += 1
+    if root.mark == epoch:
+        return
+    nodes: list[Any] = found.nodes
+    room = len(nodes)
+    count = found.count
+    root.mark = epoch
+    root.number = 0
+    root.seen = 0
+    root.word = 0
+    node = root
+    while True:
+        args = node.args
+        position = node.number
+        if position < len(args):
+            node.number = position + 1
+            arg = args[position]
+            if arg.mark == epoch:
+                arg.seen += 1
+                node.word = (node.word * _P5 + arg.number + 1) & _MASK
             else:
-                node.number = count
-                if count < room:
-                    nodes[count] = node
+                arg.mark = epoch
+                arg.seen = 1
+                if arg.kind <= SCALAR:
+                    arg.number = count
+                    arg.word = 0
+                    if count < room:
+                        nodes[count] = arg
+                    else:
+                        nodes.append(arg)
+                    count += 1
+                    node.word = (node.word * _P5 + count) & _MASK
                 else:
-                    nodes.append(node)
-                count += 1
-                if node.kind == UPDATE:
-                    updates = True
-                parent = node.back
-                if parent is None:
-                    break
-                node.back = None
-                node = parent
-                node.word = (node.word * _P5 + count) & _MASK
-    if count < room:
-        del nodes[count:]
-    _epoch.visited = count
-    result.nodes = nodes
-    make_key(result, len(roots), updates)
-    return result
+                    arg.number = 0
+                    arg.word = 0
+                    arg.back = node
+                    node = arg
+        else:
+            node.number = count
+            if count < room:
+                nodes[count] = node
+            else:
+                nodes.append(node)
+            count += 1
+            if node.kind == UPDATE:
+                found.updates = True
+            parent = node.back
+            if parent is None:
+                break
+            node.back = None
+            node = parent
+            node.word = (node.word * _P5 + count) & _MASK
+    found.count = count
 
 
-def make_key(result: Walk, root_count: int, updates: bool) -> None:
+def make_key(found: Walk) -> None:
     """Set the structural key of a walk: two independent 64-bit hashes of everything a plan may depend on.
 
     Rows count by identity (a plan keeps those it was made for alive).
     """
-    nodes = result.nodes
-    first = (_P1 + root_count) & _MASK
-    second = (_P2 + root_count) & _MASK
+    nodes = found.nodes
+    updates = found.updates
+    first = (_P1 + found.roots) & _MASK
+    second = (_P2 + found.roots) & _MASK
     shape: tuple[int, ...] | None = None
     strides: tuple[int, ...] | None = None
-    for node in nodes:
+    for position in range(found.count):
+        node = nodes[position]
         kind = node.kind
         # Held by a live array, or read by pending work outside of this walk.
         word = node.code * 16 + kind
@@ -184,7 +248,8 @@ def make_key(result: Walk, root_count: int, updates: bool) -> None:
             strides = node.strides
             word = (word * 69061 + strides_number(strides)) & _MASK
         if kind == LEAF:
-            number = node.buffer.ptr
+            buffer = node.buffer
+            number = buffer.ptr
             word += (number & 15) << 40
         elif kind == VIEW:
             base = node.args[0]
@@ -208,8 +273,8 @@ def make_key(result: Walk, root_count: int, updates: bool) -> None:
         first = first ^ (first >> 29)
         second = ((second + word) * _P4) & _MASK
         second = second ^ (second >> 32)
-    result.first = first
-    result.second = second
+    found.first = first
+    found.second = second
 
 
 def shape_number(shape: tuple[int, ...]) -> int:

@@ -56,8 +56,9 @@ _tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
 _order: dict[Any, tuple[int, ...]] = {}
 _pairs: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
 _reduced: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]] = {}
-_scales: dict[Any, tuple[int, ...]] = {}
-_orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+_scales: list[dict[tuple[int, ...], tuple[int, ...]]] = [{} for _ in range(17 * 17)]
+"""Strides with another itemsize, by 17 * the one + the other."""
+_orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
 _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
 
@@ -81,7 +82,7 @@ def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...]
     """An array of one repeated host value; costs no memory until it is stored."""
     count_recorded()
     strides = one_tuple(strides or c_strides(shape, ITEMSIZES[code]))
-    return new_node(FILL, None, (), code, one_tuple(shape), strides, prod(shape), value)
+    return new_node(FILL, None, (), code, one_tuple(shape), strides, count_of(shape), value)
 
 
 def known(value: Any, code: int) -> Node:
@@ -104,6 +105,14 @@ def one_tuple(numbers: tuple[int, ...]) -> tuple[int, ...]:
         found = tuple([int(number) for number in numbers])
         _tuples[found] = found
     return found
+
+
+def count_of(shape: tuple[int, ...]) -> int:
+    """Number of elements."""
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
 
 
 # ---------------------------------------------------------------- elementwise
@@ -208,37 +217,58 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
         If NumPy has no loop for these dtypes.
     """
     if codes is None:
-        given = tuple([x.code if isinstance(x, Node) else weak_code(x) for x in operands])
+        given = tuple([_code(x) for x in operands])
         codes = _loops.get((row, given))
         if codes is None:
             codes = _loops[row, given] = loop_codes(row, given)
-    nodes = [
-        cast(x, code) if isinstance(x, Node) else scalar_as(x, code) for x, code in zip(operands, codes, strict=False)
-    ]
+    nodes = []
+    for position, x in enumerate(operands):
+        code = codes[position]
+        if type(x) is not Node:
+            nodes.append(scalar_as(x, code))
+        else:
+            nodes.append(x if x.code == code else cast(x, code))
     return loop(row, nodes, codes[-1])
+
+
+def _code(x: Any) -> int:
+    """Code of an operand in the rule table."""
+    if type(x) is Node:
+        node = x
+        return node.code
+    return weak_code(x)
 
 
 def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
     """An elementwise operation on values that already have the loop dtypes."""
     if len(nodes) == 2:
         return _binary_loop(row, nodes[0], nodes[1], out)
-    shape, strides = _order_of(nodes, ITEMSIZES[out])
+    shape, strides, size = _order_of(nodes, _sizes[out])
     count_recorded()
-    return new_node(OP, row, tuple(nodes), out, shape, strides, prod(shape), None)
+    return new_node(OP, row, tuple(nodes), out, shape, strides, size, None)
 
 
-def _order_of(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Broadcast shape of several operands, and strides of a result in their K order."""
-    key = (itemsize, *[(node.shape, known_strides(node)) for node in nodes])
-    found = _orders.get(key)
+def _order_of(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """Broadcast shape of several operands, strides of a result in their K order, and its size."""
+    key: list[Any] = [itemsize]
+    for node in nodes:
+        key.append(node.shape)
+        key.append(known_strides(node))
+    asked = tuple(key)
+    found = _orders.get(asked)
     if found is None:
-        shape = broadcast_shapes(*(node.shape for node in nodes))
-        operands = [broadcast_strides(n.shape, known_strides(n), shape) for n in nodes if n.shape]
-        found = shape, k_strides(shape, operands, itemsize)
+        found = _broadcast_all(nodes, itemsize)
         if len(_orders) > 4096:
             _orders.clear()
-        _orders[key] = found
+        _orders[asked] = found
     return found
+
+
+def _broadcast_all(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+    """As `_order_of`."""
+    shape = broadcast_shapes(*(node.shape for node in nodes))
+    operands = [broadcast_strides(n.shape, known_strides(n), shape) for n in nodes if n.shape]
+    return one_tuple(shape), one_tuple(k_strides(shape, operands, itemsize)), prod(shape)
 
 
 def copied(node: Node, strides: tuple[int, ...], code: int) -> Node:
@@ -304,13 +334,13 @@ def _result_strides1(a: Node, out: int) -> tuple[int, ...]:
 
 def _scaled(node: Node, code: int) -> tuple[int, ...]:
     """Strides of a dense value in the physical order of `node` with another itemsize."""
-    have, want = ITEMSIZES[node.code], ITEMSIZES[code]
-    key = (node.strides, have * 32 + want)
-    strides = _scales.get(key)
+    have, want = _sizes[node.code], _sizes[code]
+    known = _scales[have * 17 + want]
+    strides = known.get(node.strides)
     if strides is None:
-        if len(_scales) > 4096:
-            _scales.clear()
-        strides = _scales[key] = one_tuple(tuple([stride // have * want for stride in node.strides]))
+        if len(known) > 4096:
+            known.clear()
+        strides = known[node.strides] = one_tuple(tuple([stride // have * want for stride in node.strides]))
     return strides
 
 
@@ -329,7 +359,7 @@ def view(node: Node, code: int, offset: int, shape: tuple[int, ...], strides: tu
         return full(node.attr, code, shape, k_strides(shape, [strides], ITEMSIZES[code]))
     if node.kind == SCALAR and code == node.code and not shape:
         return node
-    return new_node(VIEW, None, (node,), code, shape, strides, prod(shape), offset)
+    return new_node(VIEW, None, (node,), code, shape, strides, count_of(shape), offset)
 
 
 def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:

@@ -7,6 +7,7 @@ dense is what indexing makes. Numbers are NumPy's: strides in bytes, negative on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ class Layout(NamedTuple):
     strides: Shape
 
 
+@lru_cache(4096)
 def c_strides(shape: Shape, itemsize: int) -> Shape:
     """Byte strides of a C-ordered dense array.
 
@@ -34,7 +36,7 @@ def c_strides(shape: Shape, itemsize: int) -> Shape:
     step = itemsize
     for extent in reversed(shape):
         strides.append(step)
-        step *= max(extent, 1)
+        step *= max(int(extent), 1)
     check_bytes(step)
     return tuple(reversed(strides))
 
@@ -61,6 +63,7 @@ def f_strides(shape: Shape, itemsize: int) -> Shape:
     return ordered_strides(shape, range(len(shape) - 1, -1, -1), itemsize)
 
 
+@lru_cache(4096)
 def is_dense_order(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether the layout fills one block exactly, in some order of the axes (positive strides)."""
     step = itemsize
@@ -90,6 +93,7 @@ def is_f_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     return is_c_contiguous(shape[::-1], strides[::-1], itemsize)
 
 
+@lru_cache(4096)
 def strides_in_order(shape: Shape, strides: Shape, itemsize: int, order: str) -> Shape:
     """Dense strides of a copy of a layout in order "C", "F", "A" or "K"; ValueError for another order."""
     if order == "A":
@@ -302,6 +306,7 @@ def factor(
     return tuple(starts), tuple(tuple(row) for row in coefficients)
 
 
+@lru_cache(4096)
 def may_self_overlap(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether two elements of the layout may share memory (False is certain, True is cautious)."""
     if 0 in shape:

@@ -37,6 +37,7 @@ cdef class Register:
 
 
 
+cdef Register _register
 cdef Py_ssize_t _DEPTH, _GRAVES
 cdef int _VIEW
 

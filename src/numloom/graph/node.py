@@ -143,6 +143,8 @@ class Register:
 
 
 register = Register()
+_register = register
+"""The same, found faster by what is compiled here."""
 
 
 def new_node(
@@ -165,16 +167,17 @@ def new_node(
     node.strides = strides
     node.size = size
     node.attr = attr
-    node.buffer = None
-    node.readers = 0
-    node.cells = 0
-    node.mark = 0
-    node.number = 0
-    node.seen = 0
-    node.word = 0
-    node.back = None
-    node.older = None
-    node.newer = None
+    if not cython.compiled:  # A compiled one begins so.
+        node.buffer = None
+        node.readers = 0
+        node.cells = 0
+        node.mark = 0
+        node.number = 0
+        node.seen = 0
+        node.word = 0
+        node.back = None
+        node.older = None
+        node.newer = None
     for arg in args:
         count_reader(arg)
     return node
@@ -187,7 +190,7 @@ def count_reader(node: Node) -> None:
 
 def count_recorded() -> None:
     """One operation more was recorded since the last run."""
-    r = register
+    r = _register
     r.recorded += 1
 
 
@@ -197,7 +200,7 @@ def release(node: Node) -> None:
     node.args = ()
     for place in range(len(args)):  # A name for the last argument would keep it until we return, one frame deeper.
         uncount_reader(args[place])
-    r = register
+    r = _register
     if r is None:  # The interpreter is shutting down.
         return
     if r.depth < _DEPTH:
@@ -222,7 +225,7 @@ def hold(node: Node) -> None:
     """A storage cell now has this value."""
     node.cells += 1
     if node.cells == 1 and node.buffer is None and node.kind >= _VIEW:  # Generated values need no running.
-        r = register
+        r = _register
         older = r.newest
         node.older = older
         if older is None:
@@ -240,14 +243,14 @@ def unhold(node: Node) -> None:
             if node.kind >= _VIEW:
                 leave_live(node)
         elif node.readers:
-            r = register
+            r = _register
             if r is not None:  # None: the interpreter is shutting down
                 r.orphan_bytes += node.buffer.nbytes
 
 
 def leave_live(node: Node) -> None:
     """The node is no longer a pending value of a live array."""
-    r = register
+    r = _register
     if r is None:  # The interpreter is shutting down.
         return
     older = node.older

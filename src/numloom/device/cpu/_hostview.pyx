@@ -1,8 +1,10 @@
-"""Arrays over memory by address, through NumPy's C interface: see ``hostview.py``."""
+"""Arrays over memory by address, through NumPy's C interface, and single numbers: see ``hostview.py``."""
 
 cimport numpy as np
 from cpython.ref cimport PyObject, Py_INCREF
-from libc.stdint cimport intptr_t
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.math cimport INFINITY, NAN, ldexp
+from libc.string cimport memcpy
 
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(
@@ -11,6 +13,20 @@ cdef extern from "numpy/arrayobject.h":
     int PyArray_SetBaseObject(np.ndarray array, object base) except -1
 
 np.import_array()
+
+cdef union Element:
+    uint8_t u8
+    int8_t i8
+    int16_t i16
+    uint16_t u16
+    int32_t i32
+    uint32_t u32
+    int64_t i64
+    uint64_t u64
+    float f32[2]
+    double f64[2]
+
+cdef int[14] SIZES = [1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 8, 16]
 
 
 def array_at(intptr_t address, tuple shape, tuple strides, np.dtype dtype, object owner=None):
@@ -31,3 +47,50 @@ def array_at(intptr_t address, tuple shape, tuple strides, np.dtype dtype, objec
         Py_INCREF(owner)  # and this one
         PyArray_SetBaseObject(array, owner)
     return array
+
+
+cdef double half(uint16_t bits) noexcept:
+    """The value of a float16."""
+    cdef int exponent = (bits >> 10) & 31
+    cdef double fraction = bits & 1023
+    cdef double value
+    if exponent == 31:
+        value = INFINITY if fraction == 0 else NAN
+    elif exponent == 0:
+        value = ldexp(fraction, -24)
+    else:
+        value = ldexp(fraction + 1024, exponent - 25)
+    return -value if bits >> 15 else value
+
+
+cpdef object number_at(intptr_t address, int code):
+    """The Python number of dtype `code` at an address (of any alignment)."""
+    cdef Element at
+    memcpy(&at, <const void*>address, SIZES[code])
+    if code == 11:
+        return at.f64[0]
+    if code == 10:
+        return <double>at.f32[0]
+    if code == 7:
+        return at.i64
+    if code == 0:
+        return True if at.u8 else False
+    if code == 1:
+        return at.i8
+    if code == 2:
+        return at.u8
+    if code == 3:
+        return at.i16
+    if code == 4:
+        return at.u16
+    if code == 5:
+        return at.i32
+    if code == 6:
+        return at.u32
+    if code == 8:
+        return at.u64
+    if code == 9:
+        return half(at.u16)
+    if code == 12:
+        return complex(at.f32[0], at.f32[1])
+    return complex(at.f64[0], at.f64[1])

@@ -51,3 +51,35 @@ def launch(kernel, array.array params, geometry):
         entry = kernel.finish_address
         with nogil:
             here.run(<Entry>entry, block, items, 1)
+
+
+cdef class Bound:
+    """A launch whose kernel, parameter block and sizes are known: calling it launches."""
+
+    cdef Entry entry
+    cdef Entry finish
+    cdef const void* block
+    cdef long long items
+    cdef long long grain
+    cdef long long finish_items
+    cdef array.array params
+
+    def __init__(self, kernel, array.array params, geometry):
+        self.params = params  # which must keep its size
+        self.block = params.data.as_voidptr
+        self.entry = <Entry><intptr_t>kernel.address
+        self.finish = <Entry><intptr_t>kernel.finish_address
+        self.items = geometry.items
+        self.grain = geometry.grain
+        self.finish_items = geometry.finish_items
+
+    def __call__(self):
+        cdef Pool* here = pool
+        if self.items <= self.grain:
+            self.entry(self.block, 0, self.items)
+        else:
+            with nogil:
+                here.run(self.entry, self.block, self.items, self.grain)
+        if self.finish_items:
+            with nogil:
+                here.run(self.finish, self.block, self.finish_items, 1)

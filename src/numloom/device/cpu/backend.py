@@ -6,6 +6,7 @@ import ctypes
 import threading
 from array import array
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,15 +36,18 @@ class CpuDevice:
     name = "cpu"
 
     def __init__(self) -> None:
-        self.pool = Pool("cpu", memory.allocate, memory.free, config.memory_limit, memory.total() // 4)
+        self._error = array("q", [0])
+        self._error_address = self._error.buffer_info()[0]
+        self.pool = Pool(
+            "cpu", memory.allocate, memory.free, config.memory_limit, memory.total() // 4, self._error_address
+        )
         self.allocate: Any = self.pool.allocate
         self.builder = Builder()
         self.kernel: Any = self.builder.kernel
         if threads.launch is not None:
             self.launch = threads.launch  # type: ignore[method-assign]
+            self.bound = threads.bound  # type: ignore[method-assign]
         self._modules = Loader(self.builder)
-        self._error = array("q", [0])
-        self._error_address = self._error.buffer_info()[0]
         self._local = threading.local()
         self._loops: Loops | None = None
         self._loops_kernel: CpuKernel | None = None
@@ -79,6 +83,9 @@ class CpuDevice:
         threads.run(kernel.address, address, geometry.items, geometry.grain)
         if geometry.finish_items:
             threads.run(kernel.finish_address, address, geometry.finish_items, 1)
+
+    def bound(self, kernel: Any, params: Any, geometry: Any) -> Callable[[], None]:
+        return partial(self.launch, kernel, params, geometry)
 
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()

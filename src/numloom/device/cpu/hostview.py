@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.dtypes import DTYPES
 from numloom.device.interface import Strided
 
 try:
@@ -37,6 +38,16 @@ def array_at_uncompiled(
 # array_at(address, shape, strides, dtype, owner=None): an array over memory that is already there, strides in
 # bytes; it keeps `owner` alive. The address may be anything where the array has no elements.
 array_at = array_at_uncompiled if compiled is None else compiled.array_at
+
+
+def number_at_uncompiled(address: int, code: int) -> Any:
+    """The same as `number_at`, through NumPy."""
+    dtype = DTYPES[code]
+    return array_at(address, (dtype.itemsize,), (1,), _BYTES).view(dtype)[0].item()
+
+
+# number_at(address, code): the Python number of the dtype with this code at an address of any alignment.
+number_at = number_at_uncompiled if compiled is None else compiled.number_at
 
 
 def as_bytes(buffer: Any) -> np.ndarray[Any, Any]:

@@ -87,10 +87,11 @@ def _after_fork() -> None:
 
 
 launch: Any = None
-"""The device's launch without a Python frame of its own, where the pool is compiled."""
+bound: Any = None
+"""The device's `launch` and `bound` without a Python frame of their own, where the pool is compiled."""
 
 if compiled is not None:
-    run, launch = compiled.run, compiled.launch
+    run, launch, bound = compiled.run, compiled.launch, compiled.Bound
     compiled.reset(count())
 else:
     run = run_uncompiled

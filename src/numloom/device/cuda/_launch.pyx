@@ -47,3 +47,47 @@ cdef class Launch:
         )
         if code:
             self.failed(kernel, params, geometry, code)
+
+    def bound(self, kernel, array.array params, geometry):
+        """A launch whose arguments are known: calling it launches."""
+        if geometry.shared > 49152:
+            self.prepare(kernel, geometry.shared)
+        return Bound(self, kernel, params, geometry)
+
+
+cdef class Bound:
+    """A launch of one kernel with one parameter block."""
+
+    cdef Launch launch
+    cdef object kernel
+    cdef array.array params
+    cdef object geometry
+    cdef void* function
+    cdef void* block
+    cdef unsigned blocks
+    cdef unsigned blocks_y
+    cdef unsigned threads
+    cdef unsigned shared
+
+    def __init__(self, Launch launch, kernel, array.array params, geometry):
+        self.launch = launch
+        self.kernel = kernel
+        self.params = params  # which must keep its size
+        self.geometry = geometry
+        self.function = <void*><size_t>kernel.function
+        self.block = params.data.as_voidptr
+        self.blocks = geometry.blocks
+        self.blocks_y = geometry.blocks_y
+        self.threads = geometry.threads
+        self.shared = geometry.shared
+
+    def __call__(self):
+        cdef void* parameters[1]
+        cdef int code
+        parameters[0] = self.block
+        code = (<launch_type><void*>self.launch.address)(
+            self.function, self.blocks, self.blocks_y, 1, self.threads, 1, 1, self.shared,
+            <void*>self.launch.stream, parameters, NULL
+        )
+        if code:
+            self.launch.failed(self.kernel, self.params, self.geometry, code)

@@ -133,7 +133,8 @@ class CudaDevice:
         self._read: Any = None
         if Launch is not None:
             address = driver.address_of("cuLaunchKernel")
-            self.launch = Launch(address, self.stream, self._prepare, self._launch_failed)  # type: ignore[method-assign]
+            launch = Launch(address, self.stream, self._prepare, self._launch_failed)
+            self.launch, self.bound = launch, launch.bound  # type: ignore[method-assign]
             copy, query = driver.address_of("cuMemcpyDtoHAsync"), driver.address_of("cuStreamQuery")
             self._read = Read(copy, query, self.stream, self.pinned.allocate(READ), READ)
 
@@ -284,6 +285,9 @@ class CudaDevice:
         code = self._launch_uncompiled(kernel, params, geometry)
         if code:
             self._launch_failed(kernel, params, geometry, code)
+
+    def bound(self, kernel: Any, params: array[int], geometry: Any) -> Callable[[], None]:
+        return functools.partial(self.launch, kernel, params, geometry)
 
     def _launch_uncompiled(self, kernel: Any, params: array[int], geometry: Any) -> int:
         pointers = (ctypes.c_void_p * 1)(params.buffer_info()[0])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -74,6 +75,10 @@ class NullDevice:
     def launch(self, kernel: Any, params: Any, geometry: Any) -> None:
         """Count the launch."""
         self.launches += 1
+
+    def bound(self, kernel: Any, params: Any, geometry: Any) -> Callable[[], None]:
+        """A launch that counts."""
+        return partial(self.launch, kernel, params, geometry)
 
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()

@@ -1,0 +1,29 @@
+cimport cython
+from numloom.array.ndarray cimport apply1, ndarray, node_of, record2, wrap
+from numloom.array.ndarray cimport finish as finish2
+from numloom.array.storage cimport write
+from numloom.graph.build cimport unary
+from numloom.graph.node cimport Node
+from numloom.graph.replay cimport Chains, replay
+
+
+cdef class ElementwiseCall:
+    cdef public object _row
+    cdef public tuple _rows
+    cdef public int nin
+    cdef public int nout
+
+
+cpdef bint store_plainly(ndarray out, Node node) except -1
+
+
+@cython.final
+cdef class Plain:
+    cdef readonly object general
+    cdef readonly Chains chains
+
+
+cdef bint _is_plain(object axis) except -1
+
+@cython.locals(operand=Node, node=Node, keep=cython.bint, result=ndarray, one=object)
+cpdef object reduce_plainly(Plain function, object array, object axis, object keepdims)

@@ -1,0 +1,155 @@
+"""Plain calls of ufuncs and reductions: nothing of Python's between them and what they record.
+
+Calls with rarer arguments go on to the functions that know them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numloom.array.ndarray import apply1, ndarray, node_of, record2, wrap
+from numloom.array.ndarray import finish as finish2
+from numloom.array.storage import write
+from numloom.engine.evaluate import after_record
+from numloom.graph.build import unary
+from numloom.graph.node import Node
+from numloom.graph.replay import Chains, learn, replay
+
+_NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+
+
+class ElementwiseCall:
+    """What calling a ufunc does.
+
+    Attributes
+    ----------
+    nin, nout : int
+        Number of inputs and of outputs.
+    _row : Op
+        The operation, of several outputs the first one's.
+    _rows : tuple of Op
+        Those of all outputs.
+    """
+
+    _row: Any
+    _rows: tuple[Any, ...]
+    nin: int
+    nout: int
+
+    def __call__(
+        self,
+        *args: Any,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = "same_kind",
+        order: Any = "K",
+        dtype: Any = None,
+        subok: Any = True,
+        signature: Any = None,
+        sig: Any = None,
+    ) -> Any:
+        plain = where is True and casting == "same_kind" and order == "K" and dtype is None
+        if not plain or signature is not None or sig is not None or len(args) != self.nin:
+            pass
+        elif self.nout == 1:
+            if self.nin == 1:
+                if type(args[0]) is ndarray:
+                    if out is None:
+                        return apply1(self._row, args[0])
+                    if type(out) is ndarray and store_plainly(out, unary(self._row, node_of(args[0]))):
+                        return out
+            elif self.nin == 2 and (out is None or type(out) is ndarray):
+                node = record2(self._row, args[0], args[1])
+                if node is not NotImplemented:
+                    if out is None:
+                        return finish2(node, args[0], args[1])
+                    if store_plainly(out, node):
+                        return out
+        elif out is None:
+            results = self._several(args)
+            if results is not None:
+                return results
+        return self._general(args, out, where, casting, order, dtype, subok, signature, sig)
+
+    def _several(self, args: tuple[Any, ...]) -> Any:
+        """The results of several operations on the same arguments; None where more must be looked at."""
+        results = []
+        for row in self._rows:
+            if self.nin == 2:
+                node = record2(row, args[0], args[1])
+                if node is NotImplemented:
+                    return None
+                results.append(finish2(node, args[0], args[1]))
+            else:
+                if type(args[0]) is not ndarray:
+                    return None
+                results.append(apply1(row, args[0]))
+        return tuple(results)
+
+    def _general(self, *given: Any, **options: Any) -> Any:
+        """A call with any arguments, which the function's own class knows."""
+        raise NotImplementedError
+
+
+def store_plainly(out: Any, node: Node) -> bool:
+    """Write a value to an array that is just like it; False where more must be looked at."""
+    if not out.writeable or node.code != out.code or node.shape != out.extents:
+        return False
+    write(out.cell, out.code, out.offset, out.extents, out.steps, node)
+    return True
+
+
+class Plain:
+    """A reduction that is asked for with nothing but axes.
+
+    Attributes
+    ----------
+    general : callable
+        ``general(array, axis, keepdims=...)`` in full.
+    chains : Chains
+        What it recorded before.
+    """
+
+    __slots__ = ("chains", "general")
+
+    general: Callable[..., Any]
+    chains: Chains
+
+    def __init__(self, general: Callable[..., Any]) -> None:
+        self.general = general
+        self.chains = Chains()
+
+
+def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
+    """The reduction of an array over axes; what is known of arrays like it is recorded at once."""
+    keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and bool(keepdims))
+    if type(array) is not ndarray or not _is_plain(axis):
+        return function.general(array, axis, keepdims=keep)
+    operand = node_of(array)
+    node = replay(function.chains, operand, axis, keep)
+    if node is None:
+        result = function.general(array, axis, keepdims=keep)
+        learn(function.chains, operand, axis, keep, result.cell.value)
+        return result
+    result = wrap(node)
+    if array.cell.pins:
+        after_record(node, now=True)
+    return result
+
+
+def _is_plain(axis: Any) -> bool:
+    """Whether an axis is none, an integer or a tuple of integers (True and 1.0 would be taken for 1)."""
+    if axis is None or type(axis) is int:
+        return True
+    if type(axis) is not tuple:
+        return False
+    for one in axis:  # noqa: SIM110  (compiled)
+        if type(one) is not int:
+            return False
+    return True
+
+
+__all__ = ["ElementwiseCall", "Plain", "reduce_plainly"]

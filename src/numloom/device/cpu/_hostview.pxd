@@ -1,0 +1,3 @@
+from libc.stdint cimport intptr_t
+
+cpdef object number_at(intptr_t address, int code)

@@ -1,0 +1,108 @@
+"""The short way of single operations to their launch leads to the plan that a walk finds."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.device import registry
+from numloom.engine.direct import clear_direct, find_direct
+from numloom.engine.state import counters
+from numloom.engine.walk import walk
+from numloom.graph.node import Node
+
+WORK: dict[str, Any] = {
+    "x + y": lambda x, y: x + y,
+    "x + x": lambda x, y: x + x,
+    "y + x": lambda x, y: y + x,
+    "x - y": lambda x, y: x - y,
+    "x + 1": lambda x, y: x + 1,
+    "2.5 * x": lambda x, y: 2.5 * x,
+    "sqrt": lambda x, y: nl.sqrt(x),
+    "cast": lambda x, y: x.astype("f4"),
+    "sum": lambda x, y: x.sum(),
+    "max of rows": lambda x, y: y.max(axis=-1),
+    "deviation": lambda x, y: x.std(),
+    "any": lambda x, y: x.any(),
+    "any of rows": lambda x, y: (x > y).any(-1),
+    "choice": lambda x, y: nl.where(x > y, x, y),
+    "clip": lambda x, y: nl.clip(x, y, y),
+    "clip itself": lambda x, y: nl.clip(x, x, 3),
+    "inverted": lambda x, y: ~(x < y),
+    "of a part": lambda x, y: x[..., :2] + 1,
+    "two": lambda x, y: (x + y) * y,
+    "of what dies": lambda x, y: x.copy("F") + 1,
+}
+
+
+def arrays() -> list[Any]:
+    """Arrays of two shapes, in different orders, dtypes, and places in memory."""
+    found = []
+    for dtype in ("f8", "f4", "i8"):
+        host = np.arange(12).astype(dtype).reshape(3, 4)
+        x = nl.asarray(host)
+        found += [x, nl.asarray(host.copy("F")), nl.asarray(host[0]), nl.asarray(host)]
+    nl.evaluate(*found)
+    return found
+
+
+def pending(array: Any) -> Node:
+    """The node that an array's evaluation runs."""
+    node: Node = array.cell.value
+    return node
+
+
+def test_the_plan_is_the_walks() -> None:
+    rng = random.Random(5)
+    with registry.use("null"):
+        clear_direct()
+        given = arrays()
+        hits = 0
+        for _ in range(300):
+            x, y = rng.choice(given), rng.choice(given)
+            if x.shape != y.shape:
+                continue
+            work = WORK[rng.choice(list(WORK))]
+            for _ in range(rng.choice((1, 2, 12))):  # Often enough to take another form's place.
+                result = work(x, y)
+                other = result * 1 if rng.random() < 0.1 else None  # reads it, too
+                node = pending(result)
+                if node.buffer is not None:
+                    continue
+                direct = find_direct(node)
+                if direct is not None:
+                    key = walk([node])
+                    assert (direct.plan.first, direct.plan.second) == (key.first, key.second)
+                    hits += 1
+                before = counters.kernels, counters.flushes
+                nl.evaluate(result)
+                assert node.buffer is not None and counters.flushes == before[1] + 1
+                assert direct is None or other is not None or counters.kernels == before[0] + 1
+        assert hits > 100, hits
+
+
+@pytest.mark.skipif(nl.config.executor != "fused", reason="the reference executor has no plans")
+def test_values_follow_operands() -> None:
+    with nl.config(cpu_compile="wait"):
+        x, y = nl.asarray([1.0, 2, 3]), nl.asarray([10.0, 20, 30])
+        for turn in range(6):
+            assert (x + y).tolist() == [11 + turn, 22 + turn, 33 + turn]
+            assert (y + y).tolist() == [20, 40, 60]
+            assert (x + nl.asarray([turn, 0.0, 0])).tolist() == [1 + 2 * turn, 2 + turn, 3 + turn]
+            x = x + nl.ones(3)
+            nl.evaluate(x)
+
+
+def test_devices_have_plans_of_their_own() -> None:
+    before = registry.current().name
+    for name in (before, "null", before, "null", before):
+        with registry.use(name):
+            x = nl.asarray([1.0, 2.0])
+            for _ in range(3):
+                y = x * x
+                nl.evaluate(y)
+            assert y.tolist() == ([1.0, 4.0] if name != "null" else [0.0, 0.0])

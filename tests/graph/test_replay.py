@@ -1,0 +1,116 @@
+"""What is recorded again is what was recorded the first time, node by node."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.api import reductions
+from numloom.api.calling import Plain
+from numloom.array.ndarray import node_of
+from numloom.graph.node import LEAF, OP, VIEW
+from numloom.graph.replay import replay
+from numloom.testing import for_all_dtypes
+
+FUNCTIONS = {
+    name: (getattr(reductions, f"_{plain}"), getattr(nl, name), getattr(np, name))
+    for name, plain in {
+        "sum": "SUM", "prod": "PROD", "max": "MAX", "min": "MIN", "any": "ANY", "all": "ALL", "mean": "MEAN",
+        "var": "VAR", "std": "STD", "argmax": "ARGMAX", "argmin": "ARGMIN", "count_nonzero": "COUNT",
+    }.items()
+}  # fmt: skip
+
+FORMS: dict[str, Any] = {
+    "C": lambda x: x,
+    "F": lambda x: x.T,
+    "copied F": lambda x: x.copy("F"),
+    "part": lambda x: x[1:, ::2],
+    "backwards": lambda x: x[::-1],
+    "one axis": lambda x: x[1],
+    "0-d": lambda x: x[1, 2],
+    "repeated": lambda x: nl.broadcast_to(x[0], (2, 4)),
+    "pending": lambda x: x == x,
+    "filled": lambda x: nl.full((2, 3), 3, x.dtype),
+    "counted": lambda x: nl.arange(4),
+    "empty": lambda x: x[:0],
+}
+
+
+KNOWN = ("C", "F", "part", "one axis", "repeated")
+"""Forms whose reductions over axes are known from the first time on."""
+
+
+def chain(array: Any) -> list[Any]:
+    """What an array's value is recorded as, down to what has another argument or none."""
+    node = array.cell.value
+    found = []
+    while True:
+        attr = None if node.kind == LEAF else repr(node.attr)  # NaN is NaN
+        found.append((node.kind, node.row, node.code, node.shape, node.strides, node.size, attr))
+        if node.kind <= VIEW or len(node.args) != 1:
+            return found
+        node = node.args[0]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_same_nodes(name: str) -> None:
+    plain, function, _ = FUNCTIONS[name]
+    assert type(plain) is Plain
+    with nl.config(max_pending=1 << 20):
+        for dtype, (form, made) in itertools.product("?bHqefdFD", FORMS.items()):
+            base = nl.asarray(np.arange(12).astype(dtype).reshape(3, 4))
+            x = made(base)
+            for axis, keepdims in itertools.product((None, 0, -1, (0,), (1, 0), ()), (False, True)):
+                try:
+                    expected = plain.general(x, axis, keepdims=keepdims)
+                except (ValueError, TypeError) as error:
+                    for _ in range(2):
+                        with pytest.raises(type(error)):
+                            function(x, axis, keepdims=keepdims)
+                    continue
+                for turn in range(3):
+                    got = function(x, axis, keepdims=keepdims)
+                    assert chain(got) == chain(expected), (dtype, form, axis, keepdims)
+                    assert got.is_scalar == expected.is_scalar
+                    if turn == 0 and form in KNOWN and len(chain(expected)) > 1 and chain(expected)[0][0] != OP:
+                        assert replay(plain.chains, node_of(x), axis, keepdims) is not None, (form, axis)
+
+
+@for_all_dtypes()
+def test_values(dtype: np.dtype[Any]) -> None:
+    host = (np.arange(6) % 4).astype(dtype).reshape(2, 3)
+    x = nl.asarray(host)
+    nl.evaluate(x)
+    for _, ours, numpys in FUNCTIONS.values():
+        for _ in range(2):
+            got, expected = ours(x, axis=1), numpys(host, axis=1)
+            np.testing.assert_allclose(got.get(), expected, rtol=1e-3)
+            assert got.dtype == expected.dtype
+
+
+def test_axes_that_are_not_plain() -> None:
+    x = nl.asarray(np.arange(6.0).reshape(2, 3))
+    for _ in range(2):
+        assert x.sum(1).tolist() == x.sum(np.int64(1)).tolist() == [3, 12]
+        for axis in (True, 1.0, (1.0,), (True,), [1], "1", 2, (0, 0)):
+            with pytest.raises(Exception) as ours:
+                x.sum(axis)
+            with pytest.raises(Exception) as numpys:
+                np.zeros((2, 3)).sum(axis)
+            assert ours.type is numpys.type or axis is True or axis == (True,), axis
+        assert x.sum(keepdims=np.True_).shape == (1, 1) == x.sum(keepdims=1).shape
+        assert x.sum(keepdims=np._NoValue).shape == ()  # type: ignore[attr-defined]
+
+
+def test_memory_that_others_write_is_read_at_once() -> None:
+    x = nl.asarray(np.arange(4.0))
+    x.sum(), x.sum()
+    memory = np.asarray(x)
+    before = x.sum()
+    if memory.flags.writeable and np.shares_memory(memory, np.asarray(x)):
+        memory[0] = 100
+        assert (float(before), float(x.sum())) == (6.0, 106.0)
