@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from numloom.base.dtypes import BOOL, CHARS, KINDS
 from numloom.emit.block import MEMORY_TYPES
-from numloom.emit.values import VALUE_TYPES
+from numloom.emit.values import VALUE_TYPES, header
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Program, Reduce
+
+BLOCK = 1024
+"""Elements that are searched for an extreme together."""
 
 
 class Carriers:
@@ -213,13 +216,18 @@ class Carriers:
                 close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = acc{k}[l];")
         return " ".join(declare), " ".join(reset), " ".join(close)
 
-    def chunk(self, call: str) -> tuple[str, str]:
+    def host_text(self) -> str:
+        """What `chunk` needs before it."""
+        return header("positions") if self.positions() else ""
+
+    def chunk(self, call: str, direct: Mapping[int, str] | None = None, goes_on: str = "false") -> tuple[str, str]:
         """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
 
-        `call` gives the values of the element `at`.
+        `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
+        0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
         """
         if self.positions():
-            return self._chunk_of_positions(call)
+            return self._chunk_of_positions(call, direct or {}, goes_on)
         declare, reset, close = self.arrays(LANES)
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
@@ -243,36 +251,40 @@ class Carriers:
             "lane[l] = a_merge(lane[l], lane[l + half]);\n",
         )
 
-    def _chunk_of_positions(self, call: str) -> tuple[str, str]:
-        """`chunk` for positions alone: no tree changes them, so lanes stay arrays to the end and vectorise."""
-        line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}", "(i32)e")
-        declare, reset, places, merges, results = [], [], [], [], []
-        for k, reduction in enumerate(self.reductions):
-            ctype, sign = self.types[k], reduction.row.better
-            # A lane keeps the line of its best element in 32 bits, so that positions are no wider than most values.
-            declare.append(f"{ctype} bv{k}[{LANES}]; i32 bi{k}[{LANES}]; i64 at{k}[{LANES}];")
-            reset.append(f"bv{k}[l] = {ctype}(); bi{k}[l] = -1;")
-            places.append(f"at{k}[l] = bi{k}[l] < 0 ? -1 : begin + bi{k}[l] * width + l;")
-            v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"at{k}[l]", f"at{k}[l + half]"
-            # The other one is there, and is better, the first NaN, or as good and earlier.
-            merges.append(
-                f"const bool n{k} = {v} != {v}, m{k} = {w} != {w};\n"
-                f"const bool t{k} = ({j} >= 0) & (({i} < 0) | ({w} {sign} {v}) | (m{k} & !n{k}) "
-                f"| (((m{k} & n{k}) | ({w} == {v})) & ({j} < {i})));\n"
-                f"{i} = t{k} ? {j} : {i}; {v} = t{k} ? {w} : {v};"
+    def _chunk_of_positions(self, call: str, direct: Mapping[int, str], goes_on: str) -> tuple[str, str]:
+        """`chunk` for positions alone: no tree changes them, so blocks are searched for something better."""
+        types = ["bool8" if ctype == "bool" else ctype for ctype in self.types]
+        declare = [f"{ctype} x{k}s[{BLOCK}];" for k, ctype in enumerate(types) if k not in direct]
+        blocks = [f"const {types[k]}* const x{k}s = {pointer} + begin + start;" for k, pointer in direct.items()]
+        start, find, results = [], [], []
+        if len(direct) < len(types):
+            store = " ".join(f"x{k}s[l] = x{k};" for k in range(len(types)) if k not in direct)
+            blocks.append(
+                f"NL_IVDEP\nfor (i64 l = 0; l < block; ++l) {{ const i64 at = begin + start + l; "
+                f"{self.declared} {call} {store} }}"
             )
-            results.append(f"lane[0].a{k} = {self._position(k, f'bv{k}[0]', f'at{k}[0]')};")
+        for k, (reduction, ctype) in enumerate(zip(self.reductions, types, strict=True)):
+            largest = "true" if reduction.row.better == ">" else "false"
+            start.append(
+                f"const bool on{k} = {goes_on}; i64 at{k} = on{k} ? lane[0].a{k}.index : -1; "
+                f"{ctype} best{k} = on{k} ? lane[0].a{k}.value : {ctype}();"
+            )
+            find.append(
+                f"{{ const i64 found = nl::find_extreme<{largest}>(x{k}s, block, best{k}, at{k} >= 0); "
+                f"at{k} = found < 0 ? at{k} : begin + start + found; }}"
+            )
+            results.append(f"lane[0].a{k} = {self._position(k, f'best{k}', f'at{k}')};")
+        lines = [*blocks, *find]
         return (
             f"{' '.join(declare)}\nA lane[1];\n",
-            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            "const i64 all = (count + width - 1) / width;\n"
-            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(reset)} }}\n"
-            "for (i64 e = 0; e < all; ++e) {\n"
-            f"const i64 line = e + 1 < all ? width : count - (all - 1) * width;\n{line}\n}}\n"
-            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(places)} }}\n"
-            "for (i64 half = width / 2; half > 0; half /= 2) {\nNL_IVDEP\nfor (i64 l = 0; l < half; ++l) {\n"
-            + "\n".join(merges) + "\n}\n}\n" + "\n".join(results) + "\n",
-        )  # fmt: skip
+            "\n".join(start)
+            + f"\nfor (i64 start = 0; start < count; start += {BLOCK}) {{\n"
+            + f"const i64 block = count - start < {BLOCK} ? count - start : {BLOCK};\n"
+            + "\n".join(lines)
+            + "\n}\n"
+            + "\n".join(results)
+            + "\n",
+        )
 
     def finished(self, k: int, count: int, number: str, ctype: str) -> str:
         """The result of reduction `k` from carrier ``a`` over `count` elements (as text: `number`)."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2, prod
 
-from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.base.dtypes import CTYPES, F16, ITEMSIZES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, header
@@ -492,7 +492,7 @@ class _Reduction(Elements):
         chunks = self.number("chunks", self.chunks)
         size = self.number("size", self.chunk)
         n = self.number("count", self.count)
-        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"))
+        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"), self._direct(), "item > from && begin > 0")
         finish = ""
         done = "post(p, output, lane[0]);"
         if self.chunks > 1:
@@ -506,12 +506,27 @@ class _Reduction(Elements):
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
         return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}'
+            f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+            f"const P p = *block;\n{declare}"
             "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
             f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
             f"const Row row = row_of(p, output);\n{chunk}{done}\n}}\n}}\n{finish}"
         )
+
+    def _direct(self) -> dict[int, str]:
+        """Reductions whose values are neighbours in memory, and where a row's begin, if nothing else is computed."""
+        program, direct = self.program, {}
+        if program.stores or self.gathers or self.rank - self.kept != 1:
+            return {}
+        for k, reduction in enumerate(program.reductions):
+            value = program.body[reduction.value]
+            if value.kind != "load" or value.code == F16:
+                return {}
+            if program.operands[value.operand].strides[-1] != 1:
+                return {}
+            direct[k] = f"row.q{value.operand}"
+        return direct
 
     def _cpu_columns(self, entry: str) -> str:
         """Blocks of neighbouring outputs, all rows of each one after another."""
@@ -538,7 +553,28 @@ class _Reduction(Elements):
                     f"row.t{iota.index} = base.t{iota.index} + "
                     f"l * {self.number(f't{iota.index}_{self.kept - 1}', stride)};"
                 )
-        line = self._cpu_line("width", "start + first + e", f"Row row = base; {' '.join(moves)}")
+        move = f"Row row = base; {' '.join(moves)}"
+        if self.carriers.positions():
+            # No tree changes them.
+            levels, line = "", self._cpu_line("width", "start + e", move)
+            lines = (
+                f"{reset}\nfor (i64 e = 0; e < all; ++e) {{\n{line}\n}}\n{close}\n"
+                "for (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
+            )
+        else:
+            levels, line = f"A level[31][{size}];\n", self._cpu_line("width", "start + first + e", move)
+            lines = (
+                "u32 runs = 0;\nconst i64 tail = width;\n"
+                f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
+                f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
+                f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\n{line}\n}}\n{close}\n"
+                "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
+                "done[l] = a_merge(level[k][l], done[l]);\n"
+                "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
+                "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
+                "for (i64 l = 0; l < width; ++l) total[l] = any ? a_merge(level[k][l], total[l]) : level[k][l];\n"
+                "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) total[l] = a_none();\n"
+            )
         finish = ""
         done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
         if self.cpu_parts() > 1:
@@ -552,7 +588,7 @@ class _Reduction(Elements):
             )
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
-            f"A done[{size}], total[{size}];\nA level[31][{size}];\n"
+            f"A done[{size}], total[{size}];\n{levels}"
             "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 piece = item % {chunks};\nconst i64 group = item / {chunks};\n"
             f"const i64 column = group % {groups} * {size};\n"
@@ -560,17 +596,7 @@ class _Reduction(Elements):
             f"const i64 width = {inner} - column < {size} ? {inner} - column : {size};\n"
             f"const i64 start = piece * {part};\n"
             f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
-            "const Row base = row_of(p, output);\nu32 runs = 0;\nconst i64 tail = width;\n"
-            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
-            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
-            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\n{line}\n}}\n{close}\n"
-            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
-            "done[l] = a_merge(level[k][l], done[l]);\n"
-            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
-            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-            "for (i64 l = 0; l < width; ++l) total[l] = any ? a_merge(level[k][l], total[l]) : level[k][l];\n"
-            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) total[l] = a_none();\n"
-            f"{done}\n}}\n}}\n{finish}"
+            f"const Row base = row_of(p, output);\n{lines}{done}\n}}\n}}\n{finish}"
         )
 
     def _cpu_width(self) -> int:

@@ -421,6 +421,7 @@ class _Rows(Elements):
             each_row = "".join(self._over(each, n) for each in found)
         return (
             self._elements(found)
+            + "".join({carriers.host_text() for carriers in self.carriers})
             + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             + self._held(found, self.size)
             + "\nconst bool first = true, live = true;\nfor (i64 output = from; output < to; ++output) {\n"
