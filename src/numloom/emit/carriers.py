@@ -12,6 +12,8 @@ from numloom.plan.program import Program, Reduce
 
 BLOCK = 1024
 """Elements that are searched for an extreme together."""
+TOGETHER = 4
+"""Lines of lanes that are taken together where their text is short."""
 
 
 class Carriers:
@@ -220,11 +222,14 @@ class Carriers:
         """What `chunk` needs before it."""
         return header("positions") if self.positions() else ""
 
-    def chunk(self, call: str, direct: Mapping[int, str] | None = None, goes_on: str = "false") -> tuple[str, str]:
+    def chunk(
+        self, call: str, direct: Mapping[int, str] | None = None, goes_on: str = "false", small: bool = False
+    ) -> tuple[str, str]:
         """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
 
         `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
         0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
+        `small` says that `call` is little text, and that all carriers are plain numbers.
         """
         if self.positions():
             return self._chunk_of_positions(call, direct or {}, goes_on)
@@ -232,24 +237,50 @@ class Carriers:
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
         line = self.line("line", at, f"const i64 at = {at}; {self.declared} {call}")
+        together, halves = "", "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) {merge}\n"
+        merge = "lane[l] = a_merge(lane[l], lane[l + half]);"
+        if small:
+            each = " ".join(f"{{ const i64 e = line + {j}; {self._take(call, at)} }}" for j in range(TOGETHER))
+            load = " ".join(f"auto a{k} = acc{k}[l];" for k in range(len(self.types)))
+            store = " ".join(f"acc{k}[l] = a{k};" for k in range(len(self.types)))
+            # Several whole lines at a time, which stay in registers; the number of lanes is known.
+            together = (
+                f"if (width == {LANES}) for (; e + {TOGETHER} <= lines - (tail < width); e += {TOGETHER}) {{\n"
+                f"const i64 line = e;\nNL_IVDEP\n"
+                f"for (i64 l = 0; l < {LANES}; ++l) {{ {load} {each} {store} }}\n}}\n"
+            )
+            known = "".join(
+                f"for (i64 l = 0; l < {half}; ++l) {merge.replace('half', str(half))}\n"
+                for half in (LANES >> k for k in range(1, LANES.bit_length()))
+            )
+            halves = f"if (width == {LANES}) {{\n{known}}} else {halves}"
         return (
             f"{declare}\nA done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n",
             f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\n"
+            "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
             f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
             f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
             "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
-            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
+            f"{reset}\ni64 e = 0;\n{together}"
+            f"for (; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
             f"{close}\n"
+            f"if (all <= {RUN}) {{ for (i64 l = 0; l < width; ++l) lane[l] = done[l]; any = true; break; }}\n"
             "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
             "done[l] = a_merge(level[k][l], done[l]);\n"
             "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
-            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
+            "for (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
             "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\n"
             "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
-            "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) "
-            "lane[l] = a_merge(lane[l], lane[l + half]);\n",
+            + halves.replace("{merge}", merge),
         )
+
+    def _take(self, call: str, at: str) -> str:
+        """Statements that take one element of a lane into carriers ``a0, a1, ...`` of plain numbers."""
+        uses = [
+            f"a{k} = (u8)(a{k} + (u8)x{k});" if self.counts[k] else f"{{ {self.add(k, f'a{k}', '(i64)at')} }}"
+            for k in range(len(self.reductions))
+        ]
+        return f"const i64 at = {at}; {self.declared} {call} {' '.join(uses)}"
 
     def _chunk_of_positions(self, call: str, direct: Mapping[int, str], goes_on: str) -> tuple[str, str]:
         """`chunk` for positions alone: no tree changes them, so blocks are searched for something better."""

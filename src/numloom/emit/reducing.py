@@ -48,6 +48,8 @@ ABREAST = 4
 """Most columns that a thread takes at a time."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
+SMALL = 6
+"""Most instructions whose text the CPU's loops repeat."""
 LEVELS = (9, 30)
 """Levels of a column's counter: the fewest that hold its runs are in the text."""
 
@@ -492,7 +494,9 @@ class _Reduction(Elements):
         chunks = self.number("chunks", self.chunks)
         size = self.number("size", self.chunk)
         n = self.number("count", self.count)
-        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"), self._direct(), "item > from && begin > 0")
+        declare, chunk = self.carriers.chunk(
+            self._call("(nl_index)at"), self._direct(), "item > from && begin > 0", self._small()
+        )
         finish = ""
         done = "post(p, output, lane[0]);"
         if self.chunks > 1:
@@ -513,6 +517,10 @@ class _Reduction(Elements):
             f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
             f"const Row row = row_of(p, output);\n{chunk}{done}\n}}\n}}\n{finish}"
         )
+
+    def _small(self) -> bool:
+        """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
+        return len(self.program.body) <= SMALL and not self.gathers and self.carriers.plain()
 
     def _direct(self) -> dict[int, str]:
         """Reductions whose values are neighbours in memory, and where a row's begin, if nothing else is computed."""
