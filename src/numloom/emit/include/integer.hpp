@@ -86,6 +86,7 @@ template <class T> NL_DEV u8 bit_count(T a) {
     return (u8)((x * 0x0101010101010101ull) >> 56);
 }
 template <class T> NL_DEV u64 magnitude(T a) { return (u64)integer_absolute(a) & (~0ull >> (64 - 8 * sizeof(T))); }
+#ifdef __CUDACC__
 // Division of 32 bits takes a GPU a fifth of what 64 bits take.
 NL_DEV u32 euclid(u32 a, u32 b) {
     while (a) { u32 r = b % a; b = a; a = r; }
@@ -98,6 +99,21 @@ NL_DEV u64 euclid(u64 a, u64 b) {
     }
     return euclid((u32)a, (u32)b);
 }
+#else
+// By subtraction and shifts (Stein, 1967): no division, and no branch but the loop's.
+template <class U> NL_DEV U euclid(U a, U b) {
+    if (a == 0 || b == 0) return a | b;
+    const int twos = __builtin_ctzll(a | b);
+    a = a >> __builtin_ctzll(a);
+    do {
+        b = b >> __builtin_ctzll(b);
+        const U less = a < b ? a : b;
+        b = a < b ? b - a : a - b;
+        a = less;
+    } while (b);
+    return a << twos;
+}
+#endif
 template <class T> NL_DEV T gcd(T a, T b) {
     if (sizeof(T) <= 4) return (T)euclid((u32)magnitude(a), (u32)magnitude(b));
     return (T)euclid(magnitude(a), magnitude(b));
