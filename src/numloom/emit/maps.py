@@ -15,6 +15,7 @@ from math import prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES, Block
+from numloom.emit.cost import grain_of
 from numloom.emit.values import (
     VALUE_TYPES,
     behind,
@@ -747,18 +748,14 @@ class _Map:
         shape = self.program.shape
         count = prod(shape)
         threads = -(-count // self.vector)
-        work = 32768 // max(len(self.program.body), 1) + 2048
-        if self.rank == 1:
-            items, grain = count, max(work, 1024)
-        else:
-            items, grain = prod(shape[:-1]), max(1, work // max(shape[-1], 1))
+        items, each = (count, 1) if self.rank == 1 else (prod(shape[:-1]), shape[-1])
         blocks = -(-threads // THREADS)
         if self.turned:
             tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]
             blocks = prod(tiles) * (count // (shape[self.across] * shape[-1]))
         elif self.patched or self.in_rows:
             blocks = prod(shape[:-2]) * prod(-(-e // side) for e, side in zip(shape[-2:], self.patch, strict=True))
-        return Geometry(items=items, grain=grain, blocks=blocks, threads=THREADS)
+        return Geometry(items=items, grain=grain_of(self.program, each), blocks=blocks, threads=THREADS)
 
 
 def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -22,6 +22,7 @@ from math import log2, prod
 
 from numloom.base.dtypes import CTYPES, F16, ITEMSIZES
 from numloom.emit.carriers import Carriers
+from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, header
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
@@ -48,6 +49,8 @@ ABREAST = 4
 """Most columns that a thread takes at a time."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
+ROW = 32
+"""Elements of a long row that the CPU takes in the time of a row's beginning and end."""
 SMALL = 6
 """Most instructions whose text the CPU's loops repeat."""
 LEVELS = (9, 30)
@@ -638,13 +641,12 @@ class _Reduction(Elements):
         carrier = self.carriers.nbytes()
         if self.program.fast:
             items = self.outputs * self.chunks
-            cost = max(1, min(self.count, self.chunk) * max(1, len(self.program.body) // 2))
-            work = 1024 if self.count <= SHORT else max(1, 32768 // cost)
+            grain = grain_of(self.program, min(self.count, self.chunk) + ROW)
             finish = self.outputs if self.chunks > 1 else 0
             cpu_space = items * carrier if self.chunks > 1 else 0
         else:
             items = self._cpu_groups() * self.cpu_parts()
-            work = 1
+            grain = grain_of(self.program, min(self.count, self._cpu_part()) * min(self._cpu_width(), self.outputs))
             finish = self.outputs if self.cpu_parts() > 1 else 0
             cpu_space = self.outputs * self.cpu_parts() * carrier if finish else 0
         counters = space = 0
@@ -665,7 +667,7 @@ class _Reduction(Elements):
                 counters = self._counter_bytes()
                 space = counters + self._tiles() * self.chunks * self.columns * self.abreast * carrier
         return Geometry(
-            items=items, grain=work, blocks=blocks, threads=threads, finish_items=finish,
+            items=items, grain=grain, blocks=blocks, threads=threads, finish_items=finish,
             workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,
         )  # fmt: skip
 

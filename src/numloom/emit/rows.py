@@ -450,10 +450,9 @@ class _Rows(Elements):
     def geometry(self) -> Geometry:
         """How the kernel is launched."""
         shape = self.shape
-        cost = max(1, self.count * max(1, len(self.program.body) // 2))
         rows = shape.block // (shape.threads * shape.groups)
         return Geometry(
-            items=self.outputs, grain=max(1, 32768 // cost), blocks=-(-self.outputs // rows), threads=shape.block
+            items=self.outputs, grain=grain_of(self.program, self.count), blocks=-(-self.outputs // rows), threads=shape.block
         )
 
 
