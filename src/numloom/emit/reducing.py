@@ -49,6 +49,8 @@ ABREAST = 4
 """Most columns that a thread takes at a time."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
+HEAVY = 40
+"""Cost from which short rows are taken beside each other wherever they lie."""
 ROW = 32
 """Elements of a long row that the CPU takes in the time of a row's beginning and end."""
 SMALL = 6
@@ -172,10 +174,10 @@ class _Reduction(Elements):
         each = " ".join([*self.element_lines(only=sorted(own)), *values])
         lines += [f"{{ const Row& row = rows[{j}]; {each.replace('{j}', str(j))} }}" for j in range(self.abreast)]
         return (
-            f"#ifdef __CUDACC__\nstruct X {{ {self.carriers.declared} }};\n"
+            f"struct X {{ {self.carriers.declared} }};\n"
             "NL_DEV void elements(const P& p, const Row* rows, nl_index r, X* x) {\n  const Row& row = rows[0];\n  "
             + "\n  ".join(lines)
-            + "\n}\n#endif\n"
+            + "\n}\n"
         )
 
     def _call(self, at: str) -> str:
@@ -189,9 +191,14 @@ class _Reduction(Elements):
             k: self.carriers.finished(k, self.count, count, VALUE_TYPES[reduction.code])
             for k, reduction in enumerate(program.reductions)
         }
-        lines = [self.split_line(), *self.post_lines(finished)]
+        lines = self.post_lines(finished)
         lines += [self.post_store_line(store) for store in program.post_stores]
-        return "NL_DEV void post(const P& p, i64 output, const A& a) {\n  " + "\n  ".join(lines) + "\n}\n"
+        names = "".join(f", k{d}" for d in range(self.kept))
+        return (
+            f"NL_DEV void post_at(const P& p{names.replace(', ', ', i64 ')}, const A& a) {{\n  "
+            + "\n  ".join(lines)
+            + f"\n}}\nNL_DEV void post(const P& p, i64 output, const A& a) {{ {self.split_line()} post_at(p{names}, a); }}\n"
+        )
 
     # ------------------------------------------------------------ CUDA
 
@@ -455,7 +462,7 @@ class _Reduction(Elements):
             "if (threadIdx.x == 0) *done = 0;\n"
         )
 
-    def _rows_abreast(self) -> str:
+    def _rows_abreast(self, first: str = "row_of(p, output)") -> str:
         """The rows of a thread's outputs; all but the first are the first one moved."""
         if self.abreast == 1:
             return "const Row row = row_of(p, output);\n"
@@ -467,13 +474,18 @@ class _Reduction(Elements):
             if stride := iota.strides[last]:
                 moves.append(f"rows[j].t{iota.index} += j * {self.number(f't{iota.index}_{last}', stride)};")
         return (
-            f"Row rows[{self.abreast}];\nrows[0] = row_of(p, output);\n#pragma unroll\n"
+            f"Row rows[{self.abreast}];\nrows[0] = {first};\n#pragma unroll\n"
             f"for (int j = 1; j < {self.abreast}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
         )
 
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
+        if self.program.fast and self.count <= LANES and self.carriers.plain() and not (self.gathers or self.program.stores):
+            if self.count > SHORT:
+                return self._cpu_line_rows(entry)
+            if self._abreast_pays():
+                return self._cpu_rows_abreast(entry)
         if self.program.fast and self.count <= SHORT:
             return self._cpu_short(entry)
         return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
@@ -489,6 +501,76 @@ class _Reduction(Elements):
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             f"for (i64 output = from; output < to; ++output) {{\nRow row = row_of(p, output);\n{row}}}\n}}\n"
         )
+
+    def _cpu_line_rows(self, entry: str) -> str:
+        """Rows of at most 128 elements: a lane each, the number of lanes known."""
+        width = 1 << (self.count - 1).bit_length()
+        n = f"(nl_index){self.number('count', self.count)}"
+        take = f"{{ {self.carriers.single(self._call('l'), 'l', '')} lane[l] = acc; }}"
+        first = width if self.count == width else width // 2
+        text = f"NL_IVDEP\nfor (nl_index l = 0; l < {first}; ++l) {take}\n"
+        if first < width:
+            text += f"NL_IVDEP\nfor (nl_index l = {first}; l < {n}; ++l) {take}\n"
+            text += f"for (nl_index l = {n}; l < {width}; ++l) lane[l] = a_none();\n"
+        while width > 1:
+            width //= 2
+            text += f"for (int l = 0; l < {width}; ++l) lane[l] = a_merge(lane[l], lane[l + {width}]);\n"
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\nA lane[{LANES}];\n'
+            "for (i64 output = from; output < to; ++output) {\nconst Row row = row_of(p, output);\n"
+            f"{text}post(p, output, lane[0]);\n}}\n}}\n"
+        )
+
+    def _abreast_pays(self) -> bool:
+        """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
+        program = self.program
+        if not self.kept or self.count * len(program.body) > 16 * SMALL:
+            return False
+        near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
+        cost = sum(instr.row.cost for instr in (*program.body, *program.post) if instr.kind == "op")
+        return near or cost >= HEAVY
+
+    def _cpu_rows_abreast(self, entry: str) -> str:
+        """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
+        last, width = self.kept - 1, 1 << max(self.count - 1, 0).bit_length()
+        n = f"(nl_index){self.number('count', self.count)}"
+        lines = []
+        for j in range(width):
+            # An element that may not exist is the first one again, and does not count.
+            sure = j <= width // 2 or self.count == width
+            at = f"{j}" if sure else f"({j} < {n} ? {j} : 0)"
+            lines.append(f"A e{j}; {{ {self.carriers.single(self._call(at), at, '')} e{j} = acc; }}")
+            if not sure:
+                lines += [f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))]
+        half = width // 2
+        while half:
+            lines += [f"e{j} = a_merge(e{j}, e{j + half});" for j in range(half)]
+            half //= 2
+        names = ", ".join(f"k{d}" for d in range(self.kept))
+        inner = self.number("inner", self.program.shape[last])
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            f"const A none = a_none();\nfor (i64 output = from; output < to;) {{\ni64 {names}; split(p, output, {names});\n"
+            f"const i64 width = {inner} - k{last} < to - output ? {inner} - k{last} : to - output;\n"
+            "const Row base = row_of(p, output);\nNL_IVDEP\nfor (i64 l = 0; l < width; ++l) {\n"
+            f"Row row = base; {self._moves()}\n" + "\n".join(lines) + f"\npost_at(p, {names} + l, e0);\n}}\n"
+            "output += width;\n}\n}\n"
+        )
+
+    def _moves(self) -> str:
+        """Statements that move `row` from `base` by l along the last kept dimension."""
+        last, moves = self.kept - 1, []
+        for k in self.streams:
+            stride = self.program.operands[k].strides[last] if self.kept else 0
+            if stride == 1:
+                moves.append(f"row.q{k} = base.q{k} + l;")
+            elif stride:
+                moves.append(f"row.q{k} = base.q{k} + l * {self.number(f's{k}_{last}', stride)};")
+        for iota in self.iotas:
+            stride = iota.strides[last] if self.kept else 0
+            if stride:
+                moves.append(f"row.t{iota.index} = base.t{iota.index} + l * {self.number(f't{iota.index}_{last}', stride)};")
+        return " ".join(moves)
 
     def _cpu_line(self, width: str, at: str, guard: str) -> str:
         return self.carriers.line(width, at, f"{guard} {self.carriers.declared} {self._call(f'(nl_index)({at})')}")
@@ -549,22 +631,10 @@ class _Reduction(Elements):
         chunks = self.number("cpu_chunks", self.cpu_parts())
         part = self.number("cpu_part", self._cpu_part())
         groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
-        # The row of a column moves along the last kept dimension: streams step by its strides.
-        moves = []
-        for k in self.streams:
-            stride = program.operands[k].strides[self.kept - 1] if self.kept else 0
-            if stride == 1:
-                moves.append(f"row.q{k} = base.q{k} + l;")
-            elif stride:
-                moves.append(f"row.q{k} = base.q{k} + l * {self.number(f's{k}_{self.kept - 1}', stride)};")
-        for iota in self.iotas:
-            stride = iota.strides[self.kept - 1] if self.kept else 0
-            if stride:
-                moves.append(
-                    f"row.t{iota.index} = base.t{iota.index} + "
-                    f"l * {self.number(f't{iota.index}_{self.kept - 1}', stride)};"
-                )
-        move = f"Row row = base; {' '.join(moves)}"
+        move = f"Row row = base; {self._moves()}"
+        run = f"for (i64 e = 0; e < lines; ++e) {{\n{{line}}\n}}\n"
+        if self.abreast > 1 and self.carriers.plain():
+            run = self._cpu_run_abreast()
         if self.carriers.positions():
             # No tree changes them.
             levels, line = "", self._cpu_line("width", "start + e", move)
@@ -578,7 +648,7 @@ class _Reduction(Elements):
                 "u32 runs = 0;\nconst i64 tail = width;\n"
                 f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
                 f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
-                f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\n{line}\n}}\n{close}\n"
+                f"{reset}\n{run.replace('{line}', line)}{close}\n"
                 "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
                 "done[l] = a_merge(level[k][l], done[l]);\n"
                 "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
@@ -608,6 +678,21 @@ class _Reduction(Elements):
             f"const i64 start = piece * {part};\n"
             f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
             f"const Row base = row_of(p, output);\n{lines}{done}\n}}\n}}\n{finish}"
+        )
+
+    def _cpu_run_abreast(self) -> str:
+        """Statements that take a run of a few columns that share what they are computed from, once for all of them.
+
+        The loop over the run's elements makes vectors; then each column takes its elements in turn.
+        """
+        many, kinds = self.abreast, list(enumerate(self.carriers.types))
+        keep = " ".join(f"b{k}[{j}][e] = x[{j}].x{k};" for k, _ in kinds for j in range(many))
+        take = " ".join(f"const {ctype} x{k} = b{k}[l][e]; {self.carriers.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds)
+        return (
+            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds)
+            + f"{self._rows_abreast('base')}NL_IVDEP\n"
+            f"for (i64 e = 0; e < lines; ++e) {{ X x[{many}]; elements(p, rows, (nl_index)(start + first + e), x); {keep} }}\n"
+            f"for (i64 e = 0; e < lines; ++e) for (i64 l = 0; l < {many}; ++l) {{ {take} }}\n"
         )
 
     def _cpu_width(self) -> int:
