@@ -524,7 +524,7 @@ class _Reduction(Elements):
     def _abreast_pays(self) -> bool:
         """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
         program = self.program
-        if not self.kept or self.count * len(program.body) > 16 * SMALL:
+        if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
             return False
         near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
         cost = sum(instr.row.cost for instr in (*program.body, *program.post) if instr.kind == "op")
