@@ -237,7 +237,10 @@ class Carriers:
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
         line = self.line("line", at, f"const i64 at = {at}; {self.declared} {call}")
-        together, halves = "", "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) {merge}\n"
+        together, halves = (
+            "",
+            "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) {merge}\n",
+        )
         merge = "lane[l] = a_merge(lane[l], lane[l + half]);"
         if small:
             each = " ".join(f"{{ const i64 e = line + {j}; {self._take(call, at)} }}" for j in range(TOGETHER))

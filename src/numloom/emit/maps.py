@@ -617,7 +617,7 @@ class _Map:
             at = self._outer_offset(k, operand, ["a0" if d == across else name for d, name in enumerate(outer)])
             lines.append(f"const {MEMORY_TYPES[operand.code]}* __restrict__ z{k} = {self.pointer(k)} + {at};")
             stride = number(f"s{k}_{last}", operand.strides[last])
-            lines.append(f"for (i64 j = 0; j < jn; ++j) for (i64 a = 0; a < an; ++a)")
+            lines.append("for (i64 j = 0; j < jn; ++j) for (i64 a = 0; a < an; ++a)")
             lines.append(f"tile{k}[a][j] = z{k}[(j0 + j) * {stride} + a];")
         lines += ["for (i64 a = 0; a < an; ++a) {", f"const i64 i{across} = a0 + a;"]
         turned = {k: f"tile{k}[a][i - j0]" for k in self.turned}

@@ -197,7 +197,8 @@ class _Reduction(Elements):
         return (
             f"NL_DEV void post_at(const P& p{names.replace(', ', ', i64 ')}, const A& a) {{\n  "
             + "\n  ".join(lines)
-            + f"\n}}\nNL_DEV void post(const P& p, i64 output, const A& a) {{ {self.split_line()} post_at(p{names}, a); }}\n"
+            + "\n}\nNL_DEV void post(const P& p, i64 output, const A& a) "
+            + f"{{ {self.split_line()} post_at(p{names}, a); }}\n"
         )
 
     # ------------------------------------------------------------ CUDA
@@ -481,7 +482,12 @@ class _Reduction(Elements):
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
-        if self.program.fast and self.count <= LANES and self.carriers.plain() and not (self.gathers or self.program.stores):
+        if (
+            self.program.fast
+            and self.count <= LANES
+            and self.carriers.plain()
+            and not (self.gathers or self.program.stores)
+        ):
             if self.count > SHORT:
                 return self._cpu_line_rows(entry)
             if self._abreast_pays():
@@ -541,7 +547,9 @@ class _Reduction(Elements):
             at = f"{j}" if sure else f"({j} < {n} ? {j} : 0)"
             lines.append(f"A e{j}; {{ {self.carriers.single(self._call(at), at, '')} e{j} = acc; }}")
             if not sure:
-                lines += [f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))]
+                lines += [
+                    f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))
+                ]
         half = width // 2
         while half:
             lines += [f"e{j} = a_merge(e{j}, e{j + half});" for j in range(half)]
@@ -550,7 +558,8 @@ class _Reduction(Elements):
         inner = self.number("inner", self.program.shape[last])
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            f"const A none = a_none();\nfor (i64 output = from; output < to;) {{\ni64 {names}; split(p, output, {names});\n"
+            "const A none = a_none();\nfor (i64 output = from; output < to;) {\n"
+            f"i64 {names}; split(p, output, {names});\n"
             f"const i64 width = {inner} - k{last} < to - output ? {inner} - k{last} : to - output;\n"
             "const Row base = row_of(p, output);\nNL_IVDEP\nfor (i64 l = 0; l < width; ++l) {\n"
             f"Row row = base; {self._moves()}\n" + "\n".join(lines) + f"\npost_at(p, {names} + l, e0);\n}}\n"
@@ -569,7 +578,9 @@ class _Reduction(Elements):
         for iota in self.iotas:
             stride = iota.strides[last] if self.kept else 0
             if stride:
-                moves.append(f"row.t{iota.index} = base.t{iota.index} + l * {self.number(f't{iota.index}_{last}', stride)};")
+                moves.append(
+                    f"row.t{iota.index} = base.t{iota.index} + l * {self.number(f't{iota.index}_{last}', stride)};"
+                )
         return " ".join(moves)
 
     def _cpu_line(self, width: str, at: str, guard: str) -> str:
@@ -632,7 +643,7 @@ class _Reduction(Elements):
         part = self.number("cpu_part", self._cpu_part())
         groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
         move = f"Row row = base; {self._moves()}"
-        run = f"for (i64 e = 0; e < lines; ++e) {{\n{{line}}\n}}\n"
+        run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
         if self.abreast > 1 and self.carriers.plain():
             run = self._cpu_run_abreast()
         if self.carriers.positions():
@@ -687,11 +698,13 @@ class _Reduction(Elements):
         """
         many, kinds = self.abreast, list(enumerate(self.carriers.types))
         keep = " ".join(f"b{k}[{j}][e] = x[{j}].x{k};" for k, _ in kinds for j in range(many))
-        take = " ".join(f"const {ctype} x{k} = b{k}[l][e]; {self.carriers.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds)
+        take = " ".join(
+            f"const {ctype} x{k} = b{k}[l][e]; {self.carriers.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds
+        )
         return (
-            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds)
-            + f"{self._rows_abreast('base')}NL_IVDEP\n"
-            f"for (i64 e = 0; e < lines; ++e) {{ X x[{many}]; elements(p, rows, (nl_index)(start + first + e), x); {keep} }}\n"
+            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds) + f"{self._rows_abreast('base')}NL_IVDEP\n"
+            f"for (i64 e = 0; e < lines; ++e) {{ X x[{many}]; "
+            f"elements(p, rows, (nl_index)(start + first + e), x); {keep} }}\n"
             f"for (i64 e = 0; e < lines; ++e) for (i64 l = 0; l < {many}; ++l) {{ {take} }}\n"
         )
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
+from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, LANES, RUN
@@ -452,7 +453,10 @@ class _Rows(Elements):
         shape = self.shape
         rows = shape.block // (shape.threads * shape.groups)
         return Geometry(
-            items=self.outputs, grain=grain_of(self.program, self.count), blocks=-(-self.outputs // rows), threads=shape.block
+            items=self.outputs,
+            grain=grain_of(self.program, self.count),
+            blocks=-(-self.outputs // rows),
+            threads=shape.block,
         )
 
 
