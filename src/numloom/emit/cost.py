@@ -1,7 +1,8 @@
 """How long one of the host's threads takes, roughly: what is worth sharing is cut into pieces of some microseconds.
 
 Measured on two cores of an AMD EPYC: a kernel costs a microsecond more when its helpers are awake, and from 5 to 40
-when they have to be woken. So a piece is of 10 (`GRAIN`), and the pool wakes nobody for fewer than four (``threads.hpp``).
+when they have to be woken. So a piece is of 10 (`GRAIN`), and the pool wakes nobody for fewer than four
+(``threads.hpp``).
 """
 
 from __future__ import annotations
