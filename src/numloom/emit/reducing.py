@@ -611,8 +611,17 @@ class _Reduction(Elements):
             "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
             f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
-            f"const Row row = row_of(p, output);\n{chunk}{done}\n}}\n}}\n{finish}"
+            f"const Row row = row_of(p, output);\n{self._undecided()}{{\n{chunk}}}\n{done}\n}}\n}}\n{finish}"
         )
+
+    def _undecided(self) -> str:
+        """A test whether a chunk can change what the row's chunks before it gave, which then is its result as well."""
+        ends = {"any": "{a}", "all": "!{a}"}
+        found = [ends.get(reduction.row.name, "") for reduction in self.program.reductions]
+        if not all(found) or self.gathers or self.program.stores:
+            return ""
+        decided = " && ".join(end.replace("{a}", f"lane[0].a{k}") for k, end in enumerate(found))
+        return f"if (item == from || begin == 0 || !({decided})) "
 
     def _small(self) -> bool:
         """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
