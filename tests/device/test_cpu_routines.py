@@ -134,13 +134,9 @@ def test_selections(char, compiling, monkeypatch):
         results("nonzero", a)
         results("nonzero", mask)
     matrix = random((70, 90), char)
-    for a, mask in (
-        (matrix, matrix != 0),
-        (matrix.T, matrix.T != 0),
-        (matrix, random(70, "?")),
-        (matrix[::-2, 3:], random(35, "?")),
-    ):
-        results("compress", a, mask)
+    for a in (matrix, matrix.T, matrix[:, 3:], matrix[::-1, ::2]):
+        results("compress", a, np.array(a != 0, order="C"))
+        results("compress", a, random(a.shape[0], "?"))
     results("nonzero", matrix)
 
 
