@@ -237,13 +237,15 @@ class Carriers:
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
         line = self.line("line", at, f"const i64 at = {at}; {self.declared} {call}")
+        # Where no order changes the result, a chunk is one run.
+        step = "all" if self.free() else f"{RUN}"
         together, halves = (
             "",
             "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) {merge}\n",
         )
         merge = "lane[l] = a_merge(lane[l], lane[l + half]);"
         if small:
-            each = " ".join(f"{{ const i64 e = line + {j}; {self._take(call, at)} }}" for j in range(TOGETHER))
+            each = " ".join(f"{{ const i64 e = line + {j}; {self.take(call, at)} }}" for j in range(TOGETHER))
             load = " ".join(f"auto a{k} = acc{k}[l];" for k in range(len(self.types)))
             store = " ".join(f"acc{k}[l] = a{k};" for k in range(len(self.types)))
             # Several whole lines at a time, which stay in registers; the number of lanes is known.
@@ -261,23 +263,41 @@ class Carriers:
             f"{declare}\nA done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n",
             f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
             "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
-            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
-            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
+            f"for (i64 first = 0; first < all; first += {step}) {{\n"
+            f"const i64 lines = all - first < {step} ? all - first : {step};\n"
             "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
             f"{reset}\ni64 e = 0;\n{together}"
             f"for (; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
-            f"{close}\n"
-            f"if (all <= {RUN}) {{ for (i64 l = 0; l < width; ++l) lane[l] = done[l]; any = true; break; }}\n"
-            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
-            "done[l] = a_merge(level[k][l], done[l]);\n"
-            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
-            "for (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-            "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\n"
-            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
+            + self.levels(close, step, "lane")
             + halves.replace("{merge}", merge),
         )
 
-    def _take(self, call: str, at: str) -> str:
+    def levels(self, close: str, step: str, total: str) -> str:
+        """Statements that end a run of all lanes, the loop over runs, and the binary counter of its results.
+
+        A run that is all there is is the `total`. Plain numbers go from their arrays into the level where they stay.
+        """
+        run, each = "done[l]", "for (i64 l = 0; l < width; ++l) "
+        if self.plain():
+            close, run = "", f"A{{{', '.join(f'acc{k}[l]' for k in range(len(self.types)))}}}"
+        return (
+            f"{close}\nif (all <= {step}) {{ {each}{total}[l] = {run}; any = true; break; }}\n"
+            "int k = 0;\nwhile ((runs >> k) & 1u) ++k;\n"
+            f"if (k == 0) {{ {each}level[0][l] = {run}; }}\n"
+            f"else if (k == 1) {{ {each}level[1][l] = a_merge(level[0][l], {run}); }}\n"
+            f"else {{\n{each}done[l] = a_merge(level[0][l], {run});\n"
+            f"for (int j = 1; j + 1 < k; ++j) {each}done[l] = a_merge(level[j][l], done[l]);\n"
+            f"{each}level[k][l] = a_merge(level[k - 1][l], done[l]);\n}}\n++runs;\n}}\n"
+            "for (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
+            f"{each}{total}[l] = any ? a_merge(level[k][l], {total}[l]) : level[k][l];\n"
+            f"any = true;\n}}\nif (!any) {each}{total}[l] = a_none();\n"
+        )
+
+    def free(self) -> bool:
+        """Whether no order changes the results: whole numbers and truth values, which are not counted in bytes."""
+        return self.plain() and not any(self.counts) and all(char not in "efdFD" for char in self.chars)
+
+    def take(self, call: str, at: str) -> str:
         """Statements that take one element of a lane into carriers ``a0, a1, ...`` of plain numbers."""
         uses = [
             f"a{k} = (u8)(a{k} + (u8)x{k});" if self.counts[k] else f"{{ {self.add(k, f'a{k}', '(i64)at')} }}"

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from math import log2, prod
 
 from numloom.base.dtypes import CTYPES, F16, ITEMSIZES
-from numloom.emit.carriers import Carriers
+from numloom.emit.carriers import TOGETHER, Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, header
@@ -49,6 +49,8 @@ ABREAST = 4
 """Most columns that a thread takes at a time."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
+NARROW = 256
+"""Columns from which one line of them after the other is read faster than several at a time."""
 HEAVY = 40
 """Cost from which short rows are taken beside each other wherever they lie."""
 ROW = 32
@@ -655,6 +657,9 @@ class _Reduction(Elements):
         run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
         if self.abreast > 1 and self.carriers.plain():
             run = self._cpu_run_abreast()
+        elif self._small() and self.program.shape[self.kept - 1 : self.kept] < (NARROW,):
+            run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
+        step = "all" if self.carriers.free() else f"{RUN}"
         if self.carriers.positions():
             # No tree changes them.
             levels, line = "", self._cpu_line("width", "start + e", move)
@@ -665,16 +670,10 @@ class _Reduction(Elements):
         else:
             levels, line = f"A level[31][{size}];\n", self._cpu_line("width", "start + first + e", move)
             lines = (
-                "u32 runs = 0;\nconst i64 tail = width;\n"
-                f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
-                f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
-                f"{reset}\n{run.replace('{line}', line)}{close}\n"
-                "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
-                "done[l] = a_merge(level[k][l], done[l]);\n"
-                "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
-                "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-                "for (i64 l = 0; l < width; ++l) total[l] = any ? a_merge(level[k][l], total[l]) : level[k][l];\n"
-                "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) total[l] = a_none();\n"
+                "u32 runs = 0;\nbool any = false;\nconst i64 tail = width;\n"
+                f"for (i64 first = 0; first < all; first += {step}) {{\n"
+                f"const i64 lines = all - first < {step} ? all - first : {step};\n"
+                f"{reset}\n{run.replace('{line}', line)}{self.carriers.levels(close, step, 'total')}"
             )
         finish = ""
         done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
@@ -698,6 +697,19 @@ class _Reduction(Elements):
             f"const i64 start = piece * {part};\n"
             f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
             f"const Row base = row_of(p, output);\n{lines}{done}\n}}\n}}\n{finish}"
+        )
+
+    def _cpu_lines_together(self, move: str) -> str:
+        """Statements that take several lines of columns at a time, so that carriers stay in registers meanwhile."""
+        kinds = range(len(self.program.reductions))
+        call, at = self._call("(nl_index)at"), "start + first + e"
+        each = " ".join(f"{{ const i64 e = line + {j}; {self.carriers.take(call, at)} }}" for j in range(TOGETHER))
+        load, store = (
+            " ".join(form.format(k=k) for k in kinds) for form in ("auto a{k} = acc{k}[l];", "acc{k}[l] = a{k};")
+        )
+        return (
+            f"i64 e = 0;\nfor (; e + {TOGETHER} <= lines; e += {TOGETHER}) {{\nconst i64 line = e;\nNL_IVDEP\n"
+            f"for (i64 l = 0; l < width; ++l) {{ {move} {load} {each} {store} }}\n}}\n"
         )
 
     def _cpu_run_abreast(self) -> str:

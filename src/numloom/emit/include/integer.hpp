@@ -59,8 +59,12 @@ template <class T> NL_DEV T integer_remainder(T a, T b) {
 // Negative exponents are refused above; here they give the truncated reciprocal.
 template <class T> NL_DEV T integer_power(T a, T b) {
     if (is_signed<T>() && b < 0) return a == (T)1 || (a == (T)-1 && !(b & 1)) ? (T)1 : a == (T)-1 ? (T)-1 : (T)0;
-    u64 r = 1, x = (u64)a;
-    for (u64 n = (u64)b; n; n >>= 1, x *= x) r = n & 1 ? r * x : r;
+    u64 r = 1, x = (u64)a, n = (u64)b;
+#ifndef __CUDACC__
+    // Without a branch that would be guessed wrong for small exponents.
+    for (int k = 0; k < 3; ++k, n >>= 1, x *= x) r *= n & 1 ? x : 1;
+#endif
+    for (; n; n >>= 1, x *= x) r = n & 1 ? r * x : r;
     return (T)r;
 }
 template <class T> NL_DEV T integer_absolute(T a) { return is_signed<T>() && a < 0 ? (T)(0 - (u64)a) : a; }
