@@ -12,7 +12,7 @@ from numloom.plan.program import Program, Reduce
 
 BLOCK = 1024
 """Elements that are searched for an extreme together."""
-TOGETHER = 4
+LINES = 4
 """Lines of lanes that are taken together where their text is short."""
 
 
@@ -245,12 +245,12 @@ class Carriers:
         )
         merge = "lane[l] = a_merge(lane[l], lane[l + half]);"
         if small:
-            each = " ".join(f"{{ const i64 e = line + {j}; {self.take(call, at)} }}" for j in range(TOGETHER))
+            each = " ".join(f"{{ const i64 e = line + {j}; {self.take(call, at)} }}" for j in range(LINES))
             load = " ".join(f"auto a{k} = acc{k}[l];" for k in range(len(self.types)))
             store = " ".join(f"acc{k}[l] = a{k};" for k in range(len(self.types)))
             # Several whole lines at a time, which stay in registers; the number of lanes is known.
             together = (
-                f"if (width == {LANES}) for (; e + {TOGETHER} <= lines - (tail < width); e += {TOGETHER}) {{\n"
+                f"if (width == {LANES}) for (; e + {LINES} <= lines - (tail < width); e += {LINES}) {{\n"
                 f"const i64 line = e;\nNL_IVDEP\n"
                 f"for (i64 l = 0; l < {LANES}; ++l) {{ {load} {each} {store} }}\n}}\n"
             )

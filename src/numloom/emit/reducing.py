@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from math import log2, prod
 
 from numloom.base.dtypes import CTYPES, F16, ITEMSIZES
-from numloom.emit.carriers import TOGETHER, Carriers
+from numloom.emit.carriers import LINES, Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, header
@@ -703,12 +703,12 @@ class _Reduction(Elements):
         """Statements that take several lines of columns at a time, so that carriers stay in registers meanwhile."""
         kinds = range(len(self.program.reductions))
         call, at = self._call("(nl_index)at"), "start + first + e"
-        each = " ".join(f"{{ const i64 e = line + {j}; {self.carriers.take(call, at)} }}" for j in range(TOGETHER))
+        each = " ".join(f"{{ const i64 e = line + {j}; {self.carriers.take(call, at)} }}" for j in range(LINES))
         load, store = (
             " ".join(form.format(k=k) for k in kinds) for form in ("auto a{k} = acc{k}[l];", "acc{k}[l] = a{k};")
         )
         return (
-            f"i64 e = 0;\nfor (; e + {TOGETHER} <= lines; e += {TOGETHER}) {{\nconst i64 line = e;\nNL_IVDEP\n"
+            f"i64 e = 0;\nfor (; e + {LINES} <= lines; e += {LINES}) {{\nconst i64 line = e;\nNL_IVDEP\n"
             f"for (i64 l = 0; l < width; ++l) {{ {move} {load} {each} {store} }}\n}}\n"
         )
 
