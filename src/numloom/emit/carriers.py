@@ -185,6 +185,26 @@ class Carriers:
             f"for (nl_index at = 0; at < {n}; ++at) {{ {line} }}\n{close}\n"
         )
 
+    def position_abreast(self, place: int, call: str) -> str:
+        """Statements that take element `place` of a short row: better ones, or the first NaN, take the place.
+
+        The first element again takes none.
+        """
+        if not place:
+            held = " ".join(f"{ctype} v{k} = x{k}; i32 i{k} = 0;" for k, ctype in enumerate(self.types))
+            return f"{self.declared} {call} {held}"
+        uses = [
+            f"const bool w{k} = (x{k} {reduction.row.better} v{k}) | ((x{k} != x{k}) & (v{k} == v{k})); "
+            f"v{k} = w{k} ? x{k} : v{k}; i{k} = w{k} ? {place} : i{k};"
+            for k, reduction in enumerate(self.reductions)
+        ]
+        return f"{{ {self.declared} {call} {' '.join(uses)} }}"
+
+    def found_abreast(self) -> str:
+        """The carrier ``e0`` of what `position_abreast` found."""
+        found = " ".join(f"e0.a{k} = {self._position(k, f'v{k}', f'(i64)i{k}')};" for k in range(len(self.reductions)))
+        return f"A e0; {found}"
+
     def arrays(self, size: int) -> tuple[str, str, str]:
         """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
         declare, reset, close = [], [], []

@@ -495,6 +495,8 @@ class _Reduction(Elements):
             if self._abreast_pays():
                 return self._cpu_rows_abreast(entry)
         if self.program.fast and self.count <= SHORT:
+            if self.carriers.positions() and self._abreast_pays() and not (self.gathers or self.program.stores):
+                return self._cpu_rows_abreast(entry)
             return self._cpu_short(entry)
         return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
 
@@ -535,6 +537,7 @@ class _Reduction(Elements):
         if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
             return False
         near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
+        near = near or self.carriers.positions()
         cost = sum(instr.row.cost for instr in (*program.body, *program.post) if instr.kind == "op")
         return near or cost >= HEAVY
 
@@ -547,12 +550,17 @@ class _Reduction(Elements):
             # An element that may not exist is the first one again, and does not count.
             sure = j <= width // 2 or self.count == width
             at = f"{j}" if sure else f"({j} < {n} ? {j} : 0)"
+            if self.carriers.positions():
+                lines.append(self.carriers.position_abreast(j, self._call(at)))
+                continue
             lines.append(f"A e{j}; {{ {self.carriers.single(self._call(at), at, '')} e{j} = acc; }}")
             if not sure:
                 lines += [
                     f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))
                 ]
-        half = width // 2
+        if self.carriers.positions():
+            lines.append(self.carriers.found_abreast())
+        half = 0 if self.carriers.positions() else width // 2
         while half:
             lines += [f"e{j} = a_merge(e{j}, e{j + half});" for j in range(half)]
             half //= 2
