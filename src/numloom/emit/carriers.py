@@ -243,13 +243,19 @@ class Carriers:
         return header("positions") if self.positions() else ""
 
     def chunk(
-        self, call: str, direct: Mapping[int, str] | None = None, goes_on: str = "false", small: bool = False
+        self,
+        call: str,
+        direct: Mapping[int, str] | None = None,
+        goes_on: str = "false",
+        small: bool = False,
+        long: bool = False,
     ) -> tuple[str, str]:
         """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
 
         `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
         0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
-        `small` says that `call` is little text, and that all carriers are plain numbers.
+        `small` says that `call` is little text, and that all carriers are plain numbers, `long` that there are more
+        elements than lanes.
         """
         if self.positions():
             return self._chunk_of_positions(call, direct or {}, goes_on)
@@ -281,8 +287,9 @@ class Carriers:
             halves = f"if (width == {LANES}) {{\n{known}}} else {halves}"
         return (
             f"{declare}\nA done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n",
-            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
+            f"{'const ' * long}i64 width = {LANES};\n"
+            + ("" if long else "while (width > 1 && width / 2 >= count) width /= 2;\n")
+            + "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
             f"for (i64 first = 0; first < all; first += {step}) {{\n"
             f"const i64 lines = all - first < {step} ? all - first : {step};\n"
             "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"

@@ -601,8 +601,9 @@ class _Reduction(Elements):
         size = self.number("size", self.chunk)
         n = self.number("count", self.count)
         declare, chunk = self.carriers.chunk(
-            self._call("(nl_index)at"), self._direct(), "item > from && begin > 0", self._small()
-        )
+            self._call("(nl_index)at"), self._direct(), "item > from && begin > 0", self._small(),
+            self.chunks == 1 and self.count > LANES,
+        )  # fmt: skip
         finish = ""
         done = "post(p, output, lane[0]);"
         if self.chunks > 1:
