@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from numloom.base.dtypes import ITEMSIZES, KINDS
 from numloom.plan.program import Program
+from numloom.plan.sizes import of_sizes
 
 GRAIN = 10_000.0
 """Nanoseconds of a piece."""
@@ -45,7 +46,13 @@ def nanoseconds(program: Program) -> float:
 
 def grain_of(program: Program, elements: int) -> int:
     """Items that are a piece of work, an item being so many elements of the space."""
-    return max(1, int(GRAIN / max(nanoseconds(program) * max(elements, 1), 0.01)))
+    return items_of(nanoseconds(program), elements)
+
+
+@of_sizes
+def items_of(each: float, elements: int) -> int:
+    """Items that are a piece of work, at so many nanoseconds an element."""
+    return max(1, int(GRAIN / max(each * max(elements, 1), 0.01)))
 
 
 __all__ = ["grain_of", "nanoseconds"]

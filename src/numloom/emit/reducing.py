@@ -514,7 +514,7 @@ class _Reduction(Elements):
 
     def _cpu_line_rows(self, entry: str) -> str:
         """Rows of at most 128 elements: a lane each, the number of lanes known."""
-        width = 1 << (self.count - 1).bit_length()
+        width = int(1 << (self.count - 1).bit_length())
         n = f"(nl_index){self.number('count', self.count)}"
         take = f"{{ {self.carriers.single(self._call('l'), 'l', '')} lane[l] = acc; }}"
         first = width if self.count == width else width // 2
@@ -543,7 +543,7 @@ class _Reduction(Elements):
 
     def _cpu_rows_abreast(self, entry: str) -> str:
         """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
-        last, width = self.kept - 1, 1 << max(self.count - 1, 0).bit_length()
+        last, width = self.kept - 1, int(1 << (self.count - 1).bit_length())
         n = f"(nl_index){self.number('count', self.count)}"
         lines = []
         for j in range(width):
@@ -666,7 +666,7 @@ class _Reduction(Elements):
         run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
         if self.abreast > 1 and self.carriers.plain():
             run = self._cpu_run_abreast()
-        elif self._small() and self.program.shape[self.kept - 1 : self.kept] < (NARROW,):
+        elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
             run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
         step = "all" if self.carriers.free() else f"{RUN}"
         if self.carriers.positions():
