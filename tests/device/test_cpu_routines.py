@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from numloom.base.config import config
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.cpu.hostview import as_array
 from numloom.device.cpu.routines import ROUTINES
@@ -48,7 +49,6 @@ def random(shape, char, seed=1):
 
 def test_every_routine_has_a_row():
     assert set(ROUTINES) <= set(ROWS)
-    assert all(ROWS[name].sized for name in ROUTINES)
 
 
 def test_operands_with_offsets_and_strides_are_seen_as_they_are():
@@ -106,3 +106,72 @@ def test_empty_order():
         for axis in range(len(shape)):
             run("sort", np.empty(shape), axis=axis)
             run("scan", np.empty(shape), op="add", axis=axis)
+
+
+def results(name, *hosts, **options):
+    """What a routine whose results have sizes of their own gives, which is what its row's twin gives."""
+    expected = ROWS[name].numpy(*hosts, **options)
+    found = DEVICE.routine(name)(DEVICE, *map(operand, hosts), **options)
+    for one, want in zip(found, expected, strict=True) if isinstance(found, tuple) else [(found, expected)]:
+        assert one.dtype == want.dtype
+        np.testing.assert_array_equal(as_array(one), want)
+
+
+@pytest.fixture(params=["wait", "never"])
+def compiling(request):
+    """Loops of ours, and NumPy's where nothing may be compiled."""
+    with config(cpu_compile=request.param):
+        yield CpuDevice() if request.param == "never" else DEVICE
+
+
+@pytest.mark.parametrize("char", "?bhieldFD")
+def test_selections(char, compiling, monkeypatch):
+    monkeypatch.setitem(globals(), "DEVICE", compiling)
+    for count in (0, 10, 5000, 40_001):
+        a, mask = random(count, char), random(count, "?", 2)
+        for where in (mask, mask & False, mask | True):
+            results("compress", a, where)
+        results("nonzero", a)
+        results("nonzero", mask)
+    matrix = random((70, 90), char)
+    for a in (matrix, matrix.T, matrix[:, 3:], matrix[::-1, ::2]):
+        results("compress", a, np.array(a != 0, order="C"))
+        results("compress", a, random(a.shape[0], "?"))
+    results("nonzero", matrix)
+
+
+@pytest.mark.parametrize("char", "fd")
+def test_histograms_of_regular_bins(char, compiling, monkeypatch):
+    monkeypatch.setitem(globals(), "DEVICE", compiling)
+    a = random(50_000, char)
+    a[:4], a[4:300] = (np.nan, np.inf, -np.inf, 2.0), np.round(a[4:300], 1)
+    for bins in (1, 7, 1000, 5000):
+        edges = np.linspace(-2, 2, bins + 1).astype(char)
+        for values in (a, a[::-3], a[:100]):
+            run("histogram", values, edges, uniform=True)
+        run("histogram", a[2000:], edges, uniform=False)
+
+
+def test_distinct_whole_numbers():
+    for char in "bHiQl":
+        for low, high in ((0, 100), (50, 60), (-100, -3)):
+            a = np.random.default_rng(1).integers(low, high, (80, 90)).astype(char)
+            for index, inverse, counts in ((False, False, False), (True, True, True), (True, False, True)):
+                results("unique", a, equal_nan=True, index=index, inverse=inverse, counts=counts)
+    ends = np.repeat(np.array([2**64 - 1, 2**64 - 3], np.uint64), 3000)
+    results("unique", ends, equal_nan=True, index=True, inverse=True, counts=True)
+    results(
+        "unique", np.array([0, 2**63 - 1, -(2**63)] * 2000), equal_nan=True, index=False, inverse=False, counts=True
+    )
+    results("unique", random(5000, "f"), equal_nan=False, index=True, inverse=True, counts=True)
+
+
+@pytest.mark.parametrize("char", "fdlI")
+def test_places_in_large_vectors(char):
+    table = np.sort(random(300_000, char))
+    values = random((60, 100), char, 3)
+    if char in "fd":
+        values[0, :3] = np.nan, np.inf, -0.0
+    for side in ("left", "right"):
+        run("searchsorted", table, values, side=side)
+        run("searchsorted", table[:50], values, side=side)

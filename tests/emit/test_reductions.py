@@ -19,7 +19,7 @@ from programs import (
     same,
 )
 
-from numloom.base.dtypes import C64, DTYPES, F16, F32, F64, I32, I64
+from numloom.base.dtypes import BOOL, C64, DTYPES, F16, F32, F64, I32, I64
 from numloom.emit import elements, reducing
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
@@ -174,6 +174,40 @@ def test_complex_products_of_special_values(shape: tuple[int, int], fast: bool) 
 @pytest.mark.parametrize("fast", [True, False])
 def test_nothing_to_reduce(fast: bool) -> None:
     check(reduction_of_memory((5, 0), 1, fast, ("sum", "prod", "any"), F32), backwards=False)
+
+
+def test_what_comes_late_in_long_rows() -> None:
+    """Positions of extremes at the borders of blocks, of ties and of NaN; truth values that end a search."""
+    case = reduction_of_memory((6, 40_000), 1, True, ("argmax", "argmin"), F32)
+    rows = case.memory[0].reshape(6, -1)
+    rows[0], rows[1], rows[2] = np.arange(40_000), 5, -np.arange(40_000)
+    rows[3, [20_000, 39_999]] = np.nan
+    rows[4, [1023, 1024, 16_384]] = 99
+    rows[5, 39_999], rows[5, 0] = np.inf, -np.inf
+    check(case, backwards=False)
+    case = reduction_of_memory((4, 70_000), 1, True, ("any", "all"), BOOL)
+    truths = case.memory[0].reshape(4, -1)
+    truths[:2], truths[2:] = False, True
+    truths[1, [17_000, 69_999]], truths[2, 50_000] = True, False
+    check(case, backwards=False)
+
+
+@pytest.mark.parametrize(("rows", "count"), [(70, 3), (9, 8), (5, 1)])
+def test_short_rows_beside_each_other(rows: int, count: int) -> None:
+    """A loop over rows of a few elements, where much is computed from their sums."""
+    divide, multiply = ELEMENTWISE["divide"], ELEMENTWISE["multiply"]
+    post = [Instr("reduced", F32, index=0), Instr("op", F32, (0, 0), row=multiply)]
+    post += [Instr("op", F32, (k, 1), row=divide) for k in range(3)]
+    operands = (Operand(F32, (count, 1), False), Operand(F32, (1,), False, written=True, post=True))
+    program = Program(
+        (rows, count), 1, (Instr("load", F32, operand=0),), (), operands,
+        reductions=(Reduce(REDUCTIONS["sum"], 0, F32),), post=tuple(post), post_stores=(Store(4, 1),),
+    )  # fmt: skip
+    assert reducing._Reduction(program)._abreast_pays()
+    values = np.random.default_rng(count).integers(1, 4, rows * count).astype("f4")  # whose sums are exact
+    case = Case(program, [values, np.zeros(rows, "f4")], [0, 0])
+    for found in (run_host(case), run_emulated(case)):
+        assert same(found.memory, expected(case).memory)
 
 
 def test_split_rows_have_enough_blocks() -> None:

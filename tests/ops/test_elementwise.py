@@ -49,6 +49,25 @@ def test_exact_rows_have_numpys_bits(name: str) -> None:
             assert not differences(loop, args, got, want), loop
 
 
+@pytest.mark.parametrize("char", "bhiqBHIQ")
+def test_quotients_near_whole_numbers(char: str) -> None:
+    """Division is by floating point: what lies beside a multiple must not be rounded up to it."""
+    ends, rng = np.iinfo(DTYPE[char]), np.random.default_rng(7)
+
+    def any_size() -> np.ndarray[Any, Any]:
+        found = rng.integers(ends.min, ends.max, 5000, DTYPE[char], endpoint=True)
+        return found >> rng.integers(0, ends.bits, 5000).astype(DTYPE[char])
+
+    divisor = any_size()
+    beside = divisor * any_size() + rng.integers(0, 3, 5000).astype(DTYPE[char]) - DTYPE[char].type(1)
+    largest = ends.max - rng.integers(0, 100, 5000).astype(DTYPE[char])
+    for name in ("floor_divide", "remainder", "fmod", "gcd", "lcm"):
+        loop = next(loop for loop in EXACT if loop[:2] == (name, char * 2))
+        for dividend in (beside, largest, -largest):
+            args = [dividend, divisor]
+            assert not differences(loop, args, compiled()[loop](*args), ELEMENTWISE[name].numpy(*args)), name
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("source", CHARS)
 def test_casts_have_numpys_bits(source: str) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from numloom.base.dtypes import BOOL, CHARS, KINDS
 from numloom.emit.block import MEMORY_TYPES
-from numloom.emit.values import VALUE_TYPES
+from numloom.emit.values import VALUE_TYPES, header
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Program, Reduce
+
+BLOCK = 1024
+"""Elements that are searched for an extreme together."""
+LINES = 4
+"""Lines of lanes that are taken together where their text is short."""
 
 
 class Carriers:
@@ -180,6 +185,26 @@ class Carriers:
             f"for (nl_index at = 0; at < {n}; ++at) {{ {line} }}\n{close}\n"
         )
 
+    def position_abreast(self, place: int, call: str) -> str:
+        """Statements that take element `place` of a short row: better ones, or the first NaN, take the place.
+
+        The first element again takes none.
+        """
+        if not place:
+            held = " ".join(f"{ctype} v{k} = x{k}; i32 i{k} = 0;" for k, ctype in enumerate(self.types))
+            return f"{self.declared} {call} {held}"
+        uses = [
+            f"const bool w{k} = (x{k} {reduction.row.better} v{k}) | ((x{k} != x{k}) & (v{k} == v{k})); "
+            f"v{k} = w{k} ? x{k} : v{k}; i{k} = w{k} ? {place} : i{k};"
+            for k, reduction in enumerate(self.reductions)
+        ]
+        return f"{{ {self.declared} {call} {' '.join(uses)} }}"
+
+    def found_abreast(self) -> str:
+        """The carrier ``e0`` of what `position_abreast` found."""
+        found = " ".join(f"e0.a{k} = {self._position(k, f'v{k}', f'(i64)i{k}')};" for k in range(len(self.reductions)))
+        return f"A e0; {found}"
+
     def arrays(self, size: int) -> tuple[str, str, str]:
         """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
         declare, reset, close = [], [], []
@@ -213,66 +238,134 @@ class Carriers:
                 close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = acc{k}[l];")
         return " ".join(declare), " ".join(reset), " ".join(close)
 
-    def chunk(self, call: str) -> tuple[str, str]:
+    def host_text(self) -> str:
+        """What `chunk` needs before it."""
+        return header("positions") if self.positions() else ""
+
+    def chunk(
+        self,
+        call: str,
+        direct: Mapping[int, str] | None = None,
+        goes_on: str = "false",
+        small: bool = False,
+        long: bool = False,
+    ) -> tuple[str, str]:
         """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
 
-        `call` gives the values of the element `at`.
+        `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
+        0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
+        `small` says that `call` is little text, and that all carriers are plain numbers, `long` that there are more
+        elements than lanes.
         """
         if self.positions():
-            return self._chunk_of_positions(call)
+            return self._chunk_of_positions(call, direct or {}, goes_on)
         declare, reset, close = self.arrays(LANES)
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
         line = self.line("line", at, f"const i64 at = {at}; {self.declared} {call}")
+        # Where no order changes the result, a chunk is one run.
+        step = "all" if self.free() else f"{RUN}"
+        together, halves = (
+            "",
+            "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) {merge}\n",
+        )
+        merge = "lane[l] = a_merge(lane[l], lane[l + half]);"
+        if small:
+            each = " ".join(f"{{ const i64 e = line + {j}; {self.take(call, at)} }}" for j in range(LINES))
+            load = " ".join(f"auto a{k} = acc{k}[l];" for k in range(len(self.types)))
+            store = " ".join(f"acc{k}[l] = a{k};" for k in range(len(self.types)))
+            # Several whole lines at a time, which stay in registers; the number of lanes is known.
+            together = (
+                f"if (width == {LANES}) for (; e + {LINES} <= lines - (tail < width); e += {LINES}) {{\n"
+                f"const i64 line = e;\nNL_IVDEP\n"
+                f"for (i64 l = 0; l < {LANES}; ++l) {{ {load} {each} {store} }}\n}}\n"
+            )
+            known = "".join(
+                f"for (i64 l = 0; l < {half}; ++l) {merge.replace('half', str(half))}\n"
+                for half in (LANES >> k for k in range(1, LANES.bit_length()))
+            )
+            halves = f"if (width == {LANES}) {{\n{known}}} else {halves}"
         return (
             f"{declare}\nA done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n",
-            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\n"
-            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
-            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
+            f"{'const ' * long}i64 width = {LANES};\n"
+            + ("" if long else "while (width > 1 && width / 2 >= count) width /= 2;\n")
+            + "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
+            f"for (i64 first = 0; first < all; first += {step}) {{\n"
+            f"const i64 lines = all - first < {step} ? all - first : {step};\n"
             "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
-            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
-            f"{close}\n"
-            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
-            "done[l] = a_merge(level[k][l], done[l]);\n"
-            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
-            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-            "for (i64 l = 0; l < width; ++l) lane[l] = any ? a_merge(level[k][l], lane[l]) : level[k][l];\n"
-            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) lane[l] = a_none();\n"
-            "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) "
-            "lane[l] = a_merge(lane[l], lane[l + half]);\n",
+            f"{reset}\ni64 e = 0;\n{together}"
+            f"for (; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
+            + self.levels(close, step, "lane")
+            + halves.replace("{merge}", merge),
         )
 
-    def _chunk_of_positions(self, call: str) -> tuple[str, str]:
-        """`chunk` for positions alone: no tree changes them, so lanes stay arrays to the end and vectorise."""
-        line = self.line("line", "at", f"const i64 at = begin + e * width + l; {self.declared} {call}", "(i32)e")
-        declare, reset, places, merges, results = [], [], [], [], []
-        for k, reduction in enumerate(self.reductions):
-            ctype, sign = self.types[k], reduction.row.better
-            # A lane keeps the line of its best element in 32 bits, so that positions are no wider than most values.
-            declare.append(f"{ctype} bv{k}[{LANES}]; i32 bi{k}[{LANES}]; i64 at{k}[{LANES}];")
-            reset.append(f"bv{k}[l] = {ctype}(); bi{k}[l] = -1;")
-            places.append(f"at{k}[l] = bi{k}[l] < 0 ? -1 : begin + bi{k}[l] * width + l;")
-            v, w, i, j = f"bv{k}[l]", f"bv{k}[l + half]", f"at{k}[l]", f"at{k}[l + half]"
-            # The other one is there, and is better, the first NaN, or as good and earlier.
-            merges.append(
-                f"const bool n{k} = {v} != {v}, m{k} = {w} != {w};\n"
-                f"const bool t{k} = ({j} >= 0) & (({i} < 0) | ({w} {sign} {v}) | (m{k} & !n{k}) "
-                f"| (((m{k} & n{k}) | ({w} == {v})) & ({j} < {i})));\n"
-                f"{i} = t{k} ? {j} : {i}; {v} = t{k} ? {w} : {v};"
+    def levels(self, close: str, step: str, total: str) -> str:
+        """Statements that end a run of all lanes, the loop over runs, and the binary counter of its results.
+
+        A run that is all there is is the `total`. Plain numbers go from their arrays into the level where they stay.
+        """
+        run, each = "done[l]", "for (i64 l = 0; l < width; ++l) "
+        if self.plain():
+            close, run = "", f"A{{{', '.join(f'acc{k}[l]' for k in range(len(self.types)))}}}"
+        return (
+            f"{close}\nif (all <= {step}) {{ {each}{total}[l] = {run}; any = true; break; }}\n"
+            "int k = 0;\nwhile ((runs >> k) & 1u) ++k;\n"
+            f"if (k == 0) {{ {each}level[0][l] = {run}; }}\n"
+            f"else if (k == 1) {{ {each}level[1][l] = a_merge(level[0][l], {run}); }}\n"
+            f"else {{\n{each}done[l] = a_merge(level[0][l], {run});\n"
+            f"for (int j = 1; j + 1 < k; ++j) {each}done[l] = a_merge(level[j][l], done[l]);\n"
+            f"{each}level[k][l] = a_merge(level[k - 1][l], done[l]);\n}}\n++runs;\n}}\n"
+            "for (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
+            f"{each}{total}[l] = any ? a_merge(level[k][l], {total}[l]) : level[k][l];\n"
+            f"any = true;\n}}\nif (!any) {each}{total}[l] = a_none();\n"
+        )
+
+    def free(self) -> bool:
+        """Whether no order changes the results: whole numbers and truth values, which are not counted in bytes."""
+        return self.plain() and not any(self.counts) and all(char not in "efdFD" for char in self.chars)
+
+    def take(self, call: str, at: str) -> str:
+        """Statements that take one element of a lane into carriers ``a0, a1, ...`` of plain numbers."""
+        uses = [
+            f"a{k} = (u8)(a{k} + (u8)x{k});" if self.counts[k] else f"{{ {self.add(k, f'a{k}', '(i64)at')} }}"
+            for k in range(len(self.reductions))
+        ]
+        return f"const i64 at = {at}; {self.declared} {call} {' '.join(uses)}"
+
+    def _chunk_of_positions(self, call: str, direct: Mapping[int, str], goes_on: str) -> tuple[str, str]:
+        """`chunk` for positions alone: no tree changes them, so blocks are searched for something better."""
+        types = ["bool8" if ctype == "bool" else ctype for ctype in self.types]
+        declare = [f"{ctype} x{k}s[{BLOCK}];" for k, ctype in enumerate(types) if k not in direct]
+        blocks = [f"const {types[k]}* const x{k}s = {pointer} + begin + start;" for k, pointer in direct.items()]
+        start, find, results = [], [], []
+        if len(direct) < len(types):
+            store = " ".join(f"x{k}s[l] = x{k};" for k in range(len(types)) if k not in direct)
+            blocks.append(
+                f"NL_IVDEP\nfor (i64 l = 0; l < block; ++l) {{ const i64 at = begin + start + l; "
+                f"{self.declared} {call} {store} }}"
             )
-            results.append(f"lane[0].a{k} = {self._position(k, f'bv{k}[0]', f'at{k}[0]')};")
+        for k, (reduction, ctype) in enumerate(zip(self.reductions, types, strict=True)):
+            largest = "true" if reduction.row.better == ">" else "false"
+            start.append(
+                f"const bool on{k} = {goes_on}; i64 at{k} = on{k} ? lane[0].a{k}.index : -1; "
+                f"{ctype} best{k} = on{k} ? lane[0].a{k}.value : {ctype}();"
+            )
+            find.append(
+                f"{{ const i64 found = nl::find_extreme<{largest}>(x{k}s, block, best{k}, at{k} >= 0); "
+                f"at{k} = found < 0 ? at{k} : begin + start + found; }}"
+            )
+            results.append(f"lane[0].a{k} = {self._position(k, f'best{k}', f'at{k}')};")
+        lines = [*blocks, *find]
         return (
             f"{' '.join(declare)}\nA lane[1];\n",
-            f"i64 width = {LANES};\nwhile (width > 1 && width / 2 >= count) width /= 2;\n"
-            "const i64 all = (count + width - 1) / width;\n"
-            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(reset)} }}\n"
-            "for (i64 e = 0; e < all; ++e) {\n"
-            f"const i64 line = e + 1 < all ? width : count - (all - 1) * width;\n{line}\n}}\n"
-            f"for (i64 l = 0; l < width; ++l) {{ {' '.join(places)} }}\n"
-            "for (i64 half = width / 2; half > 0; half /= 2) {\nNL_IVDEP\nfor (i64 l = 0; l < half; ++l) {\n"
-            + "\n".join(merges) + "\n}\n}\n" + "\n".join(results) + "\n",
-        )  # fmt: skip
+            "\n".join(start)
+            + f"\nfor (i64 start = 0; start < count; start += {BLOCK}) {{\n"
+            + f"const i64 block = count - start < {BLOCK} ? count - start : {BLOCK};\n"
+            + "\n".join(lines)
+            + "\n}\n"
+            + "\n".join(results)
+            + "\n",
+        )
 
     def finished(self, k: int, count: int, number: str, ctype: str) -> str:
         """The result of reduction `k` from carrier ``a`` over `count` elements (as text: `number`)."""

@@ -203,7 +203,9 @@ class Elements:
         return f"i64 {names}; split(p, output, {names});" if names else ""
 
     def _kept_sum(self, name: str, strides: tuple[int, ...]) -> str:
-        terms = [
-            f"k{d} * {self.number(f'{name}_{d}', stride)}" for d, stride in enumerate(strides[: self.kept]) if stride
-        ]
+        terms = []
+        for d, stride in enumerate(strides[: self.kept]):
+            if stride:
+                near = stride == 1 and d == self.kept - 1
+                terms.append(f"k{d}" if near else f"k{d} * {self.number(f'{name}_{d}', stride)}")
         return " + ".join(terms) or "0"

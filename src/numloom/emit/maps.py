@@ -15,6 +15,7 @@ from math import prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES, Block
+from numloom.emit.cost import grain_of
 from numloom.emit.values import (
     VALUE_TYPES,
     behind,
@@ -592,6 +593,38 @@ class _Map:
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
+        return self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry)
+
+    def _cpu_tiles(self, entry: str) -> str:
+        """What lies across is turned in the cache, a tile at a time; the rows of a tile are loops like all others."""
+        program, number, size = self.program, self.block.number, self.tile
+        across, last = self.across, self.rank - 1
+        outer = [f"i{d}" for d in range(last)]
+        lines = [f'extern "C" void {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
+        pads = {k: size + 64 // ITEMSIZES[program.operands[k].code] for k in self.turned}
+        lines += [f"{MEMORY_TYPES[program.operands[k].code]} tile{k}[{size}][{pad}];" for k, pad in pads.items()]
+        lines += ["for (i64 item = begin; item < end; ++item) {", "i64 rest = item;"]
+        for d, name in ((last, "j"), (across, "a")):
+            tiles, extent = number(f"tiles{d}", -(-program.shape[d] // size)), number(f"e{d}", program.shape[d])
+            lines.append(f"const i64 {name}0 = rest % {tiles} * {size}; rest /= {tiles};")
+            lines.append(f"const i64 {name}n = {extent} - {name}0 < {size} ? {extent} - {name}0 : {size};")
+        for d in range(last - 1, -1, -1):
+            if d != across:
+                extent = number(f"e{d}", program.shape[d])
+                lines.append(f"const i64 i{d} = rest % {extent}; rest /= {extent};")
+        for k in self.turned:
+            operand = program.operands[k]
+            at = self._outer_offset(k, operand, ["a0" if d == across else name for d, name in enumerate(outer)])
+            lines.append(f"const {MEMORY_TYPES[operand.code]}* __restrict__ z{k} = {self.pointer(k)} + {at};")
+            stride = number(f"s{k}_{last}", operand.strides[last])
+            lines.append("for (i64 j = 0; j < jn; ++j) for (i64 a = 0; a < an; ++a)")
+            lines.append(f"tile{k}[a][j] = z{k}[(j0 + j) * {stride} + a];")
+        lines += ["for (i64 a = 0; a < an; ++a) {", f"const i64 i{across} = a0 + a;"]
+        turned = {k: f"tile{k}[a][i - j0]" for k in self.turned}
+        lines += [*self._cpu_pointers(outer, "j0", "j0 + jn"), *self._cpu_loop("j0", "j0 + jn", outer, turned)]
+        return "\n".join([*lines, "}", "}", "}"]) + "\n"
+
+    def _cpu_rows(self, entry: str) -> str:
         program, block = self.program, self.block
         box = program.box
         lines = [f'extern "C" void {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
@@ -606,6 +639,25 @@ class _Map:
             lines.append(f"const i64 from = 0, to = {block.number(f'e{self.rank - 1}', program.shape[-1])};")
         else:
             lines.append("const i64 from = begin, to = end;")
+        lines += self._cpu_pointers(outer, "from", "to")
+        low, high = "from", "to"
+        if box is not None:
+            lines += self._cpu_box(box, outer)
+            low, high = "low", "high"
+            for k in self.reads:
+                if program.operands[k].strides[-1] == 0:
+                    ctype = CTYPES[program.operands[k].code]
+                    lines.append(f"const {ctype} a{k} = low < high ? *y{k} : {ctype}();")
+        lines += self._cpu_loop(low, high, outer, {})
+        if self.rank > 1:
+            lines.append("}")
+        lines.append("}")
+        return "\n".join(lines) + "\n"
+
+    def _cpu_pointers(self, outer: list[str], low: str, high: str) -> list[str]:
+        """Where each operand's row begins, and what there is one of for a row."""
+        program, lines = self.program, []
+        box = program.box
         used = list(dict.fromkeys([*self.reads, *(s.operand for s in program.stores)]))
         if box is not None and box.base not in used:
             used.append(box.base)
@@ -618,18 +670,15 @@ class _Map:
             lines.append(f"{const}{MEMORY_TYPES[operand.code]}*{restrict} y{k} = p.x{k} + {offset};")
         for k in self.reads:
             operand = program.operands[k]
-            if operand.strides[-1] == 0:
-                guard = f"from < to ? *y{k} : {CTYPES[operand.code]}()"
-                if box is None:
-                    lines.append(f"const {CTYPES[operand.code]} a{k} = {guard};")
-        low, high = "from", "to"
-        if box is not None:
-            lines += self._cpu_box(box, outer)
-            low, high = "low", "high"
-            for k in self.reads:
-                if program.operands[k].strides[-1] == 0:
-                    ctype = CTYPES[program.operands[k].code]
-                    lines.append(f"const {ctype} a{k} = low < high ? *y{k} : {ctype}();")
+            if operand.strides[-1] == 0 and box is None:
+                ctype = CTYPES[operand.code]
+                lines.append(f"const {ctype} a{k} = {low} < {high} ? *y{k} : {ctype}();")
+        return lines
+
+    def _cpu_loop(self, low: str, high: str, outer: list[str], elsewhere: dict[int, str]) -> list[str]:
+        """The loop over a row; `elsewhere` says where elements of some operands are."""
+        program = self.program
+        lines: list[str] = []
         taken = {}
         if self.taken:
             fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self._place_inputs()[0]}
@@ -640,28 +689,22 @@ class _Map:
             restrict = "" if program.operands[k].in_place else " __restrict__"
             lines.append(f"const {MEMORY_TYPES[code]}*{restrict} z{n} = {start};")
             taken[n] = loaded(f"z{n}[i]", code)
-        lines.append("NL_IVDEP")
-        lines.append(f"for (i64 i = {low}; i < {high}; ++i) {{")
+        lines += ["NL_IVDEP", f"for (i64 i = {low}; i < {high}; ++i) {{"]
         values = {}
         for k in self.reads:
             operand = program.operands[k]
-            inner = operand.strides[-1]
-            text = f"a{k}" if inner == 0 else f"y{k}[{self._inner(k, operand)}]"
-            values[k] = loaded(text, operand.code)
+            text = f"a{k}" if operand.strides[-1] == 0 else f"y{k}[{self._inner(k, operand)}]"
+            values[k] = loaded(elsewhere.get(k, text), operand.code)
         outs = {s.operand: f"r{s.operand}" for s in program.stores}
         for s in program.stores:
             lines.append(f"{CTYPES[program.operands[s.operand].code]} r{s.operand};")
-        grid = self._box_grid(self.rank - 1, "i", "i64") if box is not None else ""
+        grid = self._box_grid(self.rank - 1, "i", "i64") if program.box is not None else ""
         if grid:
             lines.append(f"if (!({grid})) {{ {self._cpu_copy()} continue; }}")
         lines.append(self.call(values, [*outer, "i"], "i64", outs, taken))
         for s in program.stores:
             lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand])}] = r{s.operand};")
-        lines.append("}")
-        if self.rank > 1:
-            lines.append("}")
-        lines.append("}")
-        return "\n".join(lines) + "\n"
+        return [*lines, "}"]
 
     def _outer_offset(self, k: int, operand: Operand, outer: list[str]) -> str:
         terms = [
@@ -747,18 +790,15 @@ class _Map:
         shape = self.program.shape
         count = prod(shape)
         threads = -(-count // self.vector)
-        work = 32768 // max(len(self.program.body), 1) + 2048
-        if self.rank == 1:
-            items, grain = count, max(work, 1024)
-        else:
-            items, grain = prod(shape[:-1]), max(1, work // max(shape[-1], 1))
+        items, each = (count, 1) if self.rank == 1 else (prod(shape[:-1]), shape[-1])
         blocks = -(-threads // THREADS)
         if self.turned:
             tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]
             blocks = prod(tiles) * (count // (shape[self.across] * shape[-1]))
+            items, each = blocks, 2 * self.tile**2
         elif self.patched or self.in_rows:
             blocks = prod(shape[:-2]) * prod(-(-e // side) for e, side in zip(shape[-2:], self.patch, strict=True))
-        return Geometry(items=items, grain=grain, blocks=blocks, threads=THREADS)
+        return Geometry(items=items, grain=grain_of(self.program, each), blocks=blocks, threads=THREADS)
 
 
 def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

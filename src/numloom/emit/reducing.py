@@ -20,8 +20,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2, prod
 
-from numloom.base.dtypes import CTYPES, ITEMSIZES
-from numloom.emit.carriers import Carriers
+from numloom.base.dtypes import CTYPES, F16, ITEMSIZES
+from numloom.emit.carriers import LINES, Carriers
+from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, header
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
@@ -48,6 +49,14 @@ ABREAST = 4
 """Most columns that a thread takes at a time."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
+NARROW = 256
+"""Columns from which one line of them after the other is read faster than several at a time."""
+HEAVY = 40
+"""Cost from which short rows are taken beside each other wherever they lie."""
+ROW = 32
+"""Elements of a long row that the CPU takes in the time of a row's beginning and end."""
+SMALL = 6
+"""Most instructions whose text the CPU's loops repeat."""
 LEVELS = (9, 30)
 """Levels of a column's counter: the fewest that hold its runs are in the text."""
 
@@ -167,10 +176,10 @@ class _Reduction(Elements):
         each = " ".join([*self.element_lines(only=sorted(own)), *values])
         lines += [f"{{ const Row& row = rows[{j}]; {each.replace('{j}', str(j))} }}" for j in range(self.abreast)]
         return (
-            f"#ifdef __CUDACC__\nstruct X {{ {self.carriers.declared} }};\n"
+            f"struct X {{ {self.carriers.declared} }};\n"
             "NL_DEV void elements(const P& p, const Row* rows, nl_index r, X* x) {\n  const Row& row = rows[0];\n  "
             + "\n  ".join(lines)
-            + "\n}\n#endif\n"
+            + "\n}\n"
         )
 
     def _call(self, at: str) -> str:
@@ -184,9 +193,15 @@ class _Reduction(Elements):
             k: self.carriers.finished(k, self.count, count, VALUE_TYPES[reduction.code])
             for k, reduction in enumerate(program.reductions)
         }
-        lines = [self.split_line(), *self.post_lines(finished)]
+        lines = self.post_lines(finished)
         lines += [self.post_store_line(store) for store in program.post_stores]
-        return "NL_DEV void post(const P& p, i64 output, const A& a) {\n  " + "\n  ".join(lines) + "\n}\n"
+        names = "".join(f", k{d}" for d in range(self.kept))
+        return (
+            f"NL_DEV void post_at(const P& p{names.replace(', ', ', i64 ')}, const A& a) {{\n  "
+            + "\n  ".join(lines)
+            + "\n}\nNL_DEV void post(const P& p, i64 output, const A& a) "
+            + f"{{ {self.split_line()} post_at(p{names}, a); }}\n"
+        )
 
     # ------------------------------------------------------------ CUDA
 
@@ -457,7 +472,7 @@ class _Reduction(Elements):
             "if (threadIdx.x == 0) *done = 0;\n"
         )
 
-    def _rows_abreast(self) -> str:
+    def _rows_abreast(self, first: str = "row_of(p, output)") -> str:
         """The rows of a thread's outputs; all but the first are the first one moved."""
         if self.abreast == 1:
             return "const Row row = row_of(p, output);\n"
@@ -469,14 +484,26 @@ class _Reduction(Elements):
             if stride := iota.strides[last]:
                 moves.append(f"rows[j].t{iota.index} += j * {self.number(f't{iota.index}_{last}', stride)};")
         return (
-            f"Row rows[{self.abreast}];\nrows[0] = row_of(p, output);\n#pragma unroll\n"
+            f"Row rows[{self.abreast}];\nrows[0] = {first};\n#pragma unroll\n"
             f"for (int j = 1; j < {self.abreast}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
         )
 
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
+        if (
+            self.program.fast
+            and self.count <= LANES
+            and self.carriers.plain()
+            and not (self.gathers or self.program.stores)
+        ):
+            if self.count > SHORT:
+                return self._cpu_line_rows(entry)
+            if self._abreast_pays():
+                return self._cpu_rows_abreast(entry)
         if self.program.fast and self.count <= SHORT:
+            if self.carriers.positions() and self._abreast_pays() and not (self.gathers or self.program.stores):
+                return self._cpu_rows_abreast(entry)
             return self._cpu_short(entry)
         return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
 
@@ -492,6 +519,87 @@ class _Reduction(Elements):
             f"for (i64 output = from; output < to; ++output) {{\nRow row = row_of(p, output);\n{row}}}\n}}\n"
         )
 
+    def _cpu_line_rows(self, entry: str) -> str:
+        """Rows of at most 128 elements: a lane each, the number of lanes known."""
+        width = int(1 << (self.count - 1).bit_length())
+        n = f"(nl_index){self.number('count', self.count)}"
+        take = f"{{ {self.carriers.single(self._call('l'), 'l', '')} lane[l] = acc; }}"
+        first = width if self.count == width else width // 2
+        text = f"NL_IVDEP\nfor (nl_index l = 0; l < {first}; ++l) {take}\n"
+        if first < width:
+            text += f"NL_IVDEP\nfor (nl_index l = {first}; l < {n}; ++l) {take}\n"
+            text += f"for (nl_index l = {n}; l < {width}; ++l) lane[l] = a_none();\n"
+        while width > 1:
+            width //= 2
+            text += f"for (int l = 0; l < {width}; ++l) lane[l] = a_merge(lane[l], lane[l + {width}]);\n"
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\nA lane[{LANES}];\n'
+            "for (i64 output = from; output < to; ++output) {\nconst Row row = row_of(p, output);\n"
+            f"{text}post(p, output, lane[0]);\n}}\n}}\n"
+        )
+
+    def _abreast_pays(self) -> bool:
+        """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
+        program = self.program
+        if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
+            return False
+        near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
+        near = near or self.carriers.positions()
+        cost = sum(instr.row.cost for instr in (*program.body, *program.post) if instr.kind == "op")
+        return near or cost >= HEAVY
+
+    def _cpu_rows_abreast(self, entry: str) -> str:
+        """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
+        last, width = self.kept - 1, int(1 << (self.count - 1).bit_length())
+        n = f"(nl_index){self.number('count', self.count)}"
+        lines = []
+        for j in range(width):
+            # An element that may not exist is the first one again, and does not count.
+            sure = j <= width // 2 or self.count == width
+            at = f"{j}" if sure else f"({j} < {n} ? {j} : 0)"
+            if self.carriers.positions():
+                lines.append(self.carriers.position_abreast(j, self._call(at)))
+                continue
+            lines.append(f"A e{j}; {{ {self.carriers.single(self._call(at), at, '')} e{j} = acc; }}")
+            if not sure:
+                lines += [
+                    f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))
+                ]
+        if self.carriers.positions():
+            lines.append(self.carriers.found_abreast())
+        half = 0 if self.carriers.positions() else width // 2
+        while half:
+            lines += [f"e{j} = a_merge(e{j}, e{j + half});" for j in range(half)]
+            half //= 2
+        names = ", ".join(f"k{d}" for d in range(self.kept))
+        inner = self.number("inner", self.program.shape[last])
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            "const A none = a_none();\nfor (i64 output = from; output < to;) {\n"
+            f"i64 {names}; split(p, output, {names});\n"
+            f"const i64 width = {inner} - k{last} < to - output ? {inner} - k{last} : to - output;\n"
+            "const Row base = row_of(p, output);\nNL_IVDEP\nfor (i64 l = 0; l < width; ++l) {\n"
+            f"Row row = base; {self._moves()}\n" + "\n".join(lines) + f"\npost_at(p, {names} + l, e0);\n}}\n"
+            "output += width;\n}\n}\n"
+        )
+
+    def _moves(self) -> str:
+        """Statements that move `row` from `base` by l along the last kept dimension."""
+        last, moves = self.kept - 1, []
+        for k in self.streams:
+            stride = self.program.operands[k].strides[last] if self.kept else 0
+            if stride == 1:
+                moves.append(f"row.q{k} = base.q{k} + l;")
+            elif stride:
+                moves.append(f"row.q{k} = base.q{k} + l * {self.number(f's{k}_{last}', stride)};")
+        for iota in self.iotas:
+            stride = iota.strides[last] if self.kept else 0
+            if stride:
+                moves.append(
+                    f"row.t{iota.index} = base.t{iota.index} + l * {self.number(f't{iota.index}_{last}', stride)};"
+                )
+        return " ".join(moves)
+
     def _cpu_line(self, width: str, at: str, guard: str) -> str:
         return self.carriers.line(width, at, f"{guard} {self.carriers.declared} {self._call(f'(nl_index)({at})')}")
 
@@ -499,7 +607,10 @@ class _Reduction(Elements):
         chunks = self.number("chunks", self.chunks)
         size = self.number("size", self.chunk)
         n = self.number("count", self.count)
-        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"))
+        declare, chunk = self.carriers.chunk(
+            self._call("(nl_index)at"), self._direct(), "item > from && begin > 0", self._small(),
+            self.chunks == 1 and self.count > LANES,
+        )  # fmt: skip
         finish = ""
         done = "post(p, output, lane[0]);"
         if self.chunks > 1:
@@ -513,12 +624,40 @@ class _Reduction(Elements):
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
         return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}'
+            f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+            f"const P p = *block;\n{declare}"
             "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
             f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
-            f"const Row row = row_of(p, output);\n{chunk}{done}\n}}\n}}\n{finish}"
+            f"const Row row = row_of(p, output);\n{self._undecided()}{{\n{chunk}}}\n{done}\n}}\n}}\n{finish}"
         )
+
+    def _undecided(self) -> str:
+        """A test whether a chunk can change what the row's chunks before it gave, which then is its result as well."""
+        ends = {"any": "{a}", "all": "!{a}"}
+        found = [ends.get(reduction.row.name, "") for reduction in self.program.reductions]
+        if not all(found) or self.gathers or self.program.stores:
+            return ""
+        decided = " && ".join(end.replace("{a}", f"lane[0].a{k}") for k, end in enumerate(found))
+        return f"if (item == from || begin == 0 || !({decided})) "
+
+    def _small(self) -> bool:
+        """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
+        return len(self.program.body) <= SMALL and not self.gathers and self.carriers.plain()
+
+    def _direct(self) -> dict[int, str]:
+        """Reductions whose values are neighbours in memory, and where a row's begin, if nothing else is computed."""
+        program, direct = self.program, {}
+        if program.stores or self.gathers or self.rank - self.kept != 1:
+            return {}
+        for k, reduction in enumerate(program.reductions):
+            value = program.body[reduction.value]
+            if value.kind != "load" or value.code == F16:
+                return {}
+            if program.operands[value.operand].strides[-1] != 1:
+                return {}
+            direct[k] = f"row.q{value.operand}"
+        return direct
 
     def _cpu_columns(self, entry: str) -> str:
         """Blocks of neighbouring outputs, all rows of each one after another."""
@@ -530,22 +669,28 @@ class _Reduction(Elements):
         chunks = self.number("cpu_chunks", self.cpu_parts())
         part = self.number("cpu_part", self._cpu_part())
         groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
-        # The row of a column moves along the last kept dimension: streams step by its strides.
-        moves = []
-        for k in self.streams:
-            stride = program.operands[k].strides[self.kept - 1] if self.kept else 0
-            if stride == 1:
-                moves.append(f"row.q{k} = base.q{k} + l;")
-            elif stride:
-                moves.append(f"row.q{k} = base.q{k} + l * {self.number(f's{k}_{self.kept - 1}', stride)};")
-        for iota in self.iotas:
-            stride = iota.strides[self.kept - 1] if self.kept else 0
-            if stride:
-                moves.append(
-                    f"row.t{iota.index} = base.t{iota.index} + "
-                    f"l * {self.number(f't{iota.index}_{self.kept - 1}', stride)};"
-                )
-        line = self._cpu_line("width", "start + first + e", f"Row row = base; {' '.join(moves)}")
+        move = f"Row row = base; {self._moves()}"
+        run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
+        if self.abreast > 1 and self.carriers.plain():
+            run = self._cpu_run_abreast()
+        elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
+            run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
+        step = "all" if self.carriers.free() else f"{RUN}"
+        if self.carriers.positions():
+            # No tree changes them.
+            levels, line = "", self._cpu_line("width", "start + e", move)
+            lines = (
+                f"{reset}\nfor (i64 e = 0; e < all; ++e) {{\n{line}\n}}\n{close}\n"
+                "for (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
+            )
+        else:
+            levels, line = f"A level[31][{size}];\n", self._cpu_line("width", "start + first + e", move)
+            lines = (
+                "u32 runs = 0;\nbool any = false;\nconst i64 tail = width;\n"
+                f"for (i64 first = 0; first < all; first += {step}) {{\n"
+                f"const i64 lines = all - first < {step} ? all - first : {step};\n"
+                f"{reset}\n{run.replace('{line}', line)}{self.carriers.levels(close, step, 'total')}"
+            )
         finish = ""
         done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
         if self.cpu_parts() > 1:
@@ -559,7 +704,7 @@ class _Reduction(Elements):
             )
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
-            f"A done[{size}], total[{size}];\nA level[31][{size}];\n"
+            f"A done[{size}], total[{size}];\n{levels}"
             "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 piece = item % {chunks};\nconst i64 group = item / {chunks};\n"
             f"const i64 column = group % {groups} * {size};\n"
@@ -567,17 +712,37 @@ class _Reduction(Elements):
             f"const i64 width = {inner} - column < {size} ? {inner} - column : {size};\n"
             f"const i64 start = piece * {part};\n"
             f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
-            "const Row base = row_of(p, output);\nu32 runs = 0;\nconst i64 tail = width;\n"
-            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
-            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
-            f"{reset}\nfor (i64 e = 0; e < lines; ++e) {{\n{line}\n}}\n{close}\n"
-            "int k = 0;\nfor (; (runs >> k) & 1u; ++k) for (i64 l = 0; l < width; ++l) "
-            "done[l] = a_merge(level[k][l], done[l]);\n"
-            "for (i64 l = 0; l < width; ++l) level[k][l] = done[l];\n++runs;\n}\n"
-            "bool any = false;\nfor (int k = 0; runs >> k; ++k) if ((runs >> k) & 1u) {\n"
-            "for (i64 l = 0; l < width; ++l) total[l] = any ? a_merge(level[k][l], total[l]) : level[k][l];\n"
-            "any = true;\n}\nif (!any) for (i64 l = 0; l < width; ++l) total[l] = a_none();\n"
-            f"{done}\n}}\n}}\n{finish}"
+            f"const Row base = row_of(p, output);\n{lines}{done}\n}}\n}}\n{finish}"
+        )
+
+    def _cpu_lines_together(self, move: str) -> str:
+        """Statements that take several lines of columns at a time, so that carriers stay in registers meanwhile."""
+        kinds = range(len(self.program.reductions))
+        call, at = self._call("(nl_index)at"), "start + first + e"
+        each = " ".join(f"{{ const i64 e = line + {j}; {self.carriers.take(call, at)} }}" for j in range(LINES))
+        load, store = (
+            " ".join(form.format(k=k) for k in kinds) for form in ("auto a{k} = acc{k}[l];", "acc{k}[l] = a{k};")
+        )
+        return (
+            f"i64 e = 0;\nfor (; e + {LINES} <= lines; e += {LINES}) {{\nconst i64 line = e;\nNL_IVDEP\n"
+            f"for (i64 l = 0; l < width; ++l) {{ {move} {load} {each} {store} }}\n}}\n"
+        )
+
+    def _cpu_run_abreast(self) -> str:
+        """Statements that take a run of a few columns that share what they are computed from, once for all of them.
+
+        The loop over the run's elements makes vectors; then each column takes its elements in turn.
+        """
+        many, kinds = self.abreast, list(enumerate(self.carriers.types))
+        keep = " ".join(f"b{k}[{j}][e] = x[{j}].x{k};" for k, _ in kinds for j in range(many))
+        take = " ".join(
+            f"const {ctype} x{k} = b{k}[l][e]; {self.carriers.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds
+        )
+        return (
+            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds) + f"{self._rows_abreast('base')}NL_IVDEP\n"
+            f"for (i64 e = 0; e < lines; ++e) {{ X x[{many}]; "
+            f"elements(p, rows, (nl_index)(start + first + e), x); {keep} }}\n"
+            f"for (i64 e = 0; e < lines; ++e) for (i64 l = 0; l < {many}; ++l) {{ {take} }}\n"
         )
 
     def _cpu_width(self) -> int:
@@ -611,13 +776,12 @@ class _Reduction(Elements):
         carrier = self.carriers.nbytes()
         if self.program.fast:
             items = self.outputs * self.chunks
-            cost = max(1, min(self.count, self.chunk) * max(1, len(self.program.body) // 2))
-            work = 1024 if self.count <= SHORT else max(1, 32768 // cost)
+            grain = grain_of(self.program, min(self.count, self.chunk) + ROW)
             finish = self.outputs if self.chunks > 1 else 0
             cpu_space = items * carrier if self.chunks > 1 else 0
         else:
             items = self._cpu_groups() * self.cpu_parts()
-            work = 1
+            grain = grain_of(self.program, min(self.count, self._cpu_part()) * min(self._cpu_width(), self.outputs))
             finish = self.outputs if self.cpu_parts() > 1 else 0
             cpu_space = self.outputs * self.cpu_parts() * carrier if finish else 0
         counters = space = 0
@@ -638,7 +802,7 @@ class _Reduction(Elements):
                 counters = self._counter_bytes()
                 space = counters + self._tiles() * self.chunks * self.columns * self.abreast * carrier
         return Geometry(
-            items=items, grain=work, blocks=blocks, threads=threads, finish_items=finish,
+            items=items, grain=grain, blocks=blocks, threads=threads, finish_items=finish,
             workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,
         )  # fmt: skip
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.carriers import Carriers
+from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, LANES, RUN
@@ -421,6 +422,7 @@ class _Rows(Elements):
             each_row = "".join(self._over(each, n) for each in found)
         return (
             self._elements(found)
+            + "".join({carriers.host_text() for carriers in self.carriers})
             + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             + self._held(found, self.size)
             + "\nconst bool first = true, live = true;\nfor (i64 output = from; output < to; ++output) {\n"
@@ -449,10 +451,12 @@ class _Rows(Elements):
     def geometry(self) -> Geometry:
         """How the kernel is launched."""
         shape = self.shape
-        cost = max(1, self.count * max(1, len(self.program.body) // 2))
         rows = shape.block // (shape.threads * shape.groups)
         return Geometry(
-            items=self.outputs, grain=max(1, 32768 // cost), blocks=-(-self.outputs // rows), threads=shape.block
+            items=self.outputs,
+            grain=grain_of(self.program, self.count),
+            blocks=-(-self.outputs // rows),
+            threads=shape.block,
         )
 
 

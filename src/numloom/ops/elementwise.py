@@ -506,6 +506,10 @@ def _real_cast(value: str, in_char: str, out_char: str, scalar: bool = False) ->
         return value
     if target == "b":
         return f"({value} != 0)"
+    if source == "b" and target == "f":
+        # GCC makes vectors of selects, but not of conversions of truth values to floats.
+        part = "f32" if out_char == "e" else ctype
+        return f"({value} ? ({part})1 : ({part})0)"
     if out_char == "e":
         return f"nl::round_f16({value if in_char in 'fd' else f'(f32){value}'})"
     if source == "f" and target in "iu":

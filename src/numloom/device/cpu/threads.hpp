@@ -35,6 +35,15 @@ class Pool {
             entry_(params_, 0, items_);
             return;
         }
+        // Sleeping helpers are not woken for a few pieces of work, unless one launch follows another.
+        const auto now = std::chrono::steady_clock::now();
+        const bool asleep = sleepers.load(std::memory_order_relaxed) >= started;
+        if (asleep && grain_ > 1 && items_ <= FEW * grain_ && now - last > std::chrono::microseconds(100)) {
+            entry_(params_, 0, items_);
+            last = std::chrono::steady_clock::now();
+            launching.unlock();
+            return;
+        }
         start();
         entry = entry_;
         params = params_;
@@ -52,6 +61,7 @@ class Pool {
             if (turn < 2000) relax();
             else std::this_thread::yield();
         }
+        last = std::chrono::steady_clock::now();
         launching.unlock();
     }
 
@@ -125,8 +135,10 @@ class Pool {
         sleepers.fetch_sub(1);
     }
 
+    static constexpr long long FEW = 4;
     int wanted;
     int started = 0;
+    std::chrono::steady_clock::time_point last{};
     Entry entry = nullptr;
     const void* params = nullptr;
     long long items = 0;

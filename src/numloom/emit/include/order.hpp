@@ -1,10 +1,18 @@
 // Minimum and maximum with NumPy's NaN and signed-zero rules (no ||: loops stay without branches), and the carrier
 // of arg-reductions.
 namespace nl {
+#ifdef __CUDACC__
 template <class T> NL_DEV T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }
 template <class T> NL_DEV T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }
 template <class T> NL_DEV T fmax(T a, T b) { return (a > b) | (b != b) ? a : b; }
 template <class T> NL_DEV T fmin(T a, T b) { return (a < b) | (b != b) ? a : b; }
+#else
+// The same; the inner select is one instruction.
+template <class T> NL_DEV T maximum(T a, T b) { T r = a > b ? a : b; return a != a ? a : r; }
+template <class T> NL_DEV T minimum(T a, T b) { T r = a < b ? a : b; return a != a ? a : r; }
+template <class T> NL_DEV T fmax(T a, T b) { T r = a > b ? a : b; return b != b ? a : r; }
+template <class T> NL_DEV T fmin(T a, T b) { T r = a < b ? a : b; return b != b ? a : r; }
+#endif
 // NumPy's float16 loops keep the first of two zeros.
 NL_DEV f32 maximum_f16(f32 a, f32 b) { return (a >= b) | (a != a) ? a : b; }
 NL_DEV f32 minimum_f16(f32 a, f32 b) { return (a <= b) | (a != a) ? a : b; }

@@ -10,19 +10,16 @@ template <int LEVELS> struct counter {
     A level[LEVELS];
     u32 runs;
 };
+#ifdef __CUDACC__
 // Every level has a value from the start: left open, NVRTC spends branches on telling which have one.
 template <int LEVELS> NL_DEV void counter_start(counter<LEVELS>& c) {
     c.runs = 0;
-#ifdef __CUDACC__
 #pragma unroll
-#endif
     for (int k = 0; k < LEVELS; ++k) c.level[k] = a_none();
 }
 template <int LEVELS> NL_DEV void counter_add(counter<LEVELS>& c, A a) {
     bool open = true;
-#ifdef __CUDACC__
 #pragma unroll
-#endif
     for (int k = 0; k < LEVELS; ++k) {
         if (open) {
             if ((c.runs >> k) & 1u) a = a_merge(c.level[k], a);
@@ -34,9 +31,7 @@ template <int LEVELS> NL_DEV void counter_add(counter<LEVELS>& c, A a) {
 template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
     A a = a_none();
     bool any = false;
-#ifdef __CUDACC__
 #pragma unroll
-#endif
     for (int k = 0; k < LEVELS; ++k) {
         if ((c.runs >> k) & 1u) {
             a = any ? a_merge(c.level[k], a) : c.level[k];
@@ -45,6 +40,26 @@ template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
     }
     return a;
 }
+#else
+template <int LEVELS> NL_DEV void counter_start(counter<LEVELS>& c) { c.runs = 0; }
+template <int LEVELS> NL_DEV void counter_add(counter<LEVELS>& c, A a) {
+    int k = 0;
+    for (; (c.runs >> k) & 1u; ++k) a = a_merge(c.level[k], a);
+    c.level[k] = a;
+    ++c.runs;
+}
+template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
+    A a = a_none();
+    bool any = false;
+    for (int k = 0; c.runs >> k; ++k) {
+        if ((c.runs >> k) & 1u) {
+            a = any ? a_merge(c.level[k], a) : c.level[k];
+            any = true;
+        }
+    }
+    return a;
+}
+#endif
 #ifdef __CUDACC__
 // The same for carriers of several numbers: all levels but the first two lie in local memory. In registers they leave
 // room for few threads, and a merge for each level is more code than the caches of instructions hold.

@@ -1,0 +1,36 @@
+"""Loops in C++ that routines share out among threads, compiled in the background when one is first asked for."""
+
+from __future__ import annotations
+
+from array import array
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from numloom.device.cpu import threads
+from numloom.device.cpu.builder import address_of
+
+PIECE = 16384
+"""Elements of a piece of work."""
+FEW = 4096
+"""Fewer elements than this are NumPy's: they are done before a loop is found."""
+
+
+@cache
+def text() -> str:
+    """All loops."""
+    return Path(__file__).with_name("loops.hpp").read_text(encoding="utf-8")
+
+
+def run(device: Any, name: str, params: array[int], pieces: int) -> bool:
+    """Run the loop `name` over its pieces; False where it is not compiled (yet), and nothing was done."""
+    library = device.builder.kernel(text(), "", wait=False).library
+    if library is None:
+        return False
+    threads.run(address_of(library, name), params.buffer_info()[0], pieces, 1)
+    return True
+
+
+def pieces_of(count: int) -> int:
+    """How many pieces so many elements are."""
+    return -(-count // PIECE)

@@ -1,0 +1,58 @@
+"""How long one of the host's threads takes, roughly: what is worth sharing is cut into pieces of some microseconds.
+
+Measured on two cores of an AMD EPYC: a kernel costs a microsecond more when its helpers are awake, and from 5 to 40
+when they have to be woken. So a piece is of 10 (`GRAIN`), and the pool wakes nobody for fewer than four
+(``threads.hpp``).
+"""
+
+from __future__ import annotations
+
+from numloom.base.dtypes import ITEMSIZES, KINDS
+from numloom.plan.program import Program
+from numloom.plan.sizes import of_sizes
+
+GRAIN = 10_000.0
+"""Nanoseconds of a piece."""
+BYTES = 100.0
+"""Bytes that a thread moves in a nanosecond, from its second cache."""
+INSTRUCTION = 0.005
+"""Nanoseconds of an instruction for a byte of a vector's element."""
+SCALAR = 16
+"""How much longer functions of complex numbers take, which are computed one by one."""
+GATHER = 2.0
+"""Nanoseconds of a read at an index."""
+RUN = 0.5
+"""Nanoseconds of an element of moments."""
+
+
+def nanoseconds(program: Program) -> float:
+    """Nanoseconds of an element of the program's space."""
+    body, operands = program.body, program.operands
+    total = sum(ITEMSIZES[operands[store.operand].code] for store in program.stores) / BYTES
+    for reduction in program.reductions:
+        total += RUN if reduction.row.run else INSTRUCTION * ITEMSIZES[body[reduction.value].code]
+    for instr in body:
+        if instr.kind == "load" and any(operands[instr.operand].strides):
+            total += ITEMSIZES[instr.code] / BYTES
+        elif instr.kind == "gather":
+            total += GATHER
+        elif instr.kind in ("op", "cast") and instr.args:
+            code = max((body[arg].code for arg in instr.args), key=ITEMSIZES.__getitem__)
+            cost, exact = (1, True) if instr.row is None else (instr.row.cost, instr.row.exact)
+            alone = KINDS[code] == "c" and not exact
+            total += INSTRUCTION * ITEMSIZES[code] * cost * (SCALAR if alone else 1)
+    return total
+
+
+def grain_of(program: Program, elements: int) -> int:
+    """Items that are a piece of work, an item being so many elements of the space."""
+    return items_of(nanoseconds(program), elements)
+
+
+@of_sizes
+def items_of(each: float, elements: int) -> int:
+    """Items that are a piece of work, at so many nanoseconds an element."""
+    return max(1, int(GRAIN / max(each * max(elements, 1), 0.01)))
+
+
+__all__ = ["grain_of", "nanoseconds"]

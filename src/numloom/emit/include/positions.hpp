@@ -1,0 +1,60 @@
+// Where an extreme of real numbers is, on the host: better elements are rare, so most blocks are only compared with the
+// best one so far. Loops have lanes of 256 bytes, which are a few registers.
+namespace nl {
+template <int BYTES> struct flags { };
+template <> struct flags<1> { typedef i8 type; };
+template <> struct flags<2> { typedef i16 type; };
+template <> struct flags<4> { typedef i32 type; };
+template <> struct flags<8> { typedef i64 type; };
+// Position of the first extreme of a block (of the first NaN, if there is one), if it takes the place of `best`; else -1.
+template <bool LARGEST, class T> static i64 find_extreme(const T* x, i64 n, T& best, bool some) {
+    constexpr i64 W = 256 / sizeof(T), S = 64;
+    typedef typename flags<sizeof(T)>::type F;
+    if (some) {
+        if (best != best) return -1;
+        const T rival = best;
+        F any = 0;
+        for (i64 l = 0; l < n; ++l) any |= (F)!(LARGEST ? x[l] <= rival : x[l] >= rival);
+        if (!any) return -1;
+    }
+    T top = x[0];
+    F odd = 0;
+    if (n < W) {
+        for (i64 l = 0; l < n; ++l) {
+            odd |= (F)(x[l] != x[l]);
+            top = (LARGEST ? x[l] > top : x[l] < top) ? x[l] : top;
+        }
+    } else {
+        T lane[W];
+        F nan[W];
+        for (i64 l = 0; l < W; ++l) { lane[l] = x[l]; nan[l] = (F)(x[l] != x[l]); }
+        i64 e = W;
+        for (; e + W <= n; e += W) {
+            const T* y = x + e;
+            for (i64 l = 0; l < W; ++l) {
+                nan[l] |= (F)(y[l] != y[l]);
+                lane[l] = (LARGEST ? y[l] > lane[l] : y[l] < lane[l]) ? y[l] : lane[l];
+            }
+        }
+        for (i64 l = 0; l < n - e; ++l) {
+            nan[l] |= (F)(x[e + l] != x[e + l]);
+            lane[l] = (LARGEST ? x[e + l] > lane[l] : x[e + l] < lane[l]) ? x[e + l] : lane[l];
+        }
+        for (i64 l = 0; l < W; ++l) odd |= nan[l];
+        NL_UNROLL
+        for (i64 half = W / 2; half > 0; half /= 2)
+            for (i64 l = 0; l < half; ++l) lane[l] = (LARGEST ? lane[l + half] > lane[l] : lane[l + half] < lane[l]) ? lane[l + half] : lane[l];
+        top = lane[0];
+    }
+    i64 at = 0;
+    for (; at + S <= n; at += S) {
+        F hit = 0;
+        if (odd) for (i64 l = 0; l < S; ++l) hit |= (F)(x[at + l] != x[at + l]);
+        else for (i64 l = 0; l < S; ++l) hit |= (F)(x[at + l] == top);
+        if (hit) break;
+    }
+    while (odd ? x[at] == x[at] : x[at] != top) ++at;
+    best = x[at];
+    return at;
+}
+}
