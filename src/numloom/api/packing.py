@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.elementwise import bitwise_and, bitwise_or, left_shift, not_equal, right_shift
+from numloom.api.elementwise import left_shift, not_equal, right_shift
 from numloom.api.manipulation import normal_axis, ordered_as
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
@@ -17,7 +17,9 @@ Array = Any
 _SHIFTS = {"big": np.arange(7, -1, -1, dtype=np.uint8), "little": np.arange(8, dtype=np.uint8)}
 """How far each of the eight elements of a byte is shifted."""
 
-_EACH = np.uint64(0x0101010101010101)
+# Python's numbers take the dtype of the words that they meet, and are recorded without a conversion.
+_EACH = 0x0101010101010101
+_LOW = 127 * _EACH
 _PICKED = {"big": np.uint64(0x0102040810204080), "little": np.uint64(0x8040201008040201)}
 """The bit that each byte of a word takes; the lowest byte is the first."""
 
@@ -25,10 +27,10 @@ _COLLECTED = {"big": np.uint64(0x8040201008040201), "little": np.uint64(0x010204
 """What moves the lowest bits of all bytes of a word to the highest byte."""
 
 
-def _shifts(bitorder: str) -> Array:
+def _shifts(bitorder: str) -> np.ndarray[Any, Any]:
     if bitorder not in _SHIFTS:
         raise ValueError("'order' must be either 'little' or 'big'")
-    return asarray(_SHIFTS[bitorder])
+    return _SHIFTS[bitorder]
 
 
 def _along(array: Array, axis: Any) -> tuple[Array, int]:
@@ -84,10 +86,9 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
 def _gathered(words: Array, bitorder: str) -> Array:
     """A byte of each word of eight: a bit for each that is not zero."""
     # 127 more reach a byte's highest bit from the lower ones, and never the next byte.
-    low = _EACH * np.uint64(127)
-    ones = bitwise_and(right_shift(bitwise_or(bitwise_and(words, low) + low, words), np.uint64(7)), _EACH)
+    ones = ((((words & _LOW) + _LOW) | words) >> 7) & _EACH
     # Each product of two ones has a place of its own: the highest byte collects the bits in their order.
-    return right_shift(ones * _COLLECTED[bitorder], np.uint64(56)).astype(np.uint8)
+    return ((ones * _COLLECTED[bitorder]) >> 56).astype(np.uint8)
 
 
 def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Array:
@@ -126,15 +127,15 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
         bits = _spread(array, bitorder).view(np.uint8)
         return _cut(bits, count, axis)
     shifted = right_shift(array.reshape((*lead, -1 if array.size else extent // 8, 1, *rest)), _column(shifts, rest))
-    bits = bitwise_and(shifted, 1).reshape((*lead, extent, *rest))
+    bits = (shifted & 1).reshape((*lead, extent, *rest))
     return ordered_as(_cut(bits, count, axis), array)
 
 
 def _spread(array: Array, bitorder: str) -> Array:
     """Words of eight bytes, each 0 or 1: a bit of an element in each."""
-    words = bitwise_and(array.astype(np.uint64) * _EACH, _PICKED[bitorder])
+    words = (array.astype(np.uint64) * _EACH) & _PICKED[bitorder]
     # A byte holds one bit or none: 127 more reach its highest bit, and never the next byte.
-    return bitwise_and(right_shift(words + _EACH * np.uint64(127), np.uint64(7)), _EACH)
+    return ((words + _LOW) >> 7) & _EACH
 
 
 def _cut(bits: Array, count: Any, axis: int) -> Array:
@@ -154,8 +155,8 @@ def _cut(bits: Array, count: Any, axis: int) -> Array:
     return bits
 
 
-def _column(shifts: Array, rest: tuple[int, ...]) -> Array:
-    return shifts.reshape((8, *((1,) * len(rest))))
+def _column(shifts: np.ndarray[Any, Any], rest: tuple[int, ...]) -> Array:
+    return asarray(shifts.reshape((8, *((1,) * len(rest)))))
 
 
 __all__ = ["packbits", "unpackbits"]
