@@ -40,15 +40,17 @@ ROWS = {False: 2, True: 8}
 COLUMN_ROWS = {False: 8, True: 32}
 """Elements of a lane in a tile of lines beside each other."""
 AHEAD = 8
-"""Elements of such a line that are read at a time."""
+"""Elements that a thread reads at a time of a line of its own, or of what many lines hold."""
 STAGED_LENGTH = 128
 """Elements up to which lines without gaps go by way of shared memory, many at a time."""
 STAGED_BYTES = 24 << 10
+"""Shared memory of a block for them."""
 SERIAL_LENGTH = 32
 """Elements up to which a thread has a line to itself."""
 SERIAL_LINES = 1 << 18
 """Lines beside each other that keep the device busy with a thread each."""
 ENOUGH_BLOCKS = 264
+"""Blocks from which larger tiles are better than more of them: two for each multiprocessor of a large GPU."""
 GROUP = 8
 """Tiles of a group, at least; a power of two, and near the square root of all of them."""
 
