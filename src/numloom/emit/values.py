@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from numloom.base.dtypes import CHARS, CTYPES, F16, I64
+from numloom.base.dtypes import CHARS, CTYPES, F16, I64, KINDS
 from numloom.emit.block import Block
 from numloom.ops.elementwise import cast_headers, cast_text, dtype_headers, header_order, headers_for
 from numloom.ops.reductions import reduction_headers
@@ -103,7 +103,13 @@ def statements(
         elif kind == "iota":
             text = iotas[instr.index]
         elif kind == "cast":
-            text = _filled(cast_text(CHARS[instrs[instr.args[0]].code], CHARS[code]), prefix, instr.args, ctype)
+            source = instrs[instr.args[0]]
+            template = cast_text(CHARS[source.code], CHARS[code])
+            text = _filled(template, prefix, instr.args, ctype)
+            whole = source.kind == "cast" and KINDS[source.code] in "iu" and KINDS[code] in "fc"
+            if whole and KINDS[instrs[source.args[0]].code] in "fc":
+                # GCC makes a truncation of float, integer, float, which leaves a zero its sign.
+                text = f"({prefix}{instr.args[0]} == 0 ? {template.replace('{0}', '0')} : {text})"
         elif kind == "bitcast":
             text = _bitcast(f"{prefix}{instr.args[0]}", instrs[instr.args[0]].code, code)
         elif kind == "gather":
