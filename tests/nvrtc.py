@@ -22,7 +22,7 @@ from numloom.device.cuda.compile import bindings, compile_text
 from numloom.emit import user_loop, user_reduce
 
 ARCHITECTURE = "sm_90"
-SAMPLE_SECONDS = 100.0
+SAMPLE_SECONDS = 30.0
 """How long a worker compiles a sample; what is left then is counted."""
 SAMPLE = 8
 

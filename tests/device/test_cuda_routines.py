@@ -340,6 +340,8 @@ def test_order_over_many_tiles(runner):
 
 @pytest.mark.parametrize("char", ALL[:12].replace("L", "F"))
 def test_order_by_digits(runner, char):
+    if char not in "bhfdF" and chars(runner) == FEW:
+        pytest.skip("one dtype of each kind and size is enough where threads are emulated")
     for x in (awkward((20_011,), char), random((40_000,), char)[::-2]):
         same(runner, "sort", x, axis=0)
         same(runner, "argsort", x, axis=0)

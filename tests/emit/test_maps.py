@@ -25,7 +25,7 @@ def check(case: Case, backwards: bool) -> None:
     assert host.error == emulated.error == want.error
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32))
 def test_random_maps(seed: int) -> None:
     check(random_map(Random(seed)), backwards=bool(seed & 1))

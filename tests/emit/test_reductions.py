@@ -66,7 +66,7 @@ def close_to(got: np.ndarray, want: np.ndarray, values: np.ndarray, name: str, k
         assert (~ordinary | (error <= few * epsilon * scale + tiny)).all(), (name, error, scale)
 
 
-@settings(max_examples=35)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32))
 def test_random_reductions(seed: int) -> None:
     check(random_reduction(Random(seed)), backwards=bool(seed & 1))

@@ -25,7 +25,7 @@ import numloom as nl
 from numloom.device import registry
 from numloom.emit.loops import loops_text
 
-PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS", "2000"))
+PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS", "1200"))
 PARTS = 8
 
 SHAPES = [(), (0,), (1,), (5,), (8,), (3, 4), (4, 3), (4, 4), (5, 5), (1, 4), (2, 3, 4), (3, 1, 2), (0, 3), (40,)]
