@@ -417,7 +417,7 @@ class Maker:
         size, start = memory_for(shape, tuple(strides), begin)
         itemsize = ITEMSIZES[code]
         aligned = start * itemsize % 16 == 0 and all(s * itemsize % 16 == 0 for s in strides[:-1])
-        self.operands.append(Operand(code, tuple(strides), aligned, written, False, post))
+        self.operands.append(Operand(code, tuple(strides), 16 if aligned else 0, 0, written, False, post))
         self.memory.append(numbers(random, code, size + 20 + extra))
         self.starts.append(start)
         return len(self.operands) - 1
@@ -553,8 +553,8 @@ def make_in_place(maker: Maker, body: list[Instr], stores: list[Store]) -> None:
                 k = instr.operand
                 if k > store.operand:
                     continue
-                maker.operands[k] = Operand(written.code, written.strides, written.aligned, False, True)
-                maker.operands[store.operand] = Operand(written.code, written.strides, written.aligned, True, True)
+                maker.operands[k] = Operand(written.code, written.strides, written.word, 0, False, True)
+                maker.operands[store.operand] = Operand(written.code, written.strides, written.word, 0, True, True)
                 maker.memory[k] = maker.memory[store.operand]
                 maker.starts[k] = maker.starts[store.operand]
                 maker.share[store.operand] = k
@@ -648,7 +648,7 @@ def reduction_of_memory(
     order = list(range(len(shape))) if fast else [*range(kept, len(shape)), *range(kept)]
     for d in reversed(order):
         strides[d], step = step, step * shape[d]
-    operands = [Operand(code, tuple(strides), aligned=False)]
+    operands = [Operand(code, tuple(strides), word=0)]
     memory = [(rng.standard_normal(max(step, 1)) * 3).astype(DTYPES[code])]
     kept_strides, step = [0] * kept, 1
     for d in reversed(range(kept)):

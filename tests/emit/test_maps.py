@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from programs import Case, describe, expected, random_map, run_emulated, run_host, same
 
 from numloom.base.dtypes import C128, DTYPES, F16, F32, F64, I8
-from numloom.emit import maps
+from numloom.emit import mapping, maps
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.program import Box, Instr, Operand, Program, Store
@@ -34,7 +34,7 @@ def test_random_maps(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # Spaces beyond 2^31 points need more memory than a test has: their index arithmetic on small ones.
-    monkeypatch.setattr(maps, "index_type", lambda program: "i64")
+    monkeypatch.setattr(mapping, "index_type", lambda program: "i64")
     check(random_map(Random(1000 + seed)), backwards=False)
 
 
@@ -65,8 +65,8 @@ def test_rows_that_begin_anywhere(code: int, shape: tuple[int, ...], inside: str
     strides = tuple(prod(shape[d + 1 : -1]) * pitch for d in range(rank - 1)) + (1,)
     dense = tuple(prod(shape[d + 1 :]) for d in range(rank))
     shifts = range(each)
-    operands = [Operand(code, strides, shift == 0, shift=shift) for shift in shifts]
-    operands.append(Operand(code, (*(0 for _ in shape[1:]), 0), False))
+    operands = [Operand(code, strides, past=shift * DTYPES[code].itemsize) for shift in shifts]
+    operands.append(Operand(code, (*(0 for _ in shape[1:]), 0), 0))
     operands += [Operand(code, dense), Operand(code, dense, written=True)]
     add = ELEMENTWISE["add"]
     body = [Instr("load", code, operand=k) for k in range(each + 1)]
@@ -81,8 +81,66 @@ def test_rows_that_begin_anywhere(code: int, shape: tuple[int, ...], inside: str
     rng = np.random.default_rng(each)
     lengths = [prod(shape[:-1]) * pitch + each] * each + [1, prod(shape), prod(shape)]
     memory = [rng.normal(size=length).astype(DTYPES[code]) for length in lengths]
-    assert maps._Map(program).in_rows
+    patch = maps._Map(program).patch
+    assert patch is not None and patch.word == 16
     check(Case(program, memory, [*shifts, 0, 0, 0]), backwards=bool(inside))
+
+
+@pytest.mark.parametrize(
+    ("shape", "pitch", "past", "code", "inside", "reach"),
+    [
+        ((61,), 0, 1, F32, None, 5),
+        ((4099,), 0, 0, F64, (2, 0), 1),
+        ((30, 124), 128, 0, F32, None, 1),
+        ((30, 124), 128, 0, F16, (0, 3), 5),
+        ((17, 126), 134, 3, F32, (1, 1), 5),
+        ((17, 126), 130, 1, F64, None, 1),
+        ((9, 127), 131, 2, F32, (2, 0), 1),
+        ((3, 15, 252), 256, 1, F32, None, 5),
+        ((3, 15, 252), 256, 1, F32, (0, 0), 1),
+        ((13, 15, 250), 0, 0, F64, (1, 2), 5),
+    ],
+    ids=str,
+)
+def test_one_array_seen_from_several_places(
+    shape: tuple[int, ...], pitch: int, past: int, code: int, inside: tuple[int, int] | None, reach: int
+) -> None:
+    """A stencil whose operands are known to be one array: words are shared."""
+    rank, itemsize = len(shape), DTYPES[code].itemsize
+    margin = 0 if inside else reach
+    strides = tuple(prod(e + 2 * margin for e in shape[d + 1 : -1]) * pitch for d in range(rank - 1)) + (1,)
+    if inside:
+        strides = tuple(prod(shape[d + 1 :]) for d in range(rank))
+        past = 0
+    steps = [(0,) * rank] + [tuple(by * (d == e) for e in range(rank)) for d in range(rank) for by in (-reach, reach)]
+    steps.append(tuple(-1 if d == rank - 1 else 0 for d in range(rank)))
+    # What is read outside of the box does not matter; the test's own views need it to be there.
+    around = 16 * reach * strides[0]
+    center = around + sum(margin * stride for stride in strides) + past
+    places = [center + sum(s * by for s, by in zip(strides, step, strict=True)) for step in steps]
+    word = next((w for w in (16, 8) if all(s * itemsize % w == 0 for s in strides[:-1])), 0)
+    operands = [
+        Operand(
+            code, strides, word, place * itemsize % word if word else 0, beside=0 if k else -1, by=step if k else ()
+        )
+        for k, (step, place) in enumerate(zip(steps, places, strict=True))
+    ]
+    dense = tuple(prod(shape[d + 1 :]) for d in range(rank))
+    word = next((w for w in (16, 8) if all(s * itemsize % w == 0 for s in dense[:-1])), 0)
+    operands.append(Operand(code, dense, word, written=True))
+    body = [Instr("load", code, operand=k) for k in range(len(steps))]
+    for k in range(1, len(steps)):
+        body.append(Instr("op", code, (k, len(body) - 1 if k > 1 else 0), row=ELEMENTWISE["add"]))
+    box = None
+    if inside:
+        starts = tuple(reach + inside[0] for _ in shape)
+        counts = tuple(max(e - 2 * reach - inside[0] - inside[1], 1) for e in shape)
+        box = Box(0, starts, (1,) * rank, counts)
+    program = Program(shape, rank, tuple(body), (Store(len(body) - 1, len(steps)),), tuple(operands), box=box)
+    length = 2 * around + sum((e + 2 * margin - 1) * s for e, s in zip(shape, strides, strict=True)) + 1 + past
+    memory = np.random.default_rng(0).normal(size=length).astype(DTYPES[code])
+    memories = [*([memory] * len(steps)), np.zeros(prod(shape), DTYPES[code])]
+    check(Case(program, memories, [*places, 0], share=dict.fromkeys(range(1, len(steps)), 0)), backwards=bool(inside))
 
 
 @pytest.mark.parametrize("code", [F32, F64, I8, C128, F16])
@@ -136,7 +194,7 @@ def test_division_by_multiplication(kind: str) -> None:
     divisors = [1, 2, 3, 7, 10, 641, 2**16, 2**16 + 1, 2**30 - 1]
     divisors += [random.randrange(1, limit // 2) for _ in range(200)]
     for divisor in divisors:
-        multiplier, shift = maps.magic(divisor, kind)
+        multiplier, shift = mapping.magic(divisor, kind)
         for n in [0, 1, divisor - 1, divisor, divisor + 1, limit - 1, *(random.randrange(limit) for _ in range(20))]:
             if kind == "i32":
                 quotient = (n * multiplier) >> shift

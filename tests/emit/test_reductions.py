@@ -94,7 +94,7 @@ def test_tables_of_distances(
     )  # fmt: skip
     operands = (
         Operand(code, (down * count, count, 0, 1)),
-        Operand(code, (across * count, 0, count, 1), aligned=count % 4 == 0),
+        Operand(code, (across * count, 0, count, 1), word=16 if count % 4 == 0 else 0),
         Operand(code, (down * across, across, 1), written=True, post=True),
     )
     program = Program(
@@ -118,9 +118,9 @@ def test_columns_abreast(outer: int, width: int, count: int) -> None:
         Instr("op", F32, (6, 4), row=ELEMENTWISE["add"]),
     )  # fmt: skip
     operands = (
-        Operand(F32, (0, 1, width), False), Operand(F32, (width, 1, 0), False), Operand(F32, (count, 0, 1), False),
-        Operand(F32, (width, 1), False, written=True, post=True),
-        Operand(F32, (width, 1), False, written=True, post=True),
+        Operand(F32, (0, 1, width), 0), Operand(F32, (width, 1, 0), 0), Operand(F32, (count, 0, 1), 0),
+        Operand(F32, (width, 1), 0, written=True, post=True),
+        Operand(F32, (width, 1), 0, written=True, post=True),
     )  # fmt: skip
     program = Program(
         (outer, width, count), 2, body, (), operands,

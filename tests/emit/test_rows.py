@@ -49,11 +49,11 @@ def normalised(shape: tuple[int, int], code: int, bias: bool = True) -> Case:
     body.append(Instr("op", code, (2, 4), row=ELEMENTWISE["divide"]))
     post = [Instr("reduced", code, index=0), Instr("reduced", code, index=1), Instr("param", code, index=0)]
     post += [Instr("op", code, (1, 2), row=ELEMENTWISE["add"])]
-    operands = [Operand(code, (shape[1], 1), False), Operand(code, (shape[1], 1), False, True)]
+    operands = [Operand(code, (shape[1], 1), 0), Operand(code, (shape[1], 1), 0, written=True)]
     if bias:
         body.append(Instr("load", code, operand=2))
         body.append(Instr("op", code, (5, 6), row=ELEMENTWISE["add"]))
-        operands.append(Operand(code, (0, 1), False))
+        operands.append(Operand(code, (0, 1), 0))
     dtype = np.dtype({F16: "e", F32: "f", F64: "d"}[code])
     rng = np.random.default_rng(0)
     memory = [rng.standard_normal(shape).astype(dtype).ravel(), np.zeros(shape, dtype).ravel()]
@@ -95,7 +95,7 @@ def test_what_a_row_holds_decides_how_threads_share_it() -> None:
 def test_texts_compile_for_the_gpu(shape: tuple[int, int]) -> None:
     for code in (F16, F32, F64):
         program = normalised((2, 2), code).program
-        operands = tuple(Operand(o.code, (shape[1] if o.strides[0] else 0, 1), False, o.written)
+        operands = tuple(Operand(o.code, (shape[1] if o.strides[0] else 0, 1), 0, written=o.written)
                          for o in program.operands)  # fmt: skip
         large = Program(shape, 1, program.body, program.stores, operands, program.params, program.reductions,
                         program.post)  # fmt: skip

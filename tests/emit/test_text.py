@@ -39,8 +39,8 @@ def stencil(shape: tuple[int, int], box: Box) -> Program:
         Instr("op", F32, (0, 1), row=ELEMENTWISE["add"]),
     )
     operands = (
-        Operand(F32, strides, aligned=False),
-        Operand(F32, strides, aligned=False),
+        Operand(F32, strides, word=0),
+        Operand(F32, strides, word=0),
         Operand(F32, strides),
         Operand(F32, strides, written=True),
     )

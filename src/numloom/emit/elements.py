@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from numloom.emit.block import MEMORY_TYPES, Block
-from numloom.emit.maps import index_type, magic
+from numloom.emit.mapping import index_type, magic
 from numloom.emit.values import (
     gather_instrs,
     header,

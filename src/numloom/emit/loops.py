@@ -46,8 +46,8 @@ def loop_program(op: Op, in_codes: tuple[int, ...], out_code: int) -> Program:
     """A map of one operation over contiguous memory."""
     body = tuple(Instr("load", code, operand=k) for k, code in enumerate(in_codes))
     body += (Instr("op", out_code, tuple(range(len(in_codes))), row=op),)
-    operands = tuple(Operand(code, (1,), aligned=False) for code in in_codes)
-    operands += (Operand(out_code, (1,), aligned=False, written=True),)
+    operands = tuple(Operand(code, (1,), word=0) for code in in_codes)
+    operands += (Operand(out_code, (1,), word=0, written=True),)
     return Program((1024,), 1, body, (Store(len(in_codes), len(in_codes)),), operands)
 
 

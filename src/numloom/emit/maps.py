@@ -1,9 +1,8 @@
 """Kernels of maps: every point of the space on its own, one or several outputs.
 
 CUDA: a thread takes V elements. Where the inner accesses are aligned these are V neighbours, read
-and written 16 bytes at a time; otherwise a block takes a patch of rows, a thread neighbours along a
-column of it, or (where rows are short) elements 256 apart, so that every access of a warp is coalesced
-whatever its alignment. A patch reads the neighbouring rows of a stencil from memory once. Operands that
+and written 16 bytes at a time; otherwise a block takes a patch of rows (`patches.py`), or (where rows are
+short) elements 256 apart, so that every access of a warp is coalesced whatever its alignment. Operands that
 lie across (neighbours in memory along another dimension) go through square tiles of shared memory. CPU: a
 plain loop over the inner dimension that the compiler vectorises; items are elements of a one-dimensional
 space, else rows.
@@ -14,29 +13,13 @@ from __future__ import annotations
 from math import prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
-from numloom.emit.block import MEMORY_TYPES, Block
+from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import grain_of
-from numloom.emit.values import (
-    VALUE_TYPES,
-    behind,
-    gather_instrs,
-    gather_offset,
-    header,
-    iota_instrs,
-    loaded,
-    prelude,
-    read_operands,
-    statements,
-    stored,
-)
-from numloom.plan.program import Geometry, Instr, Operand, Program, Source
-from numloom.plan.sizes import of_sizes
+from numloom.emit.mapping import THREADS, MapText, magic
+from numloom.emit.patches import blocks_of, patch_body, patch_of
+from numloom.emit.values import behind, header, loaded, prelude
+from numloom.plan.program import Geometry, Operand, Program, Source
 
-THREADS = 256
-PATCH = (4, 256)
-"""Rows and columns of a patch. Narrower ones were slower, most of all in three dimensions (measured)."""
-ROWS = (16, 32)
-"""Rows of a patch whose threads read 16 bytes at a time, and how many of these it is wide; a thread has two rows."""
 EARLY_BYTES = 256
 """Bytes of operands that a thread asks for at once, before its block's tile is there."""
 TILE_BYTES = 40 << 10
@@ -66,38 +49,9 @@ def emit_map(program: Program, entry: str) -> Source:
     return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
 
 
-def index_type(program: Program) -> str:
-    """i32 where every index and offset of the space fits in 31 bits, else i64."""
-    limit = 2**31 - 2**16
-    if prod(program.shape) >= limit:
-        return "i64"
-    for operand in program.operands:
-        reach = sum(abs(s) * max(e - 1, 0) for s, e in zip(operand.strides, program.shape, strict=False))
-        if reach >= limit:
-            return "i64"
-    return "i32"
-
-
-@of_sizes
-def magic(divisor: int, kind: str) -> tuple[int, int]:
-    """Multiplier and shift for division of numbers of an index type (see `divide` in kernel.hpp)."""
-    divisor = max(divisor, 1)
-    width = (divisor - 1).bit_length()
-    if kind == "i32":
-        return -(-(1 << (31 + width)) // divisor), 31 + width
-    multiplier = -(-(1 << (63 + width)) // divisor)
-    return multiplier - (1 << 64 if multiplier >> 63 else 0), width
-
-
-class _Map:
+class _Map(MapText):
     def __init__(self, program: Program) -> None:
-        self.program = program
-        self.block = Block()
-        self.index = index_type(program)
-        self.rank = len(program.shape)
-        self.reads = read_operands(program.body)
-        self.iotas = iota_instrs(program.body)
-        self.gathers = gather_instrs(program.body)
+        super().__init__(program)
         sizes = [ITEMSIZES[o.code] for o in program.operands] or [4]
         self.vector = max(1, min(16 // min(sizes), 32 // max(sizes)))
         inner = program.shape[-1]
@@ -118,20 +72,7 @@ class _Map:
         self.across, self.turned = self._turned()
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
         self.tile = 64 if room <= TILE_BYTES else 32
-        self.in_rows = self._in_rows()
-        patches = [-(-extent // side) * side for extent, side in zip(program.shape[-2:], PATCH, strict=False)]
-        self.patched = (
-            self.rank > 1
-            and not (self.wide or self.turned or self.gathers or self.in_rows)
-            and 4 <= max(sizes) <= 8  # single bytes took longer so (measured)
-            and prod(patches) <= 1.25 * prod(program.shape[-2:])
-        )
-        if self.patched:
-            self.vector = PATCH[0] * PATCH[1] // THREADS
-        self.patch = PATCH
-        if self.in_rows:
-            self.vector = 16 // max(sizes)
-            self.patch = (ROWS[0], ROWS[1] * self.vector)
+        self.patch = None if self.wide or self.turned else patch_of(self)
 
     def _takes_rows(self) -> bool:
         """Whether all gathers take rows: where one reads is the same for neighbours, who read neighbours there."""
@@ -152,31 +93,6 @@ class _Map:
                     return False
         return True
 
-    def _in_rows(self) -> bool:
-        """Whether threads read 16 bytes of a row at a time, although not all rows begin at a multiple of that.
-
-        A stencil is such a map. Rows that begin elsewhere are read by the two words that hold the 16 bytes.
-        """
-        program = self.program
-        if self.rank < 2 or self.wide or self.turned or self.gathers:
-            return False
-        box = program.box
-        used = [program.operands[k] for k in self.reads] + [program.operands[s.operand] for s in program.stores]
-        whole = [o for o in used if o.written] + ([] if box is None else [program.operands[box.base]])
-        size = ITEMSIZES[used[0].code]
-        rows, columns = program.shape[-2:]
-        side = ROWS[1] * (16 // size)
-        patches = -(-rows // ROWS[0]) * ROWS[0] * -(-columns // side) * side
-        return (
-            size in (4, 8)
-            and all(ITEMSIZES[o.code] == size and not o.in_place for o in used)
-            and all((o.strides[-1] == 1 and (o.aligned or o.shift > 0)) or not o.strides[-1] for o in used)
-            and all(o.strides[-1] == 1 and o.aligned for o in whole)
-            and (box is None or set(box.steps) == {1})
-            and columns % (16 // size) == 0
-            and patches <= 1.25 * rows * columns
-        )
-
     def _turned(self) -> tuple[int, list[int]]:
         """The dimension along which operands that are read across are contiguous, and those operands."""
         program, last = self.program, self.rank - 1
@@ -195,99 +111,6 @@ class _Map:
             if turned and room <= TILE_BYTES and min(program.shape[d], program.shape[last]) >= 32:
                 return d, turned
         return 0, []
-
-    # ------------------------------------------------------------ shared
-
-    def element(self) -> str:
-        """The function that computes one element's outputs from its inputs."""
-        program = self.program
-        args = ["const P& p"]
-        args += [f"{VALUE_TYPES[program.operands[k].code]} in{k}" for k in self.reads]
-        args += [f"i64 iota{i.index}" for i in self.iotas]
-        for n in self.gathers:
-            code = program.operands[program.body[n].operand].code
-            args.append(f"{VALUE_TYPES[code]} taken{n}" if self.taken else f"const {MEMORY_TYPES[code]}* g{n}")
-        args += [f"{CTYPES[program.operands[s.operand].code]}& out{s.operand}" for s in program.stores]
-        lines = statements(
-            program.body,
-            self.block,
-            "v",
-            {k: f"in{k}" for k in self.reads},
-            {i.index: f"iota{i.index}" for i in self.iotas},
-            {n: f"g{n}" for n in self.gathers},
-            taken={n: f"taken{n}" for n in self.taken},
-        )
-        for store in program.stores:
-            lines.append(f"out{store.operand} = {stored(f'v{store.value}', program.operands[store.operand].code)};")
-        places = self._places() if self.taken else ""
-        return f"{places}NL_DEV void element({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
-
-    def _places(self) -> str:
-        """The function that computes where rows begin that are taken."""
-        body, block = self.program.body, self.block
-        wanted = behind(body, [arg for n in self.taken for arg in body[n].args])
-        reads, iotas = self._place_inputs()
-        lines = statements(
-            body, block, "v", {k: f"in{k}" for k in reads}, {i.index: f"iota{i.index}" for i in iotas}, {}, only=wanted
-        )
-        lines += [f"at{n} = {gather_offset(body[n], block, 'v')};" for n in self.taken]
-        args = ["const P& p"]
-        args += [f"{VALUE_TYPES[self.program.operands[k].code]} in{k}" for k in reads]
-        args += [f"i64 iota{i.index}" for i in iotas] + [f"i64& at{n}" for n in self.taken]
-        return f"NL_DEV void places({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
-
-    def _place_inputs(self) -> tuple[list[int], list[Instr]]:
-        """Operands and iotas that the places of taken rows are computed from."""
-        body = self.program.body
-        instrs = [body[number] for number in behind(body, [arg for n in self.taken for arg in body[n].args])]
-        return read_operands(instrs), iota_instrs(instrs)
-
-    def _find_places(self, values: dict[int, str], indices: list[str]) -> list[str]:
-        """Statements that give the places of taken rows, with loaded values."""
-        reads, iotas = self._place_inputs()
-        args = ["p", *(values[k] for k in reads)]
-        for iota in iotas:
-            offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64")
-            args.append(f"{self.block.iota_offset(iota.index)} + (i64)({offset})")
-        args += [f"at{n}" for n in self.taken]
-        return ["i64 " + ", ".join(f"at{n}" for n in self.taken) + ";", f"places({', '.join(args)});"]
-
-    def pointer(self, k: int) -> str:
-        operand = self.program.operands[k]
-        return self.block.pointer(k, operand.code, const=not operand.written and not operand.in_place)
-
-    def offset(self, name: str, strides: tuple[int, ...], indices: list[str], kind: str) -> str:
-        """Sum of index times stride; a stride of 0 or 1 along the inner axis is part of the text."""
-        terms = []
-        for d, index in enumerate(indices):
-            stride = strides[d]
-            if d == self.rank - 1 and stride in (0, 1):
-                if stride:
-                    terms.append(index)
-            elif self.rank == 1 or d == self.rank - 1 or any(strides[:-1]):
-                terms.append(f"{index} * ({kind}){self.block.number(f'{name}_{d}', stride)}")
-        return " + ".join(terms) or "0"
-
-    def call(
-        self,
-        values: dict[int, str],
-        indices: list[str],
-        kind: str,
-        outs: dict[int, str],
-        taken: dict[int, str] | None = None,
-    ) -> str:
-        """The call of `element` at indices: loaded values and output lvalues by operand, taken values by gather."""
-        program = self.program
-        args = ["p", *(values[k] for k in self.reads)]
-        for iota in self.iotas:
-            offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64")
-            args.append(f"{self.block.iota_offset(iota.index)} + (i64)({offset})")
-        args += [(taken or {})[n] for n in self.taken]
-        for n in self.gathers if not self.taken else []:
-            k = program.body[n].operand
-            args.append(f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, indices, kind)})")
-        args += [outs[s.operand] for s in program.stores]
-        return f"element({', '.join(args)});"
 
     # ------------------------------------------------------------ CUDA
 
@@ -316,14 +139,8 @@ class _Map:
                 lines.append(f"else\n#pragma unroll 1\nfor ({kind} i = i0; i < ({kind}){n}; ++i) {{")
                 lines += self._scalar_body(["i"], kind)
                 lines.append("}")
-        elif self.in_rows:
-            lines += self._patch(names, kind, 2)
-            lines += self._rows_body(names, kind, v)
-        elif self.patched:
-            lines += self._patch(names, kind, v)
-            within = f"{names[-2]} < ({kind}){block.number(f'e{self.rank - 2}', program.shape[-2])}"
-            where = [f"const {kind} {names[-2]} = row + v;", f"if (column && {within}) {{"]
-            lines += self._several_body(names, kind, v, where, [])
+        elif self.patch is not None:
+            lines += patch_body(self, self.patch, names, kind)
         else:
             lines.append(f"const {kind} first = ({kind})blockIdx.x * {THREADS * v} + ({kind})threadIdx.x;")
             where = [f"const {kind} at = first + v * {THREADS};", f"if (at < ({kind}){n}) {{"]
@@ -332,27 +149,6 @@ class _Map:
             lines += self._several_body(names, kind, v, where, split, "at" if dense else "")
         lines.append("}")
         return "\n".join(lines) + "\n"
-
-    def _patch(self, names: list[str], kind: str, rows: int) -> list[str]:
-        """Statements that give a thread's (first) column, its first row, and the outer indices of the block's patch."""
-        height, width = self.patch
-        each = height * width // (THREADS * rows)
-        across = width // each
-        shape, last, number = self.program.shape, self.rank - 1, self.block.number
-        lines = ["i32 rest = (i32)blockIdx.x, q;"]
-        for d in range(last, 0, -1):
-            side = self.patch[d - last + 1] if d >= last - 1 else 1
-            count = -(-shape[d] // side)
-            m, s = magic(count, "i32")
-            name = {last: "jt", last - 1: "it"}.get(d, names[d])
-            lines.append(f"q = nl::divide(rest, {number(f'pm{d}', m)}, {number(f'ph{d}', s)});")
-            lines.append(f"const {kind} {name} = rest - q * (i32){number(f'pe{d}', count)}; rest = q;")
-        lines.append(f"const {kind} {names[0] if last > 1 else 'it'} = rest;")
-        times = f" * {each}" if each > 1 else ""
-        lines.append(f"const {kind} {names[last]} = jt * {width} + (i32)(threadIdx.x % {across}){times};")
-        lines.append(f"const {kind} row = it * {height} + (i32)(threadIdx.x / {across}) * {rows};")
-        lines.append(f"const bool column = {names[last]} < ({kind}){number(f'e{last}', shape[last])};")
-        return lines
 
     def _decompose(self, linear: str, names: list[str], kind: str, inner: int) -> list[str]:
         """Statements that split a linear index into one for each axis, by reciprocals."""
@@ -387,7 +183,7 @@ class _Map:
             outs[store.operand] = f"b{store.operand}.x[v]"
         taken = {}
         if self.taken:
-            lines += self._find_places(values, names)
+            lines += self.find_places(values, names)
         for n in self.taken:
             k, code = program.body[n].operand, program.body[n].code
             at = f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, names, kind)}) + at{n}"
@@ -398,12 +194,9 @@ class _Map:
         lines.append(f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {each} }}")
         for store in program.stores:
             operand = program.operands[store.operand]
-            at = f"{self.pointer(store.operand)} + ({self._store_offset(store.operand, names, kind)})"
+            at = f"{self.pointer(store.operand)} + ({self.store_offset(store.operand, names, kind)})"
             lines.append(f"nl::store({at}, b{store.operand});")
         return lines
-
-    def _store_offset(self, k: int, names: list[str], kind: str) -> str:
-        return self.offset(f"s{k}", self.program.operands[k].strides, names, kind)
 
     def _scalar_body(self, names: list[str], kind: str) -> list[str]:
         program = self.program
@@ -416,7 +209,7 @@ class _Map:
         lines = [f"{CTYPES[program.operands[s.operand].code]} r{s.operand};" for s in program.stores]
         lines.append(self.call(values, names, kind, outs))
         for s in program.stores:
-            lines.append(f"{self.pointer(s.operand)}[{self._store_offset(s.operand, names, kind)}] = r{s.operand};")
+            lines.append(f"{self.pointer(s.operand)}[{self.store_offset(s.operand, names, kind)}] = r{s.operand};")
         return lines
 
     def _several_body(
@@ -438,7 +231,7 @@ class _Map:
         loop = f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{"
         lines += [loop, *where, *split]
         if box is not None:
-            tests = [self._box_test(d, name, kind) for d, name in enumerate(names) if not self._box_full(d)]
+            tests = [self.box_test(d, name, kind) for d, name in enumerate(names) if not self.box_full(d)]
             lines.append(f"inside[v] = {' && '.join(tests) or 'true'};")
             store = program.stores[0].operand
             base = program.operands[box.base]
@@ -461,69 +254,10 @@ class _Map:
         if not at:
             lines += split
         for s in program.stores:
-            place = at or self._store_offset(s.operand, names, kind)
+            place = at or self.store_offset(s.operand, names, kind)
             lines.append(f"{self.pointer(s.operand)}[{place}] = b{s.operand}[v];")
         lines.append("} }")
         return lines
-
-    def _rows_body(self, names: list[str], kind: str, v: int) -> list[str]:
-        """Two rows of V neighbours a thread: read both, then compute and write.
-
-        What is not all in the box is taken one by one.
-        """
-        program, box, last = self.program, self.program.box, self.rank - 1
-        operands, number, column = program.operands, self.block.number, names[self.rank - 1]
-        ctype = {k: CTYPES[operand.code] for k, operand in enumerate(operands)}
-
-        def at(k: int, shift: str = "") -> str:
-            indices = [*names[:-1], f"({column} + {shift})"] if shift else names
-            return f"{self.pointer(k)} + ({self.offset(f's{k}', operands[k].strides, indices, kind)})"
-
-        lines, values = [], {}
-        reads = ""
-        for k in self.reads:
-            if not operands[k].strides[-1]:
-                lines.append(f"{ctype[k]} a{k}[2];")
-                reads += f"a{k}[r] = *({at(k)});\n"
-                values[k] = loaded(f"a{k}[r]", operands[k].code)
-                continue
-            shift = operands[k].shift
-            words = 2 if shift else 1
-            lines.append(f"nl::pack<{words * v}, {ctype[k]}> a{k}[2];")
-            reads += f"nl::load(a{k}[r], {at(k)}{f' - {shift}' if shift else ''});\n"
-            values[k] = loaded(f"a{k}[r].x[v{f' + {shift}' if shift else ''}]", operands[k].code)
-        loop = "#pragma unroll\nfor (int r = 0; r < 2; ++r) {"
-        where = [
-            f"const {kind} {names[-2]} = row + r;",
-            f"if (column && {names[-2]} < ({kind}){number(f'e{last - 1}', program.shape[-2])}) {{",
-        ]
-        if box is not None:
-            tests = [self._box_test(d, name, kind) for d, name in enumerate(names[:-1]) if not self._box_full(d)]
-            if not self._box_full(last):
-                start, end = number(f"bs{last}", box.starts[last]), number(f"be{last}", self._box_end(last))
-                tests.append(f"{column} >= ({kind}){start} && {column} + {v} <= ({kind}){end}")
-            lines.append("bool whole[2];")
-            reads = f"whole[r] = {' && '.join(tests) or 'true'};\nif (whole[r]) {{\n{reads}}}\n"
-        lines += [loop, *where, reads + "} }", loop, *where]
-        lines += [f"nl::pack<{v}, {ctype[s.operand]}> b{s.operand};" for s in program.stores]
-        outs = {s.operand: f"b{s.operand}.x[v]" for s in program.stores}
-        inner = [*names[:-1], f"({column} + v)"]
-        compute = f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {self.call(values, inner, kind, outs)} }}"
-        if box is not None:
-            store = program.stores[0].operand
-            single = {k: loaded(f"*({at(k, 'v')})", operands[k].code) for k in self.reads}
-            test = " && ".join(self._box_test(d, n, kind) for d, n in enumerate(inner) if not self._box_full(d))
-            compute = (
-                f"if (whole[r]) {{\n{compute}\n}} else\n#pragma unroll 1\nfor (int v = 0; v < {v}; ++v) {{\n"
-                f"{ctype[store]} one;\nif ({test or 'true'}) {{ {self.call(single, inner, kind, {store: 'one'})} }} "
-                f"else one = *({at(box.base, 'v')});\n"
-                f"#pragma unroll\nfor (int u = 0; u < {v}; ++u) if (u == v) b{store}.x[u] = one; }}"
-            )
-        lines.append(compute)
-        for s in program.stores:
-            offset = self._store_offset(s.operand, names, kind)
-            lines.append(f"nl::store({self.pointer(s.operand)} + ({offset}), b{s.operand});")
-        return [*lines, "} }"]
 
     def _tiled_body(self, names: list[str], kind: str) -> list[str]:
         """A block a tile: what lies across is read along its own neighbours into shared memory, and read there turned.
@@ -586,7 +320,7 @@ class _Map:
         lines += [f"{CTYPES[program.operands[s.operand].code]} r{s.operand};" for s in program.stores]
         lines.append(self.call(values, names, kind, outs))
         for s in program.stores:
-            lines.append(f"{self.pointer(s.operand)}[{self._store_offset(s.operand, names, kind)}] = r{s.operand};")
+            lines.append(f"{self.pointer(s.operand)}[{self.store_offset(s.operand, names, kind)}] = r{s.operand};")
         lines.append("} }" if early else "} } }")
         return lines
 
@@ -681,8 +415,8 @@ class _Map:
         lines: list[str] = []
         taken = {}
         if self.taken:
-            fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self._place_inputs()[0]}
-            lines += self._find_places(fixed, [*outer, "0"])
+            fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self.place_inputs()[0]}
+            lines += self.find_places(fixed, [*outer, "0"])
         for n in self.taken:
             k, code = program.body[n].operand, program.body[n].code
             start = f"{self.pointer(k)} + {self._outer_offset(k, program.operands[k], outer)} + at{n}"
@@ -698,7 +432,7 @@ class _Map:
         outs = {s.operand: f"r{s.operand}" for s in program.stores}
         for s in program.stores:
             lines.append(f"{CTYPES[program.operands[s.operand].code]} r{s.operand};")
-        grid = self._box_grid(self.rank - 1, "i", "i64") if program.box is not None else ""
+        grid = self.box_grid(self.rank - 1, "i", "i64") if program.box is not None else ""
         if grid:
             lines.append(f"if (!({grid})) {{ {self._cpu_copy()} continue; }}")
         lines.append(self.call(values, [*outer, "i"], "i64", outs, taken))
@@ -726,13 +460,13 @@ class _Map:
         b = program.box
         assert b is not None
         last = self.rank - 1
-        tests = [self._box_test(d, name, "i64") for d, name in enumerate(outer) if not self._box_full(d)]
+        tests = [self.box_test(d, name, "i64") for d, name in enumerate(outer) if not self.box_full(d)]
         lines = [f"const bool row_inside = {' && '.join(tests) or 'true'};"]
-        if self._box_full(last):
+        if self.box_full(last):
             lines += ["i64 low = from, high = row_inside ? to : from;"]
         else:
             start = number(f"bs{last}", b.starts[last])
-            end = number(f"be{last}", self._box_end(last))
+            end = number(f"be{last}", self.box_end(last))
             lines += [
                 f"i64 low = {start} > from ? {start} : from, high = {end} < to ? {end} : to;",
                 "low = low < to ? low : to;",
@@ -753,37 +487,6 @@ class _Map:
         target, source = self._inner(store, program.operands[store]), self._inner(box.base, program.operands[box.base])
         return f"y{store}[{target}] = y{box.base}[{source}];"
 
-    # ------------------------------------------------------------ boxes
-
-    def _box_full(self, d: int) -> bool:
-        """Whether the box holds every index along a dimension."""
-        box = self.program.box
-        assert box is not None
-        return box.starts[d] == 0 and box.steps[d] == 1 and box.counts[d] == self.program.shape[d]
-
-    def _box_end(self, d: int) -> int:
-        """One past the last index of the box."""
-        box = self.program.box
-        assert box is not None
-        return box.starts[d] + box.steps[d] * (box.counts[d] - 1) + 1
-
-    def _box_grid(self, d: int, name: str, kind: str) -> str:
-        """Whether an index lies on the box's steps; empty where they are 1."""
-        box = self.program.box
-        assert box is not None
-        if box.steps[d] == 1:
-            return ""
-        start, step = self.block.number(f"bs{d}", box.starts[d]), self.block.number(f"bt{d}", box.steps[d])
-        return f"({name} - ({kind}){start}) % ({kind}){step} == 0"
-
-    def _box_test(self, d: int, name: str, kind: str) -> str:
-        """Whether an index lies in the box along a dimension."""
-        box = self.program.box
-        assert box is not None
-        start, end = self.block.number(f"bs{d}", box.starts[d]), self.block.number(f"be{d}", self._box_end(d))
-        grid = self._box_grid(d, name, kind)
-        return f"{name} >= ({kind}){start} && {name} < ({kind}){end}" + (f" && {grid}" if grid else "")
-
     # ------------------------------------------------------------ launch
 
     def geometry(self) -> Geometry:
@@ -796,8 +499,8 @@ class _Map:
             tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]
             blocks = prod(tiles) * (count // (shape[self.across] * shape[-1]))
             items, each = blocks, 2 * self.tile**2
-        elif self.patched or self.in_rows:
-            blocks = prod(shape[:-2]) * prod(-(-e // side) for e, side in zip(shape[-2:], self.patch, strict=True))
+        elif self.patch is not None:
+            blocks = blocks_of(self.program, self.patch)
         return Geometry(items=items, grain=grain_of(self.program, each), blocks=blocks, threads=THREADS)
 
 
@@ -809,4 +512,4 @@ def _c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-__all__ = ["emit_map", "index_type", "magic"]
+__all__ = ["emit_map"]

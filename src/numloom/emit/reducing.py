@@ -128,7 +128,8 @@ class _Reduction(Elements):
         down, across = self.program.shape[self.kept - 2 : self.kept]
         shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
         other = [k for k in self.reads if k not in shared and self.program.operands[k].strides[self.kept - 1]]
-        return together_of(self.outputs, down) if shared and not other and across >= 32 else 1
+        held = sum(self.count * max(1, ITEMSIZES[self.program.operands[k].code] // 4) for k in shared)
+        return together_of(self.outputs, down, held) if shared and not other and across >= 32 else 1
 
     def _reuse(self) -> float:
         """How many times the operand that is read least often is read."""
@@ -248,6 +249,7 @@ class _Reduction(Elements):
         shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
         groups = self.number("groups", -(-down // self.together))
         width, height = self.number("across", across), self.number("down", down)
+        together = self.number("together", self.together)
         # From one output to the next, what is not shared begins a step further.
         d, operands = self.kept - 2, self.program.operands
         steps = {k: self.number(f"s{k}_{d}", operands[k].strides[d]) for k in self.streams if k not in shared}
@@ -256,11 +258,11 @@ class _Reduction(Elements):
         return (
             "i64 rest = (i64)blockIdx.x * 256 + threadIdx.x;\n"
             f"const i64 last = rest % {width}; rest /= {width};\nconst i64 group = rest % {groups}; rest /= {groups};\n"
-            f"const i64 begin = group * {self.together}, outer = rest * {height};\n"
+            f"const i64 begin = group * {together}, outer = rest * {height};\n"
             f"i64 output = (outer + begin) * {width} + last;\nif (output >= {outputs}) return;\n"
-            f"const i64 end = begin + {self.together} < {height} ? begin + {self.together} : {height};\n"
+            f"const i64 end = begin + {together} < {height} ? begin + {together} : {height};\n"
             "Row row = row_of(p, output), next = row;\n"
-            f"const i64 ahead = threadIdx.x % {self.together};\n"
+            f"const i64 ahead = threadIdx.x % {TOGETHER};\n"
             + "".join(f"if (begin + ahead < end) nl::expect(row.q{k} + ahead * {steps[k]});\n" for k in read)
             + self._held_rows(shared, single=True)
             + f"#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
@@ -837,9 +839,21 @@ def groups_of(blocks: int, count: int, chunk: int, most: int, least: int) -> int
 
 
 @of_sizes
-def together_of(outputs: int, down: int) -> int:
-    """Outputs that a thread takes in turn, so that enough threads are left to fill the device."""
-    return min(TOGETHER, down, 1 << max((outputs // FULL).bit_length() - 1, 0))
+def together_of(outputs: int, down: int, held: int) -> int:
+    """Outputs that a thread takes in turn, so that threads fill the device, and as many times as it takes, evenly.
+
+    A thread holds `held` registers of what these outputs share (and about 32 more), which says how many fit at once.
+    """
+    most = min(TOGETHER, down, max(outputs // FULL, 1))
+    if most < SHORT // 2:
+        return 1 << (most.bit_length() - 1)
+    resident = (FULL >> 10) * BLOCK * max(1, (64 << 10) // (BLOCK * (held + 32)))
+
+    def taken(together: int) -> int:
+        threads = -(-down // together) * (outputs // down)
+        return -(-threads // resident) * (together + 2)
+
+    return min(range(SHORT // 2, most + 1), key=lambda together: (taken(together), -together))
 
 
 __all__ = ["emit_reduction"]

@@ -20,6 +20,7 @@ from numloom.engine.state import counters
 from numloom.engine.structure import play, structure
 from numloom.engine.walk import Walk
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
+from numloom.plan.nearby import nearby_views
 from numloom.plan.plan import make_plan
 from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce, Source, Store, Word
 from numloom.plan.sizes import Size, Trace, is_size
@@ -63,7 +64,6 @@ def traced_nodes(nodes: Sequence[Node], trace: Trace) -> list[Node]:
     """The nodes of a walk with the trace's sizes, which come in the order of `structure`."""
     shapes: dict[Any, Any] = {}
     orders: dict[Any, Any] = {}
-    known: dict[int, tuple[int, int]] = {}
     place = 0
 
     def sizes(count: int) -> tuple[Any, ...]:
@@ -90,10 +90,8 @@ def traced_nodes(nodes: Sequence[Node], trace: Trace) -> list[Node]:
             if base.buffer is None or updates:
                 attr = sizes(1)[0]
             else:
-                # Where it begins is bound when the plan runs. Known are only its last bits, and what is alike.
-                begins, alike = known.get(base.number, (-1, 0))
-                known[base.number] = attr, alike + (attr != begins)
-                attr = known[base.number][1] << 4 | attr & 15
+                # Where it begins is bound when the plan runs. Known are only its last bits.
+                attr &= 15
         elif node.kind == UPDATE:
             offset = sizes(1)[0]
             attr = (offset, traced(attr[1], shapes), traced(attr[2], orders), attr[3])
@@ -135,7 +133,8 @@ class Variant:
     ) -> None:
         self.device = device
         trace = Trace(sizes)
-        plan = change(make_plan(traced_nodes(nodes, trace), roots, short_rows=device.name == "cuda"))
+        traced = traced_nodes(nodes, trace)
+        plan = change(make_plan(traced, roots, short_rows=device.name == "cuda", nearby=nearby_views(nodes)))
         self.wanted = plan is not None
         if plan is None:
             plan = Plan((), ())

@@ -9,6 +9,7 @@ from typing import Any
 
 from numloom.engine.walk import number_of
 from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.plan.nearby import nearby_views
 from numloom.plan.sizes import (
     ADD,
     AND,
@@ -42,7 +43,7 @@ def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], l
     shapes: dict[Any, int] = {}
     orders: dict[Any, int] = {}
     updates = False
-    begins: dict[int, int] = {}
+    nearby = nearby_views(nodes)
     for node in roots:
         words.append(node.number)
     for node in nodes:
@@ -74,8 +75,10 @@ def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], l
                 sizes.append(number)
             else:
                 words.append(number & 15)
-                words.append(begins.get(base.number, -1) == number)
-                begins[base.number] = number
+            if base.buffer is not None:
+                first, by = nearby.get(node.number, (-1, ()))
+                words.append(first)
+                words.append(number_of(by))
         elif kind == FILL:
             words.append(node.attr is None)
         elif kind == UPDATE:

@@ -9,6 +9,7 @@ cdef class Walk:
     cdef public Py_ssize_t count
     cdef public Py_ssize_t roots
     cdef public bint updates
+    cdef public object begins
     cdef public unsigned long long first
     cdef public unsigned long long second
 
@@ -20,7 +21,7 @@ cdef class Epoch:
 
 
 cdef Epoch _epoch
-cdef dict _numbers
+cdef dict _numbers, _near
 cdef object _shape, _strides
 cdef unsigned long long _shape_number, _strides_number
 cdef unsigned long long _MASK, _P1, _P2, _P3, _P4, _P5
@@ -43,9 +44,11 @@ cdef object visit(Walk found, Node root)
 
 @cython.locals(nodes=list, shape=tuple, strides=tuple, node=Node, arg=Node, base=Node, kind=cython.int,
                position=cython.Py_ssize_t, updates=cython.bint, buffer=Buffer,
-               word=cython.ulonglong, first=cython.ulonglong, second=cython.ulonglong, number=cython.longlong)
+               word=cython.ulonglong, first=cython.ulonglong, second=cython.ulonglong, number=cython.longlong, known=list)
 cpdef object make_key(Walk found)
 
+@cython.locals(place=cython.Py_ssize_t, key=tuple)
+cdef unsigned long long near_number(list known, long long number, tuple strides) except? 0
 cdef unsigned long long shape_number(object shape) except? 0
 cdef unsigned long long strides_number(object strides) except? 0
 

@@ -14,7 +14,9 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.graph.layout import displacement
 from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node, register
+from numloom.plan.nearby import PLACES
 
 
 @cython.no_gc
@@ -31,16 +33,19 @@ class Walk:
         Number of nodes, and of roots among them.
     updates : bool
         Whether a node writes into memory.
+    begins : dict or None
+        Where views of a memory begin that are near none before, if there are several.
     first, second : int
         The plan key: two 64-bit hashes.
     """
 
-    __slots__ = ("count", "first", "nodes", "roots", "second", "updates")
+    __slots__ = ("begins", "count", "first", "nodes", "roots", "second", "updates")
 
     nodes: list[Node]
     count: int
     roots: int
     updates: bool
+    begins: Any
     first: int
     second: int
 
@@ -68,6 +73,7 @@ class Epoch:
 
 _epoch = Epoch()
 _numbers: dict[Any, int] = {}
+_near: dict[Any, int] = {}
 _last_number = 0
 _NUMBERS_KEPT = 1 << 16
 _shape: tuple[int, ...] | None = None
@@ -139,6 +145,7 @@ def new_walk() -> Walk:
     found.count = 0
     found.roots = 0
     found.updates = False
+    found.begins = None
     _epoch.number += 1
     return found
 
@@ -259,11 +266,19 @@ def make_key(found: Walk) -> None:
             else:
                 number = node.attr
                 word += (number & 15) << 40
-                # Whether it begins where the view of this memory before did: then the planner takes them for one.
-                if base.word == number + 1:
+                # What the planner may know of where views begin: which earlier one is near, and how near.
+                if base.word == 0:
+                    base.word = number + 1
+                elif base.word == number + 1:
                     word += 35184372088832
                 else:
-                    base.word = number + 1
+                    begins = found.begins
+                    if begins is None:
+                        begins = found.begins = {}
+                    known = begins.get(base.number)
+                    if known is None:
+                        known = begins[base.number] = [base.word - 1]
+                    word = (word * 69073 + near_number(known, number, node.strides)) & _MASK
         elif kind == FILL:
             if node.attr is None:
                 word += 17592186044416
@@ -275,6 +290,23 @@ def make_key(found: Walk) -> None:
         second = second ^ (second >> 32)
     found.first = first
     found.second = second
+
+
+def near_number(known: list[int], number: int, strides: tuple[int, ...]) -> int:
+    """Which of the views that began at `known` offsets another one is near to, and how near; see `plan.nearby`."""
+    for place, begin in enumerate(known):
+        key = (number - begin, strides)
+        near = _near.get(key)
+        if near is None:
+            if len(_near) >= _NUMBERS_KEPT:
+                _near.clear()
+            by = displacement(number - begin, strides)
+            near = _near[key] = 0 if by is None else number_of(by)
+        if near:
+            return near * PLACES + place
+    if len(known) < PLACES:
+        known.append(number)
+    return 0
 
 
 def shape_number(shape: tuple[int, ...]) -> int:

@@ -306,6 +306,23 @@ def factor(
     return tuple(starts), tuple(tuple(row) for row in coefficients)
 
 
+def displacement(between: int, strides: Sequence[int], most: int = 8) -> tuple[int, ...] | None:
+    """Steps along each dimension that lead so many bytes further; None where there are none of at most `most` each.
+
+    >>> displacement(-4096 + 4, (4096, 4)), displacement(0, (8, 0)), displacement(4096 * 9, (4096, 4))
+    ((-1, 1), (0, 0), None)
+    """
+    by = [0] * len(strides)
+    for d in sorted((d for d, stride in enumerate(strides) if stride != 0), key=lambda d: -abs(strides[d])):
+        stride = strides[d]
+        steps = (2 * between + abs(stride)) // (2 * abs(stride))
+        if not -most <= steps <= most:
+            return None
+        by[d] = int(steps) if stride > 0 else -int(steps)
+        between -= by[d] * stride
+    return tuple(by) if between == 0 else None
+
+
 @lru_cache(4096)
 def may_self_overlap(shape: Shape, strides: Shape, itemsize: int) -> bool:
     """Whether two elements of the layout may share memory (False is certain, True is cautious)."""

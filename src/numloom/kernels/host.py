@@ -49,8 +49,8 @@ def run_op(row: Op, out_code: int, *args: Any) -> Host:
         codes = [code_of(a.dtype) for a in arrays]
         body = tuple(Instr("load", code, operand=k) for k, code in enumerate(codes))
         body += (Instr("op", out_code, tuple(range(len(codes))), row=row),)
-        operands = tuple(Operand(code, (1,), aligned=False) for code in codes)
-        operands += (Operand(out_code, (1,), aligned=False, written=True),)
+        operands = tuple(Operand(code, (1,), word=0) for code in codes)
+        operands += (Operand(out_code, (1,), word=0, written=True),)
         run_program(Program((out.size,), 1, body, (Store(len(codes), len(codes)),), operands), [*arrays, out])
     return out
 
@@ -63,7 +63,7 @@ def run_reduction(row: Reduction, out_code: int, x: Host, axis: int = -1, keepdi
         code, count = code_of(x.dtype), x.shape[-1]
         program = Program(
             (out.size, count), 1, (Instr("load", code, operand=0),), (),
-            (Operand(code, (count, 1), aligned=False), Operand(out_code, (1,), False, True, post=True)),
+            (Operand(code, (count, 1), word=0), Operand(out_code, (1,), word=0, written=True, post=True)),
             reductions=(Reduce(row, 0, out_code),), post=(Instr("reduced", out_code, index=0),),
             post_stores=(Store(0, 1),),
         )  # fmt: skip

@@ -21,13 +21,14 @@ for elements of that row joins while a row is at most `ROW_BYTES`, so that it st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 from numloom.base.dtypes import BOOL, F16, ITEMSIZES
 from numloom.graph.layout import Layout, factor, may_overlap
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.plan.nearby import Nearby, nearby_views
 from numloom.plan.position import Map, compose, fit, identity, kept_position, same_position
 
 MAX_OPS = 256
@@ -64,11 +65,11 @@ class Choice:
 
     ops: list[int]
     loads: list[int]
-    views: dict[int, int] = field(default_factory=dict)
-    """For views of computed memory that begin where the view before did: that one."""
+    begins: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """For views of computed memory that begin near another one: that one, and how many bytes further."""
 
     alike: dict[int, int] = field(default_factory=dict)
-    """Those of them that are the same layout, too: they are one value."""
+    """For views of computed memory that are the same layout as another one: that one. They are one value."""
 
     kernel: list[int] = field(default_factory=list)
     """Kernel of each stored value, or -1."""
@@ -102,8 +103,12 @@ class Draft:
     arg_order: bool = False
 
 
-def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False) -> Choice:
+def choose_stored(
+    nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False, nearby: Mapping[int, Nearby] | None = None
+) -> Choice:
     """Apply the rules for storing to a walk; with `short_rows` reductions of short rows are not all stored."""
+    if nearby is None:
+        nearby = nearby_views(nodes)
     total = len(nodes)
     users: list[list[int]] = [[] for _ in range(total)]
     for node in nodes:
@@ -115,9 +120,9 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
         stored[number] = True
     # By value, the layouts it is read at; they are compared, not hashed, since sizes may be traced (`plan.sizes`).
     layouts: dict[int, list[object]] = {}
-    views: dict[int, int] = {}
+    begins: dict[int, tuple[int, int]] = {}
     alike: dict[int, int] = {}
-    latest: dict[int, Node] = {}
+    known: dict[Nearby, list[Node]] = {}
     for node in nodes:
         kind = node.kind
         if kind == LEAF:
@@ -136,13 +141,16 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
         elif kind == VIEW:
             base = node.args[0]
             if base.kind == LEAF:
-                before = latest.get(base.number)
-                if before is not None and before.attr == node.attr:
-                    views[node.number] = before.number
+                first, by = nearby.get(node.number, (node.number, ()))
+                further = sum(steps * stride for steps, stride in zip(by, node.strides, strict=False))
+                begins[node.number] = first, further
+                same = known.setdefault((first, by if any(by) else ()), [])
+                for before in same:
                     if (node.code, node.shape, node.strides) == (before.code, before.shape, before.strides):
                         alike[node.number] = before.number
+                        break
                 else:
-                    latest[base.number] = node
+                    same.append(node)
                 continue
             if not _followable(node, base):
                 _to_memory(base, stored, memory)
@@ -153,7 +161,7 @@ def choose_stored(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool 
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
-    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, views, alike)
+    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, begins, alike)
     for node in nodes:
         _weigh(choice, node, layouts)
     choice.kernel = [-1] * total

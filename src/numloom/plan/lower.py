@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numloom.base.dtypes import I64, ITEMSIZES
-from numloom.graph.layout import factor
+from numloom.graph.layout import displacement, factor
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.collapse import Space
@@ -156,16 +156,14 @@ class Lowered:
         order = self.accesses[stores[0].operand] if stores else None
         collapsed = space.collapse(columns, None if order is None else order.strides, box)
         operands = []
-        for access, strides in zip(self.accesses, collapsed.strides, strict=False):
-            itemsize = ITEMSIZES[access.code]
-            even = all(s * itemsize % 16 == 0 for s in strides[:-1])
-            shift, rest = divmod(access.past, itemsize)
+        beside = _beside(self.accesses, collapsed.strides)
+        for k, (access, strides) in enumerate(zip(self.accesses, collapsed.strides, strict=False)):
+            outer = [s * ITEMSIZES[access.code] for s in strides[:-1]]
+            word = next((word for word in (16, 8) if all(stride % word == 0 for stride in outer)), 0)
+            past = access.past % word if word else 0
             operands.append(
-                Operand(
-                    access.code, strides, even and not access.past, access.written, access.in_place, access.post,
-                    shift if even and not rest else 0,
-                )
-            )  # fmt: skip
+                Operand(access.code, strides, word, past, access.written, access.in_place, access.post, *beside[k])
+            )
         iota_strides = collapsed.strides[len(self.accesses) :]
 
         def finished(instrs: list[Instr]) -> tuple[Instr, ...]:
@@ -196,6 +194,28 @@ class Lowered:
             computed=computed,
             gathers=tuple(self.gathers),
         )
+
+
+def _beside(accesses: Sequence[Access], strides: Sequence[tuple[int, ...]]) -> list[tuple[int, tuple[int, ...]]]:
+    """For each access the first one that reads the same array from nearby, and by how many steps it is further."""
+    found: list[tuple[int, tuple[int, ...]]] = []
+    firsts: dict[tuple[int, ...], list[int]] = {}
+    for number, access in enumerate(accesses):
+        near: tuple[int, tuple[int, ...]] = (-1, ())
+        if not (access.written or access.in_place or access.post):
+            binding = access.binding
+            known = firsts.setdefault((access.code, binding.number, binding.view), [])
+            for first in known:
+                if strides[first] == strides[number]:
+                    bytes_between = binding.offset - accesses[first].binding.offset
+                    by = displacement(bytes_between, [s * ITEMSIZES[access.code] for s in strides[number]])
+                    if by is not None:
+                        near = (first, by)
+                        break
+            else:
+                known.append(number)
+        found.append(near)
+    return found
 
 
 def lower(choice: Choice, draft: Draft) -> Lowered:
@@ -311,8 +331,8 @@ def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, i
     if kind == VIEW:
         base = node.args[0]
         if choice.memory[base.number] and base.number not in lowered.values:
-            view = choice.views.get(number, number) if base.buffer is not None else -1
-            return _load(lowered, base, node, here, 0 if view >= 0 else node.attr, view, post, rank)
+            view, offset = (-1, node.attr) if base.buffer is None else choice.begins[number]
+            return _load(lowered, base, node, here, offset, view, post, rank)
         found = factor(node.attr, node.shape, node.strides, base.shape, base.strides, ITEMSIZES[base.code])
         if base.kind in (SCALAR, FILL):
             return [(base, tuple((0, (0,) * rank) for _ in base.shape))]

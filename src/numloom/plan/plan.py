@@ -11,18 +11,24 @@ A plan holds no nodes and no addresses, so it serves every later walk with the s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numloom.graph.node import Node
 from numloom.plan.group import Draft, choose_stored, group
 from numloom.plan.lower import lower
+from numloom.plan.nearby import Nearby
 from numloom.plan.step import Plan, Step
 
 
-def make_plan(nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False) -> Plan:
-    """Plan the values numbered `roots` of a walk (`nodes` in order); `short_rows` for a device with many threads."""
-    choice = choose_stored(nodes, roots, short_rows)
+def make_plan(
+    nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False, nearby: Mapping[int, Nearby] | None = None
+) -> Plan:
+    """Plan the values numbered `roots` of a walk (`nodes` in order); `short_rows` for a device with many threads.
+
+    `nearby` is what `nearby_views` says of the walk, for nodes that do not know where views begin.
+    """
+    choice = choose_stored(nodes, roots, short_rows, nearby)
     drafts = group(choice)
     lowered = [lower(choice, draft) for draft in drafts]
     loaded: set[int] = set(roots)

@@ -23,20 +23,27 @@ class Operand:
 
     `code` is the dtype code (numloom.base.dtypes) of the elements in memory. `strides` counts
     elements, one for each dimension of the space (`shape`); post operands of a reducing program
-    have one for each kept dimension. `aligned`: the pointer is a multiple of 16 bytes and so is
-    every outer stride, so 16-byte accesses are allowed where the inner stride is 1. `written`:
-    some store writes through it; `in_place`: it shares memory with an operand read at the same
-    positions (so neither may be declared const or restrict). `shift`: elements by which every row begins past
-    a multiple of 16 bytes, 0 where that is not the same for all, or no whole number.
+    have one for each kept dimension. Every row begins `past` bytes after a multiple of `word` bytes (16 or 8; 0
+    where neither is so for all). `written`: some store writes through it; `in_place`: it shares memory with an
+    operand read at the same positions (so neither may be declared const or restrict). Operands that are one array
+    seen from several places: at any index this one is operand `beside` (-1: none), `by` steps further along each
+    dimension.
     """
 
     code: int
     strides: tuple[int, ...]
-    aligned: bool = True
+    word: int = 16
+    past: int = 0
     written: bool = False
     in_place: bool = False
     post: bool = False
-    shift: int = 0
+    beside: int = -1
+    by: tuple[int, ...] = ()
+
+    @property
+    def aligned(self) -> bool:
+        """Whether 16-byte accesses are allowed where the inner stride is 1."""
+        return self.word == 16 and not self.past
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -323,7 +323,7 @@ class Chosen:
 @lru_cache(1024)
 def _by_mask(count: int, aligned: bool) -> Source:
     """The kernel that chooses by a mask in memory."""
-    operand = Operand(BOOL, (1,), aligned)
+    operand = Operand(BOOL, (1,), 16 if aligned else 0)
     return emit(Program((count,), 1, (Instr("load", BOOL, operand=0),), (), (operand,), select=True))
 
 
