@@ -847,7 +847,7 @@ def together_of(outputs: int, down: int, held: int) -> int:
     most = min(TOGETHER, down, max(outputs // FULL, 1))
     if most < SHORT // 2:
         return 1 << (most.bit_length() - 1)
-    resident = (FULL >> 10) * BLOCK * max(1, (64 << 10) // (BLOCK * (held + 32)))
+    resident = max(FULL >> 10, 1) * BLOCK * max(1, (64 << 10) // (BLOCK * (held + 32)))
 
     def taken(together: int) -> int:
         threads = -(-down // together) * (outputs // down)
