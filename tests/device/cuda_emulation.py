@@ -136,6 +136,7 @@ static double __longlong_as_double(long long x) { double r; memcpy(&r, &x, 8); r
 """
 
 INLINE = (
+    ("extern __shared__ __align__(16) char memory[]", "alignas(16) static char memory[1 << 18]"),
     (
         f'asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));',
         "const u32 vote = __ballot_sync(0xffffffffu, bit != 0); peers &= bit ? vote : ~vote;",

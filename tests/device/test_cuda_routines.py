@@ -8,7 +8,7 @@ import pytest
 from numloom.base.dtypes import code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda.routines import ROUTINES, correlation, folding, products, radix, scattering
+from numloom.device.cuda.routines import ROUTINES, correlation, folding, products, radix, scans, scattering
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -166,6 +166,21 @@ def test_scan_over_groups_of_tiles(runner):
     for shape in ((1030, 33), (9000, 3), (2, 2100, 5)):
         check_scan(runner, random(shape, "d"), "add", len(shape) - 2)
         check_scan(runner, random(shape, "h")[..., ::-1], "add", len(shape) - 2)
+
+
+@pytest.mark.parametrize("chars", ["f", "b"])
+def test_scan_by_large_tiles(runner, chars, monkeypatch):
+    """Tiles of which a part waits in registers, and groups that wait for the one before."""
+    scans._launch.cache_clear()
+    monkeypatch.setattr(scans, "ENOUGH_BLOCKS", 1)
+    for chain in (1, 1 << 30):
+        monkeypatch.setattr(scans, "CHAIN", chain)
+        monkeypatch.setattr(scans, "CHAIN_GROUP", 2)
+        for char in chars:
+            check_scan(
+                runner, random((2, 110_001), char) if char in "bl" else random((2, 110_001), char) / 1e4, "add", 1
+            )
+        scans._launch.cache_clear()
 
 
 def test_scan_of_short_lines(runner):

@@ -2,9 +2,10 @@
 
 A line is cut into tiles of fixed size. A tile's block scans it, tells the others the tile's total, and puts together
 what lies before it: the totals of earlier tiles of its group, and those of earlier groups, which a group's last tile
-tells. So nobody waits for a chain of tiles. Which elements are combined in which order depends on shape and strides
-alone, so results are the same in every run. No identity is needed: what a thread past the end holds never reaches one
-before it.
+tells. So nobody waits for a chain of tiles; where there are so many that the device takes them in turn, a group's last
+tile tells the total of all groups so far, for then one word says what many would. Which elements are combined in which
+order depends on shape and strides alone, so results are the same in every run. No identity is needed: what a thread
+past the end holds never reaches one before it.
 """
 
 from __future__ import annotations
@@ -35,8 +36,26 @@ SHORT = 4
 """Accesses of a lane in a line that a warp has to itself, at most."""
 LONG = 8
 """Accesses of a lane in a line that a block has to itself, at most."""
-ROWS = {False: 2, True: 8}
-"""Accesses of a lane in one of several tiles of a line: few where more blocks are wanted."""
+
+
+class Tile(NamedTuple):
+    """Tiles of which a line has several: accesses of a lane, those of them that stay in registers, warps of a block,
+
+    and blocks of a multiprocessor.
+    """
+
+    rows: int
+    kept: int = 0
+    warps: int = WARPS
+    resident: int = 1
+
+
+TILES = (Tile(16, 4, 16, 2), Tile(8), Tile(2))
+"""Large ones where there are enough of them: tiles wait for each other, so it counts how much is under way at once."""
+CHAIN = 2048
+"""Large tiles from which a group waits for the one before."""
+CHAIN_GROUP = 32
+"""Tiles of a group then."""
 COLUMN_ROWS = {False: 8, True: 32}
 """Elements of a lane in a tile of lines beside each other."""
 AHEAD = 8
@@ -91,7 +110,7 @@ typedef {ctype} T;
 typedef value_of<T>::type V;
 struct Combine {{ DEV V operator()(V a, V b) const {{ return (V)({combine}); }} }};
 struct P {{
-    const T* a; T* out; u64* state; i64 launch, group;
+    const T* a; T* out; u64* state; i64 launch, group, chain;
     i64 wide, lines, length, tiles, step, out_step;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
@@ -192,45 +211,57 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_lines(const __grid_
 
 
 @cache
-def tiles_text(ctype: str, combine: str, rank: int, rows: int) -> str:
-    """Text of longer lines, a block a tile, which rests in shared memory until what lies before it is known."""
+def tiles_text(ctype: str, combine: str, rank: int, form: Tile) -> str:
+    """Text of longer lines, a block a tile, which waits in shared memory and registers for what lies before it."""
     # Small tiles are for few elements: as fast so (measured), and compiled in 97 ms instead of 166.
-    quick = "// nvrtc: -Ofc=min\n" if rows == ROWS[False] else ""
-    return f"""{quick}{_head(ctype, combine, rank)}{TALK}{_tile(WARPS, rows, rank)}
-constexpr int BATCH = ROWS < 4 ? ROWS : 4;
+    quick = "// nvrtc: -Ofc=min\n" if form == TILES[-1] else ""
+    threads = 32 * form.warps
+    return f"""{quick}{_head(ctype, combine, rank)}{TALK}{_tile(form.warps, form.rows, rank)}
+constexpr int HELD = ROWS - {form.kept}, BATCH = HELD < 4 ? HELD : 4, KEPT = {form.kept} % 4 ? 2 : 4;
 struct alignas(VEC * sizeof(V) < 16 ? VEC * sizeof(V) : 16) Values {{ V x[VEC]; }};
-extern "C" __global__ void __launch_bounds__({THREADS}) scan_tiles(const __grid_constant__ P p) {{
-    __shared__ Values held[ROWS * {THREADS}];
-    __shared__ V totals[WARPS], earlier[2];
+// Scans some accesses of a warp: neighbours, lanes, accesses. `total` is that of those before.
+template <int N> DEV void scan_rows(const P& p, i64 line, i32 tile, int row, Values (&y)[N], V& total) {{
+    const Combine combine;
+    const int lane = threadIdx.x & 31;
+    Pack packs[N];
+    load(p, line, tile, row, packs);
+#pragma unroll
+    for (int k = 0; k < N; ++k) {{
+        y[k].x[0] = widen(packs[k].x[0]);
+#pragma unroll
+        for (int v = 1; v < VEC; ++v) y[k].x[v] = combine(y[k].x[v - 1], widen(packs[k].x[v]));
+        const V sum = scan_lanes(y[k].x[VEC - 1], combine), own = of_lane(sum, 31);
+        V head = shifted(sum, 1);
+        const bool inner = row + k > 0 || lane > 0;
+        if (row + k > 0) {{
+            head = lane > 0 ? combine(total, head) : total;
+            total = combine(total, own);
+        }} else total = own;
+        if (inner)
+#pragma unroll
+            for (int v = 0; v < VEC; ++v) y[k].x[v] = combine(head, y[k].x[v]);
+    }}
+}}
+extern __shared__ __align__(16) char memory[];
+extern "C" __global__ void __launch_bounds__({threads}, {form.resident}) scan_tiles(const __grid_constant__ P p) {{
+    Values* held = (Values*)memory;
+    V* totals = (V*)(held + HELD * {threads});
+    V* earlier = totals + WARPS;
     const Combine combine;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const u32 tiles = (u32)p.tiles, line = blockIdx.x / tiles;
     const i32 tile = blockIdx.x - line * tiles;
-    // Each warp scans its part: neighbours, lanes, accesses.
     V total;
+#pragma unroll 1
+    for (int row = 0; row < HELD; row += BATCH) {{
+        Values y[BATCH];
+        scan_rows(p, line, tile, row, y, total);
 #pragma unroll
-    for (int batch = 0; batch < ROWS; batch += BATCH) {{
-        Pack packs[BATCH];
-        load(p, line, tile, batch, packs);
-#pragma unroll
-        for (int k = 0; k < BATCH; ++k) {{
-            Values y;
-            y.x[0] = widen(packs[k].x[0]);
-#pragma unroll
-            for (int v = 1; v < VEC; ++v) y.x[v] = combine(y.x[v - 1], widen(packs[k].x[v]));
-            const V sum = scan_lanes(y.x[VEC - 1], combine), row = of_lane(sum, 31);
-            V head = shifted(sum, 1);
-            const bool inner = batch + k > 0 || lane > 0;
-            if (batch + k > 0) {{
-                head = lane > 0 ? combine(total, head) : total;
-                total = combine(total, row);
-            }} else total = row;
-            if (inner)
-#pragma unroll
-                for (int v = 0; v < VEC; ++v) y.x[v] = combine(head, y.x[v]);
-            held[(batch + k) * {THREADS} + threadIdx.x] = y;
-        }}
+        for (int k = 0; k < BATCH; ++k) held[(row + k) * {threads} + threadIdx.x] = y[k];
     }}
+    Values kept[ROWS > HELD ? (ROWS - HELD) / KEPT : 1][KEPT];
+#pragma unroll
+    for (int k = 0; k < (ROWS - HELD) / KEPT; ++k) scan_rows(p, line, tile, HELD + k * KEPT, kept[k], total);
     if (lane == 0) totals[warp] = total;
     __syncthreads();
     // One warp asks the tiles of the group, another one the groups before, so that both answers take one way.
@@ -246,8 +277,14 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_tiles(const __grid_
             if (lane == 0) earlier[1] = near;
             own = combine(near, own);
         }}
+        V far;
+        if (number > 0 && p.chain) {{
+            while (!told(state + (tiles + number - 1) * SLOTS<V>(), p.launch, far));
+            if (lane == 0) earlier[0] = far;
+            own = combine(far, own);
+        }}
         if (lane == 0 && inside == group - 1) tell_value(state + (tiles + number) * SLOTS<V>(), p.launch, own);
-    }} else if (warp == 1 && number > 0) {{
+    }} else if (warp == 1 && number > 0 && !p.chain) {{
         const V far = fold_told<V>(state + tiles * SLOTS<V>(), number, p.launch, combine);
         if (lane == 0) earlier[0] = far;
     }}
@@ -261,13 +298,21 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_tiles(const __grid_
         if (w < warp) {{ before = some ? combine(before, totals[w]) : totals[w]; some = true; }}
     T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
     const i64 first = first_of(tile);
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k) {{
-        Values y = held[k * {THREADS} + threadIdx.x];
+#pragma unroll 4
+    for (int k = 0; k < HELD; ++k) {{
+        Values y = held[k * {threads} + threadIdx.x];
         if (some)
 #pragma unroll
             for (int v = 0; v < VEC; ++v) y.x[v] = combine(before, y.x[v]);
         store(p, out, first + k * SPAN, y.x);
+    }}
+#pragma unroll
+    for (int k = 0; k < ROWS - HELD; ++k) {{
+        Values& y = kept[k / KEPT][k % KEPT];
+        if (some)
+#pragma unroll
+            for (int v = 0; v < VEC; ++v) y.x[v] = combine(before, y.x[v]);
+        store(p, out, first + (HELD + k) * SPAN, y.x);
     }}
 }}
 """
@@ -478,7 +523,8 @@ def _launch(
     # The accesses of a lane are 16 bytes where every line begins so, or four neighbours of smaller elements.
     vector = _vector(itemsize)
     wide = aligned and step == out_step == 1 and (lines == 1 or all(at % vector == 0 for at in strides + out_strides))
-    tiles, group, near = 1, 0, lines > 1 and min(map(abs, strides)) < abs(step)
+    tiles, group, chain, shared, threads = 1, 0, False, 0, THREADS
+    near = lines > 1 and min(map(abs, strides)) < abs(step)
     if step == out_step == 1 and 1 < length <= STAGED_LENGTH and strides == out_strides == [length] and lines > 1:
         group = min(THREADS, STAGED_BYTES // (itemsize * (length | 1)))
         text, entry, blocks = staged_text(ctype, combine, itemsize), "scan_staged", -(-lines // group)
@@ -499,15 +545,21 @@ def _launch(
             text, entry = lines_text(ctype, combine, rank, 1 << (needed - 1).bit_length(), warps), "scan_lines"
             blocks = -(-lines * warps // WARPS)
         else:
-            rows = ROWS[lines * -(-needed // ROWS[True]) >= ENOUGH_BLOCKS]
-            tiles = -(-needed // rows)
-            text, entry, blocks = tiles_text(ctype, combine, rank, rows), "scan_tiles", lines * tiles
+            for form in TILES:
+                tiles = -(-length // (form.rows * form.warps * span))
+                if lines * tiles >= ENOUGH_BLOCKS:
+                    break
+            chain = form == TILES[0] and tiles >= CHAIN
+            text, entry, blocks = tiles_text(ctype, combine, rank, form), "scan_tiles", lines * tiles
+            # Values travel as floats where elements are of float16.
+            value, threads = itemsize if dtype.kind != "f" else max(itemsize, 4), 32 * form.warps
+            shared = ((form.rows - form.kept) * threads * vector + form.warps + 2) * value
     talk = 0
     if tiles > 1:
-        group = group_of(tiles)
+        group = CHAIN_GROUP if chain else group_of(tiles)
         talk = lines * (tiles + tiles // group) * max(1, (itemsize + 3) // 4)
-    words = (group, int(wide), lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
-    return Launch(text, entry, Grid(blocks), talk, words)
+    words = (group, int(chain), int(wide), lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
+    return Launch(text, entry, Grid(blocks, threads, shared), talk, words)
 
 
 def _vector(itemsize: int) -> int:
