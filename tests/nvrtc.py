@@ -27,13 +27,24 @@ SAMPLE_SECONDS = 30.0
 SAMPLE = 8
 
 
-def compile_for_gpu(text: str, architecture: str = ARCHITECTURE) -> bytes:
-    """Machine code of a text, compiled as the CUDA backend does it; its log is the failure."""
+def need_nvrtc() -> None:
+    """Skip the test where NVRTC is not installed."""
     try:
         bindings()
     except MissingDependencyError as error:
         pytest.skip(str(error))
+
+
+def compile_for_gpu(text: str, architecture: str = ARCHITECTURE) -> bytes:
+    """Machine code of a text, compiled as the CUDA backend does it; its log is the failure."""
+    need_nvrtc()
     return checked_cubin(text, architecture)
+
+
+def compile_for_ptx(text: str, architecture: str = ARCHITECTURE) -> str:
+    """The PTX of a text."""
+    need_nvrtc()
+    return compile_text(text, architecture)[1]
 
 
 def checked_cubin(text: str, architecture: str) -> bytes:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
+import numloom as nl
+from numloom.api import histograms, reductions
 from numloom.api.quantiles import METHODS
-from numloom.testing import matches_numpy
+from numloom.testing import assert_allclose, assert_array_equal, matches_numpy
 
 CASES = """
 xp.median(m)
@@ -149,3 +152,48 @@ def test_matches(xp: Any, expression: str) -> Any:
 def test_quantile_methods(xp: Any, method: str, count: int, dtype: str) -> Any:
     x = xp.asarray((np.random.default_rng(count).standard_normal(count) * 10).astype(dtype))
     return [xp.quantile(x, q, method=method) for q in (0.3, [0, 0.1, 0.25, 0.5, 0.9, 1.0], [[0.2, 0.4]])]
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1", "?"])
+def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
+    """On a GPU ends and edges are recorded, and what is wrong with them is told when somebody looks."""
+    monkeypatch.setattr(histograms, "numpy_is_near", lambda: False)
+    random = np.random.default_rng(3)
+    for sample in (random.standard_normal(300) * 40, np.full(3, 7.0), np.array([-1.0, -0.0])):
+        sample = abs(sample).astype(dtype) if dtype in ("u1", "?") else sample.astype(dtype)
+        for bins in (1, 10, 1000):
+            for options in ({}, {"density": True}, {"weights": random.random(sample.size)}):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    expected = np.histogram(sample, bins, **options)
+                found = nl.histogram(nl.asarray(sample), bins, **options)
+                assert_array_equal(found[1], expected[1], strict=True)
+                assert_allclose(found[0], expected[0], rtol=1e-12)
+    for bins, error in ((0, ValueError), (2.5, TypeError), ("x", ValueError)):
+        with pytest.raises(error):
+            nl.histogram(nl.ones(3), bins)  # type: ignore[arg-type]
+    if dtype[0] == "f":
+        close = 1 + 100 * np.finfo(dtype).eps
+        for wrong, message in (([1, np.nan], "not finite"), ([0, np.inf], "not finite"), ([1, close], "Too many")):
+            with pytest.raises(ValueError, match=message):
+                nl.histogram_bin_edges(np.array(wrong, dtype), 1000).get()
+
+
+def test_positions_among_nan_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reductions, "numpy_is_near", lambda: False)
+    x = np.random.default_rng(3).standard_normal((4, 6))
+    x[x > 0.5] = np.nan
+    x[2, 0] = np.inf
+    for name in ("nanargmin", "nanargmax"):
+        for axis, keepdims in ((None, False), (0, False), (1, True)):
+            expected = getattr(np, name)(x, axis, keepdims=keepdims)
+            found = getattr(nl, name)(nl.asarray(x), axis, keepdims=keepdims)
+            assert_array_equal(found, np.asarray(expected), strict=True)
+        x[1] = np.nan
+        assert getattr(nl, name)(nl.asarray(x)) == getattr(np, name)(x)
+        try:
+            getattr(nl, name)(nl.asarray(x), 1).get()
+        except ValueError as error:  # What failed must not live on in a traceback that something keeps.
+            told = str(error)
+        assert told.startswith("All-NaN slice encountered")
+        x[1] = 2.0

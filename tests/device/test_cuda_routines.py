@@ -463,6 +463,11 @@ def test_histogram(runner, uniform):
             with np.errstate(invalid="ignore"):
                 same(runner, "histogram", x, edges, uniform=uniform)
                 same(runner, "histogram", x[::-3], edges, uniform=uniform)
+    if uniform:  # Bins that are little more than what rounding is.
+        for char, first, width in (("f", 4096, 1), ("d", 2**40, 1), ("f", -3, 1e-4)):
+            x = (first + width * np.random.default_rng(2).random(5000)).astype(char)
+            edges = np.histogram_bin_edges(x, 200, (first, first + width))
+            same(runner, "histogram", x, edges, uniform=True)
 
 
 # ---------------------------------------------------------------- signals

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from math import prod
 from random import Random
@@ -9,12 +10,12 @@ from random import Random
 import pytest
 from programs import Case, describe, random_map, random_reduction, reduction_of_memory
 
-from numloom.base.dtypes import BOOL, F16, F32, F64, I64
+from numloom.base.dtypes import BOOL, F16, F32, F64, I64, ITEMSIZES, U64
 from numloom.emit.emit import emit
 from numloom.emit.loops import all_loops, loop_source
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.program import Box, Instr, Operand, Program, Store
-from nvrtc import compile_for_gpu, miscompiled
+from nvrtc import compile_for_gpu, compile_for_ptx, miscompiled
 
 
 def softplus(shape: tuple[int, ...], strides: tuple[int, ...]) -> Program:
@@ -152,10 +153,29 @@ def test_fast_math_is_another_text_but_for_random_numbers() -> None:
     assert fast.entry != exact.entry
     assert len(compile_for_gpu(fast.text)) < len(compile_for_gpu(exact.text))
     row = ELEMENTWISE["random_normal32"]
-    numbers = Instr("op", F32, tuple(range(2)), row=row)
-    body = (*(Instr("param", I64, index=k) for k in range(2)), numbers)
-    program = Program((1000,), 1, body, (Store(2, 0),), (Operand(F32, (1,), written=True),), (I64, I64))
+    numbers = Instr("op", F32, tuple(range(3)), row=row)
+    body = (*(Instr("param", I64, index=k) for k in range(3)), numbers)
+    program = Program((1000,), 1, body, (Store(3, 0),), (Operand(F32, (1,), written=True),), (I64,) * 3)
     assert emit(program, fast_math=True).text == emit(program).text
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("random_uniform32", F32), ("random_normal64", F64), ("random_below64", U64)]
+)
+def test_neighbours_share_a_block_of_random_numbers(name: str, code: int) -> None:
+    """The compiler finds it: a thread's neighbours multiply ten times, and so do those left at the end, one by one."""
+    row = ELEMENTWISE[name]
+    known = tuple(Instr("param", U64, index=k) for k in range(row.nin - 1))
+    for by_four, times in ((True, 2), (False, 1 + 16 // ITEMSIZES[code])):
+        number = Instr("cast", U64, (row.nin - 1,))
+        counter = Instr("iota", I64, index=0, strides=(1,), by_four=by_four)
+        drawn = Instr("op", code, (row.nin, *range(row.nin - 1)), row=row)
+        body = (*known, counter, number, drawn)
+        operands = (Operand(code, (1,), written=True),)
+        program = Program((1000,), 1, body, (Store(len(body) - 1, 0),), operands, (U64,) * (row.nin - 1))
+        ptx = compile_for_ptx(emit(program).text)
+        again = name.startswith("random_below")  # a function of its own
+        assert len(re.findall(r"\b(?:3528531795|-766435501)\b", ptx)) // 10 == times + again
 
 
 def test_loops_are_named_once() -> None:

@@ -118,7 +118,7 @@ def test_resolve_asks_numpy() -> None:
     assert resolve_chars(ELEMENTWISE["real"], (np.dtype("F"),)) == ("F", "f")
     assert resolve_chars(ELEMENTWISE["complex_pack"], (np.dtype("i4"), float)) == ("dd", "D")
     assert resolve_chars(ELEMENTWISE["frexp_exponent"], (np.dtype("f4"),)) == ("f", "i")
-    assert resolve_chars(ELEMENTWISE["random_uniform32"], (np.dtype("q"), np.dtype("Q"))) == ("QQ", "f")
+    assert resolve_chars(ELEMENTWISE["random_uniform32"], (np.dtype("q"), np.dtype("Q"), int)) == ("QQQ", "f")
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,9 @@ def parameters(name: str, count: int) -> list[np.ndarray[Any, Any]]:
         "random_logseries": lambda: [parts],
         "random_zipf": lambda: [1 + spread(-15, 3.1, *odd)],
         "random_position": lambda: [np.repeat([4, 5, 70_000, 2**40 + 3], -(-count // 4))[:count]],
-        "random_below": lambda: [np.resize(np.array([0, 1, 6, 1000, 2**40, 2**63 + 5, 2**64 - 1], "Q"), count)],
+        "random_beta": lambda: [spread(-3, 9, *odd), spread(-3, 9)],
+        "random_below64": lambda: [np.resize(np.array([0, 1, 6, 1000, 2**40, 2**63 + 5, 2**64 - 1], "Q"), count)],
+        "random_below32": lambda: [np.resize(np.array([0, 1, 6, 1000, 2**31 + 5, 2**32 - 1], "Q"), count)],
     }.get(name, list)()
 
 
@@ -71,25 +73,32 @@ def test_rows_agree_with_their_twins(loop: Loop) -> None:
     extra = parameters(loop[0], counters.size)
     if loop[0] == "random_position":
         counters %= np.uint64(4)
+    if loop[0][-2:] in ("32", "64"):  # Element, first block and key.
+        extra = [keys, *extra]
+        keys = rng.permutation(counters)
     got = compiled()[loop](counters, keys, *extra)
     want = ELEMENTWISE[loop[0]].numpy(counters, keys, *extra)
-    if ELEMENTWISE[loop[0]].exact:
-        same = same_bits(got, want)
-        if loop[2] == "d":
-            same |= (got != got) & (want != want)
-        assert same.all()
-    else:
-        np.testing.assert_allclose(
-            got, want, rtol=3e-6 if loop[2] == "f" else 3e-15, atol=1e-6 if loop[2] == "f" else 1e-15
-        )
+    same = same_bits(got, want)
+    if loop[2] == "d":
+        same |= (got != got) & (want != want)
+    assert ELEMENTWISE[loop[0]].exact and same.all()
+
+
+@pytest.mark.parametrize("bits", [philox.bits32, philox.bits64])
+def test_words_of_blocks(bits: Any) -> None:
+    """Blocks computed once for all their elements, or for each element."""
+    i = np.arange(5, 30, dtype=np.uint64).reshape(5, 5)
+    alone = bits(i, np.full((5, 5), 2**64 - 3, np.uint64), np.uint64(7))
+    assert (bits(i, np.uint64(2**64 - 3), np.uint64(7)) == alone).all()
+    assert bits(i[1, 1], 2**64 - 3, 7) == alone[1, 1] and bits(i[:0], 3, 7).shape == (0, 5)
 
 
 @pytest.mark.parametrize("size", [32, 64])
 def test_distributions(size: int) -> None:
     counters = np.arange(100_000, dtype=np.uint64)
-    uniform = getattr(philox, f"uniform{size}")(counters, 42).astype(float)
-    normal = getattr(philox, f"normal{size}")(counters, 42).astype(float)
-    exponential = getattr(philox, f"exponential{size}")(counters, 42).astype(float)
+    uniform = getattr(philox, f"uniform{size}")(counters, 0, 42).astype(float)
+    normal = getattr(philox, f"normal{size}")(counters, 0, 42).astype(float)
+    exponential = getattr(philox, f"exponential{size}")(counters, 0, 42).astype(float)
     assert uniform.min() >= 0 and uniform.max() < 1
     assert abs(uniform.mean() - 0.5) < 0.005 and abs(uniform.var() - 1 / 12) < 0.001
     assert abs(normal.mean()) < 0.02 and abs(normal.std() - 1) < 0.01 and abs((normal**4).mean() - 3) < 0.15
@@ -100,12 +109,12 @@ def test_distributions(size: int) -> None:
 
 def test_below() -> None:
     counters = np.arange(60_000, dtype=np.uint64)
-    counts = np.bincount(sampling.below(counters, 3, 6).astype(int), minlength=6)
+    counts = np.bincount(sampling.below64(counters, 0, 3, 6).astype(int), minlength=6)
     assert counts.size == 6 and abs(counts - 10_000).max() < 500
-    wide = sampling.below(counters[:100], 3, 2**63 + 5)
-    exact = [int(bits) * (2**63 + 5) >> 64 for bits in philox.bits64(counters[:100], 3)]
+    wide = sampling.below64(counters[:100], 0, 3, 2**63 + 5)
+    exact = [int(bits) * (2**63 + 5) >> 64 for bits in philox.bits64(counters[:100], 0, 3)]
     # The few whose product lies in the uneven part are drawn again, from the next block.
-    again = [int(bits) * (2**63 + 5) % 2**64 < -(2**63 + 5) % 2**64 for bits in philox.bits64(counters[:100], 3)]
+    again = [int(bits) * (2**63 + 5) % 2**64 < -(2**63 + 5) % 2**64 for bits in philox.bits64(counters[:100], 0, 3)]
     assert 30 < sum(again) < 70
     assert all(one == other for one, other, drawn in zip(wide.tolist(), exact, again, strict=True) if not drawn)
 

@@ -110,9 +110,10 @@ EXACT = [
     ("noncentral_chisquare", (0.5, 9.0)), ("poisson", (3.0,)), ("poisson", (50.0,)), ("binomial", (9, 0.7)),
     ("binomial", (900, 0.3)), ("hypergeometric", (9, 5, 6)), ("hypergeometric", (900, 500, 600)), ("geometric", (0.2,)),
     ("logseries", (0.9,)), ("zipf", (1.7,)), ("negative_binomial", (4.0, 0.3)), ("triangular", (0.0, 1.0, 3.0)),
-    ("integers", (2**62 + 5,)), ("random", ()),
+    ("integers", (2**62 + 5,)), ("random", ()), ("beta", (0.5, 2.0)), ("beta", (3.0, 2.0)), ("normal", (3.0, 2.0)),
+    ("exponential", (2.0,)),
 ]  # fmt: skip
-CLOSE = [("vonmises", (1.0, 2.0)), ("beta", (0.5, 2.0)), ("standard_t", (3.0,)), ("f", (3.0, 4.0)), ("power", (2.0,))]
+CLOSE = [("vonmises", (1.0, 2.0)), ("weibull", (3.0,)), ("standard_t", (3.0,)), ("f", (3.0, 4.0)), ("power", (2.0,))]
 
 
 def test_executors_agree() -> None:

@@ -75,18 +75,41 @@ def test_same_numbers_for_the_same_seed() -> None:
 
 
 def test_known_stream() -> None:
-    """The stream is Philox 4x32-10 of the seed's key and the position, for good."""
+    """Elements are words, or halves, of the blocks of Philox 4x32-10 under the seed's key, for good."""
     generator = rng(42)
     generator.random(3)
     key = int(np.random.SeedSequence(42).generate_state(1, np.uint64)[0])
-    assert_array_equal(generator.random(4), philox.uniform64(np.arange(3, 7), key), strict=True)
+    x, y, z, w = philox.philox(np.arange(5), key)
+    halves = np.stack([y << np.uint64(32) | x, w << np.uint64(32) | z], -1)
+    assert_array_equal(generator.random(3), (halves.ravel() >> np.uint64(11))[4:7] * 2.0**-53, strict=True)
+    words = np.stack([x[4], y[4], z[4], w[4]]).astype("u4")
+    assert_array_equal(generator.integers(0, 2**32 - 1, 4, "u4", endpoint=True), words, strict=True)
 
 
 def test_draws_are_cuts_of_one_stream() -> None:
+    """A draw begins at a block of its own."""
     whole = values(rng().random(60))
     generator = rng()
-    parts = [generator.random(7), generator.random((3, 5)), generator.random(), generator.random((37,))]
-    assert_array_equal(np.concatenate([np.ravel(values(part)) for part in parts]), whole, strict=True)
+    parts = [generator.random(7), generator.random((3, 5)), generator.random(), generator.random((34,))]
+    expected = np.concatenate([whole[:7], whole[8:23], whole[24:25], whole[26:]])
+    assert_array_equal(np.concatenate([np.ravel(values(part)) for part in parts]), expected, strict=True)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda g, n: g.random(n), lambda g, n: g.random(n, "f4"), lambda g, n: g.standard_normal(n),
+        lambda g, n: g.standard_normal(n, "f4"), lambda g, n: g.standard_exponential(n, "f4"),
+        lambda g, n: g.integers(7, size=n), lambda g, n: g.integers(3 << 30, size=n, dtype="u4"),
+    ],
+)  # fmt: skip
+def test_parts_of_a_draw(draw: Any) -> None:
+    """Any part can be computed alone, whatever block it begins in."""
+    whole = values(draw(rng(), 3000))
+    for begin in (0, 1, 2, 3, 4):
+        assert_array_equal(draw(rng(), 3000)[begin:], whole[begin:], strict=True)
+    assert_array_equal(draw(rng(), 3000)[::-3], whole[::-3], strict=True)
+    assert_array_equal(draw(rng(), (60, 50))[:, 4:44] + 0, whole.reshape(60, 50)[:, 4:44], strict=True)
 
 
 @pytest.mark.parametrize("eager", [False, True])

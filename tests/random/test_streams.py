@@ -50,12 +50,12 @@ def test_bit_generator() -> None:
     state = bits.state
     raw = bits.random_raw(4)
     assert raw.dtype == np.uint64 and raw.shape == (4,)
-    assert bits.state["state"]["counter"] == 4
+    assert bits.state["state"]["counter"] == 2
     bits.state = state
     assert_array_equal(bits.random_raw(4), raw.get())
     assert bits.random_raw(2, output=False) is None
-    assert bits.advance(-6) is bits and bits.state == state
-    assert_array_equal(bits.advance(3).random_raw(1), raw.get()[3:])
+    assert bits.advance(-3) is bits and bits.state == state
+    assert_array_equal(bits.advance(1).random_raw(2), raw.get()[2:])
     far = Philox(5).jumped(2)
     assert far.state["state"] == {"counter": 2 << 48, "key": state["state"]["key"]}
     assert Philox(key=3, counter=9).state["state"] == {"counter": 9, "key": 3}

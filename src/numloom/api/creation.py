@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, I64, ITEMSIZES, KINDS, code_of
-from numloom.device import registry
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import broadcast_strides, c_strides, f_strides, strides_in_order
@@ -545,11 +545,6 @@ def _linspace_arrays(
     if dtype is not None:
         values = (floor(values) if np.dtype(dtype).kind in "iu" else values).astype(dtype)
     return (values, step) if retstep else values
-
-
-def numpy_is_near() -> bool:
-    """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host."""
-    return registry.current().name != "cuda"
 
 
 def _whole(dtype: Any) -> bool:

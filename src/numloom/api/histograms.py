@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.elementwise import minimum, where
+from numloom.api.conditions import numpy_is_near, raised_where
+from numloom.api.elementwise import isfinite, minimum, where
 from numloom.api.manipulation import atleast_2d, repeat
 from numloom.api.quantiles import percentile
 from numloom.api.sorting import searchsorted, sort
@@ -255,21 +256,57 @@ def _number_of_bins(array: Array, rule: str, limits: Any) -> tuple[int, Any]:
     return int(np.ceil(_difference(last, first) / width)), (first, last)
 
 
-def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Host:
-    """Edges on the host: their number is that of the bins."""
+def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Array:
+    """Edges; those between the ends of data on a GPU are recorded, so that nobody waits."""
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
         count, outer = _number_of_bins(array, bins, limits)
-        return np.histogram_bin_edges(np.empty(0, np.result_type(*outer, array.dtype)), count, outer)
+        return asarray(np.histogram_bin_edges(np.empty(0, np.result_type(*outer, array.dtype)), count, outer))
     given = bins.get() if isinstance(bins, ndarray) else bins
     if np.ndim(given):
-        return np.histogram_bin_edges(np.empty(0), given, limits)
-    # NumPy makes the edges from the two ends of the data alone.
+        return asarray(np.histogram_bin_edges(np.empty(0), given, limits))
     ends = np.empty(0, array.dtype)
     if limits is None and array.size:
+        if not numpy_is_near():
+            return _edges_between(array.min(), array.max(), _count_of(given))
+        # NumPy makes the edges from the two ends of the data alone.
         ends = np.array(_host_numbers(array.min(), array.max()))
-    return np.histogram_bin_edges(ends, given, limits)
+    return asarray(np.histogram_bin_edges(ends, given, limits))
+
+
+def _count_of(bins: Any) -> int:
+    """A number of bins."""
+    try:
+        count = as_index(bins)
+    except TypeError as error:
+        raise TypeError("`bins` must be an integer, a string, or an array") from error
+    if count < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    return count
+
+
+def _edges_between(first: Array, last: Array, count: int) -> Array:
+    """Edges of `count` bins between computed numbers as NumPy makes them, recorded; not finite ones raise later."""
+    code = F64 if KINDS[first.code] in "iu" else first.code
+    first, last = (wrap(build.cast(node_of(end), code)) for end in (first, last))
+    finite = isfinite(first) & isfinite(last)
+    first = first + raised_where(~finite, code, ValueError, "autodetected range is not finite")
+    apart = first != last
+    first, last = where(apart, first, first - 0.5), where(apart, last, last + 0.5)
+    distance = last - first
+    step = distance / count
+
+    def edge(places: Array) -> Array:
+        numbers = places.astype(first.dtype)
+        inner = where(step == 0, numbers / count * distance, numbers * step) + first
+        return where(places == count, last, inner)
+
+    places = wrap(build.iota(count + 1))
+    edges = edge(places)
+    equal = finite & (places < count) & (edges >= edge(places + 1))
+    message = f"Too many bins for data range. Cannot create {count} finite-sized bins."
+    return where(raised_where(equal, I64, ValueError, message) == 0, edges, first)
 
 
 # ---------------------------------------------------------------- histograms
@@ -278,7 +315,7 @@ def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Host:
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
     """The edges of the bins that `histogram` counts in; parameters as there."""
     array, _ = _sampled(a, weights)
-    return asarray(_edges(array, bins, range, weights))
+    return _edges(array, bins, range, weights)
 
 
 def _sampled(a: Any, weights: Any) -> tuple[Array, Array | None]:
@@ -325,23 +362,22 @@ def histogram(
     array([2, 1, 1])
     """
     array, amounts = _sampled(a, weights)
-    edges = _edges(array, bins, range, weights)
-    sides = asarray(edges)
-    total = _counts(array, edges, sides, amounts, uniform=not np.ndim(bins))
+    sides = _edges(array, bins, range, weights)
+    total = _counts(array, sides, amounts, uniform=not np.ndim(bins))
     if not density:
         return total, sides
-    widths = asarray(np.diff(edges).astype(np.float64))
+    widths = (sides[1:] - sides[:-1]).astype(np.float64)
     return total / widths / total.sum(), sides
 
 
-def _counts(array: Array, edges: Host, sides: Array, amounts: Array | None, uniform: bool) -> Array:
-    count = edges.size - 1
-    code = code_of(np.result_type(array.dtype, edges.dtype))
+def _counts(array: Array, sides: Array, amounts: Array | None, uniform: bool) -> Array:
+    count = sides.size - 1
+    code = code_of(np.result_type(array.dtype, sides.dtype))
     if amounts is None and KINDS[code] != "c":
         # Values are compared in the wider of both dtypes, float16 in float32, which holds the same numbers.
         between = build.cast(node_of(sides), F32 if code == F16 else code)
         return wrap(call("histogram", node_of(array), between, code=I64, shape=(count,), uniform=uniform))
-    place = _uniform_bin_of(array, edges, sides) if uniform and KINDS[code] != "c" else _bin_of(array, sides)
+    place = _uniform_bin_of(array, sides) if uniform and KINDS[code] != "c" else _bin_of(array, sides)
     # Everything outside goes to two more bins, cut off afterwards.
     inside = slice(1, count + 1)
     if amounts is None:
@@ -362,12 +398,12 @@ def _bin_of(values: Array, sides: Array) -> Array:
     return place - ((values == sides[-1:]) & (place == sides.size)).astype(np.int64)
 
 
-def _uniform_bin_of(values: Array, edges: Host, sides: Array) -> Array:
+def _uniform_bin_of(values: Array, sides: Array) -> Array:
     """`_bin_of` for bins of one width, recorded: computed, then compared with the edges, which rounding may miss."""
-    count = edges.size - 1
-    first, last = edges[0].item(), edges[-1].item()
+    count = sides.size - 1
+    first, last = sides[0], sides[-1]
     inside = (values >= first) & (values <= last)
-    near = values.astype(edges.dtype)
+    near = values.astype(sides.dtype)
     number = where(inside, (near - first) / (last - first) * count, 0).astype(np.int64)
     number = minimum(number, count - 1)
     number = number - (near < _taken(sides, number))
@@ -451,7 +487,7 @@ def histogramdd(
         points = points.astype(np.uint8)
     for k, side in enumerate(sides):
         column = points[:, k]
-        number = _uniform_bin_of(column, edges[k], side) if uniform[k] else _bin_of(column, side)
+        number = _uniform_bin_of(column, side) if uniform[k] else _bin_of(column, side)
         place = place * (side.size + 1) + number
     sizes = [side.size + 1 for side in sides]
     total = bincount(place, weights, int(np.prod(sizes))).reshape(sizes)[(slice(1, -1),) * dimensions]

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.creation import numpy_is_near, tri
+from numloom.api.conditions import numpy_is_near
+from numloom.api.creation import tri
 from numloom.api.elementwise import logical_not, logical_or
 from numloom.api.manipulation import broadcast_to, normal_axis, relaid
 from numloom.api.products import diagonal_view

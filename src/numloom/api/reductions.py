@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.calling import Plain, reduce_plainly
+from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import (
     UFUNCS,
     add,
@@ -562,12 +563,12 @@ def nanmin(
 
 
 def nanargmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = NO_VALUE) -> Array:
-    """`argmax` without NaN; looks at the values, for there must be others."""
+    """`argmax` without NaN; there must be others."""
     return _arg_of_numbers(argmax, asarray(a), -np.inf, axis, out, keepdims)
 
 
 def nanargmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = NO_VALUE) -> Array:
-    """`argmin` without NaN; looks at the values, for there must be others."""
+    """`argmin` without NaN; there must be others."""
     return _arg_of_numbers(argmin, asarray(a), np.inf, axis, out, keepdims)
 
 
@@ -578,10 +579,13 @@ def _is_number(array: Array, axis: Any, at: Array) -> bool:
 
 
 def _arg_of_numbers(function: Any, array: Array, worst: float, axis: Any, out: Array | None, keepdims: Any) -> Array:
-    """`argmax` or `argmin` with `worst` for NaN, if there are numbers."""
+    """`argmax` or `argmin` with `worst` for NaN, if there are numbers; on a GPU that is seen with the result."""
     if not _inexact(array):
         return function(array, axis, out, keepdims=keepdims)
     result = function(_filled(array, worst), axis, keepdims=keepdims)
+    if array.size and out is None and not numpy_is_near():
+        only_nan = all(isnan(array), axis, keepdims=_flag(keepdims))
+        return result + raised_where(only_nan, I64, ValueError, "All-NaN slice encountered")
     if array.size and not _is_number(array, axis, result) and bool(any(all(isnan(array), axis))):
         raise ValueError("All-NaN slice encountered")
     return result if out is None else function(_filled(array, worst), axis, out, keepdims=keepdims)

@@ -110,8 +110,7 @@ class MapText:
         reads, iotas = self.place_inputs()
         args = ["p", *(values[k] for k in reads)]
         for iota in iotas:
-            offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64")
-            args.append(f"{self.block.iota_offset(iota.index)} + (i64)({offset})")
+            args.append(self._number(iota, indices))
         args += [f"at{n}" for n in self.taken]
         return ["i64 " + ", ".join(f"at{n}" for n in self.taken) + ";", f"places({', '.join(args)});"]
 
@@ -119,7 +118,21 @@ class MapText:
         operand = self.program.operands[k]
         return self.block.pointer(k, operand.code, const=not operand.written and not operand.in_place)
 
-    def offset(self, name: str, strides: tuple[int, ...], indices: list[str], kind: str) -> str:
+    def _number(self, iota: Instr, indices: list[str], first: str = "") -> str:
+        """The value of an iota at indices; `first` is the inner index of `v` neighbours' first.
+
+        Which neighbours share a block of random numbers a compiler finds where it sees a multiple of four, or of the
+        neighbours' number, and bits set in it: from a sum it does not.
+        """
+        begin = self.block.iota_offset(iota.index)
+        if not iota.by_four:
+            return f"{begin} + (i64)({self.offset(f't{iota.index}', iota.strides, indices, 'i64')})"
+        shared = first and iota.strides[-1] == 1
+        indices = [*indices[:-1], f"({first} + (v & -4))"] if shared else indices
+        offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64", " & -4")
+        return f"(({begin} & -4) + (i64)({offset}))" + (" | (v & 3)" if shared else "")
+
+    def offset(self, name: str, strides: tuple[int, ...], indices: list[str], kind: str, rounded: str = "") -> str:
         """Sum of index times stride; a stride of 0 or 1 along the inner axis is part of the text."""
         terms = []
         for d, index in enumerate(indices):
@@ -128,7 +141,9 @@ class MapText:
                 if stride:
                     terms.append(index)
             elif self.rank == 1 or d == self.rank - 1 or any(strides[:-1]):
-                terms.append(f"{index} * ({kind}){self.block.number(f'{name}_{d}', stride)}")
+                number = self.block.number(f"{name}_{d}", stride)
+                outer = rounded and d < self.rank - 1
+                terms.append(f"{index} * ({number}{rounded})" if outer else f"{index} * ({kind}){number}")
         return " + ".join(terms) or "0"
 
     def call(
@@ -138,13 +153,13 @@ class MapText:
         kind: str,
         outs: dict[int, str],
         taken: dict[int, str] | None = None,
+        first: str = "",
     ) -> str:
         """The call of `element` at indices: loaded values and output lvalues by operand, taken values by gather."""
         program = self.program
         args = ["p", *(values[k] for k in self.reads)]
         for iota in self.iotas:
-            offset = self.offset(f"t{iota.index}", iota.strides, indices, "i64")
-            args.append(f"{self.block.iota_offset(iota.index)} + (i64)({offset})")
+            args.append(self._number(iota, indices, first))
         args += [(taken or {})[n] for n in self.taken]
         for n in self.gathers if not self.taken else []:
             k = program.body[n].operand

@@ -190,7 +190,7 @@ class _Map(MapText):
             lines.append(f"nl::pack<{v}, {CTYPES[code]}> y{n}; nl::load(y{n}, {at});")
             taken[n] = loaded(f"y{n}.x[v]", code)
         inner = [*names[:-1], f"({names[-1]} + v)"]
-        each = self.call(values, inner, kind, outs, taken)
+        each = self.call(values, inner, kind, outs, taken, names[-1])
         lines.append(f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {each} }}")
         for store in program.stores:
             operand = program.operands[store.operand]

@@ -52,7 +52,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "complex_parts": ("complex", "floating", "power"),
     "complex_math": ("complex_parts", "exp", "log", "trigonometric", "inverse_trigonometric", "hyperbolic", "power"),
     "complex_power": ("complex_math",),
-    "random": ("philox", "exp", "log", "trigonometric"),
+    "random": ("philox", "libm", "portable"),
     "series": ("exp", "log"),
     "smooth": ("series", "floating", "power", "trigonometric"),
     "erf": ("series",),
@@ -61,7 +61,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "incomplete": ("erf", "gamma"),
     "inverses": ("incomplete",),
     "integrals": ("smooth", "gamma"),
-    "sampling": ("philox", "libm", "portable"),
+    "sampling": ("random",),
 }
 """Prelude headers in the order of a text, each with the headers that it uses."""
 
@@ -373,24 +373,27 @@ def _fill() -> None:
     _row("imag", 1, _by_kind(b="false", i="({T})0", f="({T})0", c="({0}.im)"), numpy=np.imag, loops=_part_loops)
     _row("complex_pack", 2, "nl::make_complex({0}, {1})", numpy=_pack, loops=_pack_loops)
 
-    # Random numbers: functions of a counter and a key
-    for name, function, header, exact in (
-        ("random_uniform", "uniform", "philox", True), ("random_normal", "normal", "random", False),
-        ("random_exponential", "exponential", "random", False), ("random_bits", "bits", "philox", True),
+    # Random numbers: functions of an element's number, of the draw's first block and of a key
+    for name, function, header in (
+        ("random_uniform", "uniform", "philox"), ("random_normal", "normal", "random"),
+        ("random_exponential", "exponential", "random"), ("random_bits", "bits", "philox"),
     ):  # fmt: skip
         for size in (32, 64):
             letter = {"random_bits": "IQ"}.get(name, "fd")[size == 64]
             loops = functools.partial(_random_loops, np.dtype(letter))
-            _row(f"{name}{size}", 2, _call(f"{name}{size}", 2), cost=120, exact=exact, headers=(header,),
+            _row(f"{name}{size}", 3, _call(f"{name}{size}", 3), cost=120, headers=(header,),
                  numpy=getattr(philox, f"{function}{size}"), loops=loops)  # fmt: skip
-    _row("random_below", 3, _call("random_below", 3), cost=130, headers=("philox",), numpy=sampling.below,
-         loops=functools.partial(_random_loops, np.dtype("Q")))  # fmt: skip
+    for size in (32, 64):
+        loops = functools.partial(_random_loops, np.dtype("IQ"[size == 64]))
+        _row(f"random_below{size}", 4, _call(f"random_below{size}", 4), cost=130, headers=("philox",),
+             numpy=getattr(sampling, f"below{size}"), loops=loops)  # fmt: skip
+    # Functions of a counter, a key and parameters
     _row("random_position", 3, _call("sampling::random_position", 3), cost=1500, headers=("sampling",),
          numpy=sampling.position, loops=functools.partial(_random_loops, np.dtype("q")))  # fmt: skip
     for name, parameters, result in (
-        ("gamma", "d", "d"), ("log_gamma", "d", "d"), ("noncentral_chisquare", "dd", "d"), ("wald", "dd", "d"),
-        ("vonmises", "d", "d"), ("poisson", "d", "q"), ("binomial", "qd", "q"), ("hypergeometric", "qqq", "q"),
-        ("geometric", "d", "q"), ("logseries", "d", "q"), ("zipf", "d", "q"),
+        ("gamma", "d", "d"), ("log_gamma", "d", "d"), ("beta", "dd", "d"), ("noncentral_chisquare", "dd", "d"),
+        ("wald", "dd", "d"), ("vonmises", "d", "d"), ("poisson", "d", "q"), ("binomial", "qd", "q"),
+        ("hypergeometric", "qqq", "q"), ("geometric", "d", "q"), ("logseries", "d", "q"), ("zipf", "d", "q"),
     ):  # fmt: skip
         _row(f"random_{name}", 2 + len(parameters), _call(f"sampling::random_{name}", 2 + len(parameters)),
              cost=600, headers=("sampling",), numpy=getattr(sampling, name),

@@ -225,8 +225,18 @@ def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
 
     `uniform` says that the edges are NumPy's for bins of one width. Values are compared in the dtype of the edges.
     """
-    if uniform:
-        return np.histogram(a, edges.size - 1, (edges[0].item(), edges[-1].item()))[0]
+    count = edges.size - 1
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = edges[-1] - edges[0] if count else 0
+    if uniform and 0 < width < np.inf:
+        near = a[(a >= edges[0]) & (a <= edges[-1])].astype(edges.dtype, copy=False)
+        number = ((near - edges[0]) / width * count).astype(np.intp)
+        np.clip(number, 0, count - 1, out=number)
+        while True:  # What was computed is compared with the edges, which were rounded.
+            off = ((near >= edges[number + 1]) & (number < count - 1)) * 1 - (near < edges[number])
+            if not off.any():
+                return np.bincount(number, minlength=count)
+            number += off
     place = np.searchsorted(edges, a, "right")
     place -= a == edges[-1:]
     # Everything outside goes to two more bins; NaN is sorted behind the last edge.

@@ -24,7 +24,19 @@ from typing import Any
 
 import numpy as np
 
-from numloom.ops.philox import bits64, high_product, philox
+from numloom.ops.philox import (
+    LOG2_HIGH,
+    LOG2_LOW,
+    bits32,
+    bits64,
+    high_product,
+    log_series,
+    minus_log64,
+    philox,
+    polynomial,
+    split,
+    turned64,
+)
 
 Array = np.ndarray[Any, Any]
 Tried = tuple[Array, Array]
@@ -38,16 +50,11 @@ _STIRLING = np.array(
         1.9037903176782212, 1.9690705693065629, 2.0268062840554952,
     ]
 )  # fmt: skip
-_LOG = (
-    0.14630031364122860468, 0.15330617306743304885, 0.18182922513515941633, 0.22222210674238515246,
-    0.28571428628810995598, 0.39999999999893221763, 0.6666666666666669907,
-)  # fmt: skip
 _EXP = (
     2.0915118711997294226e-9, 2.5105821598328188174e-8, 2.7557272599857137691e-7, 2.7557253939287671843e-6,
     0.000024801587326374912011, 0.00019841269875978949911, 0.0013888888888883510356, 0.0083333333333258019164,
     0.041666666666666669934, 0.16666666666666671242, 0.5,
 )  # fmt: skip
-_HIGH, _LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 
 # --- arithmetic -----------------------------------------------------------------------------------
@@ -55,13 +62,6 @@ _HIGH, _LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 
 def _bits(x: Array) -> Array:
     return np.ascontiguousarray(x, np.float64).view(np.uint64)
-
-
-def _polynomial(coefficients: tuple[float, ...], x: Array) -> Array:
-    total: Any = coefficients[0]
-    for coefficient in coefficients[1:]:
-        total = total * x + coefficient
-    return total  # type: ignore[no-any-return]
 
 
 def log(x: Array) -> Array:
@@ -73,15 +73,10 @@ def log(x: Array) -> Array:
     True
     """
     small = x < 2.2250738585072014e-308
-    u = _bits(np.where(small, x * 18014398509481984.0, x)) + np.uint64(0x3FF0000000000000 - 0x3FE6A09E00000000)
-    k = (u >> np.uint64(52)).astype(np.float64) - 1023.0
-    f = ((u & np.uint64(0xFFFFFFFFFFFFF)) + np.uint64(0x3FE6A09E00000000)).view(np.float64) - 1.0
+    k, f = split(np.where(small, x * 18014398509481984.0, x))
     k = np.where(small, k - 54.0, k)
     h = 0.5 * f * f
-    s = f / (2.0 + f)
-    z = s * s
-    series = s * (h + z * _polynomial(_LOG, z))
-    y = k * _HIGH - ((h - (series + k * _LOW)) - f)
+    y = k * LOG2_HIGH - ((h - (log_series(f, h) + k * LOG2_LOW)) - f)
     y = np.where(x == np.inf, x, y)
     y = np.where(x == 0, -np.inf, y)
     return np.where((x < 0) | (x != x), np.nan, y)
@@ -94,10 +89,10 @@ def exp(x: Array) -> Array:
     t = x * 1.4426950408889634 + 6755399441055744.0
     n = (_bits(t) - np.uint64(0x4338000000000000)).view(np.int64)
     k = t - 6755399441055744.0
-    high, low = x - k * _HIGH, k * _LOW
+    high, low = x - k * LOG2_HIGH, k * LOG2_LOW
     r = high - low
     c = (high - r) - low
-    y = 1.0 + (r + (r * r * _polynomial(_EXP, r) + c))
+    y = 1.0 + (r + (r * r * polynomial(_EXP, r) + c))
     half = ((n + 4096).view(np.uint64) >> np.uint64(1)).view(np.int64) - 2048
     return y * _exp2(half) * _exp2(n - half)
 
@@ -149,10 +144,15 @@ class Stream:
         self.key = key
         self.high = np.zeros(len(counter), np.uint64)
 
+    def block(self, at: Array) -> tuple[Array, Array, Array, Array]:
+        """The next four words (in uint64) for each of the elements `at`."""
+        words = philox(self.counter[at], self.key[at], self.high[at])
+        self.high[at] += np.uint64(1)
+        return words
+
     def draw(self, at: Array) -> tuple[Array, Array]:
         """Two uniform float64 for each of the elements `at`."""
-        x, y, z, w = philox(self.counter[at], self.key[at], self.high[at])
-        self.high[at] += np.uint64(1)
+        x, y, z, w = self.block(at)
         return _unit(y, x), _unit(w, z)
 
 
@@ -197,14 +197,14 @@ def _sampler(sample: Callable[..., Array]) -> Callable[..., Array]:
 # --- samplers: (stream, elements, parameters of these elements) -----------------------------------
 
 
-def _normal(s: Stream, at: Array) -> Array:
-    def attempt(left: Array) -> Tried:
-        u, v = s.draw(at[left])
-        x, y = 2.0 * u - 1.0, 2.0 * v - 1.0
-        r = x * x + y * y
-        return x * np.sqrt(-2.0 * log(r) / r), (r < 1.0) & (r != 0.0)
+def _point(x: Array, y: Array, angle: Array) -> Array:
+    """A normal number of two words for a radius and 64 bits for an angle."""
+    return np.sqrt(2.0 * minus_log64(y << np.uint64(32) | x)) * turned64(angle, np.uint64(0))
 
-    return _until_accepted(len(at), attempt)
+
+def _normal(s: Stream, at: Array) -> Array:
+    x, y, z, w = s.block(at)
+    return _point(x, y, w << np.uint64(32) | z)
 
 
 def _split_gamma(s: Stream, at: Array, a: Array) -> Tried:
@@ -215,21 +215,20 @@ def _split_gamma(s: Stream, at: Array, a: Array) -> Tried:
         shape = a[some]
         d = np.where(shape < 1.0, shape + 1.0, shape) - 0.3333333333333333
         c = 1.0 / np.sqrt(9.0 * d)
+        surely = 0.1986 * c * c
 
         def attempt(left: Array) -> Tried:
-            x = _normal(s, at[some][left])
+            first, second, third, last = s.block(at[some][left])
+            x = _point(first, second, third << np.uint64(32))
+            u, own = (last.astype(np.float64) + 0.5) * 2.0**-32, d[left]
             t = 1.0 + c[left] * x
-            inside = np.flatnonzero(t > 0.0)
-            values, accepted = np.zeros(len(left)), np.zeros(len(left), bool)
-            left, x, t = left[inside], x[inside], t[inside]
-            t = t * t * t
-            u, v = s.draw(at[some][left])
-            z, own = x * x, d[left]
-            accepted[inside] = (u < 1.0 - 0.0331 * (z * z)) | (log(u) < 0.5 * z + own * (1.0 - t + log(t)))
-            values[inside] = own * t
-            low = shape[left] < 1.0
-            tail[some[left[low]]] = log(1.0 - v[low]) / shape[left][low]
-            return values, accepted
+            inside, t, z = t > 0.0, t * t * t, x * x
+            sure = u < 1.0 - surely[left] * (z * z)
+            accepted = inside & (sure | (log(u) < 0.5 * z + own * (1.0 - t + log(t))))
+            low = left[accepted & (shape[left] < 1.0)]
+            if low.size:
+                tail[some[low]] = log(1.0 - s.draw(at[some][low])[1]) / shape[low]
+            return own * t, accepted
 
         return _until_accepted(len(some), attempt)
 
@@ -247,6 +246,14 @@ def _log_gamma(s: Stream, at: Array, a: Array) -> Array:
     """Logarithms of gamma numbers of shape `a`, also where these would be 0."""
     g, tail = _split_gamma(s, at, a)
     return log(g) + tail
+
+
+def _beta(s: Stream, at: Array, a: Array, b: Array) -> Array:
+    """Beta numbers: of gamma numbers whose small factors are kept as logarithms, so that not both vanish."""
+    x, first = _split_gamma(s, at, a)
+    y, second = _split_gamma(s, at, b)
+    odds = y / x
+    return 1.0 / (1.0 + np.where((a < 1.0) | (b < 1.0), odds * exp(second - first), odds))
 
 
 def _noncentral_chisquare(s: Stream, at: Array, df: Array, nonc: Array) -> Array:
@@ -313,19 +320,19 @@ def _poisson(s: Stream, at: Array, lam: Array) -> Array:
     out = np.where(lam > 9.223372006484771e18, _MOST, np.int64(0))
 
     def small(some: Array) -> Array:
-        limit = exp(-lam[some])
-        product, k = np.ones(len(some)), np.zeros(len(some), np.int64)
-        left = np.arange(len(some))
-        while left.size:
-            first, second = s.draw(at[some][left])
-            product[left] *= first
-            going = product[left] > limit[left]
-            left = left[going]
-            k[left] += 1
-            product[left] *= second[going]
-            left = left[product[left] > limit[left]]
-            k[left] += 1
-        return k
+        none, inverse = exp(-lam[some]), 1.0 / lam[some]
+
+        def attempt(left: Array) -> Tried:
+            u, _ = s.draw(at[some][left])
+            k, last = np.zeros(len(left), np.int64), none[left]
+            going = np.flatnonzero(u >= last)
+            while going.size:
+                k[going] += 1
+                u[going] = (u[going] - last[going]) * (k[going] * inverse[left[going]])
+                going = going[(u[going] >= last[going]) & (k[going] < 64)]
+            return k, k < 64
+
+        return _until_accepted(len(some), attempt, np.int64)
 
     def large(some: Array) -> Array:
         own = lam[some]
@@ -532,6 +539,7 @@ def _zipf(s: Stream, at: Array, a: Array) -> Array:
     return out
 
 
+beta = _sampler(_beta)
 gamma = _sampler(_gamma)
 log_gamma = _sampler(_log_gamma)
 noncentral_chisquare = _sampler(_noncentral_chisquare)
@@ -548,20 +556,41 @@ zipf = _sampler(_zipf)
 # --- whole numbers without a bias -----------------------------------------------------------------
 
 
-@_sampler
-def below(s: Stream, at: Array, count: Array) -> Array:
-    """A uint64 in [0, count), or of all 64 bits where count is 0."""
-    count = count.astype(np.uint64)
-    out = np.empty(len(at), np.uint64)
-    left = at
-    while left.size:
-        own = count[left]
-        number = bits64(s.counter[left], s.key[left], s.high[left])
-        s.high[left] += np.uint64(1)
-        out[left] = np.where(own == 0, number, high_product(number, own))
+def below64(i: Any, start: Any, key: Any, count: Any) -> Array:
+    """A uint64 in [0, count), or of all 64 bits where count is 0, for element i of a draw."""
+    return _below(bits64, high_product, i, start, key, np.asarray(count).astype(np.uint64))
+
+
+def below32(i: Any, start: Any, key: Any, count: Any) -> Array:
+    """As `below64`, a uint32."""
+
+    def high(x: Array, y: Array) -> Array:
+        return (x.astype(np.uint64) * y >> np.uint64(32)).astype(np.uint32)
+
+    return _below(bits32, high, i, start, key, np.asarray(count).astype(np.uint32))
+
+
+def _below(bits: Any, high_of: Any, i: Any, start: Any, key: Any, count: Array) -> Array:
+    kind = count.dtype.type
+    shape = np.broadcast_shapes(*(np.shape(x) for x in (i, start, key, count)))
+    number = np.broadcast_to(bits(i, start, key), shape).ravel()
+    counts = np.broadcast_to(count, shape).ravel()
+    out = np.where(counts == 0, number, high_of(number, counts))
+
+    def again(some: Array, number: Array) -> Array:
+        own = counts[some]
         low = number * own
-        left = left[(own != 0) & (low < own) & (low < (np.uint64(0) - own) % np.maximum(own, np.uint64(1)))]
-    return out
+        return some[(own != 0) & (low < own) & (low < (kind(0) - own) % np.maximum(own, kind(1)))]
+
+    left = again(np.arange(counts.size), number)
+    high = 0
+    while left.size:  # pragma: no branch
+        high += 1
+        numbers, starts, keys = (np.broadcast_to(x, shape).ravel()[left] for x in (i, start, key))
+        number = bits(numbers, starts, keys, high)
+        out[left] = high_of(number, counts[left])
+        left = again(left, number)
+    return out.reshape(shape)
 
 
 def position(i: Any, key: Any, count: Any) -> Array:
@@ -586,7 +615,8 @@ def position(i: Any, key: Any, count: Any) -> Array:
         low = width[left] - high
         for step in range(1, 9):
             right, top = x & ((one << low) - one), x >> low
-            top = (top ^ bits64(right, keys[left], np.uint64(step << 32))) & ((one << high) - one)
+            first, second, _, _ = philox(right, keys[left], np.uint64(step << 32))
+            top = (top ^ (second << np.uint64(32) | first)) & ((one << high) - one)
             x = right << high | top
             low, high = high, low
         value[left] = x
@@ -595,6 +625,6 @@ def position(i: Any, key: Any, count: Any) -> Array:
 
 
 __all__ = [
-    "below", "binomial", "exp", "expm1", "gamma", "geometric", "hypergeometric", "log", "log1p", "log_gamma",
-    "logseries", "noncentral_chisquare", "poisson", "position", "vonmises", "wald", "zipf",
+    "below32", "below64", "beta", "binomial", "exp", "expm1", "gamma", "geometric", "hypergeometric", "log", "log1p",
+    "log_gamma", "logseries", "noncentral_chisquare", "poisson", "position", "vonmises", "wald", "zipf",
 ]  # fmt: skip

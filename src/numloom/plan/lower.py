@@ -15,7 +15,7 @@ from typing import Any
 from numloom.base.dtypes import I64, ITEMSIZES
 from numloom.graph.layout import displacement, factor
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
-from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.plan.collapse import Space
 from numloom.plan.group import Choice, Draft, box_of, short_maps
 from numloom.plan.position import Map, address, compose, fit, identity, kept_position, unit
@@ -166,11 +166,15 @@ class Lowered:
             )
         iota_strides = collapsed.strides[len(self.accesses) :]
 
+        draws = bool(self.iotas) and any(i.kind == "op" and "philox" in header_order(i.row.headers) for i in self.body)
+
+        def numbers(index: int) -> Instr:
+            strides = iota_strides[index]
+            begins = (self.iotas[index][0], *strides[:-1]) if draws else (1,)
+            return Instr("iota", I64, index=index, strides=strides, by_four=all(n % 4 == 0 for n in begins))
+
         def finished(instrs: list[Instr]) -> tuple[Instr, ...]:
-            return tuple(
-                Instr("iota", I64, index=i.index, strides=iota_strides[i.index]) if i.kind == "iota" else i
-                for i in instrs
-            )
+            return tuple(numbers(i.index) if i.kind == "iota" else i for i in instrs)
 
         program = Program(
             shape=collapsed.shape,

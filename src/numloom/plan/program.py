@@ -55,7 +55,9 @@ class Instr:
     - ``load``: `operand` read at the current index.
     - ``param``: scalar number `index` of the launch, of dtype `code`.
     - ``iota``: the int64 value ``iota_offset + sum(iota_strides[d] * i[d])``; `index` numbers the
-      iotas of the program (offset and strides are launch parameters), `strides` are its strides.
+      iotas of the program (offset and strides are launch parameters), `strides` are its strides. `by_four`: the
+      offset and all strides but the last are multiples of four, so that compilers see which neighbours share a block
+      of random numbers (only in programs that make some).
     - ``op``: `row` (numloom.ops.rows.Op) of `args`; loop dtypes are those of the args.
     - ``cast``: args[0] converted to `code` by NumPy's astype rules.
     - ``bitcast``: args[0]'s bits as `code` (equal itemsize).
@@ -75,6 +77,7 @@ class Instr:
     operand: int = -1
     index: int = -1
     strides: tuple[Any, ...] = ()
+    by_four: bool = False
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -1,7 +1,8 @@
-"""Where the bits come from: a key and a counter that advances by the number of elements drawn.
+"""Where the bits come from: a key and a counter of blocks of 128 bits.
 
-Element i of a draw is a function of the key and of the counter where the draw began plus i, and of nothing else: the
-same numbers on every device, for every launch shape and for whatever order threads run in.
+A draw begins at a block of its own. Its element i is a function of the key, of that block's number and of i, and of
+nothing else: the same numbers on every device, for every launch shape and for whatever order threads run in. Numbers
+of 32 bits are four to a block, of 64 bits two; samplers that reject have a stream of blocks for each element.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class BitGenerator:
     seed_seq : SeedSequence
         What the key was made of.
     lock : threading.Lock
-        Held while a draw takes its counters.
+        Held while a draw takes its blocks.
     """
 
     def __init__(self, seed: Any = None) -> None:
@@ -66,7 +67,7 @@ class Philox(BitGenerator):
     seed : int, sequence of int or SeedSequence, optional
         Where to start; unpredictable by default.
     counter : int, optional
-        The first counter, 64 bits.
+        Number of the first block, 64 bits.
     key : int, optional
         The key itself, 64 bits, instead of a seed.
 
@@ -85,7 +86,7 @@ class Philox(BitGenerator):
 
     @property
     def state(self) -> dict[str, Any]:
-        """Key and next counter; assigning it goes on from there."""
+        """Key and number of the next block; assigning it goes on from there."""
         return {"bit_generator": "Philox", "state": {"counter": self._counter, "key": self._key}}
 
     @state.setter
@@ -108,7 +109,7 @@ class Philox(BitGenerator):
         self.state = value["state"]
 
     def reserve(self, count: int) -> tuple[int, int]:
-        """Take the next `count` counters: the first of them, and the key."""
+        """Take the next `count` blocks: the number of the first of them, and the key."""
         with self.lock:
             start = self._counter
             self._counter = (start + count) % _WORD
@@ -116,13 +117,14 @@ class Philox(BitGenerator):
 
     def counters(self, shape: tuple[int, ...]) -> tuple[Node, Node]:
         """The next counters, as many as `shape` has elements, and the key, as values of the graph."""
-        count = prod(shape)
-        start, key = self.reserve(count)
-        node = build.iota(count)
-        if shape != (count,):
-            node = build.view(node, I64, 0, shape, c_strides(shape, 8))
-        number = build.binary(ELEMENTWISE["add"], build.cast(node, U64), build.scalar(start, U64))
+        start, key = self.reserve(prod(shape))
+        number = build.binary(ELEMENTWISE["add"], _numbers(shape), build.scalar(start, U64))
         return number, build.scalar(key, U64)
+
+    def places(self, shape: tuple[int, ...], each: int) -> tuple[Node, Node, Node]:
+        """Numbers of elements, their first block and the key, as values of the graph; `each` elements share a block."""
+        start, key = self.reserve(-(-prod(shape) // each))
+        return _numbers(shape), build.scalar(start, U64), build.scalar(key, U64)
 
     def random_raw(self, size: Any = None, output: bool = True) -> Array:
         """Whole numbers of 64 random bits.
@@ -132,22 +134,31 @@ class Philox(BitGenerator):
         size : int or tuple of int, optional
             Shape of the result.
         output : bool, optional
-            False only takes the counters.
+            False only takes the blocks.
         """
         shape = shape_of(size)
-        nodes = self.counters(shape)
+        nodes = self.places(shape, 2)
         return wrap(build.elementwise(ELEMENTWISE["random_bits64"], nodes)) if output else None
 
     def advance(self, delta: int) -> Philox:
-        """Go on as if `delta` elements had been drawn (or taken back)."""
+        """Go on `delta` blocks of 128 bits further on (or back)."""
         self.reserve(int(delta))
         return self
 
     def jumped(self, jumps: int = 1) -> Philox:
-        """A new bit generator `jumps` times 2**48 elements further on in the same stream."""
+        """A new bit generator `jumps` times 2**48 blocks further on in the same stream."""
         other = Philox(self.seed_seq)
         other.state = self.state
         return other.advance(int(jumps) * _JUMP)
+
+
+def _numbers(shape: tuple[int, ...]) -> Node:
+    """The numbers of a draw's elements, in C order."""
+    count = prod(shape)
+    node = build.iota(count)
+    if shape != (count,):
+        node = build.view(node, I64, 0, shape, c_strides(shape, 8))
+    return build.cast(node, U64)
 
 
 def _word(value: Any, name: str) -> int:

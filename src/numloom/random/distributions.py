@@ -75,8 +75,9 @@ class Distributions:
         code = code_of(dtype)
         if code not in (F32, F64):
             raise TypeError(f"Unsupported dtype {DTYPES[code]!r} for {_PUBLIC[name]}")
-        shape = self._shape_into(out, code, size)
-        return into(out, self.draw(f"{name}{32 if code == F32 else 64}", shape))
+        bits = 32 if code == F32 else 64
+        places = self._bit_generator.places(self._shape_into(out, code, size), 128 // bits)
+        return into(out, wrap(build.elementwise(ELEMENTWISE[f"{name}{bits}"], places)))
 
     def _shape_into(self, out: Any, code: int, size: Any) -> tuple[int, ...]:
         """The shape of a draw of dtype `code` that may go into `out`."""
@@ -312,8 +313,7 @@ class Distributions:
         """The beta distribution on [0, 1], with density as x**(a - 1) (1 - x)**(b - 1)."""
         a, b = positive(a, "a"), positive(b, "b")
         shape = drawn_shape(size, a, b)
-        # Of logarithms of gamma numbers, which do not both vanish for small parameters.
-        return 1.0 / (1.0 + apply("exp", self._log_gamma(b, shape) - self._log_gamma(a, shape)))
+        return self.draw("random_beta", shape, a, b, chars="dd")
 
     def wald(self, mean: Any, scale: Any, size: Any = None) -> Array:
         """The Wald or inverse Gaussian distribution (Michael, Schucany and Haas 1976)."""

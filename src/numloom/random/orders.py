@@ -13,7 +13,7 @@ from numloom.api.manipulation import broadcast_to, moveaxis, normal_axis
 from numloom.api.sorting import argsort, cumsum, searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
-from numloom.base.dtypes import DTYPES, I64, KINDS, U64, code_of
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
 from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.ops.elementwise import ELEMENTWISE
@@ -85,9 +85,10 @@ class Orders(Distributions):
 
     def _from(self, start: Any, amount: Any, shape: tuple[int, ...], code: int) -> Array:
         """`amount` numbers from `start` on, each as likely (Lemire 2019)."""
-        counters = self._bit_generator.counters(shape)
-        number = build.elementwise(ELEMENTWISE["random_below"], [*counters, amount])
-        return wrap(build.cast(build.binary(ELEMENTWISE["add"], number, start), code))
+        bits = 64 if ITEMSIZES[code] == 8 else 32
+        places = self._bit_generator.places(shape, 128 // bits)
+        number = build.elementwise(ELEMENTWISE[f"random_below{bits}"], [*places, amount])
+        return wrap(build.cast(build.binary(ELEMENTWISE["add"], build.cast(number, U64), start), code))
 
     def bytes(self, length: int) -> bytes:
         """Random bytes, on the host.
@@ -209,7 +210,7 @@ class Orders(Distributions):
             return argsort(clocks)[:amount].reshape(shape)
         if population >= _SPARSE and population >= 16 * amount:
             # The first positions of a random order that is never stored.
-            own = ELEMENTWISE["random_bits64"].numpy(*self._bit_generator.reserve(1))
+            own = ELEMENTWISE["random_bits64"].numpy(0, *self._bit_generator.reserve(1))
             nodes = [build.cast(build.iota(amount), U64), build.scalar(int(own), U64), build.scalar(population, U64)]
             return wrap(build.elementwise(ELEMENTWISE["random_position"], nodes)).reshape(shape)
         return self._order(population)[:amount].reshape(shape)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.conditions import raised_where
 from numloom.api.elementwise import signbit
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import I64, KINDS
-from numloom.device import registry
+from numloom.base.dtypes import KINDS
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
 from numloom.graph.node import Node
@@ -25,8 +25,6 @@ from numloom.ops.elementwise import ELEMENTWISE
 Array = Any
 Parameter = Any
 """A Python number, a NumPy array or a numloom array, of float64 or int64."""
-
-_zero: dict[str, Array] = {}
 
 
 def real(value: Any) -> Parameter:
@@ -64,15 +62,8 @@ def refuse(value: Parameter, bad: Any, message: str, error: type[Exception] = Va
         if np.any(bad):
             raise error(message)
         return value
-    # Reading behind the end of a table of one element is what kernels can complain about.
-    name = registry.current().name
-    table = _zero.get(name)
-    if table is None:
-        table = _zero[name] = asarray(np.zeros(1, np.int64))
-    index = build.cast(node_of(bad), I64)
-    gate = build.gather(node_of(table), [index], (0,), 0, (error, message))
     checked = asarray(value)
-    return checked + wrap(build.cast(gate, checked.code))
+    return checked + raised_where(bad, checked.code, error, message)
 
 
 def _test(condition: Callable[[Any], Any], message: str) -> Callable[[Any, str], Parameter]:

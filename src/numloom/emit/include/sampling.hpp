@@ -1,12 +1,9 @@
 // Distributions that take a number of random bits of their own: element by element, from the blocks (counter, 0),
 // (counter, 1), ... of a key. Arithmetic alone decides what is accepted, so every processor gives the same numbers.
-// What is used in several places of a kernel is called: inlined, it would take the compiler twice as long.
 #ifdef __CUDACC__
-#define NL_CALLED __device__ __noinline__
 #define NL_STORED __constant__ const f64
 #else
 #define NL_STORED static constexpr f64
-#define NL_CALLED static __attribute__((noinline))
 #endif
 namespace nl {
 namespace sampling {
@@ -44,31 +41,29 @@ NL_CALLED f64 deviance(f64 k, f64 m) {
     f64 x = (k - m) / m;
     return k == 0.0 ? m : m * ((1.0 + x) * portable_log1p(x) - x);
 }
-// Marsaglia's polar method
-NL_DEV f64 polar_normal(stream& s) {
-    while (s.high < most_blocks) {
-        f64 u, v;
-        draw(s, u, v);
-        f64 x = 2.0 * u - 1.0, y = 2.0 * v - 1.0, r = x * x + y * y;
-        if (r < 1.0 && r != 0.0) return x * sqrt(-2.0 * portable_log(r) / r);
-    }
-    return NL_NAN;
+NL_DEV f64 draw_normal(stream& s) {
+    block c = philox(s.counter, s.key, s.high++);
+    return sqrt(2.0 * minus_log_of((u64)c.y << 32 | c.x)) * turned((u64)c.w << 32 | c.z, (u64)0);
 }
-// Marsaglia and Tsang 2000: a gamma number is the result times exp(tail)
+// Marsaglia and Tsang 2000: a gamma number is the result times exp(tail). One block has a normal number, of an angle of
+// 32 bits, and a uniform one. What lies below 1 - 0.1986 c^2 x^4 is accepted for any shape (theirs, where it is 1).
 NL_DEV f64 split_gamma(stream& s, f64 a, f64& tail) {
     tail = 0.0;
     if (!(a > 0.0)) return a == 0.0 ? 0.0 : NL_NAN;
     if (a > 1.7976931348623157e308) return a;
-    f64 d = (a < 1.0 ? a + 1.0 : a) - 0.3333333333333333, c = 1.0 / sqrt(9.0 * d);
+    f64 d = (a < 1.0 ? a + 1.0 : a) - 0.3333333333333333, c = 1.0 / sqrt(9.0 * d), surely = 0.1986 * c * c;
     while (s.high < most_blocks) {
-        f64 x = polar_normal(s), u, v;
-        f64 t = 1.0 + c * x;
+        block b = philox(s.counter, s.key, s.high++);
+        f64 x = sqrt(2.0 * minus_log_of((u64)b.y << 32 | b.x)) * turned((u64)b.z << 32, (u64)0);
+        f64 u = ((f64)b.w + 0.5) * 2.3283064365386963e-10, t = 1.0 + c * x, z = x * x;
         if (!(t > 0.0)) continue;
         t = t * t * t;
-        draw(s, u, v);
-        f64 z = x * x;
-        if (u < 1.0 - 0.0331 * (z * z) || portable_log(u) < 0.5 * z + d * (1.0 - t + portable_log(t))) {
-            if (a < 1.0) tail = portable_log(1.0 - v) / a;
+        if (u < 1.0 - surely * (z * z) || portable_log(u) < 0.5 * z + d * (1.0 - t + portable_log(t))) {
+            if (a < 1.0) {
+                f64 v;
+                draw(s, u, v);
+                tail = portable_log(1.0 - v) / a;
+            }
             return d * t;
         }
     }
@@ -78,21 +73,22 @@ NL_DEV f64 draw_gamma(stream& s, f64 a) {
     f64 tail, g = split_gamma(s, a, tail);
     return a < 1.0 ? g * portable_exp(tail) : g;
 }
-// Below 10 by products of uniform numbers, else Hoermann's PTRS (1993)
+// Below 10 by inversion, else Hoermann's PTRS (1993)
 NL_DEV i64 draw_poisson(stream& s, f64 lam) {
     if (!(lam > 0.0)) return 0;
     if (lam > 9.223372006484771e18) return 9223372036854775807ll;
     f64 u, v;
     if (lam < 10.0) {
-        f64 limit = portable_exp(-lam), product = 1.0;
-        for (i64 k = 0; s.high < most_blocks;) {
+        // What is left of u, in units of the probability of k divided by that of 0.
+        f64 none = portable_exp(-lam), inverse = 1.0 / lam;
+        while (s.high < most_blocks) {
             draw(s, u, v);
-            product *= u;
-            if (!(product > limit)) return k;
-            ++k;
-            product *= v;
-            if (!(product > limit)) return k;
-            ++k;
+            f64 k = 0.0;
+            while (u >= none && k < 64.0) {
+                k += 1.0;
+                u = (u - none) * (k * inverse);
+            }
+            if (k < 64.0) return (i64)k;
         }
     }
     f64 b = 0.931 + 2.53 * sqrt(lam), a = 0.02483 * b - 0.059, inverse = 1.1239 + 1.1328 / (b - 3.4);
@@ -182,12 +178,17 @@ NL_DEV f64 random_log_gamma(u64 counter, u64 key, f64 a) {
     f64 tail, g = split_gamma(s, a, tail);
     return portable_log(g) + tail;
 }
+NL_DEV f64 random_beta(u64 counter, u64 key, f64 a, f64 b) {
+    stream s = {counter, key, 0};
+    f64 first, second, x = split_gamma(s, a, first), y = split_gamma(s, b, second), odds = y / x;
+    return 1.0 / (1.0 + (a < 1.0 || b < 1.0 ? odds * portable_exp(second - first) : odds));
+}
 NL_DEV f64 random_noncentral_chisquare(u64 counter, u64 key, f64 df, f64 nonc) {
     stream s = {counter, key, 0};
     if (!(df > 0.0) || !(nonc >= 0.0)) return NL_NAN;
     f64 shape = 0.5 * df, square = 0.0;
     if (df > 1.0) {
-        f64 z = polar_normal(s) + sqrt(nonc);
+        f64 z = draw_normal(s) + sqrt(nonc);
         shape = 0.5 * (df - 1.0);
         square = z * z;
     } else {
@@ -198,7 +199,7 @@ NL_DEV f64 random_noncentral_chisquare(u64 counter, u64 key, f64 df, f64 nonc) {
 // Michael, Schucany and Haas 1976
 NL_DEV f64 random_wald(u64 counter, u64 key, f64 mean, f64 scale) {
     stream s = {counter, key, 0};
-    f64 z = polar_normal(s), w = z * z * mean / (2.0 * scale), x = mean / (1.0 + w + sqrt(w * (w + 2.0))), u, v;
+    f64 z = draw_normal(s), w = z * z * mean / (2.0 * scale), x = mean / (1.0 + w + sqrt(w * (w + 2.0))), u, v;
     draw(s, u, v);
     return u <= mean / (mean + x) ? x : mean * (mean / x);
 }
@@ -206,7 +207,7 @@ NL_DEV f64 random_wald(u64 counter, u64 key, f64 mean, f64 scale) {
 NL_DEV f64 random_vonmises(u64 counter, u64 key, f64 kappa) {
     stream s = {counter, key, 0};
     if (!(kappa >= 0.0)) return NL_NAN;
-    if (kappa > 1e12) return 0.5 * polar_normal(s) / sqrt(kappa);
+    if (kappa > 1e12) return 0.5 * draw_normal(s) / sqrt(kappa);
     f64 r = 1.0 + sqrt(1.0 + 4.0 * kappa * kappa);
     f64 rho = kappa < 1e-5 ? 0.5 * kappa : (r - sqrt(2.0 * r)) / (2.0 * kappa);
     f64 c = (1.0 + rho * rho) / (2.0 * rho), e = (1.0 - rho * rho) / (2.0 * rho);

@@ -25,30 +25,49 @@ BLOCKS = 264
 
 # A whole number is its own bin; the largest one is found on the way, a negative one being larger than all.
 _WHOLE = """
-DEV i64 bin_of(const P& p, const V*, T x, u64& top) {
+struct Bins {};
+DEV Bins bins_of(const P&, const V*) { return Bins(); }
+DEV i64 bin_of(const P& p, const V*, const Bins&, T x, u64& top) {
     const u64 above = x < T(0) ? ~(u64)0 : (u64)x + 1;
     if (above > top) top = above;
     return above <= (u64)p.bins ? (i64)x : -1;
 }
 """
 
-# The bin of a value: guessed by its distance from the first edge where bins are of one width, else searched for.
+# The bin of a value: computed from its distance from the first edge where bins are of one width, else searched for.
+# What is computed less than `near` off the end of a bin is compared with its edges, since all of these were rounded.
 _BINS = """
-DEV i64 bin_of(const P& p, const V* edges, T value, u64&) {
+struct Bins { V low, high, half, begin, scale, near; };
+DEV Bins bins_of(const P& p, const V* edges) {
+    Bins b;
+    b.low = edges[0], b.high = edges[p.bins];
+    // Halves have a finite distance.
+    b.half = (f64)(b.high - b.low) <= (sizeof(V) == 8 ? 1.7976931348623157e308 : 3.4028234663852886e38) ? (V)1 : (V)0.5;
+    b.begin = b.low * b.half;
+    b.scale = (V)((f64)p.bins / ((f64)b.high * (f64)b.half - (f64)b.begin));
+    const V far = b.high > -b.low ? b.high : -b.low;
+    b.near = p.exact ? (sizeof(V) == 8 ? (V)8.9e-16 : (V)4.8e-7) * (far * b.half * b.scale + (V)p.bins) : (V)1;
+    return b;
+}
+// Seldom called: in the loop it would be there for every element.
+__device__ __noinline__ Number settled(const V* edges, V x, Number b, Number last) {
+    b = b < 0 ? 0 : b > last ? last : b;
+    while (b > 0 && x < edges[b]) --b;
+    while (b < last && x >= edges[b + 1]) ++b;
+    return b;
+}
+DEV i64 bin_of(const P& p, const V* edges, const Bins& all, T value, u64&) {
     const V x = (V)widen(value);
-    const V low = edges[0], high = edges[p.bins];
-    if (!(x >= low && x <= high)) return -1;
-    i64 b = 0;
-    if (p.uniform) {
-        const f64 at = ((f64)x - (f64)low) * ((f64)p.bins / ((f64)high - (f64)low));
-        b = at < (f64)p.bins ? (i64)at : p.bins - 1;
-        while (b > 0 && x < edges[b]) --b;
-        while (b + 1 < p.bins && x >= edges[b + 1]) ++b;
-        return b;
+    if (!(x >= all.low && x <= all.high)) return -1;
+    if (UNIFORM) {
+        const V at = (x * all.half - all.begin) * all.scale;
+        const Number b = (Number)at;
+        const V rest = at - (V)b;
+        return rest >= all.near && rest <= (V)1 - all.near ? b : settled(edges, x, b, (Number)p.bins - 1);
     }
-    i64 end = p.bins;
+    Number b = 0, end = (Number)p.bins;
     while (b + 1 < end) {
-        const i64 mid = (b + end) >> 1;
+        const Number mid = (b + end) >> 1;
         if (x >= edges[mid]) b = mid; else end = mid;
     }
     return b;
@@ -57,13 +76,15 @@ DEV i64 bin_of(const P& p, const V* edges, T value, u64&) {
 
 
 @cache
-def count_text(ctype: str, edges: str, shared: bool) -> str:
-    """Text of the kernel; `edges` is the type of the bins' edges (empty: values are bins)."""
+def count_text(ctype: str, edges: str, shared: bool, uniform: bool, number: str) -> str:
+    """Text of the kernel; `edges` is the type of the bins' edges (empty: values are bins), `number` that of bins."""
     keep = shared and bool(edges)
     return f"""{PRELUDE}
 typedef {ctype} T;
+typedef {number} Number;
+constexpr bool UNIFORM = {int(uniform)};
 typedef value_of<{edges or "i64"}>::type V;
-struct P {{ const T* a; u64* out; const V* edges; i64 n, step, wide, bins, copies, uniform; }};
+struct P {{ const T* a; u64* out; const V* edges; i64 n, step, wide, bins, copies, exact; }};
 constexpr int VEC = 16 / sizeof(T), SPAN = {THREADS} * VEC, TILE = {PACKS} * SPAN;
 struct alignas(16) Pack {{ T x[VEC]; }};
 {_BINS if edges else _WHOLE}
@@ -82,6 +103,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
     u32* mine = counts + (int)((threadIdx.x >> 5) % (u32)p.copies) * (int)p.bins;
     const i64 step = (i64)gridDim.x * TILE;
     u64 top = 0;
+    const Bins all = bins_of(p, edges);
     for (i64 start = (i64)blockIdx.x * TILE; start < p.n; start += step) {{
         if (p.wide && start + TILE <= p.n) {{
             Pack packs[{PACKS}];
@@ -92,14 +114,14 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
             for (int k = 0; k < {PACKS}; ++k)
 #pragma unroll
                 for (int v = 0; v < VEC; ++v) {{
-                    const i64 b = bin_of(p, edges, packs[k].x[v], top);
+                    const i64 b = bin_of(p, edges, all, packs[k].x[v], top);
                     if (b >= 0) {{
                         if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
                     }}
                 }}
         }} else {{
             for (i64 i = start + threadIdx.x; i < start + TILE && i < p.n; i += {THREADS}) {{
-                const i64 b = bin_of(p, edges, p.a[i * p.step], top);
+                const i64 b = bin_of(p, edges, all, p.a[i * p.step], top);
                 if (b >= 0) {{
                     if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
                 }}
@@ -136,10 +158,13 @@ def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: b
     tile = THREADS * PACKS * (16 // a.dtype.itemsize)
     # Without copies to add up at the end, more blocks wait for memory at once.
     blocks = min(-(-n // tile), BLOCKS if shared else 4 * BLOCKS)
-    text = count_text(ctype_of(a.dtype), "" if edges is None else ctype_of(edges.dtype), shared)
+    number = "int" if bins < 1 << 31 else "i64"
+    text = count_text(ctype_of(a.dtype), "" if edges is None else ctype_of(edges.dtype), shared, uniform, number)
     where = 0 if edges is None else address(edges)
+    # Edges between float16 numbers were rounded to float16.
+    exact = edges is not None and (edges.dtype.itemsize == 8 or a.dtype == edges.dtype)
     wide = a.strides[0] == 1 and address(a) % 16 == 0
-    words = [address(a), address(out), where, n, a.strides[0], int(wide), bins, copies, int(uniform)]
+    words = [address(a), address(out), where, n, a.strides[0], int(wide), bins, copies, int(exact)]
     run(device, text, "count", Grid(blocks, THREADS), words)
 
 

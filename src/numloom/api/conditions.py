@@ -1,0 +1,51 @@
+"""What depends on computed numbers: on the host they are looked at; for a GPU nobody waits.
+
+What must raise there does so when somebody looks at the result.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import asarray
+from numloom.array.ndarray import node_of, wrap
+from numloom.base.dtypes import I64
+from numloom.device import registry
+from numloom.graph import build
+
+Array = Any
+
+_zero: dict[str, Array] = {}
+
+
+def numpy_is_near() -> bool:
+    """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host."""
+    return registry.current().name != "cuda"
+
+
+def raised_where(bad: Array, code: int, error: type[Exception], message: str) -> Array:
+    """Zeros of dtype `code`, recorded: whoever looks at what is computed from them gets the error if `bad` holds.
+
+    Parameters
+    ----------
+    bad : ndarray of bool
+        What must not be.
+    code : int
+        dtype code of the zeros.
+    error : type
+        What is raised.
+    message : str
+        What it says.
+    """
+    # Reading behind the end of a table of one element is what kernels can complain about.
+    name = registry.current().name
+    table = _zero.get(name)
+    if table is None:
+        table = _zero[name] = asarray(np.zeros(1, np.int64))
+    gate = build.gather(node_of(table), [build.cast(node_of(bad), I64)], (0,), 0, (error, message))
+    return wrap(build.cast(gate, code))
+
+
+__all__ = ["numpy_is_near", "raised_where"]
