@@ -286,6 +286,31 @@ def test_stores_at_indices(runner, way, monkeypatch):
     assert not runner.take_error()
 
 
+def test_stores_that_are_assumed_to_be_apart(runner, monkeypatch):
+    """Lines that are all different, but one, or that many elements name; in one axis and in two."""
+    monkeypatch.setattr(scattering, "MANY", 16)
+    rng = np.random.default_rng(4)
+    for char in "hd":
+        apart = rng.permutation(900)[:700]
+        once = apart.copy()
+        once[600] = once[13]
+        for index in (apart, once, rng.integers(0, 300, 700), apart - 900):
+            scattered(runner, random((900,), char), random((700,), char, 2), index, axes=(0,), position=0)
+            pair = index.reshape(70, 10) % 900
+            scattered(
+                runner, random((30, 30), char).T, random((10,), char, 2), pair // 30, pair % 30, axes=(0, 1), position=0
+            )
+    assert not runner.take_error()
+    wrong = operand(runner, np.arange(5, 905))
+    for given in (wrong, operand(runner, np.arange(5, 905) // 2 * 2)):
+        out = operand(runner, np.zeros(900))
+        ROUTINES["scatter"](
+            runner, out, operand(runner, np.ones(900)), given, axes=(0,), position=0, op="", loop=(), place=5
+        )
+        assert runner.take_error() == 5
+        assert back(runner, out).sum() == (895 if given is wrong else 448)
+
+
 def test_operations_at_indices(runner):
     rng = np.random.default_rng(5)
     i, k = rng.integers(-4, 4, (3, 50)), rng.integers(0, 4, 90)

@@ -42,6 +42,10 @@ SMALL = 1 << 22
 """Lines that have one in any case."""
 DENSE = 4
 """Lines for each element up to which all lines are read in order after all elements have left their mark."""
+MANY = 1 << 16
+"""Elements from which these are first stored as if all lines were different."""
+WIPERS = 1056
+"""Blocks that clear what the lines have, if they must."""
 CROWDED = 16
 """Elements for each line from which later elements go first, and earlier ones look before they mark."""
 
@@ -116,21 +120,37 @@ extern "C" __global__ void __launch_bounds__({THREADS}) store(const __grid_const
 def dense_text(cell: str, word: str, ctype: str, count: int, rank: int, part_rank: int, packed: bool) -> str:
     """Text of stores at few lines: ``claim`` leaves the last position at each line, ``collect`` goes over the lines.
 
-    With `packed` the word of a line also holds the value of one element.
+    With `packed` the word of a line also holds the value of one element. ``assume`` stores elements whose lines are all
+    different, which a bit for each line tells; if they are not, the others run (``wipe`` first), else they return.
     """
     at_value = f"place<{rank}>(%s, p.shape, p.value_stride)"
     mark = f"(u64)(i + 1) << 32 | p.value[{at_value % 'i'}]" if packed else f"({word})(i + 1)"
     value = f"p.value[{at_value % '(i64)mark - 1'} + place<{part_rank}>(r, p.part, p.part_value)]"
     return f"""{PRELUDE}
 struct P {{
-    {cell}* a; const {cell}* value; {word}* owner; i64* error; i64 place, n, lines, width, crowded;
+    {cell}* a; const {cell}* value; {word}* owner; u32* taken; i64* error; i64 place, n, lines, width, crowded;
     const {ctype}* index[{count}]; i64 length[{count}], weight[{count}], a_stride[{count}];
     i64 shape[{rank}], value_stride[{rank}], stride[{count}][{rank}];
     i64 part[{part_rank}], part_a[{part_rank}], part_value[{part_rank}];
 }};
+// Bits of lines follow the word that says whether two elements have named one.
+extern "C" __global__ void __launch_bounds__({THREADS}) assume(const __grid_constant__ P p) {{
+    const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
+    if (i >= p.n || *p.taken) return;
+{_line_text(ctype, count, rank)}
+    if (!good) return;
+    const u32 bit = 1u << (line & 31);
+    if (atomicOr(p.taken + 1 + (line >> 5), bit) & bit) *(volatile u32*)p.taken = 1;
+    p.a[place<{count}>(line, p.length, p.a_stride)] = p.value[{at_value % "i"}];
+}}
+extern "C" __global__ void __launch_bounds__({THREADS}) wipe(const __grid_constant__ P p) {{
+    if (!*p.taken) return;
+    const i64 step = (i64)gridDim.x * {THREADS};
+    for (i64 line = (i64)blockIdx.x * {THREADS} + threadIdx.x; line < p.lines; line += step) p.owner[line] = 0;
+}}
 extern "C" __global__ void __launch_bounds__({THREADS}) claim(const __grid_constant__ P p) {{
     i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
-    if (i >= p.n) return;
+    if (i >= p.n || (p.taken && !*p.taken)) return;
     if (p.crowded) i = p.n - 1 - i;
 {_line_text(ctype, count, rank)}
     if (!good) return;
@@ -139,7 +159,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) claim(const __grid_const
 }}
 extern "C" __global__ void __launch_bounds__({THREADS}) collect(const __grid_constant__ P p) {{
     const i64 all = (i64)blockIdx.x * {THREADS} + threadIdx.x;
-    if (all >= p.lines * p.width) return;
+    if (all >= p.lines * p.width || (p.taken && !*p.taken)) return;
     const i64 line = p.width == 1 ? all : all / p.width, r = all - line * p.width;
     const {word} mark = p.owner[line];
     if (mark == 0) return;
@@ -349,15 +369,24 @@ def _store_densely(device: Any, a: Strided, value: Strided, indices: tuple[Strid
     few = n < (1 << 32) - 1
     packed = few and width == 1 and a.dtype.itemsize <= 4
     owner = empty(device, (lines,), np.uint64 if packed or not few else np.uint32)
-    device.clear(owner.buffer, owner.buffer.nbytes)
+    taken = 0
+    if MANY <= n <= lines and width == 1:
+        bits = device.allocate(4 * (lines // 32 + 2))
+        device.clear(bits, bits.nbytes)
+        taken = bits.ptr
+    else:
+        device.clear(owner.buffer, owner.buffer.nbytes)
     strides = [broadcast_strides(index.shape, index.strides, m.shape) for index in indices]
     extents, (value_strides, *index_strides) = collapse(m.shape, m.value_strides, *strides)
     types = cell_of(a.dtype), ctype_of(owner.dtype), ctype_of(indices[0].dtype)
     text = dense_text(*types, len(m.axes), len(extents), len(m.part), packed)
-    words = [address(a), address(value), address(owner), device.error_address(), m.place, n, lines, width]
+    words = [address(a), address(value), address(owner), taken, device.error_address(), m.place, n, lines, width]
     words += [int(n >= CROWDED * lines), *map(address, indices), *lengths, *dense_strides(lengths)]
     words += [*(a.strides[k] for k in m.axes), *extents, *value_strides, *itertools.chain(*index_strides)]
     words += [*m.part, *m.part_strides, *m.part_value_strides]
+    if taken:
+        run(device, text, "assume", Grid(-(-n // THREADS)), words)
+        run(device, text, "wipe", Grid(min(-(-lines // THREADS), WIPERS)), words)
     run(device, text, "claim", Grid(-(-n // THREADS)), words)
     run(device, text, "collect", Grid(-(-lines * width // THREADS)), words)
 
