@@ -8,7 +8,7 @@ import pytest
 from numloom.base.dtypes import code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.device.cuda import compile as nvrtc
-from numloom.device.cuda.routines import ROUTINES, correlation, folding, products, radix, scans, scattering
+from numloom.device.cuda.routines import ROUTINES, correlation, folding, products, radix, scans, scattering, summing
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -350,11 +350,15 @@ def test_an_index_out_of_bounds_is_told_of_and_writes_nothing(runner):
         assert runner.take_error() == 9
 
 
-def test_weighted_bincount(runner):
+def test_weighted_bincount(runner, monkeypatch):
+    monkeypatch.setattr(summing, "PART", 128)
     rng = np.random.default_rng(7)
-    for char in "Bl":
-        x = rng.integers(0, 40, 5000).astype(char)
-        same(runner, "weighted_bincount", x[::-2], rng.normal(size=2500), minlength=45)
+    for char, bins, weight in (("l", 45, "d"), ("l", 1, "d"), ("B", 200, "e"), ("l", 6200, "d")):
+        x, weights = rng.integers(0, min(bins, 200), 800).astype(char), random((400,), weight)
+        same(runner, "weighted_bincount", x[:120], weights[:120], minlength=bins)  # one part: in their order
+        got, expected = run(runner, "weighted_bincount", x[::-2], weights[::-1], minlength=bins)
+        np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
+    assert run(runner, "weighted_bincount", x[:400], weights, minlength=0, expected=np.zeros(0))[0].size == 0
 
 
 # ---------------------------------------------------------------- order

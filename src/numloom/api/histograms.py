@@ -20,6 +20,7 @@ from numloom.base.dtypes import BOOL, C128, F16, F32, F64, I64, KINDS, code_of
 from numloom.base.release import FROM_2_5
 from numloom.engine.routines import call
 from numloom.graph import build
+from numloom.ops.routines import TABLE_BINS
 
 Array = Any
 Host = np.ndarray[Any, Any]
@@ -77,8 +78,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
 
 def _summed(place: Array, amounts: Array, length: int) -> Array:
     """Sums (float64) of the amounts at each of the places 0 ... `length` - 1."""
-    operands = node_of(place), build.cast(node_of(amounts), F64)
-    return wrap(call("weighted_bincount", *operands, code=F64, shape=(length,), minlength=length))
+    weights = node_of(amounts) if length <= TABLE_BINS else build.cast(node_of(amounts), F64)
+    return wrap(call("weighted_bincount", node_of(place), weights, code=F64, shape=(length,), minlength=length))
 
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:

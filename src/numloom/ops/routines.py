@@ -243,9 +243,13 @@ def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
     return np.bincount(place, minlength=edges.size + 1)[1 : edges.size]
 
 
+TABLE_BINS = 6144
+"""Bins up to which weights of any real dtype are summed; beyond, they are float64."""
+
+
 @routine()
 def weighted_bincount(a: Host, weights: Host, *, minlength: int) -> Host:
-    """Sums (float64) of the weights of each of 0 ... minlength - 1 in `a`."""
+    """Sums (float64) of the weights of each of 0 ... minlength - 1 in `a`, in an order that the shapes fix."""
     return np.bincount(a, weights, minlength)
 
 

@@ -17,8 +17,9 @@ from numloom.device.cuda.routines.fourier import fourier
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
 from numloom.device.cuda.routines.products import matmul
 from numloom.device.cuda.routines.scans import scan
-from numloom.device.cuda.routines.scattering import scatter, weighted_bincount
+from numloom.device.cuda.routines.scattering import scatter
 from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
+from numloom.device.cuda.routines.summing import weighted_bincount
 
 ROUTINES: dict[str, Callable[..., Any]] = {
     "argpartition": argpartition,

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numloom.base.dtypes import DTYPES, F64, code_of
+from numloom.base.dtypes import DTYPES, code_of
 from numloom.device.cuda.routines.kernels import (
     PRELUDE,
     THREADS,
@@ -414,9 +414,3 @@ def _order(device: Any, keys: Strided) -> Strided:
     order = empty(device, keys.shape, np.int64)
     argsort(device, keys, axis=0, out=order)
     return order
-
-
-def weighted_bincount(device: Any, a: Strided, weights: Strided, *, minlength: int, out: Strided) -> None:
-    """``out`` = sums (float64) of the weights of each of 0 ... minlength - 1 in `a`, added in their order."""
-    device.clear(out.buffer, 8 * minlength)
-    scatter(device, out, weights, a, axes=(0,), position=0, op="add", loop=(F64, F64, F64), place=1)
