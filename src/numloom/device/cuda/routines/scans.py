@@ -2,10 +2,9 @@
 
 A line is cut into tiles of fixed size. A tile's block scans it, tells the others the tile's total, and puts together
 what lies before it: the totals of earlier tiles of its group, and those of earlier groups, which a group's last tile
-tells. So nobody waits for a chain of tiles; where there are so many that the device takes them in turn, a group's last
-tile tells the total of all groups so far, for then one word says what many would. Which elements are combined in which
-order depends on shape and strides alone, so results are the same in every run. No identity is needed: what a thread
-past the end holds never reaches one before it.
+tells. So nobody waits for a chain of tiles. Which elements are combined in which order depends on shape and strides
+alone, so results are the same in every run. No identity is needed: what a thread past the end holds never reaches one
+before it.
 """
 
 from __future__ import annotations
@@ -39,23 +38,17 @@ LONG = 8
 
 
 class Tile(NamedTuple):
-    """Tiles of which a line has several: accesses of a lane, those of them that stay in registers, warps of a block,
-
-    and blocks of a multiprocessor.
-    """
+    """One of the tiles of a line: accesses of a lane, those of them that wait in registers, blocks that are to fit."""
 
     rows: int
     kept: int = 0
-    warps: int = WARPS
     resident: int = 1
 
 
-TILES = (Tile(16, 4, 16, 2), Tile(8), Tile(2))
-"""Large ones where there are enough of them: tiles wait for each other, so it counts how much is under way at once."""
-CHAIN = 2048
-"""Large tiles from which a group waits for the one before."""
-CHAIN_GROUP = 32
-"""Tiles of a group then."""
+SMALL, MIDDLE = Tile(2), Tile(8)
+LARGE = {False: Tile(20, 8, 4), True: Tile(16, 4, 4)}
+"""Where there are enough tiles they are large, since they wait for each other, so that it counts how much is under way
+at once; of elements of 8 bytes and more fewer wait in registers, for computing with them takes more."""
 COLUMN_ROWS = {False: 8, True: 32}
 """Elements of a lane in a tile of lines beside each other."""
 AHEAD = 8
@@ -110,7 +103,7 @@ typedef {ctype} T;
 typedef value_of<T>::type V;
 struct Combine {{ DEV V operator()(V a, V b) const {{ return (V)({combine}); }} }};
 struct P {{
-    const T* a; T* out; u64* state; i64 launch, group, chain;
+    const T* a; T* out; u64* state; i64 launch, group;
     i64 wide, lines, length, tiles, step, out_step;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
@@ -214,9 +207,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_lines(const __grid_
 def tiles_text(ctype: str, combine: str, rank: int, form: Tile) -> str:
     """Text of longer lines, a block a tile, which waits in shared memory and registers for what lies before it."""
     # Small tiles are for few elements: as fast so (measured), and compiled in 97 ms instead of 166.
-    quick = "// nvrtc: -Ofc=min\n" if form == TILES[-1] else ""
-    threads = 32 * form.warps
-    return f"""{quick}{_head(ctype, combine, rank)}{TALK}{_tile(form.warps, form.rows, rank)}
+    quick = "// nvrtc: -Ofc=min\n" if form == SMALL else ""
+    return f"""{quick}{_head(ctype, combine, rank)}{TALK}{_tile(WARPS, form.rows, rank)}
 constexpr int HELD = ROWS - {form.kept}, BATCH = HELD < 4 ? HELD : 4, KEPT = {form.kept} % 4 ? 2 : 4;
 struct alignas(VEC * sizeof(V) < 16 ? VEC * sizeof(V) : 16) Values {{ V x[VEC]; }};
 // Scans some accesses of a warp: neighbours, lanes, accesses. `total` is that of those before.
@@ -243,9 +235,9 @@ template <int N> DEV void scan_rows(const P& p, i64 line, i32 tile, int row, Val
     }}
 }}
 extern __shared__ __align__(16) char memory[];
-extern "C" __global__ void __launch_bounds__({threads}, {form.resident}) scan_tiles(const __grid_constant__ P p) {{
+extern "C" __global__ void __launch_bounds__({THREADS}, {form.resident}) scan_tiles(const __grid_constant__ P p) {{
     Values* held = (Values*)memory;
-    V* totals = (V*)(held + HELD * {threads});
+    V* totals = (V*)(held + HELD * {THREADS});
     V* earlier = totals + WARPS;
     const Combine combine;
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
@@ -257,7 +249,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {form.resident}) scan_ti
         Values y[BATCH];
         scan_rows(p, line, tile, row, y, total);
 #pragma unroll
-        for (int k = 0; k < BATCH; ++k) held[(row + k) * {threads} + threadIdx.x] = y[k];
+        for (int k = 0; k < BATCH; ++k) held[(row + k) * {THREADS} + threadIdx.x] = y[k];
     }}
     Values kept[ROWS > HELD ? (ROWS - HELD) / KEPT : 1][KEPT];
 #pragma unroll
@@ -277,14 +269,8 @@ extern "C" __global__ void __launch_bounds__({threads}, {form.resident}) scan_ti
             if (lane == 0) earlier[1] = near;
             own = combine(near, own);
         }}
-        V far;
-        if (number > 0 && p.chain) {{
-            while (!told(state + (tiles + number - 1) * SLOTS<V>(), p.launch, far));
-            if (lane == 0) earlier[0] = far;
-            own = combine(far, own);
-        }}
         if (lane == 0 && inside == group - 1) tell_value(state + (tiles + number) * SLOTS<V>(), p.launch, own);
-    }} else if (warp == 1 && number > 0 && !p.chain) {{
+    }} else if (warp == 1 && number > 0) {{
         const V far = fold_told<V>(state + tiles * SLOTS<V>(), number, p.launch, combine);
         if (lane == 0) earlier[0] = far;
     }}
@@ -300,7 +286,7 @@ extern "C" __global__ void __launch_bounds__({threads}, {form.resident}) scan_ti
     const i64 first = first_of(tile);
 #pragma unroll 4
     for (int k = 0; k < HELD; ++k) {{
-        Values y = held[k * {threads} + threadIdx.x];
+        Values y = held[k * {THREADS} + threadIdx.x];
         if (some)
 #pragma unroll
             for (int v = 0; v < VEC; ++v) y.x[v] = combine(before, y.x[v]);
@@ -523,8 +509,7 @@ def _launch(
     # The accesses of a lane are 16 bytes where every line begins so, or four neighbours of smaller elements.
     vector = _vector(itemsize)
     wide = aligned and step == out_step == 1 and (lines == 1 or all(at % vector == 0 for at in strides + out_strides))
-    tiles, group, chain, shared, threads = 1, 0, False, 0, THREADS
-    near = lines > 1 and min(map(abs, strides)) < abs(step)
+    tiles, group, shared, near = 1, 0, 0, lines > 1 and min(map(abs, strides)) < abs(step)
     if step == out_step == 1 and 1 < length <= STAGED_LENGTH and strides == out_strides == [length] and lines > 1:
         group = min(THREADS, STAGED_BYTES // (itemsize * (length | 1)))
         text, entry, blocks = staged_text(ctype, combine, itemsize), "scan_staged", -(-lines // group)
@@ -545,21 +530,20 @@ def _launch(
             text, entry = lines_text(ctype, combine, rank, 1 << (needed - 1).bit_length(), warps), "scan_lines"
             blocks = -(-lines * warps // WARPS)
         else:
-            for form in TILES:
-                tiles = -(-length // (form.rows * form.warps * span))
+            for form in (LARGE[itemsize > 4], MIDDLE, SMALL):
+                tiles = -(-needed // form.rows)
                 if lines * tiles >= ENOUGH_BLOCKS:
                     break
-            chain = form == TILES[0] and tiles >= CHAIN
             text, entry, blocks = tiles_text(ctype, combine, rank, form), "scan_tiles", lines * tiles
-            # Values travel as floats where elements are of float16.
-            value, threads = itemsize if dtype.kind != "f" else max(itemsize, 4), 32 * form.warps
-            shared = ((form.rows - form.kept) * threads * vector + form.warps + 2) * value
+            # Values of float16 travel as floats.
+            value = max(itemsize, 4) if dtype.kind == "f" else itemsize
+            shared = ((form.rows - form.kept) * THREADS * vector + WARPS + 2) * value
     talk = 0
     if tiles > 1:
-        group = CHAIN_GROUP if chain else group_of(tiles)
+        group = group_of(tiles)
         talk = lines * (tiles + tiles // group) * max(1, (itemsize + 3) // 4)
-    words = (group, int(chain), int(wide), lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
-    return Launch(text, entry, Grid(blocks, threads, shared), talk, words)
+    words = (group, int(wide), lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
+    return Launch(text, entry, Grid(blocks, shared=shared), talk, words)
 
 
 def _vector(itemsize: int) -> int:
