@@ -245,7 +245,9 @@ def expected(case: Case) -> Result:
         for store in program.stores:
             full = np.broadcast_to(values[store.value], program.shape)
             if program.box is not None:
-                full = np.where(inside(program.box, program.shape), full, before[program.box.base])
+                box = program.box
+                around = case.params[box.fill] if box.fill >= 0 else before[box.base]
+                full = np.where(inside(box, program.shape), full, around)
             case.view(memory, store.operand)[...] = full
         if program.reductions:
             axes = tuple(range(program.kept, len(program.shape)))
@@ -527,14 +529,19 @@ def random_map(
     if random.random() < 0.25:
         value = len(body) - 1
         store = maker.operand(body[value].code, written=True)
-        base = maker.operand(body[value].code)
+        fill = -1
+        if random.random() < 0.3:
+            base, fill = -1, len(maker.params)
+            maker.params.append(numbers(random, body[value].code, 1)[0])
+        else:
+            base = maker.operand(body[value].code)
         starts = tuple(random.randint(0, e - 1) if random.random() < 0.7 else 0 for e in shape)
         steps = tuple(random.choice((1, 1, 1, 2, 3)) for _ in shape)
         counts = tuple(
             random.randint(0, -(-(e - s) // t)) if random.random() < 0.7 else -(-(e - s) // t)
             for e, s, t in zip(shape, starts, steps, strict=True)
         )
-        box = Box(base, starts, steps, counts)
+        box = Box(base, starts, steps, counts, fill)
         return maker.case(Program(shape, len(shape), tuple(body), (Store(value, store),), tuple(maker.operands),
                                   tuple(code_of(p.dtype) for p in maker.params), box=box))  # fmt: skip
     stores = maker.stores(body)

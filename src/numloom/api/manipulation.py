@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.conditions import numpy_is_near
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, code_of
@@ -34,8 +35,11 @@ from numloom.ops.elementwise import ELEMENTWISE
 Array = Any
 
 WHERE = ELEMENTWISE["where"]
+EQUAL = ELEMENTWISE["equal"]
 SUBTRACT = ELEMENTWISE["subtract"]
 REMAINDER = ELEMENTWISE["remainder"]
+INTERLEAVED = 4
+"""Parts whose elements are chosen one by one, at most: each of them reads all parts."""
 
 
 def normal_axis(axis: Any, ndim: int) -> int:
@@ -266,6 +270,9 @@ def _check_joins(first: tuple[int, ...], shape: tuple[int, ...], axis: int, numb
 
 def _joined(parts: list[Node], code: int, shape: tuple[int, ...], axis: int, strides: tuple[int, ...]) -> Node:
     """Parts written one after another into fresh memory."""
+    found = _interleaved(parts, code, axis, strides)
+    if found is not None:
+        return found
     node = empty_leaf(code, shape, strides)
     offset = 0
     for part in parts:
@@ -273,6 +280,21 @@ def _joined(parts: list[Node], code: int, shape: tuple[int, ...], axis: int, str
             node = build.update(node, build.cast(part, code), offset, part.shape, strides, code)
         offset += part.shape[axis] * strides[axis]
     return node
+
+
+def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ...]) -> Node | None:
+    """Few parts whose elements alternate in memory, chosen one by one: a GPU would write gaps, one part at a time."""
+    last = axis == len(strides) - 1 and strides[axis] == ITEMSIZES[code]
+    if numpy_is_near() or not (
+        last and 2 <= len(parts) <= INTERLEAVED and all(part.shape[axis] == 1 for part in parts)
+    ):
+        return None
+    number = build.iota(len(parts))
+    node = build.cast(parts[-1], code)
+    for k in range(len(parts) - 2, -1, -1):
+        chosen = build.binary_scalar(EQUAL, number, k)
+        node = build.elementwise(WHERE, [chosen, build.cast(parts[k], code), node])
+    return node if node.strides == strides else None
 
 
 def stack(

@@ -172,6 +172,16 @@ class MapText:
 
     # ------------------------------------------------------------ boxes
 
+    def around(self, indices: list[str], kind: str) -> str:
+        """The element outside of the box at indices."""
+        program = self.program
+        box = program.box
+        assert box is not None
+        if box.fill >= 0:
+            return self.block.param(box.fill, program.operands[program.stores[0].operand].code)
+        offset = self.offset(f"s{box.base}", program.operands[box.base].strides, indices, kind)
+        return f"{self.pointer(box.base)}[{offset}]"
+
     def box_full(self, d: int) -> bool:
         """Whether the box holds every index along a dimension."""
         box = self.program.box

@@ -234,11 +234,7 @@ class _Map(MapText):
             tests = [self.box_test(d, name, kind) for d, name in enumerate(names) if not self.box_full(d)]
             lines.append(f"inside[v] = {' && '.join(tests) or 'true'};")
             store = program.stores[0].operand
-            base = program.operands[box.base]
-            lines.append(
-                f"if (!inside[v]) b{store}[v] = {self.pointer(box.base)}"
-                f"[{self.offset(f's{box.base}', base.strides, names, kind)}]; else {{"
-            )
+            lines.append(f"if (!inside[v]) b{store}[v] = {self.around(names, kind)}; else {{")
         for k in self.reads:
             operand = program.operands[k]
             lines.append(f"a{k}[v] = {self.pointer(k)}[{self.offset(f's{k}', operand.strides, names, kind)}];")
@@ -393,7 +389,7 @@ class _Map(MapText):
         program, lines = self.program, []
         box = program.box
         used = list(dict.fromkeys([*self.reads, *(s.operand for s in program.stores)]))
-        if box is not None and box.base not in used:
+        if box is not None and box.fill < 0 and box.base not in used:
             used.append(box.base)
         for k in used:
             operand = program.operands[k]
@@ -484,8 +480,10 @@ class _Map(MapText):
         program, box = self.program, self.program.box
         assert box is not None
         store = program.stores[0].operand
-        target, source = self._inner(store, program.operands[store]), self._inner(box.base, program.operands[box.base])
-        return f"y{store}[{target}] = y{box.base}[{source}];"
+        target = self._inner(store, program.operands[store])
+        if box.fill >= 0:
+            return f"y{store}[{target}] = {self.around([], 'i64')};"
+        return f"y{store}[{target}] = y{box.base}[{self._inner(box.base, program.operands[box.base])}];"
 
     # ------------------------------------------------------------ launch
 

@@ -89,7 +89,7 @@ def _in_words(kernel: MapText, word: int) -> bool:
     program = kernel.program
     box = program.box
     used = [program.operands[k] for k in kernel.reads] + [program.operands[s.operand] for s in program.stores]
-    whole = [o for o in used if o.written] + ([] if box is None else [program.operands[box.base]])
+    whole = [o for o in used if o.written] + ([] if box is None or box.fill >= 0 else [program.operands[box.base]])
     size = ITEMSIZES[used[0].code]
     return (
         size in (2, 4, 8)
@@ -264,11 +264,12 @@ def _compute(
     loop = f"#pragma unroll\nfor (int v = 0; v < {vector}; ++v)"
     if part:
         assert box is not None
-        base = (
-            f"{kernel.pointer(box.base)} + ({kernel.offset(f's{box.base}', operands[box.base].strides, names, kind)})"
-        )
         lines.append(f"if ({part} && low == 0 && high == {vector}) {{\n{loop} {{ {each} }}\n}} else {{")
-        lines.append(f"nl::load(b{stores[0]}, {base});\nif ({part}) {{")
+        if box.fill >= 0:
+            lines.append(f"{loop} b{stores[0]}.x[v] = {kernel.around(names, kind)};")
+        else:
+            lines.append(f"nl::load(b{stores[0]}, &{kernel.around(names, kind)});")
+        lines.append(f"if ({part}) {{")
         lines.append(f"{loop} if (v >= low && v < high) {{ {each} }}\n}} }}")
     else:
         lines.append(f"{loop} {{ {each} }}")
@@ -286,10 +287,9 @@ def _singly(kernel: MapText, patch: Patch, names: list[str], kind: str, inside: 
         values[k] = loaded(f"{kernel.pointer(k)}[{kernel.offset(f's{k}', operand.strides, at, kind)}]", operand.code)
     compute = " ".join(_compute(kernel, 1, at, kind, values))
     if box is not None:
-        store, strides = program.stores[0].operand, program.operands[box.base].strides
+        store = program.stores[0].operand
         test = " && ".join(kernel.box_test(d, name, kind) for d, name in enumerate(at) if not kernel.box_full(d))
-        base = f"{kernel.pointer(box.base)}[{kernel.offset(f's{box.base}', strides, at, kind)}]"
-        copy = f"{kernel.pointer(store)}[{kernel.store_offset(store, at, kind)}] = {base};"
+        copy = f"{kernel.pointer(store)}[{kernel.store_offset(store, at, kind)}] = {kernel.around(at, kind)};"
         if patch.vector == 1:
             compute = f"if (!({test or 'true'})) {copy}"
         else:

@@ -32,7 +32,7 @@ from numloom.plan.sizes import of_sizes
 SHORT = 16
 REUSED = 64
 """Longest rows that a thread takes alone where every operand is read by many rows, as in tables of distances."""
-TOGETHER = 32
+TOGETHER = 64
 """Outputs of such rows that a thread takes in turn."""
 EACH = 8
 """Elements of a row of up to 128 that a thread takes where there are many rows."""
@@ -253,7 +253,6 @@ class _Reduction(Elements):
         # From one output to the next, what is not shared begins a step further.
         d, operands = self.kept - 2, self.program.operands
         steps = {k: self.number(f"s{k}_{d}", operands[k].strides[d]) for k in self.streams if k not in shared}
-        read = [k for k in self.reads if k in steps]
         counts = {iota.index: self.number(f"t{iota.index}_{d}", iota.strides[d]) for iota in self.iotas}
         return (
             "i64 rest = (i64)blockIdx.x * 256 + threadIdx.x;\n"
@@ -262,8 +261,6 @@ class _Reduction(Elements):
             f"i64 output = (outer + begin) * {width} + last;\nif (output >= {outputs}) return;\n"
             f"const i64 end = begin + {together} < {height} ? begin + {together} : {height};\n"
             "Row row = row_of(p, output), next = row;\n"
-            f"const i64 ahead = threadIdx.x % {TOGETHER};\n"
-            + "".join(f"if (begin + ahead < end) nl::expect(row.q{k} + ahead * {steps[k]});\n" for k in read)
             + self._held_rows(shared, single=True)
             + f"#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
             + "".join(f"row.q{k} = next.q{k}; next.q{k} += {step};\n" for k, step in steps.items())
@@ -844,14 +841,14 @@ def together_of(outputs: int, down: int, held: int) -> int:
 
     A thread holds `held` registers of what these outputs share (and about 32 more), which says how many fit at once.
     """
-    most = min(TOGETHER, down, max(outputs // FULL, 1))
+    most = min(TOGETHER, down, max(-(-outputs // FULL), 1))
     if most < SHORT // 2:
         return 1 << (most.bit_length() - 1)
     resident = max(FULL >> 10, 1) * BLOCK * max(1, (64 << 10) // (BLOCK * (held + 32)))
 
     def taken(together: int) -> int:
         threads = -(-down // together) * (outputs // down)
-        return -(-threads // resident) * (together + 2)
+        return -(-threads // resident) * (together + 6)
 
     return min(range(SHORT // 2, most + 1), key=lambda together: (taken(together), -together))
 

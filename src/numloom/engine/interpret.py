@@ -91,7 +91,10 @@ class _Run:
         store = program.stores[0].operand
         whole = (0,) * len(program.shape)
         target = self.memory(store, program.operands[store], whole, program.shape)
-        target[...] = self.memory(box.base, program.operands[box.base], whole, program.shape)
+        if box.fill >= 0:
+            target[...] = self.params[box.fill]
+        else:
+            target[...] = self.memory(box.base, program.operands[box.base], whole, program.shape)
         for starts, counts in _blocks(box.counts):
             at = tuple([s + t * k for s, t, k in zip(box.starts, box.steps, starts, strict=True)])
             self.block(at, counts, box.steps)

@@ -112,5 +112,5 @@ class Space:
         final = [tuple(r[:kept_count]) if post else tuple(r) for r, (_, post) in zip(result, columns, strict=True)]
         new_box = None
         if box is not None:
-            new_box = Box(box.base, tuple(starts), (1,) * len(starts), tuple(counts))
+            new_box = Box(box.base, tuple(starts), (1,) * len(starts), tuple(counts), box.fill)
         return Collapsed(tuple(shape), kept_count, final, new_box)

@@ -134,7 +134,8 @@ def choose_stored(
         ):
             stored[node.number] = True
         if kind == UPDATE:
-            _to_memory(node.args[0], stored, memory)
+            if not fills_around(node, users):
+                _to_memory(node.args[0], stored, memory)
         elif kind == GATHER:
             source = node.args[0]
             _to_memory(source.args[0] if source.kind == VIEW else source, stored, memory)
@@ -530,6 +531,10 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     """Decide how a slice update runs: in place, into a copy, or old and new into fresh memory."""
     base, value = node.args
     offset, shape, strides, code = node.attr
+    if fills_around(node, choice.users):
+        choice.kernel[node.number] = len(drafts)
+        drafts.append(Draft(len(drafts), shape, [node.number], update=node.number, mode="box"))
+        return
     itemsize = ITEMSIZES[code]
     region = Layout(offset, shape, strides)
     exclusive = not base.cells and base.readers <= base.seen
@@ -615,6 +620,33 @@ def _reads_only(choice: Choice, value: Node, base: Node, region: Layout, itemsiz
         for arg in node.args:
             stack.append((arg, inner and arg.shape == region.shape))
     return True
+
+
+def fills_around(node: Node, users: Sequence[Sequence[int]]) -> bool:
+    """Whether an update is the only reader of a filled array, which then need not be written first.
+
+    What lies across is better written by tiles of its own shape.
+    """
+    base, value = node.args
+    if base.kind != FILL or base.attr is None or base.cells or base.readers > base.seen or len(users[base.number]) > 1:
+        return False
+    return node.attr[3] == base.code and box_of(node) is not None and not _lies_across(value)
+
+
+def _lies_across(root: Node) -> bool:
+    """Whether a value is computed from memory whose neighbours are no neighbours of the value."""
+    stack, seen = [root], {root.number}
+    while stack:
+        node = stack.pop()
+        if node.kind in (VIEW, LEAF) and len(node.shape) > 1:
+            itemsize = ITEMSIZES[node.code]
+            if abs(node.strides[-1]) > itemsize and any(stride == itemsize for stride in node.strides[:-1]):
+                return True
+        for arg in node.args:
+            if arg.number not in seen and node.kind not in (VIEW, REDUCE, UPDATE):
+                seen.add(arg.number)
+                stack.append(arg)
+    return False
 
 
 def box_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:

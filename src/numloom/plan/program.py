@@ -99,7 +99,7 @@ class Reduce:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Box:
-    """Evaluate the body only inside a box of the space and copy `base` (an operand) elsewhere.
+    """Evaluate the body only inside a box of the space; elsewhere copy `base` (an operand), or launch parameter `fill`.
 
     Along dimension d the box holds indices ``starts[d] + steps[d] * k`` for ``0 <= k <
     counts[d]`` (all launch parameters; steps are positive). The program has one store.
@@ -109,6 +109,7 @@ class Box:
     starts: tuple[int, ...]
     steps: tuple[int, ...]
     counts: tuple[int, ...]
+    fill: int = -1
 
 
 @dataclass(slots=True, unsafe_hash=True)

@@ -40,8 +40,6 @@ template <int V, class T> NL_DEV void store(T* to, const pack<V, T>& from) {
 template <int V, class T> NL_DEV T pick(const pack<V, T>& a, const pack<V, T>& b, int i) {
     return i < V ? a.x[i < V ? i : 0] : b.x[i < V ? 0 : i - V];
 }
-// Ask for memory that is to be read soon.
-NL_DEV void expect(const void* at) { asm volatile("prefetch.global.L2 [%0];" : : "l"(at)); }
 // A value that another block wrote, past this block's own cache.
 template <class T> NL_DEV T fetch(const T* from) {
     T r;

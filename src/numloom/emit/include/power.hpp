@@ -2,7 +2,39 @@
 #ifdef __CUDACC__
 NL_LIBM2(hypot)
 NL_LIBM1(cbrt)
-NL_LIBM2(pow)
+namespace nl {
+// Exponents that are few halves take products and a root, in which nothing rounds visibly (float32, in double) or at
+// most twice more than libm's does. `n` is twice the exponent.
+template <class T> NL_DEV bool few_halves(T y, i32 most, i32& n) {
+    const T twice = y + y;
+    n = (i32)twice;
+    return twice == (T)n && n >= -most && n <= most;
+}
+NL_DEV f64 power_by_halves(f64 x, i32 n) {
+    n = n < 0 ? -n : n;
+    f64 r = 1.0, square = x * x;
+    // Of negative zero and infinity there is a root, the positive one.
+    if (n & 1) r = x == -NL_INFINITY ? NL_INFINITY : ::sqrt(x + 0.0);
+    if (n & 2) r *= n & 1 ? ::fabs(x) : x;
+    if (n & 4) r *= square;
+    if (n & 8) r *= square * square;
+    return r;
+}
+NL_DEV f32 pow(f32 x, f32 y) {
+    i32 n;
+    if (!few_halves(y, 15, n)) return ::powf(x, y);
+    const f64 r = power_by_halves(x, n);
+    return (f32)(n < 0 ? 1.0 / r : r);
+}
+NL_DEV f64 pow(f64 x, f64 y) {
+    i32 n;
+    if (few_halves(y, 6, n) && n != 5 && n != -5) {
+        const f64 r = power_by_halves(x, n), size = ::fabs(r);
+        if (size > 1e-290 && size < 1e290) return n < 0 ? 1.0 / r : r;
+    }
+    return ::pow(x, y);
+}
+}
 #else
 namespace nl {
 // (3 atanh(s) / s - 3 - z) / z^2 by z = s^2
