@@ -319,6 +319,9 @@ def test_operations_at_indices(runner):
         scattered(runner, random((3, 4), own), random((3, 90), other), k, op=op, loop=loop, axes=(1,), position=1)
         scattered(runner, random((4, 3), own).T, random((3, 50, 3), other), i, op=op, loop=loop, axes=(1,), position=0)
     scattered(runner, random((4,), "d"), k, op="negative", loop="dd", axes=(0,), position=0)
+    many = rng.integers(0, 3, 900)
+    scattered(runner, random((4,), "f"), random((900,), "d"), many, op="add", loop="ddd", axes=(0,), position=0)
+    scattered(runner, random((4,), "f"), random((), "d"), many, op="add", loop="ddd", axes=(0,), position=0)
     # In any order, to the same end.
     for op, char in (("maximum", "f"), ("minimum", "d"), ("maximum", "q"), ("bitwise_xor", "I")):
         target = np.array([3, 0, 0, 100, 7, 1, 2]).astype(char)
