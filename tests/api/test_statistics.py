@@ -169,6 +169,11 @@ def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatc
                 found = nl.histogram(nl.asarray(sample), bins, **options)
                 assert_array_equal(found[1], expected[1], strict=True)
                 assert_allclose(found[0], expected[0], rtol=1e-12)
+    points = np.stack([sample, sample[::-1]], 1)
+    for density in (False, True):
+        expected = np.histogram2d(*points.T, 3, density=density)
+        for got, want in zip(nl.histogram2d(*nl.asarray(points.T), 3, density=density), expected, strict=True):
+            assert_allclose(got, want, rtol=1e-12)
     for bins, error in ((0, ValueError), (2.5, TypeError), ("x", ValueError)):
         with pytest.raises(error):
             nl.histogram(nl.ones(3), bins)  # type: ignore[arg-type]
