@@ -155,9 +155,14 @@ def test_quantile_methods(xp: Any, method: str, count: int, dtype: str) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1", "?"])
-def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
-    """On a GPU ends and edges are recorded, and what is wrong with them is told when somebody looks."""
+@pytest.mark.parametrize("recorded", [False, True])
+def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, recorded: bool, dtype: str) -> None:
+    """On a GPU edges are a routine's or recorded, and what is wrong with them is told when somebody looks."""
     monkeypatch.setattr(histograms, "numpy_is_near", lambda: False)
+    if recorded:
+        monkeypatch.setattr(
+            histograms, "_edges_of", lambda x, count: histograms._edges_between(x.min(), x.max(), count)
+        )
     random = np.random.default_rng(3)
     for sample in (random.standard_normal(300) * 40, np.full(3, 7.0), np.array([-1.0, -0.0])):
         sample = abs(sample).astype(dtype) if dtype in ("u1", "?") else sample.astype(dtype)

@@ -497,6 +497,19 @@ def test_histogram(runner, uniform):
             same(runner, "histogram", x, edges, uniform=True)
 
 
+def test_edges_of_bins(runner):
+    options = {"not_finite": 7, "not_apart": 8}
+    for char in "fdlB":
+        for x in (random((20_000,), char), random((900,), char)[::-3], np.zeros(5, char)):
+            for bins in (1, 700):
+                got, expected = run(runner, "bin_edges", x, bins=bins, **options)
+                assert got.tobytes() == expected.tobytes()
+    assert not runner.take_error()
+    for wrong, told in (([1, np.nan, 2], 7), ([-np.inf, 0, 1], 7), ([1, 1.00001, 1], 8)):
+        run(runner, "bin_edges", np.array(wrong, "f"), bins=500, expected=np.zeros(501, "f"), **options)
+        assert runner.take_error() == told
+
+
 # ---------------------------------------------------------------- signals
 
 

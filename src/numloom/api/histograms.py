@@ -20,6 +20,7 @@ from numloom.base.dtypes import BOOL, C128, F16, F32, F64, I64, KINDS, code_of
 from numloom.base.release import FROM_2_5
 from numloom.engine.routines import call
 from numloom.graph import build
+from numloom.graph.place import here
 from numloom.ops.routines import TABLE_BINS
 
 Array = Any
@@ -270,7 +271,7 @@ def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Array:
     ends = np.empty(0, array.dtype)
     if limits is None and array.size:
         if not numpy_is_near():
-            return _edges_between(array.min(), array.max(), _count_of(given))
+            return _edges_of(array, _count_of(given))
         # NumPy makes the edges from the two ends of the data alone.
         ends = np.array(_host_numbers(array.min(), array.max()))
     return asarray(np.histogram_bin_edges(ends, given, limits))
@@ -287,6 +288,20 @@ def _count_of(bins: Any) -> int:
     return count
 
 
+def _edges_of(array: Array, count: int) -> Array:
+    """Edges of `count` bins between the ends of a vector; what is wrong with them is told when somebody looks."""
+    if array.code == F16:  # where each step is rounded
+        return _edges_between(array.min(), array.max(), count)
+    code = F32 if array.code == F32 else F64
+    not_finite, not_apart = (here((ValueError, message)).id for message in (_NOT_FINITE, _TOO_MANY.format(count)))
+    options: Any = {"bins": count, "not_finite": not_finite, "not_apart": not_apart}
+    return wrap(call("bin_edges", node_of(array), code=code, shape=(count + 1,), **options))
+
+
+_NOT_FINITE = "autodetected range is not finite"
+_TOO_MANY = "Too many bins for data range. Cannot create {} finite-sized bins."
+
+
 def _edges_between(first: Array, last: Array, count: int, apart: bool = True) -> Array:
     """Edges of `count` bins between computed numbers as NumPy makes them, recorded; not finite ones raise later.
 
@@ -295,7 +310,7 @@ def _edges_between(first: Array, last: Array, count: int, apart: bool = True) ->
     code = F64 if KINDS[first.code] in "iu" else first.code
     first, last = (wrap(build.cast(node_of(end), code)) for end in (first, last))
     finite = isfinite(first) & isfinite(last)
-    first = first + raised_where(~finite, code, ValueError, "autodetected range is not finite")
+    first = first + raised_where(~finite, code, ValueError, _NOT_FINITE)
     wide = first != last
     first, last = where(wide, first, first - 0.5), where(wide, last, last + 0.5)
     distance = last - first
@@ -311,8 +326,7 @@ def _edges_between(first: Array, last: Array, count: int, apart: bool = True) ->
     if not apart:
         return edges
     equal = finite & (places < count) & (edges >= edge(places + 1))
-    message = f"Too many bins for data range. Cannot create {count} finite-sized bins."
-    return where(raised_where(equal, I64, ValueError, message) == 0, edges, first)
+    return where(raised_where(equal, I64, ValueError, _TOO_MANY.format(count)) == 0, edges, first)
 
 
 # ---------------------------------------------------------------- histograms

@@ -220,6 +220,12 @@ def bincount(a: Host, *, minlength: int) -> Host:
 
 
 @routine()
+def bin_edges(a: Host, *, bins: int, not_finite: int, not_apart: int) -> Host:
+    """Edges of `bins` bins of one width between the ends of the vector `a`; a device tells the places of errors."""
+    return np.histogram_bin_edges(a, bins)
+
+
+@routine()
 def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
     """How many (int64) of the vector `a` lie between neighbours of `edges`, the last bin with both its edges.
 
