@@ -53,7 +53,8 @@ class Orders(Distributions):
         limits = _LIMITS[code]
         if isinstance(low, ndarray) or isinstance(high, ndarray):
             return self._between_arrays(low, high, size, code, endpoint, limits)
-        first, last = (x if type(x) is int else _whole(x) for x in (low, high))
+        bounds: tuple[Any, ...] = tuple([x if type(x) is int else _whole(x) for x in (low, high)])
+        first, last = bounds
         last = last if endpoint else last - 1
         one = type(first) is int and type(last) is int
         if one and limits[0] <= first <= last <= limits[1]:
