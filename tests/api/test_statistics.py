@@ -155,9 +155,14 @@ def test_quantile_methods(xp: Any, method: str, count: int, dtype: str) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1", "?"])
-def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, dtype: str) -> None:
-    """On a GPU ends and edges are recorded, and what is wrong with them is told when somebody looks."""
+@pytest.mark.parametrize("recorded", [False, True])
+def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, recorded: bool, dtype: str) -> None:
+    """On a GPU edges are a routine's or recorded, and what is wrong with them is told when somebody looks."""
     monkeypatch.setattr(histograms, "numpy_is_near", lambda: False)
+    if recorded:
+        monkeypatch.setattr(
+            histograms, "_edges_of", lambda x, count: histograms._edges_between(x.min(), x.max(), count)
+        )
     random = np.random.default_rng(3)
     for sample in (random.standard_normal(300) * 40, np.full(3, 7.0), np.array([-1.0, -0.0])):
         sample = abs(sample).astype(dtype) if dtype in ("u1", "?") else sample.astype(dtype)
@@ -169,6 +174,11 @@ def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatc
                 found = nl.histogram(nl.asarray(sample), bins, **options)
                 assert_array_equal(found[1], expected[1], strict=True)
                 assert_allclose(found[0], expected[0], rtol=1e-12)
+    points = np.stack([sample, sample[::-1]], 1)
+    for density in (False, True):
+        expected = np.histogram2d(*points.T, 3, density=density)
+        for got, want in zip(nl.histogram2d(*nl.asarray(points.T), 3, density=density), expected, strict=True):
+            assert_allclose(got, want, rtol=1e-12)
     for bins, error in ((0, ValueError), (2.5, TypeError), ("x", ValueError)):
         with pytest.raises(error):
             nl.histogram(nl.ones(3), bins)  # type: ignore[arg-type]

@@ -319,6 +319,9 @@ def test_operations_at_indices(runner):
         scattered(runner, random((3, 4), own), random((3, 90), other), k, op=op, loop=loop, axes=(1,), position=1)
         scattered(runner, random((4, 3), own).T, random((3, 50, 3), other), i, op=op, loop=loop, axes=(1,), position=0)
     scattered(runner, random((4,), "d"), k, op="negative", loop="dd", axes=(0,), position=0)
+    many = rng.integers(0, 3, 900)
+    scattered(runner, random((4,), "f"), random((900,), "d"), many, op="add", loop="ddd", axes=(0,), position=0)
+    scattered(runner, random((4,), "f"), random((), "d"), many, op="add", loop="ddd", axes=(0,), position=0)
     # In any order, to the same end.
     for op, char in (("maximum", "f"), ("minimum", "d"), ("maximum", "q"), ("bitwise_xor", "I")):
         target = np.array([3, 0, 0, 100, 7, 1, 2]).astype(char)
@@ -492,6 +495,19 @@ def test_histogram(runner, uniform):
             x = (first + width * np.random.default_rng(2).random(5000)).astype(char)
             edges = np.histogram_bin_edges(x, 200, (first, first + width))
             same(runner, "histogram", x, edges, uniform=True)
+
+
+def test_edges_of_bins(runner):
+    options = {"not_finite": 7, "not_apart": 8}
+    for char in "fdlB":
+        for x in (random((20_000,), char), random((900,), char)[::-3], np.zeros(5, char)):
+            for bins in (1, 700):
+                got, expected = run(runner, "bin_edges", x, bins=bins, **options)
+                assert got.tobytes() == expected.tobytes()
+    assert not runner.take_error()
+    for wrong, told in (([1, np.nan, 2], 7), ([-np.inf, 0, 1], 7), ([1, 1.00001, 1], 8)):
+        run(runner, "bin_edges", np.array(wrong, "f"), bins=500, expected=np.zeros(501, "f"), **options)
+        assert runner.take_error() == told
 
 
 # ---------------------------------------------------------------- signals

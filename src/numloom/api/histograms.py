@@ -20,6 +20,7 @@ from numloom.base.dtypes import BOOL, C128, F16, F32, F64, I64, KINDS, code_of
 from numloom.base.release import FROM_2_5
 from numloom.engine.routines import call
 from numloom.graph import build
+from numloom.graph.place import here
 from numloom.ops.routines import TABLE_BINS
 
 Array = Any
@@ -270,7 +271,7 @@ def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Array:
     ends = np.empty(0, array.dtype)
     if limits is None and array.size:
         if not numpy_is_near():
-            return _edges_between(array.min(), array.max(), _count_of(given))
+            return _edges_of(array, _count_of(given))
         # NumPy makes the edges from the two ends of the data alone.
         ends = np.array(_host_numbers(array.min(), array.max()))
     return asarray(np.histogram_bin_edges(ends, given, limits))
@@ -287,14 +288,31 @@ def _count_of(bins: Any) -> int:
     return count
 
 
-def _edges_between(first: Array, last: Array, count: int) -> Array:
-    """Edges of `count` bins between computed numbers as NumPy makes them, recorded; not finite ones raise later."""
+def _edges_of(array: Array, count: int) -> Array:
+    """Edges of `count` bins between the ends of a vector; what is wrong with them is told when somebody looks."""
+    if array.code == F16:  # where each step is rounded
+        return _edges_between(array.min(), array.max(), count)
+    code = F32 if array.code == F32 else F64
+    not_finite, not_apart = (here((ValueError, message)).id for message in (_NOT_FINITE, _TOO_MANY.format(count)))
+    options: Any = {"bins": count, "not_finite": not_finite, "not_apart": not_apart}
+    return wrap(call("bin_edges", node_of(array), code=code, shape=(count + 1,), **options))
+
+
+_NOT_FINITE = "autodetected range is not finite"
+_TOO_MANY = "Too many bins for data range. Cannot create {} finite-sized bins."
+
+
+def _edges_between(first: Array, last: Array, count: int, apart: bool = True) -> Array:
+    """Edges of `count` bins between computed numbers as NumPy makes them, recorded; not finite ones raise later.
+
+    With `apart` so do edges of which two are equal.
+    """
     code = F64 if KINDS[first.code] in "iu" else first.code
     first, last = (wrap(build.cast(node_of(end), code)) for end in (first, last))
     finite = isfinite(first) & isfinite(last)
-    first = first + raised_where(~finite, code, ValueError, "autodetected range is not finite")
-    apart = first != last
-    first, last = where(apart, first, first - 0.5), where(apart, last, last + 0.5)
+    first = first + raised_where(~finite, code, ValueError, _NOT_FINITE)
+    wide = first != last
+    first, last = where(wide, first, first - 0.5), where(wide, last, last + 0.5)
     distance = last - first
     step = distance / count
 
@@ -305,9 +323,10 @@ def _edges_between(first: Array, last: Array, count: int) -> Array:
 
     places = wrap(build.iota(count + 1))
     edges = edge(places)
+    if not apart:
+        return edges
     equal = finite & (places < count) & (edges >= edge(places + 1))
-    message = f"Too many bins for data range. Cannot create {count} finite-sized bins."
-    return where(raised_where(equal, I64, ValueError, message) == 0, edges, first)
+    return where(raised_where(equal, I64, ValueError, _TOO_MANY.format(count)) == 0, edges, first)
 
 
 # ---------------------------------------------------------------- histograms
@@ -481,9 +500,8 @@ def histogramdd(
     if points.dtype.kind == "c":
         raise TypeError("points must be real")
     dimensions = points.shape[1]
-    edges, uniform = _grid(points, bins, range)
+    sides, uniform = _grid(points, bins, range)
     place: Array = 0
-    sides = [asarray(edge) for edge in edges]
     if points.code == BOOL:
         points = points.astype(np.uint8)
     for k, side in enumerate(sides):
@@ -495,15 +513,15 @@ def histogramdd(
     total = total.astype(np.float64)
     if density:
         whole = total.sum()
-        for k, edge in enumerate(edges):
-            width = np.diff(edge).reshape(tuple(-1 if axis == k else 1 for axis in np.arange(dimensions)))
-            total = total / asarray(width)
+        for k, side in enumerate(sides):
+            width = side[1:] - side[:-1]
+            total = total / width.reshape(tuple(-1 if axis == k else 1 for axis in np.arange(dimensions)))
         total = total / whole
     return total, sides
 
 
-def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Host], list[bool]]:
-    """Edges of the bins of each coordinate, on the host, and whether its bins have one width."""
+def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Array], list[bool]]:
+    """Edges of the bins of each coordinate, and whether its bins have one width."""
     dimensions = points.shape[1]
     if isinstance(bins, ndarray):
         bins = bins.get()
@@ -517,10 +535,13 @@ def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Host], list[bool]
     elif len(limits) != dimensions:
         raise ValueError("range argument must have one entry per dimension")
     given = [entry.get() if isinstance(entry, ndarray) else entry for entry in bins]
-    ends = None
+    ends: Any = None
     pairs = list(zip(given, limits, strict=True))
     if points.shape[0] and any(np.ndim(entry) == 0 and limit is None for entry, limit in pairs):
-        ends = [column.get() for column in (points.min(0), points.max(0))]
+        values = points.astype(np.uint8) if points.code == BOOL else points
+        ends = [values.min(0), values.max(0)]
+        if numpy_is_near():
+            ends = [column.get() for column in ends]
     grid = []
     for k, (entry, limit) in enumerate(pairs):
         if np.ndim(entry) > 1:
@@ -529,7 +550,7 @@ def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Host], list[bool]
             edge = np.asarray(entry)
             if np.any(edge[:-1] > edge[1:]):
                 raise ValueError(f"`bins[{k}]` must be monotonically increasing, when an array")
-            grid.append(edge)
+            grid.append(asarray(edge))
             continue
         if entry < 1:
             raise ValueError(f"`bins[{k}]` must be positive, when an integer")
@@ -537,9 +558,12 @@ def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Host], list[bool]
             count = as_index(entry)
         except TypeError as error:
             raise TypeError(f"`bins[{k}]` must be an integer, when a scalar") from error
+        if limit is None and ends is not None and not numpy_is_near():
+            grid.append(_edges_between(ends[0][k], ends[1][k], count, apart=False))
+            continue
         column = np.empty(0) if ends is None else np.array([ends[0][k], ends[1][k]])
         first, last = _outer(asarray(column) if limit is None else column, limit)
-        grid.append(np.linspace(first, last, count + 1))
+        grid.append(asarray(np.linspace(first, last, count + 1)))
     return grid, [np.ndim(entry) == 0 for entry in given]
 
 

@@ -584,7 +584,11 @@ def _arg_of_numbers(function: Any, array: Array, worst: float, axis: Any, out: A
         return function(array, axis, out, keepdims=keepdims)
     result = function(_filled(array, worst), axis, keepdims=keepdims)
     if array.size and out is None and not numpy_is_near():
-        only_nan = all(isnan(array), axis, keepdims=_flag(keepdims))
+        # The first number's position comes from the same kernel; it is 0 where there is none, too.
+        first = 0 if keepdims is NO_VALUE or not keepdims else slice(0, 1)
+        flat = axis is None or not array.ndim
+        where_first = (first,) * array.ndim if flat else (slice(None),) * (axis % array.ndim) + (first,)
+        only_nan = (argmax(~isnan(array), axis, keepdims=keepdims) == 0) & isnan(array[where_first])
         return result + raised_where(only_nan, I64, ValueError, "All-NaN slice encountered")
     if array.size and not _is_number(array, axis, result) and bool(any(all(isnan(array), axis))):
         raise ValueError("All-NaN slice encountered")

@@ -220,6 +220,33 @@ def bincount(a: Host, *, minlength: int) -> Host:
 
 
 @routine()
+def bin_edges(a: Host, *, bins: int, not_finite: int, not_apart: int) -> Host:
+    """Edges of `bins` bins of one width between the ends of the vector `a`; a device tells the places of errors."""
+    return np.histogram_bin_edges(a, bins)
+
+
+_BLOCK = 1 << 16
+"""Elements that are counted while they are in the cache."""
+
+
+def _uniform_bins(values: Host, edges: Host, width: Any) -> Host:
+    """Bins of one width of those of the values that lie in one."""
+    inside = (values >= edges[0]) & (values <= edges[-1])
+    near = (values if inside.all() else values[inside]).astype(edges.dtype, copy=False)
+    count = edges.size - 1
+    number = ((near - edges[0]) / width * count).astype(np.intp)
+    np.minimum(number, count - 1, out=number)
+    while True:  # What was computed is compared with the edges, which were rounded.
+        below = near < edges[number]
+        above = near >= edges[number + 1]
+        above &= number != count - 1
+        if not below.any() and not above.any():
+            return number
+        number -= below
+        number += above
+
+
+@routine()
 def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
     """How many (int64) of the vector `a` lie between neighbours of `edges`, the last bin with both its edges.
 
@@ -229,14 +256,10 @@ def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
     with np.errstate(over="ignore", invalid="ignore"):
         width = edges[-1] - edges[0] if count else 0
     if uniform and 0 < width < np.inf:
-        near = a[(a >= edges[0]) & (a <= edges[-1])].astype(edges.dtype, copy=False)
-        number = ((near - edges[0]) / width * count).astype(np.intp)
-        np.clip(number, 0, count - 1, out=number)
-        while True:  # What was computed is compared with the edges, which were rounded.
-            off = ((near >= edges[number + 1]) & (number < count - 1)) * 1 - (near < edges[number])
-            if not off.any():
-                return np.bincount(number, minlength=count)
-            number += off
+        total = np.zeros(count, np.intp)
+        for begin in range(0, a.size, _BLOCK):
+            total += np.bincount(_uniform_bins(a[begin : begin + _BLOCK], edges, width), minlength=count)
+        return total
     place = np.searchsorted(edges, a, "right")
     place -= a == edges[-1:]
     # Everything outside goes to two more bins; NaN is sorted behind the last edge.

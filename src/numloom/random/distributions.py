@@ -108,7 +108,7 @@ class Distributions:
 
     def _scaled(self, standard: Any, loc: Any, scale: Any, size: Any) -> Array:
         loc, scale = real(loc), not_negative(scale, "scale")
-        result = standard(drawn_shape(size, loc, scale)) * on_device(scale)
+        result = _times(standard(drawn_shape(size, loc, scale)), scale)
         return result if isinstance(loc, float) and loc == 0 else result + on_device(loc)
 
     # ------------------------------------------------------------ continuous, by transformation
@@ -271,7 +271,7 @@ class Distributions:
         (2.0, 1.0)
         """
         shape, scale = not_negative(shape, "shape"), not_negative(scale, "scale")
-        return self._gamma(shape, drawn_shape(size, shape, scale)) * on_device(scale)
+        return _times(self._gamma(shape, drawn_shape(size, shape, scale)), scale)
 
     def _chisquare(self, df: Parameter, size: tuple[int, ...]) -> Array:
         return self._gamma(on_device(df) * 0.5, size) * 2.0
@@ -506,6 +506,10 @@ class Distributions:
         if not valid and check_valid == "warn":
             warnings.warn("covariance is not symmetric positive-semidefinite.", RuntimeWarning, stacklevel=3)
         return matmul(self._normal(shape), asarray(np.ascontiguousarray(factor.T))) + on_device(centre)
+
+
+def _times(result: Array, scale: Parameter) -> Array:
+    return result if isinstance(scale, float) and scale == 1 else result * on_device(scale)
 
 
 def split_between(counts: Array, weights: Parameter, halves: Callable[[Array, Array, Array], Array]) -> Array:

@@ -27,6 +27,14 @@ _SPARSE = 1 << 16
 """Populations from here on are not sorted for a sample of less than a sixteenth."""
 
 
+_LIMITS = {
+    code: (0, 1) if KINDS[code] == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    for code, dtype in enumerate(DTYPES)
+    if KINDS[code] in "biu"
+}
+"""Least and largest number by dtype code."""
+
+
 class Orders(Distributions):
     """Orders, samples and whole numbers of a bit generator."""
 
@@ -42,11 +50,16 @@ class Orders(Distributions):
         alone = high is None
         if alone:
             low, high = 0, low
-        limits = (0, 1) if KINDS[code] == "b" else (int(np.iinfo(DTYPES[code]).min), int(np.iinfo(DTYPES[code]).max))
+        limits = _LIMITS[code]
         if isinstance(low, ndarray) or isinstance(high, ndarray):
             return self._between_arrays(low, high, size, code, endpoint, limits)
-        first, last = (_whole(x) for x in (low, high))
+        bounds: tuple[Any, ...] = tuple([x if type(x) is int else _whole(x) for x in (low, high)])
+        first, last = bounds
         last = last if endpoint else last - 1
+        one = type(first) is int and type(last) is int
+        if one and limits[0] <= first <= last <= limits[1]:
+            amount, start = (build.scalar(x % _WORD, U64) for x in (last - first + 1, first))
+            return self._from(start, amount, shape_of(size), code)
         if np.any(first < limits[0]):
             raise ValueError(f"low is out of bounds for {DTYPES[code].name}")
         if np.any(last > limits[1]):

@@ -7,6 +7,7 @@ check is recorded with the draw, in the same kernel, and raises when the result 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import copysign
 from operator import index as as_index
 from typing import Any
 
@@ -29,6 +30,8 @@ Parameter = Any
 
 def real(value: Any) -> Parameter:
     """A parameter of float64."""
+    if type(value) is float or type(value) is int:
+        return float(value)
     if isinstance(value, ndarray):
         if KINDS[value.code] == "c":
             raise TypeError(f"a parameter of a distribution must be real, got an array of {value.dtype}")
@@ -41,6 +44,8 @@ def real(value: Any) -> Parameter:
 
 def whole(value: Any) -> Parameter:
     """A parameter of int64; fractions are cut off, as NumPy does it."""
+    if type(value) is int and -(1 << 63) <= value < 1 << 63:
+        return value
     if isinstance(value, ndarray):
         if KINDS[value.code] == "c":
             raise TypeError(f"a count must be real, got an array of {value.dtype}")
@@ -59,7 +64,7 @@ def whole(value: Any) -> Parameter:
 def refuse(value: Parameter, bad: Any, message: str, error: type[Exception] = ValueError) -> Parameter:
     """`value`, where `bad` (computed from parameters) holds nowhere; else the error, now or when it is looked at."""
     if not isinstance(bad, ndarray):
-        if np.any(bad):
+        if bad if type(bad) is bool else np.any(bad):
             raise error(message)
         return value
     checked = asarray(value)
@@ -71,6 +76,10 @@ def _test(condition: Callable[[Any], Any], message: str) -> Callable[[Any, str],
 
     def check(value: Any, name: str) -> Parameter:
         parameter = real(value)
+        if type(parameter) is float:
+            if condition(parameter):
+                raise ValueError(message.format(name, "is NaN"))
+            return parameter
         several = "contains NaNs" if np.ndim(parameter) else "is NaN"
         with np.errstate(all="ignore"):
             bad = condition(parameter)
@@ -80,6 +89,8 @@ def _test(condition: Callable[[Any], Any], message: str) -> Callable[[Any, str],
 
 
 def _negative(x: Any) -> Any:
+    if type(x) is float:
+        return copysign(1.0, x) < 0 and x == x
     return (signbit(x) if isinstance(x, ndarray) else np.signbit(x)) & (x == x)
 
 
@@ -114,6 +125,8 @@ def shape_of(size: Any) -> tuple[int, ...]:
     """A shape from a `size` argument: None, an integer or integers."""
     if size is None:
         return ()
+    if type(size) is int and size >= 0:
+        return (size,)
     shape = tuple(map(as_index, size)) if isinstance(size, Iterable) else (as_index(size),)
     if any(extent < 0 for extent in shape):
         raise ValueError("negative dimensions are not allowed")
@@ -122,6 +135,8 @@ def shape_of(size: Any) -> tuple[int, ...]:
 
 def drawn_shape(size: Any, *parameters: Parameter) -> tuple[int, ...]:
     """The shape of a draw: `size`, or what the parameters broadcast to."""
+    if all(type(x) is float or type(x) is int for x in parameters):
+        return shape_of(size)
     common = broadcast_shapes(*(np.shape(x) if not isinstance(x, ndarray) else x.shape for x in parameters))
     if size is None:
         return common

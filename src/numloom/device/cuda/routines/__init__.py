@@ -12,6 +12,7 @@ from typing import Any
 from numloom.device.cuda.routines.compaction import compress, nonzero
 from numloom.device.cuda.routines.correlation import correlate
 from numloom.device.cuda.routines.counting import bincount, histogram
+from numloom.device.cuda.routines.edges import bin_edges
 from numloom.device.cuda.routines.folding import fold, reduceat
 from numloom.device.cuda.routines.fourier import fourier
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
@@ -24,6 +25,7 @@ from numloom.device.cuda.routines.summing import weighted_bincount
 ROUTINES: dict[str, Callable[..., Any]] = {
     "argpartition": argpartition,
     "argsort": argsort,
+    "bin_edges": bin_edges,
     "bincount": bincount,
     "compress": compress,
     "correlate": correlate,

@@ -237,6 +237,11 @@ def argsort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
     _sorted(device, a, axis, None, None, out)
 
 
+def sort_with_positions(device: Any, a: Strided, out: Strided, positions: Strided) -> None:
+    """``out`` = the dense vector `a` sorted, stable; ``positions`` (int64) of its elements in `a`."""
+    _sorted(device, a, 0, None, out, positions)
+
+
 def partition(device: Any, a: Strided, *, kth: tuple[int, ...], axis: int, out: Strided) -> None:
     """``out`` = `a` with the elements `kth` in their places, by sorting all."""
     _sorted(device, a, axis, None, out, None)

@@ -31,10 +31,11 @@ from numloom.device.cuda.routines.kernels import (
     empty,
     run,
 )
-from numloom.device.cuda.routines.order import argsort
+from numloom.device.cuda.routines.order import argsort, sort_with_positions
 from numloom.device.interface import Strided
 from numloom.emit.folding import step_text
 from numloom.graph.layout import broadcast_strides
+from numloom.ops.elementwise import ELEMENTWISE
 
 FEW = 16
 """Lines for each element up to which every line has a word of its own."""
@@ -46,6 +47,8 @@ MANY = 1 << 16
 """Elements from which these are first stored as if all lines were different."""
 WIPERS = 1056
 """Blocks that clear what the lines have, if they must."""
+AHEAD = 4
+"""Elements of a line that a lane fetches at once."""
 CROWDED = 16
 """Elements for each line from which later elements go first, and earlier ones look before they mark."""
 
@@ -207,8 +210,9 @@ const V old = *to;
 def combine_text(op: str, code: int, loop: tuple[int, ...], key: str, axes: int, rank: int, value_rank: int) -> str:
     """Text of operations at lines: the first of elements with one line does it for all of them, in their order.
 
-    ``combine`` has a thread for each element of a line's part; ``combine_lines`` (parts of one element) has warps
-    help with those that many name. ``in_any_order`` is there where the order does not matter.
+    For that `keys` are in order, and `order` says which element each was. ``combine`` has a thread for each element of
+    a line's part; ``combine_lines`` (parts of one element) has warps help with those that many name. ``in_any_order``
+    is there where the order does not matter.
     """
     unary = len(loop) == 2
     statement = _atomic(op, code, loop)
@@ -225,7 +229,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) in_any_order(const __gri
         if statement
         else ""
     )
-    taken = "" if unary else ", x"
+    taken, of_lane = ("", "") if unary else (", x", ", lane_of(found[b], k)")
+    value = f"operand(p.value[place<{value_rank}>(at, p.shape, p.index_stride)])"
     return f"""{step_text(op, code, loop)}
 struct P {{
     T* a; const U* value; const {key}* keys; const i64* order; i64 n, width, lines;
@@ -236,17 +241,16 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine(const __grid_con
     const i64 all = (i64)blockIdx.x * {THREADS} + threadIdx.x, r = all % p.width;
     i64 i = all / p.width;
     if (i >= p.n) return;
-    const {key} line = p.keys[p.order[i]];
-    if ((i64)line == p.lines || (i > 0 && p.keys[p.order[i - 1]] == line)) return;
+    const {key} line = p.keys[i];
+    if ((i64)line == p.lines || (i > 0 && p.keys[i - 1] == line)) return;
     T* a = p.a + place<{axes}>((i64)line, p.extent, p.stride) + place<{rank}>(r, p.part, p.part_stride);
     V sum = get(*a);
-    for (; i < p.n; ++i) {{
-        const i64 at = p.order[i];
-        if (p.keys[at] != line) break;
+    for (; i < p.n && p.keys[i] == line; ++i) {{
         {
         ""
         if unary
-        else f'''const W x = operand(p.value[
+        else f'''const i64 at = p.order[i];
+        const W x = operand(p.value[
             place<{value_rank}>(at, p.shape, p.index_stride) + place<{rank}>(r, p.part, p.value_stride)]);'''
     }
         sum = step(sum{taken});
@@ -257,35 +261,43 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine_lines(const __gr
     const i64 own = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     const int lane = threadIdx.x & 31;
     i64 i = own < p.n ? own : p.n - 1;
-    const {key} line = p.keys[p.order[i]];
-    const bool first = own < p.n && (i64)line != p.lines && (i == 0 || p.keys[p.order[i - 1]] != line);
+    const {key} line = p.keys[i];
+    const bool first = own < p.n && (i64)line != p.lines && (i == 0 || p.keys[i - 1] != line);
     T* a = p.a + (first ? place<{axes}>((i64)line, p.extent, p.stride) : 0);
     V sum = get(*a);
     bool more = first;
     for (int k = 0; k < 32 && more; ++k) {{
-        const i64 at = p.order[i];
-        {"" if unary else f"const W x = operand(p.value[place<{value_rank}>(at, p.shape, p.index_stride)]);"}
+        {"" if unary else f"const W x = {value.replace('at', 'p.order[i]')};"}
         sum = step(sum{taken});
         ++i;
-        more = i < p.n && p.keys[p.order[i]] == line;
+        more = i < p.n && p.keys[i] == line;
     }}
     for (u32 longer = __ballot_sync(0xffffffffu, more); longer; longer &= longer - 1) {{
         int from = 0;
         while (!(longer >> from & 1)) ++from;
         const {key} its = ({key})lane_of(line, from);
-        i64 at = lane_of(i, from);
         V total = lane_of(sum, from);
-        for (;;) {{
-            const i64 j = at + lane;
-            const i64 position = p.order[j < p.n ? j : p.n - 1];
-            const u32 same = __ballot_sync(0xffffffffu, j < p.n && p.keys[position] == its);
-            {"" if unary else f"const W x0 = operand(p.value[place<{value_rank}>(position, p.shape, p.index_stride)]);"}
-            for (int k = 0; k < 32 && (same >> k & 1); ++k) {{
-                {"" if unary else "const W x = lane_of(x0, k);"}
-                total = step(total{taken});
+        bool open = true;
+        for (i64 at = lane_of(i, from); open; at += {32 * AHEAD}) {{
+            u32 same[{AHEAD}];
+            {"" if unary else f"W found[{AHEAD}];"}
+#pragma unroll
+            for (int b = 0; b < {AHEAD}; ++b) {{
+                const i64 j = at + b * 32 + lane;
+                same[b] = __ballot_sync(0xffffffffu, j < p.n && p.keys[j < p.n ? j : p.n - 1] == its);
+                {"" if unary else f"found[b] = {value.replace('at', 'p.order[j < p.n ? j : p.n - 1]')};"}
             }}
-            if (same != 0xffffffffu) break;
-            at += 32;
+#pragma unroll
+            for (int b = 0; b < {AHEAD}; ++b) {{
+                if (!open) continue;
+                open = same[b] == 0xffffffffu;
+                if (open) {{
+#pragma unroll {8 if ELEMENTWISE[op].cost <= 8 else 1}
+                    for (int k = 0; k < 32; ++k) total = step(total{of_lane});
+                }} else {{
+                    for (int k = 0; same[b] >> k & 1; ++k) total = step(total{of_lane});
+                }}
+            }}
         }}
         if (lane == from) sum = total;
     }}
@@ -332,7 +344,9 @@ def scatter(
         if width == 1 and _atomic(op, code_of(a.dtype), loop):
             run(device, text, "in_any_order", Grid(-(-n // THREADS)), [*head, 0, *tail])
             return
-        order = _order(device, keys)
+        lines_in_order, order = empty(device, keys.shape, keys.dtype), empty(device, keys.shape, np.int64)
+        sort_with_positions(device, keys, lines_in_order, order)
+        head[2] = address(lines_in_order)
         entry, threads = ("combine_lines", n) if width == 1 else ("combine", n * width)
         run(device, text, entry, Grid(-(-threads // THREADS)), [*head, address(order), *tail])
         return
@@ -346,7 +360,8 @@ def scatter(
         run(device, text, "claim", Grid(-(-n // THREADS)), words)
         run(device, text, "store", grid, words)
     else:
-        order = _order(device, keys)
+        order = empty(device, keys.shape, np.int64)
+        argsort(device, keys, axis=0, out=order)
         run(device, text, "store", grid, [*head, 0, address(order), *tail])
 
 
@@ -407,10 +422,3 @@ def _lines(
         words += stride
     run(device, text, "number", Grid(-(-prod(shape) // THREADS)), words)
     return keys
-
-
-def _order(device: Any, keys: Strided) -> Strided:
-    """Positions by their lines, those of one line in their order."""
-    order = empty(device, keys.shape, np.int64)
-    argsort(device, keys, axis=0, out=order)
-    return order
