@@ -3,8 +3,8 @@
 NL_LIBM2(hypot)
 NL_LIBM1(cbrt)
 namespace nl {
-// Exponents that are few halves take products and a root, in which nothing rounds visibly (float32, in double) or at
-// most twice more than libm's does. `n` is twice the exponent.
+// Exponents that are few halves take products and a root, in which nothing rounds visibly (float32: in two parts, or in
+// double), or at most twice more than libm's powers do. `n` is twice the exponent.
 template <class T> NL_DEV bool few_halves(T y, i32 most, i32& n) {
     const T twice = y + y;
     n = (i32)twice;
@@ -20,9 +20,37 @@ NL_DEV f64 power_by_halves(f64 x, i32 n) {
     if (n & 8) r *= square * square;
     return r;
 }
+// high + low times a + b
+NL_DEV void multiply_parts(f32& high, f32& low, f32 a, f32 b) {
+    const f32 p = high * a, e = ::fmaf(high, a, -p) + (high * b + low * a);
+    high = p + e;
+    low = (p - high) + e;
+}
+// Where no part leaves the range.
+NL_DEV f32 power_in_parts(f32 x, i32 n) {
+    const i32 m = n < 0 ? -n : n;
+    const f32 square = x * x, rest = ::fmaf(x, x, -square);
+    f32 high = 1, low = 0;
+    if (m & 1) {
+        high = ::sqrtf(x);
+        low = ::fmaf(-high, high, x) * ::__fdividef(0.5f, high);
+    }
+    if (m & 2) multiply_parts(high, low, x, 0);
+    if (m & 4) multiply_parts(high, low, square, rest);
+    if (m & 8) {
+        const f32 fourth = square * square;
+        multiply_parts(high, low, fourth, ::fmaf(square, square, -fourth) + 2 * square * rest);
+    }
+    if (n >= 0) return high + low;
+    const f32 y = ::__fdividef(1.0f, high);
+    return ::fmaf(y, ::fmaf(-y, high, 1.0f) - y * low, y);
+}
 NL_DEV f32 pow(f32 x, f32 y) {
     i32 n;
     if (!few_halves(y, 15, n)) return ::powf(x, y);
+    const bool small = n >= -4 && n <= 4;
+    const f32 size = n & 1 ? x : ::fabsf(x);
+    if (size > (small ? 1e-15f : 1e-4f) && size < (small ? 1e15f : 1e4f)) return power_in_parts(x, n);
     const f64 r = power_by_halves(x, n);
     return (f32)(n < 0 ? 1.0 / r : r);
 }
