@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import ordered_as, relaid
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, KINDS, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.layout import k_strides, strides_in_order
 from numloom.graph.node import Node
@@ -127,6 +128,13 @@ trunc = UFUNCS["trunc"]
 
 CLIP = ELEMENTWISE["clip"]
 POWER = ELEMENTWISE["power"]
+POWER_BY_HALVES = ELEMENTWISE["power_by_halves"]
+HALVES = {
+    F16: frozenset(n / 2 for n in range(-15, 16)),
+    F32: frozenset(n / 2 for n in range(-15, 16)),
+    F64: frozenset((-3, -2, -1.5, -1, -0.5, 1, 1.5, 3)),
+}
+"""Exponents that take products and a root on a GPU: those of float64 that round little more than libm's powers."""
 SQUARE = ELEMENTWISE["square"]
 SQRT = ELEMENTWISE["sqrt"]
 RECIPROCAL = ELEMENTWISE["reciprocal"]
@@ -150,6 +158,8 @@ def operator_power(x: Any, y: Any) -> Any:
                 raise ValueError("Integers to negative integer powers are not allowed.")
         elif kind is float and y == 0.5 and KINDS[x.code] in "fc":
             return apply1(SQRT, x)
+        if (kind is int or kind is float) and y in HALVES.get(x.code, ()) and not numpy_is_near():
+            return apply2(POWER_BY_HALVES, x, y)
     return apply2(POWER, x, y)
 
 

@@ -20,6 +20,8 @@ from numloom.emit.patches import blocks_of, patch_body, patch_of
 from numloom.emit.values import behind, header, loaded, prelude
 from numloom.plan.program import Geometry, Operand, Program, Source
 
+LIGHT = 80
+"""Cost of an element's operations up to which functions may be called, which is compiled sooner."""
 EARLY_BYTES = 256
 """Bytes of operands that a thread asks for at once, before its block's tile is there."""
 TILE_BYTES = 40 << 10
@@ -31,7 +33,9 @@ def emit_map(program: Program, entry: str) -> Source:
     kernel = _Map(program)
     body = kernel.element()
     # Such a kernel waits for memory; others, and reductions, run slower than they could with this (measured).
-    quick = "// nvrtc: -Ofc=min\n" if kernel.wide and kernel.rank == 1 and program.box is None else ""
+    cost = sum(instr.row.cost for instr in program.body if instr.row is not None)
+    light = kernel.wide and kernel.rank == 1 and program.box is None and cost <= LIGHT
+    quick = "// nvrtc: -Ofc=min\n" if light else ""
     text = "".join(
         (
             quick,

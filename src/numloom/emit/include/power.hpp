@@ -2,15 +2,11 @@
 #ifdef __CUDACC__
 NL_LIBM2(hypot)
 NL_LIBM1(cbrt)
+NL_LIBM2(pow)
 namespace nl {
 // Exponents that are few halves take products and a root, in which nothing rounds visibly (float32: in two parts, or in
 // double), or at most twice more than libm's powers do. `n` is twice the exponent.
-template <class T> NL_DEV bool few_halves(T y, i32 most, i32& n) {
-    const T twice = y + y;
-    n = (i32)twice;
-    return twice == (T)n && n >= -most && n <= most;
-}
-NL_DEV f64 power_by_halves(f64 x, i32 n) {
+NL_DEV f64 halves_in_double(f64 x, i32 n) {
     n = n < 0 ? -n : n;
     f64 r = 1.0, square = x * x;
     // Of negative zero and infinity there is a root, the positive one.
@@ -27,13 +23,14 @@ NL_DEV void multiply_parts(f32& high, f32& low, f32 a, f32 b) {
     low = (p - high) + e;
 }
 // Where no part leaves the range.
-NL_DEV f32 power_in_parts(f32 x, i32 n) {
+NL_DEV f32 halves_in_parts(f32 x, i32 n) {
     const i32 m = n < 0 ? -n : n;
     const f32 square = x * x, rest = ::fmaf(x, x, -square);
     f32 high = 1, low = 0;
     if (m & 1) {
-        high = ::sqrtf(x);
-        low = ::fmaf(-high, high, x) * ::__fdividef(0.5f, high);
+        const f32 inverse = ::rsqrtf(x);
+        high = x * inverse;
+        low = ::fmaf(-high, high, x) * (0.5f * inverse);
     }
     if (m & 2) multiply_parts(high, low, x, 0);
     if (m & 4) multiply_parts(high, low, square, rest);
@@ -45,22 +42,24 @@ NL_DEV f32 power_in_parts(f32 x, i32 n) {
     const f32 y = ::__fdividef(1.0f, high);
     return ::fmaf(y, ::fmaf(-y, high, 1.0f) - y * low, y);
 }
-NL_DEV f32 pow(f32 x, f32 y) {
-    i32 n;
-    if (!few_halves(y, 15, n)) return ::powf(x, y);
-    const bool small = n >= -4 && n <= 4;
-    const f32 size = n & 1 ? x : ::fabsf(x);
-    if (size > (small ? 1e-15f : 1e-4f) && size < (small ? 1e15f : 1e4f)) return power_in_parts(x, n);
-    const f64 r = power_by_halves(x, n);
+// Called: loops of reductions repeat what stands in them.
+static __device__ __noinline__ f32 halves_apart(f32 x, i32 n) {
+    const f64 r = halves_in_double(x, n);
     return (f32)(n < 0 ? 1.0 / r : r);
 }
-NL_DEV f64 pow(f64 x, f64 y) {
-    i32 n;
-    if (few_halves(y, 6, n) && n != 5 && n != -5) {
-        const f64 r = power_by_halves(x, n), size = ::fabs(r);
-        if (size > 1e-290 && size < 1e290) return n < 0 ? 1.0 / r : r;
-    }
-    return ::pow(x, y);
+static __device__ __noinline__ f64 power_apart(f64 x, f64 y) { return ::pow(x, y); }
+NL_DEV f32 power_by_halves(f32 x, f32 y) {
+    const i32 n = (i32)(y + y);
+    const bool small = n >= -4 && n <= 4;
+    const f32 size = n & 1 ? x : ::fabsf(x);
+    const bool inside = size > (small ? 1e-15f : 1e-4f) && size < (small ? 1e15f : 1e4f);
+    return inside ? halves_in_parts(x, n) : halves_apart(x, n);
+}
+NL_DEV f64 power_by_halves(f64 x, f64 y) {
+    const i32 n = (i32)(y + y);
+    const f64 r = halves_in_double(x, n), size = ::fabs(r);
+    if (size > 1e-290 && size < 1e290) return n < 0 ? 1.0 / r : r;
+    return power_apart(x, y);
 }
 }
 #else
@@ -133,6 +132,7 @@ NL_DEV f32 pow(f32 x, f32 y) {
                    0.0013400283146562074, 0.00015475898758907894);
     return power_limits(x, y, (f32)(fma(r, q, 1.0) * exp2_integer(n)));
 }
+template <class T> NL_DEV T power_by_halves(T x, T y) { return pow(x, y); }
 // sqrt(x^2 + y^2); an infinity wins over NaN.
 NL_DEV f32 hypot(f32 x, f32 y) {
     f32 a = fabs(x), b = fabs(y), h = (f32)sqrt((f64)a * a + (f64)b * b), infinity = (f32)NL_INFINITY;
