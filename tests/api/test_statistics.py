@@ -154,9 +154,10 @@ def test_quantile_methods(xp: Any, method: str, count: int, dtype: str) -> Any:
     return [xp.quantile(x, q, method=method) for q in (0.3, [0, 0.1, 0.25, 0.5, 0.9, 1.0], [[0.2, 0.4]])]
 
 
-@pytest.mark.parametrize("dtype", ["f4", "f8", "i8", "u1", "?"])
-@pytest.mark.parametrize("recorded", [False, True])
-def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, recorded: bool, dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("dtype", "recorded"), [("f4", True), ("f4", False), ("f8", False), ("i8", True), ("u1", False), ("?", False)]
+)
+def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch, dtype: str, recorded: bool) -> None:
     """On a GPU edges are a routine's or recorded, and what is wrong with them is told when somebody looks."""
     monkeypatch.setattr(histograms, "numpy_is_near", lambda: False)
     if recorded:
@@ -166,7 +167,7 @@ def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatc
     random = np.random.default_rng(3)
     for sample in (random.standard_normal(300) * 40, np.full(3, 7.0), np.array([-1.0, -0.0])):
         sample = abs(sample).astype(dtype) if dtype in ("u1", "?") else sample.astype(dtype)
-        for bins in (1, 10, 1000):
+        for bins in (1, 100):
             for options in ({}, {"density": True}, {"weights": random.random(sample.size)}):
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")

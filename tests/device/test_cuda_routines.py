@@ -285,16 +285,13 @@ def test_stores_that_are_assumed_to_be_apart(runner, monkeypatch):
     """Lines that are all different, but one, or that many elements name; in one axis and in two."""
     monkeypatch.setattr(scattering, "MANY", 16)
     rng = np.random.default_rng(4)
-    for char in "hd":
-        apart = rng.permutation(900)[:700]
-        once = apart.copy()
-        once[600] = once[13]
-        for index in (apart, once, rng.integers(0, 300, 700), apart - 900):
-            scattered(runner, random((900,), char), random((700,), char, 2), index, axes=(0,), position=0)
-            pair = index.reshape(70, 10) % 900
-            scattered(
-                runner, random((30, 30), char).T, random((10,), char, 2), pair // 30, pair % 30, axes=(0, 1), position=0
-            )
+    apart = rng.permutation(900)[:700]
+    once = apart.copy()
+    once[600] = once[13]
+    for index in (apart, once, rng.integers(0, 300, 700), apart - 900):
+        scattered(runner, random((900,), "d"), random((700,), "d", 2), index, axes=(0,), position=0)
+        i, j = np.divmod(index.reshape(70, 10) % 900, 30)
+        scattered(runner, random((30, 30), "h").T, random((10,), "h", 2), i, j, axes=(0, 1), position=0)
     assert not runner.take_error()
     wrong = operand(runner, np.arange(5, 905))
     for given in (wrong, operand(runner, np.arange(5, 905) // 2 * 2)):
@@ -356,7 +353,9 @@ def test_weighted_bincount(runner, monkeypatch):
         same(runner, "weighted_bincount", x[:120], weights[:120], minlength=bins)  # one part: in their order
         got, expected = run(runner, "weighted_bincount", x[::-2], weights[::-1], minlength=bins)
         np.testing.assert_allclose(got, expected, rtol=1e-12, atol=1e-12)
-    assert run(runner, "weighted_bincount", x[:400], weights, minlength=0, expected=np.zeros(0))[0].size == 0
+    for bins in (0, 3):
+        same(runner, "weighted_bincount", x[:0], weights[:0], minlength=bins)
+    assert not runner.take_error()
 
 
 # ---------------------------------------------------------------- order
@@ -499,8 +498,8 @@ def test_histogram(runner, uniform):
 
 def test_edges_of_bins(runner):
     options = {"not_finite": 7, "not_apart": 8}
-    for char in "fdlB":
-        for x in (random((20_000,), char), random((900,), char)[::-3], np.zeros(5, char)):
+    for char in "fl" if runner.name != "cuda" else "fdlB":
+        for x in (random((9000,), char), random((900,), char)[::-3], np.zeros(5, char)):
             for bins in (1, 700):
                 got, expected = run(runner, "bin_edges", x, bins=bins, **options)
                 assert got.tobytes() == expected.tobytes()

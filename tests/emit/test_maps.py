@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Case, describe, expected, random_map, run_emulated, run_host, same
 
-from numloom.base.dtypes import C128, DTYPES, F16, F32, F64, I8
+from numloom.base.dtypes import C128, DTYPES, F16, F32, F64, I8, I64, U8, U32, U64
 from numloom.emit import mapping, maps
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
@@ -202,3 +202,25 @@ def test_division_by_multiplication(kind: str) -> None:
             else:
                 quotient = ((2 * n * (multiplier % 2**64)) >> 64) >> shift
             assert quotient == n // divisor, (n, divisor)
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "store", "shape", "offset"),
+    [
+        ("random_uniform32", F32, F32, (103,), 8), ("random_bits32", U32, U8, (5, 32), 4),
+        ("random_normal64", F64, F64, (5, 32), 3),
+    ],
+)  # fmt: skip
+def test_neighbours_of_a_draw(name: str, code: int, store: int, shape: tuple[int, ...], offset: int) -> None:
+    """A thread's 2, 4 or 16 neighbours, alone and in rows, beginning at a multiple of four and elsewhere."""
+    rows = len(shape) > 1
+    iota = Instr("iota", I64, index=0, strides=(48, 1) if rows else (1,), by_four=offset % 4 == 0)
+    body = [Instr("param", U64, index=0), Instr("param", U64, index=1), iota, Instr("cast", U64, (2,))]
+    body.append(Instr("op", code, (3, 0, 1), row=ELEMENTWISE[name]))
+    if store != code:
+        body.append(Instr("cast", store, (4,)))
+    operands = (Operand(store, (shape[1], 1) if rows else (1,), written=True),)
+    program = Program(shape, len(shape), tuple(body), (Store(len(body) - 1, 0),), operands, (U64, U64))
+    params = [np.uint64(2**64 - 7), np.uint64(12345)]
+    assert ("& -4" in emit(program).text) == iota.by_four
+    check(Case(program, [np.zeros(prod(shape), DTYPES[store])], [0], params, [offset]), backwards=False)

@@ -259,7 +259,7 @@ def _number_of_bins(array: Array, rule: str, limits: Any) -> tuple[int, Any]:
 
 
 def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Array:
-    """Edges; those between the ends of data on a GPU are recorded, so that nobody waits."""
+    """Edges; those between the ends of data on a GPU are made there, so that nobody waits."""
     if isinstance(bins, str):
         if weights is not None:
             raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
@@ -270,7 +270,7 @@ def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Array:
         return asarray(np.histogram_bin_edges(np.empty(0), given, limits))
     ends = np.empty(0, array.dtype)
     if limits is None and array.size:
-        if not numpy_is_near():
+        if not numpy_is_near() and KINDS[array.code] != "c":
             return _edges_of(array, _count_of(given))
         # NumPy makes the edges from the two ends of the data alone.
         ends = np.array(_host_numbers(array.min(), array.max()))

@@ -139,7 +139,11 @@ struct P {{
 // Bits of lines follow the word that says whether two elements have named one.
 extern "C" __global__ void __launch_bounds__({THREADS}) assume(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
-    if (i >= p.n || *p.taken) return;
+    // Past the first level of the cache, once a block: the first of many equal lines stops all blocks after it.
+    __shared__ u32 known;
+    if (threadIdx.x == 0) known = *(volatile u32*)p.taken;
+    __syncthreads();
+    if (i >= p.n || known) return;
 {_line_text(ctype, count, rank)}
     if (!good) return;
     const u32 bit = 1u << (line & 31);

@@ -97,7 +97,7 @@ extern "C" __global__ void __launch_bounds__(1024) total(const __grid_constant__
 def weighted_bincount(device: Any, a: Strided, weights: Strided, *, minlength: int, out: Strided) -> None:
     """``out`` = sums (float64) of the weights of each of 0 ... minlength - 1 in `a`, which has no others."""
     n = a.shape[0]
-    if minlength > TABLE_BINS or not n or not minlength:
+    if minlength > TABLE_BINS or not n:
         device.clear(out.buffer, 8 * minlength)
         scatter(device, out, weights, a, axes=(0,), position=0, op="add", loop=(F64, F64, F64), place=1)
         return
