@@ -156,24 +156,23 @@ NL_DEV f64 hypot(f64 x, f64 y) {
     h = p == NL_INFINITY ? p : h;
     return q == NL_INFINITY ? q : h;
 }
-// x = 8^q m, m in [1, 8): an approximation t of the root with a third of the digits, then 1/3 and 1/9 of the series of
-// t cbrt(1 + u), u = m / t^3 - 1, whose numerator is exact but for its last rounding.
+// The root of t^3 (1 + u) by the series of cbrt(1 + u), u = m / t^3 - 1, whose numerator is exact but for its last rounding.
+// Floats: a third of the number's bits is the root to 3.2 %; the first digits of that have an exact square.
+NL_DEV f32 cbrt(f32 x) {
+    f32 a = fabs(x);
+    bool small = a < 1e-36f;
+    f32 m = a * (small ? 16777216.0f : 0.125f);  // cubes stay in the range
+    u32 third = (u32)(i32)((f32)(i32)bits(m) * 0.333333343f) + 0x2a512cdfu;
+    f32 t = from_bits(third & 0xfffff000u), square = t * t, u = fma(-square, t, m) / (square * t);
+    f32 p = horner(u, 0.333333343f, -0.111111112f, 0.0617236197f, -0.0411508195f, 0.0307482779f, -0.0237789992f);
+    f32 y = fma(t * u, p, t) * (small ? 0.00390625f : 2.0f);
+    return bits(a) - 1u < 0x7f7fffffu ? copysign(y, x) : x;
+}
+// Doubles: x = 8^q m, m in [1, 8), and a polynomial's root with a third of the digits.
 template <class T> NL_DEV T cbrt_step(T m, T t, T c1, T c2, T c3) {
     T square = t * t, cube = square * t;
     T u = (fma(-square, t, m) - fma(t, t, -square) * t) / cube;
     return fma(t * u, fma(u, fma(u, c3, c2), c1), t);
-}
-NL_DEV f32 cbrt(f32 x) {
-    f32 a = fabs(x);
-    bool small = a < 1.17549435e-38f;
-    u32 u = bits(small ? a * 16777216.0f : a), e = (u >> 23) + 2, third = (e * 0x5556u) >> 16, s = e - 3 * third;
-    f32 m = from_bits((u & 0x7fffffu) | 0x3f800000u);
-    f32 t = horner(m, 0.555790961f, 0.580826402f, -0.158662453f, 0.0221486986f);
-    t = t * (s == 0 ? 1.0f : s == 1 ? 1.25992105f : 1.58740105f);
-    m = m * (s == 0 ? 1.0f : s == 1 ? 2.0f : 4.0f);
-    f32 y = cbrt_step(m, t, 0.333333343f, -0.111111112f, 0.0617283955f);
-    y = y * from_bits((third + (small ? 76u : 84u)) << 23);
-    return (x == 0) | !is_finite(x) ? x : copysign(y, x);
 }
 NL_DEV f64 cbrt(f64 x) {
     f64 a = fabs(x);
