@@ -23,6 +23,14 @@ GATHER = 2.0
 """Nanoseconds of a read at an index."""
 RUN = 0.5
 """Nanoseconds of an element of moments."""
+LONG = 10
+"""Cost of an expression without branches from which on a loop takes several vectors abreast."""
+ABREAST = ((150, 4), (300, 2))
+"""How many, by the cost: what is longer has work enough, and takes long to compile."""
+FUNCTIONS = frozenset(("exp", "log", "logaddexp", "hyperbolic", "inverse_trigonometric", "power"))
+"""Headers with functions of real numbers that are long and have no branch."""
+STRAIGHT = FUNCTIONS | {"integer", "order", "libm"}
+"""Headers whose functions of real numbers have no branch."""
 
 
 def nanoseconds(program: Program) -> float:
@@ -55,4 +63,17 @@ def items_of(each: float, elements: int) -> int:
     return max(1, int(GRAIN / max(each * max(elements, 1), 0.01)))
 
 
-__all__ = ["grain_of", "nanoseconds"]
+def abreast(program: Program) -> int:
+    """Vectors that a loop over the program's elements takes at a time."""
+    cost = 0
+    for instr in program.body:
+        if instr.kind == "gather" or KINDS[instr.code] == "c":
+            return 1
+        if instr.kind == "op" and KINDS[instr.code] == "f":
+            if instr.row.preamble or not STRAIGHT.issuperset(instr.row.headers):
+                return 1
+            cost += instr.row.cost if FUNCTIONS.intersection(instr.row.headers) else 0
+    return next((many for most, many in ABREAST if LONG <= cost <= most), 1)
+
+
+__all__ = ["abreast", "grain_of", "nanoseconds"]

@@ -72,7 +72,13 @@ template <class T> NL_DEV void settle(T&) {}
 #ifndef __CUDACC__
 #ifdef __clang__
 #define NL_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define NL_ABREAST(n)
+#define NL_SCHEDULED
 #else
 #define NL_IVDEP _Pragma("GCC ivdep")
+// A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
+#define NL_PRAGMA(text) _Pragma(#text)
+#define NL_ABREAST(n) NL_PRAGMA(GCC unroll n)
+#define NL_SCHEDULED __attribute__((optimize("web", "schedule-insns", "rename-registers")))
 #endif
 #endif
