@@ -21,6 +21,12 @@ SCALAR = 16
 """How much longer functions of complex numbers take, which are computed one by one."""
 GATHER = 2.0
 """Nanoseconds of a read at an index."""
+FUNCTIONS_HERE = {
+    "log": 12, "log2": 10, "log10": 11, "log1p": 16, "sin": 18, "cos": 18, "tan": 22, "arcsin": 12, "arccos": 12,
+    "arctan": 14, "sinh": 15, "cosh": 12, "tanh": 14, "arcsinh": 24, "arccosh": 24, "arctanh": 11, "cbrt": 15,
+    "power": 48, "float_power": 48, "arctan2": 22, "hypot": 15,
+}  # fmt: skip
+"""Instructions of real functions that take another number here than on a GPU."""
 RUN = 0.5
 """Nanoseconds of an element of moments."""
 LONG = 10
@@ -48,6 +54,8 @@ def nanoseconds(program: Program) -> float:
             code = max((body[arg].code for arg in instr.args), key=ITEMSIZES.__getitem__)
             cost, exact = (1, True) if instr.row is None else (instr.row.cost, instr.row.exact)
             alone = KINDS[code] == "c" and not exact
+            if KINDS[code] == "f" and instr.row is not None:
+                cost = FUNCTIONS_HERE.get(instr.row.name, cost)
             total += INSTRUCTION * ITEMSIZES[code] * cost * (SCALAR if alone else 1)
     return total
 
