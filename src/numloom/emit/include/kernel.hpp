@@ -79,6 +79,11 @@ template <class T> NL_DEV void settle(T&) {}
 // A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
 #define NL_PRAGMA(text) _Pragma(#text)
 #define NL_ABREAST(n) NL_PRAGMA(GCC unroll n)
+#ifdef __AVX512F__
 #define NL_SCHEDULED __attribute__((optimize("web", "schedule-insns", "rename-registers")))
+#else
+// Half as many registers
+#define NL_SCHEDULED __attribute__((optimize("web", "schedule-insns", "rename-registers", "sched-pressure")))
+#endif
 #endif
 #endif
