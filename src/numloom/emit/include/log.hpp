@@ -84,17 +84,17 @@ NL_DEV f32 log10(f32 x) {
 NL_DEV f32 log1p(f32 x) {
     f32 u = 1.0f + x, c = x >= 1.0f ? 1.0f - (u - x) : x - (u - 1.0f), k;
     f32 m = split_bits(bits(u), k, 127.0f);
-    c = x > 1e15f ? 0.0f : c * from_bits(0x7f000000u - ((bits(u) + (0x3f800000u - 0x3f3504f3u)) & 0x7f800000u));
+    c = c * from_bits(0x7f800000u - ((bits(u) + (0x3f800000u - 0x3f3504f3u)) & 0x7f800000u)) * 0.5f;
     f32 f = m + c, y = join_log(k, f, c - (f - m));
-    return (bits(x) & 0x7fffffffu) < 0x33000000u ? x : log_limits(u, y);
+    return x == 0 ? x : log_limits(u, y);
 }
 NL_DEV f64 log1p(f64 x) {
     f64 u = 1.0 + x, c = x >= 1.0 ? 1.0 - (u - x) : x - (u - 1.0), k;
     f64 m = split_log(u, k) - 1.0;
     u64 e = (bits(u) + (0x3ff0000000000000ull - 0x3fe6a09e00000000ull)) & 0x7ff0000000000000ull;
-    c = x > 1e30 ? 0.0 : c * from_bits(0x7fe0000000000000ull - e);
+    c = c * from_bits(0x7ff0000000000000ull - e) * 0.5;
     f64 f = m + c, y = join_log(k, f, c - (f - m));
-    return (bits(x) & 0x7fffffffffffffffull) < 0x3c90000000000000ull ? x : log_limits(u, y);
+    return x == 0 ? x : log_limits(u, y);
 }
 }
 #endif
