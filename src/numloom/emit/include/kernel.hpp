@@ -72,11 +72,14 @@ template <class T> NL_DEV void settle(T&) {}
 #ifndef __CUDACC__
 #ifdef __clang__
 #define NL_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define NL_IVDEP _Pragma("GCC ivdep")
+#endif
+// A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
+#if defined(__clang__) || (defined(__x86_64__) && !defined(__FMA__))
 #define NL_ABREAST(n)
 #define NL_SCHEDULED
 #else
-#define NL_IVDEP _Pragma("GCC ivdep")
-// A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
 #define NL_PRAGMA(text) _Pragma(#text)
 #define NL_ABREAST(n) NL_PRAGMA(GCC unroll n)
 #ifdef __AVX512F__
