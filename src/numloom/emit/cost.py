@@ -21,8 +21,22 @@ SCALAR = 16
 """How much longer functions of complex numbers take, which are computed one by one."""
 GATHER = 2.0
 """Nanoseconds of a read at an index."""
+FUNCTIONS_HERE = {
+    "log": 12, "log2": 10, "log10": 11, "log1p": 16, "sin": 18, "cos": 18, "tan": 22, "arcsin": 12, "arccos": 12,
+    "arctan": 14, "sinh": 15, "cosh": 12, "tanh": 14, "arcsinh": 24, "arccosh": 24, "arctanh": 11, "cbrt": 15,
+    "power": 48, "float_power": 48, "arctan2": 22, "hypot": 15,
+}  # fmt: skip
+"""Instructions of real functions that take another number here than on a GPU."""
 RUN = 0.5
 """Nanoseconds of an element of moments."""
+LONG = 10
+"""Cost of an expression without branches from which on a loop takes several vectors abreast."""
+ABREAST = ((150, 4), (300, 2))
+"""How many, by the cost: what is longer has work enough, and takes long to compile."""
+FUNCTIONS = frozenset(("exp", "log", "logaddexp", "hyperbolic", "inverse_trigonometric", "power"))
+"""Headers with functions of real numbers that are long and have no branch."""
+STRAIGHT = FUNCTIONS | {"integer", "order", "libm"}
+"""Headers whose functions of real numbers have no branch."""
 
 
 def nanoseconds(program: Program) -> float:
@@ -40,6 +54,8 @@ def nanoseconds(program: Program) -> float:
             code = max((body[arg].code for arg in instr.args), key=ITEMSIZES.__getitem__)
             cost, exact = (1, True) if instr.row is None else (instr.row.cost, instr.row.exact)
             alone = KINDS[code] == "c" and not exact
+            if KINDS[code] == "f" and instr.row is not None:
+                cost = FUNCTIONS_HERE.get(instr.row.name, cost)
             total += INSTRUCTION * ITEMSIZES[code] * cost * (SCALAR if alone else 1)
     return total
 
@@ -55,4 +71,17 @@ def items_of(each: float, elements: int) -> int:
     return max(1, int(GRAIN / max(each * max(elements, 1), 0.01)))
 
 
-__all__ = ["grain_of", "nanoseconds"]
+def abreast(program: Program) -> int:
+    """Vectors that a loop over the program's elements takes at a time."""
+    cost = 0
+    for instr in program.body:
+        if instr.kind == "gather" or KINDS[instr.code] == "c":
+            return 1
+        if instr.kind == "op" and KINDS[instr.code] == "f":
+            if instr.row.preamble or not STRAIGHT.issuperset(instr.row.headers):
+                return 1
+            cost += instr.row.cost if FUNCTIONS.intersection(instr.row.headers) else 0
+    return next((many for most, many in ABREAST if LONG <= cost <= most), 1)
+
+
+__all__ = ["abreast", "grain_of", "nanoseconds"]

@@ -14,7 +14,7 @@ from math import prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES
-from numloom.emit.cost import grain_of
+from numloom.emit.cost import abreast, grain_of
 from numloom.emit.mapping import THREADS, MapText, magic
 from numloom.emit.patches import blocks_of, patch_body, patch_of
 from numloom.emit.values import behind, header, loaded, prelude
@@ -361,7 +361,8 @@ class _Map(MapText):
     def _cpu_rows(self, entry: str) -> str:
         program, block = self.program, self.block
         box = program.box
-        lines = [f'extern "C" void {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
+        kind = "NL_SCHEDULED void" if self._abreast() > 1 else "void"
+        lines = [f'extern "C" {kind} {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
         outer = [f"i{d}" for d in range(self.rank - 1)]
         if self.rank > 1:
             lines.append("for (i64 row = begin; row < end; ++row) {")
@@ -423,6 +424,13 @@ class _Map(MapText):
             restrict = "" if program.operands[k].in_place else " __restrict__"
             lines.append(f"const {MEMORY_TYPES[code]}*{restrict} z{n} = {start};")
             taken[n] = loaded(f"z{n}[i]", code)
+        many = self._abreast()
+        used = list(dict.fromkeys([*self.reads, *(s.operand for s in program.stores)]))
+        if many > 1:
+            # Of parameters only, compilers believe that nothing else points there, and mix loads with stores before.
+            kinds = [(k, "" if program.operands[k].written else "const ", program.operands[k].code) for k in used]
+            given = ", ".join(f"{const}{MEMORY_TYPES[code]}* __restrict__ y{k}" for k, const, code in kinds)
+            lines += [f"[&]({given}) __attribute__((always_inline)) {{", f"NL_ABREAST({many})"]
         lines += ["NL_IVDEP", f"for (i64 i = {low}; i < {high}; ++i) {{"]
         values = {}
         for k in self.reads:
@@ -438,7 +446,15 @@ class _Map(MapText):
         lines.append(self.call(values, [*outer, "i"], "i64", outs, taken))
         for s in program.stores:
             lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand])}] = r{s.operand};")
-        return [*lines, "}"]
+        lines.append("}")
+        if many > 1:
+            lines.append(f"}}({', '.join(f'y{k}' for k in used)});")
+        return lines
+
+    def _abreast(self) -> int:
+        """Vectors that a loop takes at a time."""
+        alone = self.program.box is None and not any(o.in_place for o in self.program.operands)
+        return abreast(self.program) if alone else 1
 
     def _outer_offset(self, k: int, operand: Operand, outer: list[str]) -> str:
         terms = [

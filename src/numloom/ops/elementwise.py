@@ -324,7 +324,7 @@ def _fill() -> None:
     _row("rint", 1, _by_kind(f=_call("rint"), c="nl::rint({0})"), headers=("libm",), complex_headers=("complex_parts",))
     for name, function, count in (("spacing", "spacing", 1), ("nextafter", "next_after", 2)):
         _row(name, count, _half_aware(function, count), cost=8, headers=("floating",))
-    _row("ldexp", 2, "nl::ldexp({0}, (i64){1})", cost=6, headers=("floating",))
+    _row("ldexp", 2, "nl::ldexp({0}, {1})", cost=6, headers=("floating",))
     _row("copysign", 2, _call("copysign", 2), headers=("libm",))
     _row("signbit", 1, _call("sign_bit"), headers=("floating",))
     _row("heaviside", 2, _call("heaviside", 2), cost=4, headers=("floating",))

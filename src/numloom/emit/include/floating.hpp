@@ -65,18 +65,13 @@ template <class T> NL_DEV T frexp_mantissa(T x) {
     T m = split_float(x, e);
     return (x == 0) | !is_finite(x) ? x : m;
 }
-NL_DEV f64 power_of_two(i32 n) { return from_bits((u64)(n + 1023) << 52); }
-// The first product is exact, so a result below the normal range rounds once.
-NL_DEV f64 ldexp(f64 x, i64 n) {
-    i32 e;
-    f64 m = split_float(x, e);
-    e += n > 4200 ? 4200 : n < -4200 ? -4200 : (i32)n;
-    e = e > 1100 ? 1100 : e < -1100 ? -1100 : e;
-    f64 y = m * power_of_two(e >> 1) * power_of_two(e - (e >> 1));
-    return (x == 0) | !is_finite(x) ? x : y;
+NL_DEV f32 power_of_two(f32, i32 n) { return from_bits((u32)(n + 127) << 23); }
+NL_DEV f64 power_of_two(f64, i32 n) { return from_bits((u64)(n + 1023) << 52); }
+// x 2^n by three factors. The last one rounds: before it x grows, or shrinks exactly, or to what becomes zero.
+template <class T> NL_DEV T ldexp_by(T x, i32 n, i32 least) {
+    i32 last = n < least ? least : n > 1 - least ? 1 - least : n, rest = n - last, half = rest >> 1;
+    return x * power_of_two(x, half) * power_of_two(x, rest - half) * power_of_two(x, last);
 }
-NL_DEV f32 ldexp(f32 x, i64 n) {
-    i32 k = n > 600 ? 600 : n < -600 ? -600 : (i32)n;
-    return (f32)((f64)x * power_of_two(k));
-}
+template <class I> NL_DEV f64 ldexp(f64 x, I n) { return ldexp_by(x, n > 2100 ? 2100 : n < -2100 ? -2100 : (i32)n, -1022); }
+template <class I> NL_DEV f32 ldexp(f32 x, I n) { return ldexp_by(x, n > 300 ? 300 : n < -300 ? -300 : (i32)n, -126); }
 }

@@ -73,14 +73,21 @@ template <class T> NL_DEV T integer_reciprocal(T a) {
     return a == (T)1 ? (T)1 : is_signed<T>() && a == (T)-1 ? (T)-1 : a == 0 ? zero : (T)0;
 }
 template <class T> NL_DEV T integer_sign(T a) { return (T)((a > 0) - (is_signed<T>() && a < 0)); }
-template <class T> NL_DEV T left_shift(T a, T b) {
-    u64 n = (u64)b, width = 8 * sizeof(T);
-    return n < width ? (T)((u64)a << (n & 63)) : (T)0;
+// U has the width that T is computed in: numbers of 32 bits shift twice as many to a vector.
+template <class U, class T> NL_DEV T left_shift_in(T a, T b) {
+    U n = (U)b, most = 8 * sizeof(U) - 1;
+    return n < 8 * sizeof(T) ? (T)((U)a << (n & most)) : (T)0;
 }
-template <class T> NL_DEV T right_shift(T a, T b) {
-    u64 n = (u64)b, width = 8 * sizeof(T);
+template <class U, class T> NL_DEV T right_shift_in(T a, T b) {
+    U n = (U)b, width = 8 * sizeof(T);
     T r = (T)(a >> (int)(n < width ? n : width - 1));
     return n < width || is_signed<T>() ? r : (T)0;
+}
+template <class T> NL_DEV T left_shift(T a, T b) {
+    return sizeof(T) > 4 ? left_shift_in<u64>(a, b) : left_shift_in<u32>(a, b);
+}
+template <class T> NL_DEV T right_shift(T a, T b) {
+    return sizeof(T) > 4 ? right_shift_in<u64>(a, b) : right_shift_in<u32>(a, b);
 }
 template <class T> NL_DEV u8 bit_count(T a) {
     u64 x = (u64)integer_absolute(a) & (~0ull >> (64 - 8 * sizeof(T)));

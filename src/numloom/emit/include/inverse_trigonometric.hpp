@@ -37,28 +37,52 @@ template <class T> NL_DEV T turned_atan(T k, T sign, T numerator, T denominator)
     quarter_pi(high, low);
     return fma(k, high, u + fma(k, low, atan_rest(u)));
 }
-template <class T> NL_DEV T atan(T x) {
-    T a = fabs(x);
-    bool middle = a >= (T)0.5, large = a > (T)2;
-    T k = large ? (T)2 : middle ? (T)1 : (T)0;
-    T numerator = large ? (T)-1 : middle ? a - 1 : a, denominator = large ? a : middle ? a + 1 : (T)1;
-    return copysign(turned_atan(k, (T)1, numerator, denominator), x);
+NL_DEV f64 atan(f64 x) {
+    f64 a = fabs(x);
+    bool middle = a >= 0.5, large = a > 2;
+    f64 k = large ? 2.0 : middle ? 1.0 : 0.0;
+    f64 numerator = large ? -1.0 : middle ? a - 1 : a, denominator = large ? a : middle ? a + 1 : 1.0;
+    return copysign(turned_atan(k, 1.0, numerator, denominator), x);
 }
-template <class T> NL_DEV T atan2(T y, T x) {
-    T ax = fabs(x), ay = fabs(y);
+NL_DEV f64 atan2(f64 y, f64 x) {
+    f64 ax = fabs(x), ay = fabs(y);
     bool steep = ay > ax, left = sign_bit(x), same = (ax == ay) & (is_inf(ax) | (ax == 0));
-    T large = steep ? ay : ax, small = steep ? ax : ay;
+    f64 large = steep ? ay : ax, small = steep ? ax : ay;
     // Infinities of both are one direction, zeros of both the axis of x; halves keep the sum finite.
-    T scale = large > (T)1e38 ? (T)0.5 : (T)1, zero = large == 0 ? (T)0 : (T)1;
-    large = same ? (T)1 : large * scale;
+    f64 scale = large > 1e38 ? 0.5 : 1.0, zero = large == 0 ? 0.0 : 1.0;
+    large = same ? 1.0 : large * scale;
     small = same ? zero : small * scale;
     bool middle = small + small >= large;
-    T k = middle ? (T)1 : (T)0;
-    T numerator = middle ? small - large : small, denominator = middle ? small + large : large;
+    f64 k = middle ? 1.0 : 0.0;
+    f64 numerator = middle ? small - large : small, denominator = middle ? small + large : large;
     k = steep ? 2 - k : k;
     k = left ? 4 - k : k;
-    T r = turned_atan(k, steep != left ? (T)-1 : (T)1, numerator, denominator);
+    f64 r = turned_atan(k, steep != left ? -1.0 : 1.0, numerator, denominator);
     return (x != x) | (y != y) ? x + y : copysign(r, y);
+}
+// Floats: no step by pi/4, since some more terms for a quotient of at most 1 cost less.
+NL_DEV f32 turned_atan(f32 k, f32 u) {
+    f32 z = u * u;
+    f32 p = horner(z, -0.333333284f, 0.199997157f, -0.142803431f, 0.110612333f, -0.0882146209f, 0.0676364899f,
+                   -0.0449832566f, 0.022777617f, -0.00742536318f, 0.00113452214f);
+    return fma(k, 0.78539753f, u + fma(u * z, p, k * 6.33795398e-07f));
+}
+NL_DEV f32 atan(f32 x) {
+    f32 a = fabs(x);
+    bool large = a > 1.0f;
+    return copysign(turned_atan(large ? 2.0f : 0.0f, (large ? -1.0f : a) / (large ? a : 1.0f)), x);
+}
+NL_DEV f32 atan2(f32 y, f32 x) {
+    f32 ax = fabs(x), ay = fabs(y);
+    bool steep = ay > ax, left = sign_bit(x);
+    f32 large = steep ? ay : ax, small = steep ? ax : ay, k = steep ? 2.0f : 0.0f;
+    // Zeros of both are the axis of x, infinities of both one direction.
+    f32 u = small / (large < 1.4e-45f ? 1.4e-45f : large);
+    u = small == (f32)NL_INFINITY ? 1.0f : u;
+    u = x != x ? x : u;
+    u = steep ? -u : u;
+    u = left ? -u : u;
+    return copysign(turned_atan(left ? 4.0f - k : k, u), y);
 }
 template <class T> NL_DEV T asin(T x) {
     T a = fabs(x), high, low;

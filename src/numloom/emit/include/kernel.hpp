@@ -75,4 +75,18 @@ template <class T> NL_DEV void settle(T&) {}
 #else
 #define NL_IVDEP _Pragma("GCC ivdep")
 #endif
+// A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
+#if defined(__clang__) || (defined(__x86_64__) && !defined(__FMA__))
+#define NL_ABREAST(n)
+#define NL_SCHEDULED
+#else
+#define NL_PRAGMA(text) _Pragma(#text)
+#define NL_ABREAST(n) NL_PRAGMA(GCC unroll n)
+#ifdef __AVX512F__
+#define NL_SCHEDULED __attribute__((optimize("web", "schedule-insns", "rename-registers")))
+#else
+// Half as many registers
+#define NL_SCHEDULED __attribute__((optimize("web", "schedule-insns", "rename-registers", "sched-pressure")))
+#endif
+#endif
 #endif

@@ -7,18 +7,15 @@ NL_LIBM1(log10)
 NL_LIBM1(log1p)
 #else
 namespace nl {
-NL_DEV f32 split_log(f32 x, i32& k) {  // x positive and normal
-    u32 u = bits(x) + (0x3f800000u - 0x3f3504f3u);
-    k = (i32)(u >> 23) - 127;
-    return from_bits((u & 0x7fffffu) + 0x3f3504f3u);
+NL_DEV f32 split_bits(u32 u, f32& k, f32 bias) {
+    u += 0x3f800000u - 0x3f3504f3u;
+    k = (f32)(i32)(u >> 23) - bias;
+    return from_bits((u & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
 }
 // x = 2^k (1 + f), 1 + f in [sqrt(1/2), sqrt(2)); x positive
 NL_DEV f32 split(f32 x, f32& k) {
-    i32 e;
     bool small = x < 1.17549435e-38f;
-    f32 m = split_log(small ? x * 33554432.0f : x, e);
-    k = (f32)(small ? e - 25 : e);
-    return m - 1.0f;
+    return split_bits(bits(small ? x * 33554432.0f : x), k, small ? 152.0f : 127.0f);
 }
 NL_DEV f64 split(f64 x, f64& k) {
     bool small = x < 2.2250738585072014e-308;
@@ -26,9 +23,10 @@ NL_DEV f64 split(f64 x, f64& k) {
     k = small ? k - 54.0 : k;
     return m - 1.0;
 }
-NL_DEV f32 log_series(f32 f, f32 h) {
-    f32 s = f / (2.0f + f), z = s * s;
-    return s * fma(z, horner(z, 0.6666666655f, 0.4000012559f, 0.2855039696f, 0.2334194339f), h);
+// (log(1 + f) - f) / f^2: for floats multiplications cost less than the quotient of the series for doubles.
+NL_DEV f32 log_tail(f32 f) {
+    return horner(f, -0.499999881f, 0.333333254f, -0.250016123f, 0.200020298f, -0.166083321f, 0.141800046f, -0.132478356f,
+                  0.129197806f, -0.0762915984f);
 }
 NL_DEV f64 log_series(f64 f, f64 h) {
     f64 s = f / (2.0 + f), z = s * s;
@@ -45,8 +43,7 @@ template <class T> NL_DEV T log_limits(T x, T y) {
 }
 // k log(2) + log(1 + f) + rest, log(2) in two parts of which k times the first is exact
 NL_DEV f32 join_log(f32 k, f32 f, f32 rest) {
-    f32 h = 0.5f * f * f;
-    return fma(k, 0.693145751953125f, f - (h - fma(k, 1.42860677e-06f, log_series(f, h) + rest)));
+    return fma(k, 0.693145751953125f, f + fma(f * f, log_tail(f), fma(k, 1.42860677e-06f, rest)));
 }
 NL_DEV f64 join_log(f64 k, f64 f, f64 rest) {
     f64 h = 0.5 * f * f;
@@ -60,34 +57,44 @@ template <class T> NL_DEV T log_of(T x) {
 NL_DEV f32 log(f32 x) { return log_of(x); }
 NL_DEV f64 log(f64 x) { return log_of(x); }
 // c log(1 + f) + k d, c and d in two parts: only c f counts in both.
-template <class T> NL_DEV T scaled_log(T x, T c, T c_rest, T d, T d_rest) {
-    T k, f = split(x, k), h = (T)0.5 * f * f, a = c * f;
-    T rest = fma(c, f, -a) + fma(c_rest, f, k * d_rest);
+NL_DEV f64 scaled_log(f64 x, f64 c, f64 c_rest, f64 d, f64 d_rest) {
+    f64 k, f = split(x, k), h = 0.5 * f * f, a = c * f;
+    f64 rest = fma(c, f, -a) + fma(c_rest, f, k * d_rest);
     return log_limits(x, fma(k, d, a + fma(log_series(f, h) - h, c, rest)));
 }
 NL_DEV f64 log2(f64 x) { return scaled_log(x, 1.4426950408889634, 2.0355273740931033e-17, 1.0, 0.0); }
-NL_DEV f32 log2(f32 x) { return scaled_log(x, 1.44269502f, 1.92596303e-08f, 1.0f, 0.0f); }
+// Half of f, and three, are exact, so what is near 0 is rounded once.
+NL_DEV f32 log2(f32 x) {
+    f32 k, f = split(x, k);
+    f32 p = horner(f, -0.0573049597f, -0.721347332f, 0.48089847f, -0.360698521f, 0.288554013f, -0.239561528f,
+                   0.20483467f, -0.191768885f, 0.184922919f, -0.106652424f);
+    return log_limits(x, fma(f, p, fma(f, 1.5f, k)));
+}
 NL_DEV f64 log10(f64 x) {
     return scaled_log(x, 0.43429448190325182, 1.0983196502167651e-17, 3.01029995663611771306e-01,
                       3.69423907715893078616e-13);
 }
-NL_DEV f32 log10(f32 x) { return scaled_log(x, 0.434294492f, -1.0103050e-08f, 0.301025391f, 4.60503898e-06f); }
+NL_DEV f32 log10(f32 x) {
+    f32 k, f = split(x, k);
+    f32 p = horner(f, -0.0657055155f, -0.217147246f, 0.144764543f, -0.108576633f, 0.0868723691f, -0.0722109005f,
+                   0.0615872368f, -0.0569650754f, 0.0557583198f, -0.03388099f);
+    return log_limits(x, fma(k, 0.301025391f, fma(f, 0.5f, fma(f, p, k * 4.60503898e-06f))));
+}
 // 1 + x = u + c, and u + c = 2^k (1 + f): f takes up c, exactly where k is 0.
 NL_DEV f32 log1p(f32 x) {
-    f32 u = 1.0f + x, c = x >= 1.0f ? 1.0f - (u - x) : x - (u - 1.0f);
-    i32 k;
-    f32 m = split_log(u, k) - 1.0f;
-    c = x > 1e15f ? 0.0f : c * from_bits((u32)(127 - k) << 23);
-    f32 f = m + c, y = join_log((f32)k, f, c - (f - m));
-    return (bits(x) & 0x7fffffffu) < 0x33000000u ? x : log_limits(u, y);
+    f32 u = 1.0f + x, c = x >= 1.0f ? 1.0f - (u - x) : x - (u - 1.0f), k;
+    f32 m = split_bits(bits(u), k, 127.0f);
+    c = c * from_bits(0x7f800000u - ((bits(u) + (0x3f800000u - 0x3f3504f3u)) & 0x7f800000u)) * 0.5f;
+    f32 f = m + c, y = join_log(k, f, c - (f - m));
+    return x == 0 ? x : log_limits(u, y);
 }
 NL_DEV f64 log1p(f64 x) {
     f64 u = 1.0 + x, c = x >= 1.0 ? 1.0 - (u - x) : x - (u - 1.0), k;
     f64 m = split_log(u, k) - 1.0;
     u64 e = (bits(u) + (0x3ff0000000000000ull - 0x3fe6a09e00000000ull)) & 0x7ff0000000000000ull;
-    c = x > 1e30 ? 0.0 : c * from_bits(0x7fe0000000000000ull - e);
+    c = c * from_bits(0x7ff0000000000000ull - e) * 0.5;
     f64 f = m + c, y = join_log(k, f, c - (f - m));
-    return (bits(x) & 0x7fffffffffffffffull) < 0x3c90000000000000ull ? x : log_limits(u, y);
+    return x == 0 ? x : log_limits(u, y);
 }
 }
 #endif

@@ -156,38 +156,33 @@ NL_DEV f64 hypot(f64 x, f64 y) {
     h = p == NL_INFINITY ? p : h;
     return q == NL_INFINITY ? q : h;
 }
-// x = 8^q m, m in [1, 8): an approximation t of the root with a third of the digits, then 1/3 and 1/9 of the series of
-// t cbrt(1 + u), u = m / t^3 - 1, whose numerator is exact but for its last rounding.
-template <class T> NL_DEV T cbrt_step(T m, T t, T c1, T c2, T c3) {
-    T square = t * t, cube = square * t;
-    T u = (fma(-square, t, m) - fma(t, t, -square) * t) / cube;
-    return fma(t * u, fma(u, fma(u, c3, c2), c1), t);
-}
+// The root of t^3 (1 + u) by the series of cbrt(1 + u), u = m / t^3 - 1, whose numerator is exact but for its last rounding.
+// Floats: a third of the number's bits is the root to 3.2 %; the first digits of that have an exact square.
 NL_DEV f32 cbrt(f32 x) {
     f32 a = fabs(x);
-    bool small = a < 1.17549435e-38f;
-    u32 u = bits(small ? a * 16777216.0f : a), e = (u >> 23) + 2, third = (e * 0x5556u) >> 16, s = e - 3 * third;
-    f32 m = from_bits((u & 0x7fffffu) | 0x3f800000u);
-    f32 t = horner(m, 0.555790961f, 0.580826402f, -0.158662453f, 0.0221486986f);
-    t = t * (s == 0 ? 1.0f : s == 1 ? 1.25992105f : 1.58740105f);
-    m = m * (s == 0 ? 1.0f : s == 1 ? 2.0f : 4.0f);
-    f32 y = cbrt_step(m, t, 0.333333343f, -0.111111112f, 0.0617283955f);
-    y = y * from_bits((third + (small ? 76u : 84u)) << 23);
-    return (x == 0) | !is_finite(x) ? x : copysign(y, x);
+    bool small = a < 1e-36f;
+    f32 m = a * (small ? 16777216.0f : 0.125f);  // cubes stay in the range
+    u32 third = (u32)(i32)((f32)(i32)bits(m) * 0.333333343f) + 0x2a512cdfu;
+    f32 t = from_bits(third & 0xfffff000u), square = t * t, u = fma(-square, t, m) / (square * t);
+    f32 p = horner(u, 0.333333343f, -0.111111112f, 0.0617236197f, -0.0411508195f, 0.0307482779f, -0.0237789992f);
+    f32 y = fma(t * u, p, t) * (small ? 0.00390625f : 2.0f);
+    return bits(a) - 1u < 0x7f7fffffu ? copysign(y, x) : x;
 }
+// Doubles: the inverse of the root, by a third of the high word to 3.6 % and by the series of (1 - r)^(-1/3) to 32 digits,
+// so that nothing is divided; the root of these digits is corrected by what its cube leaves.
 NL_DEV f64 cbrt(f64 x) {
     f64 a = fabs(x);
     bool small = a < 2.2250738585072014e-308;
-    u64 u = bits(small ? a * 18014398509481984.0 : a);
-    u32 e = (u32)(u >> 52), third = (e * 0x5556u) >> 16, s = e - 3 * third;
-    f64 m = from_bits((u & 0xfffffffffffffull) | 0x3ff0000000000000ull);
-    f64 t = horner(m, 0.44864263080415745, 0.9437338117552575, -0.65506856172218797, 0.37514753014203561,
-                   -0.13924853171031618, 0.029496704251914946, -0.002703333870412061);
-    t = t * (s == 0 ? 1.0 : s == 1 ? 1.2599210498948731648 : 1.5874010519681994748);
-    m = m * (s == 0 ? 1.0 : s == 1 ? 2.0 : 4.0);
-    f64 y = cbrt_step(m, t, 0.33333333333333333, -0.11111111111111111, 0.061728395061728395);
-    y = y * from_bits((u64)(third + (small ? 664u : 682u)) << 52);
-    return (x == 0) | !is_finite(x) ? x : copysign(y, x);
+    f64 m = small ? a * 18014398509481984.0 : a;
+    // The high word is a double's low word; so is the difference, where 2^52 is added.
+    f64 third = fma(from_bits(bits(m) >> 32 | 0x4330000000000000ull), -0.33333333333333331, 6004800933344597.0);
+    f64 y = from_bits(bits(third) << 32), r = fma(-(m * y), y * y, 1.0);
+    f64 p = horner(r, 0.33333334831766964, 0.22222226306530965, 0.17282853598149375, 0.14401528466760716,
+                   0.12680427545687539, 0.11324821119433738);
+    y = fma(y * r, p, y);
+    f64 t = m * y * y, square = t * t, rest = fma(-square, t, m) - fma(t, t, -square) * t;
+    t = fma(0.33333333333333331 * (rest * y), y * y * t, t);
+    return bits(a) - 1ull < 0x7fefffffffffffffull ? copysign(t * (small ? 3.814697265625e-06 : 1.0), x) : x;
 }
 }
 #endif

@@ -79,12 +79,6 @@ NL_DEV f64 near_tan(f64 x) {
     y = fma(fma(-y, d, n) + fma(-y, d_rest, n_rest), inverse, y);
     return fabs(x) < 7.4505805969238281e-09 ? x : y;
 }
-// Floats in double: the products that leave the multiple of pi/2 need no second part.
-NL_DEV f64 turn(f32 x, u64& q) {
-    f64 t = fma((f64)x, 0.63661977236758138, 6755399441055744.0), k = t - 6755399441055744.0;
-    q = bits(t);
-    return fma(k, -6.123233995736766e-17, fma(k, -1.5707963267948966, (f64)x));
-}
 NL_DEV f32 sin_turned(f64 r, u64 q) {
     f64 z = r * r, y = q & 1 ? cos_series(z) : sin_series(r, z);
     return (f32)from_bits(bits(y) ^ (q & 2) << 62);
@@ -93,22 +87,43 @@ NL_DEV f32 tan_turned(f64 r, u64 q) {
     f64 z = r * r, s = sin_series(r, z), c = cos_series(z);
     return (f32)((q & 1 ? -c : s) / (q & 1 ? s : c));
 }
+// Floats less k times the first of three parts of pi/2, which is exact
+NL_DEV f32 turn(f32 x, f32& k, u32& q) {
+    f32 t = fma(x, 0.636619772f, 12582912.0f);
+    k = t - 12582912.0f;
+    q = bits(t);
+    return fma(k, -1.57079625f, x);
+}
+// and less all of them, in two parts again
+NL_DEV f32 turn_parts(f32 x, f32& rest, u32& q) {
+    f32 k, a = turn(x, k, q), p = k * 7.54978942e-08f, r = a - p;
+    rest = fma(k, -5.39030295e-15f, ((a - r) - p) - fma(k, 7.54978942e-08f, -p));
+    return r;
+}
+NL_DEV f32 near_wave(f32 r, f32 rest, u32 q) {
+    f32 z = r * r, s = r + fma(r * z, horner(z, -0.166666552f, 0.00833218824f, -0.000195180983f), rest);
+    f32 c = fma(z, fma(z, horner(z, 0.0416666456f, -0.00138873106f, 2.44325511e-05f), -0.5f), 1.0f);
+    return from_bits(bits(q & 1 ? c : s) ^ (q & 2) << 30);
+}
 NL_DEV f32 near_sin(f32 x) {
-    u64 q;
-    f64 r = turn(x, q);
-    return x == 0 ? x : sin_turned(r, q);
+    u32 q;
+    f32 rest, r = turn_parts(x, rest, q), y = near_wave(r, rest, q);
+    return x == 0 ? x : y;
 }
 NL_DEV f32 near_cos(f32 x) {
-    u64 q;
-    f64 r = turn(x, q);
-    return sin_turned(r, q + 1);
+    u32 q;
+    f32 rest, r = turn_parts(x, rest, q);
+    return near_wave(r, rest, q + 1);
 }
 NL_DEV f32 near_tan(f32 x) {
-    u64 q;
-    f64 r = turn(x, q);
-    return x == 0 ? x : tan_turned(r, q);
+    u32 q;
+    f32 k, a = turn(x, k, q), r = fma(k, -5.39030295e-15f, fma(k, -7.54978942e-08f, a)), z = r * r;
+    f32 y = fma(r * z, horner(z, 0.333333492f, 0.133326739f, 0.0540591665f, 0.0212846417f, 0.0108319558f,
+                              9.20996827e-05f, 0.00437589735f), r);
+    y = (q & 1 ? -1.0f : y) / (q & 1 ? y : 1.0f);
+    return x == 0 ? x : y;
 }
-NL_DEV bool is_near(f32 x) { return fabs(x) < 1e9f; }
+NL_DEV bool is_near(f32 x) { return fabs(x) < 1e6f; }
 NL_DEV bool is_near(f64 x) { return fabs(x) < 1e5; }
 NL_DEV f32 signed_as(f32 y, f32 x) { return from_bits(bits(y) ^ (bits(x) & 0x80000000u)); }
 NL_DEV f32 far_sin(f32 x) {
