@@ -22,11 +22,10 @@ cdef class ndarray:
     cdef object __weakref__
 
 
-@cython.locals(result=ndarray)
-cpdef ndarray wrap(Node node)
+cdef Register _register
 
-@cython.locals(r=Register)
-cpdef object note_recorded(Node node)
+@cython.locals(result=ndarray, r=Register)
+cpdef ndarray wrap(Node node)
 
 
 @cython.locals(result=ndarray)
@@ -36,6 +35,7 @@ cpdef Node node_of(ndarray array)
 
 cpdef object only_number(ndarray array)
 
+@cython.locals(a=ndarray, b=ndarray, result=ndarray)
 cpdef object apply2(object row, object x, object y)
 @cython.locals(a=object, b=object)
 cpdef object record2(object row, object x, object y)

@@ -74,6 +74,7 @@ GREATER = ELEMENTWISE["greater"]
 GREATER_EQUAL = ELEMENTWISE["greater_equal"]
 _COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
 
+_register = register
 _bound: dict[str, Callable[..., Any]] = {}
 _reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
@@ -704,15 +705,10 @@ def wrap(node: Node) -> Any:
     result.writeable = True
     result.base = None
     if node.buffer is None:
-        note_recorded(node)
+        r = _register
+        if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:  # Eager mode, or a budget.
+            after_record(node)
     return result
-
-
-def note_recorded(node: Node) -> None:
-    """Run what was recorded where eager mode or a budget asks for it."""
-    r = register
-    if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
-        after_record(node)
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -751,6 +747,12 @@ def operand(value: Any) -> Any:
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
+    if type(x) is ndarray and type(y) is ndarray:
+        a, b = x, y
+        result = wrap(binary(row, node_of(a), node_of(b)))
+        if a.cell.pins or b.cell.pins:
+            after_record(result.cell.value, now=True)
+        return result
     node = record2(row, x, y)
     return node if node is NotImplemented else finish(node, x, y)
 
@@ -794,10 +796,8 @@ def finish(node: Node, x: Any, y: Any) -> Any:
 
 def pinned(x: Any) -> bool:
     """Whether `x` is an array whose memory's address is exported."""
-    if type(x) is not ndarray:
-        return False
-    array = x
-    return array.cell.pins > 0  # type: ignore[no-any-return]
+    array = x if type(x) is ndarray else None
+    return array is not None and array.cell.pins > 0
 
 
 def apply1(row: Any, x: Any) -> Any:
