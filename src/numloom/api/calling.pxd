@@ -1,10 +1,13 @@
 cimport cython
-from numloom.array.ndarray cimport apply1, ndarray, node_of, record2, wrap
+from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, wrap
 from numloom.array.ndarray cimport finish as finish2
 from numloom.array.storage cimport write
 from numloom.graph.build cimport unary
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport Chains, replay
+
+
+cdef object _SAME_KIND, _ANY
 
 
 cdef class ElementwiseCall:

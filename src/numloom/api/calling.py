@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import apply1, ndarray, node_of, record2, wrap
+from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, wrap
 from numloom.array.ndarray import finish as finish2
 from numloom.array.storage import write
 from numloom.engine.evaluate import after_record
@@ -18,6 +18,7 @@ from numloom.graph.build import unary
 from numloom.graph.node import Node
 from numloom.graph.replay import Chains, learn, replay
 
+_SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 
 
@@ -44,34 +45,42 @@ class ElementwiseCall:
         *args: Any,
         out: Any = None,
         where: Any = True,
-        casting: Any = "same_kind",
-        order: Any = "K",
+        casting: Any = _SAME_KIND,
+        order: Any = _ANY,
         dtype: Any = None,
         subok: Any = True,
         signature: Any = None,
         sig: Any = None,
     ) -> Any:
-        plain = where is True and casting == "same_kind" and order == "K" and dtype is None
-        if not plain or signature is not None or sig is not None or len(args) != self.nin:
-            pass
-        elif self.nout == 1:
-            if self.nin == 1:
-                if type(args[0]) is ndarray:
-                    if out is None:
-                        return apply1(self._row, args[0])
-                    if type(out) is ndarray and store_plainly(out, unary(self._row, node_of(args[0]))):
+        count = len(args)
+        if (
+            count == self.nin
+            and where is True
+            and dtype is None
+            and signature is None
+            and sig is None
+            and (casting is _SAME_KIND or casting == _SAME_KIND)
+            and (order is _ANY or order == _ANY)
+        ):
+            if self.nout > 1:
+                if out is None:
+                    results = self._several(args)
+                    if results is not None:
+                        return results
+            elif out is None:
+                if count == 2:
+                    result = apply2(self._row, args[0], args[1])
+                    if result is not NotImplemented:
+                        return result
+                elif count == 1 and type(args[0]) is ndarray:
+                    return apply1(self._row, args[0])
+            elif type(out) is ndarray:
+                if count == 2:
+                    node = record2(self._row, args[0], args[1])
+                    if node is not NotImplemented and store_plainly(out, node):
                         return out
-            elif self.nin == 2 and (out is None or type(out) is ndarray):
-                node = record2(self._row, args[0], args[1])
-                if node is not NotImplemented:
-                    if out is None:
-                        return finish2(node, args[0], args[1])
-                    if store_plainly(out, node):
-                        return out
-        elif out is None:
-            results = self._several(args)
-            if results is not None:
-                return results
+                elif count == 1 and type(args[0]) is ndarray and store_plainly(out, unary(self._row, node_of(args[0]))):
+                    return out
         return self._general(args, out, where, casting, order, dtype, subok, signature, sig)
 
     def _several(self, args: tuple[Any, ...]) -> Any:

@@ -17,7 +17,6 @@ from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
 from numloom.array.ndarray import (
     apply2,
-    casting_error,
     ndarray,
     node_of,
     operand,
@@ -25,6 +24,7 @@ from numloom.array.ndarray import (
 )
 from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
+from numloom.base.errors import casting_error
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import (

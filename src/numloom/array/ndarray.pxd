@@ -31,6 +31,7 @@ cpdef ndarray wrap(Node node)
 @cython.locals(result=ndarray)
 cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strides)
 
+@cython.locals(cell=Cell, current=Node)
 cpdef Node node_of(ndarray array)
 
 cpdef object only_number(ndarray array)

@@ -26,6 +26,7 @@ except ImportError:
 from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, simple, subscript
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.base.errors import casting_error
 from numloom.engine.evaluate import after_record, download_layout, element, element_on_host, number
 from numloom.graph.build import (
     binary,
@@ -727,7 +728,17 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 
 def node_of(array: Any) -> Node:
     """The array's current value."""
-    return read(array.cell, array.code, array.offset, array.extents, array.steps)
+    cell = array.cell
+    current = cell.value
+    if (
+        current.shape is array.extents
+        and current.strides is array.steps
+        and current.code == array.code
+        and array.offset == 0
+        and not cell.pins
+    ):
+        return current
+    return read(cell, array.code, array.offset, array.extents, array.steps)
 
 
 # ---------------------------------------------------------------- operands and operations
@@ -883,17 +894,6 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         raise casting_error(name, "same_kind", result.code, target.code)
     write(target.cell, target.code, target.offset, target.extents, target.steps, result.cell.value)
     return target
-
-
-def casting_error(name: str, casting: str, code: int, target: int) -> Exception:
-    """NumPy's error for a result that does not cast to the dtype of where it goes."""
-    function = getattr(np, name, None)
-    if not isinstance(function, np.ufunc):
-        return TypeError(
-            f"Cannot cast array data from {DTYPES[code]!r} to {DTYPES[target]!r} according to the rule '{casting}'"
-        )
-    error = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
-    return error(function, casting, DTYPES[code], DTYPES[target], 0)  # type: ignore[no-any-return]
 
 
 __all__ = ["LEAF", "arranged", "bind", "ndarray", "node_of", "operand", "view", "view_of", "wrap"]

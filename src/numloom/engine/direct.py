@@ -118,6 +118,7 @@ def clear_direct() -> None:
 def slot_of(node: Node) -> int:
     """Where a tree is kept."""
     form = node.form
+    assert form is not None
     number = 31 * form.number
     args = node.args
     if len(args) > 0:

@@ -277,7 +277,7 @@ def release(node: Node) -> None:
     for place in range(len(args)):  # A name for the last argument would keep it until we return, one frame deeper.
         arg = args[place]
         arg.readers -= 1
-        arg = None
+        arg = None  # type: ignore[assignment]
     r = _register
     if r is None:  # The interpreter is shutting down.
         return
@@ -333,6 +333,10 @@ def leave_live(node: Node) -> None:
         return
     older = node.older
     newer = node.newer
+    if older is None and newer is None:
+        r.oldest = None
+        r.newest = None
+        return
     node.older = None
     node.newer = None
     if older is None:
