@@ -42,7 +42,7 @@ cdef class Table:
 
 cdef Table table
 
-@cython.locals(form=Form, number=cython.Py_ssize_t, args=tuple, arg=Node)
+@cython.locals(form=Form, number=cython.Py_ssize_t, arg=Node)
 cdef Py_ssize_t slot_of(Node node) except -1
 
 @cython.locals(form=Form, at=cython.Py_ssize_t, args=tuple, place=cython.Py_ssize_t, arg=Node, number=cython.Py_ssize_t)

@@ -120,17 +120,10 @@ def slot_of(node: Node) -> int:
     form = node.form
     assert form is not None
     number = 31 * form.number
-    args = node.args
-    if len(args) > 0:
-        arg = args[0]
+    arg = node.args[0]
+    if arg.kind > SCALAR and arg.form is not None:
         form = arg.form
-        if form is not None and arg.kind > SCALAR:
-            number += 7 * form.number
-        if len(args) > 1:
-            arg = args[1]
-            form = arg.form
-            if form is not None and arg.kind > SCALAR:
-                number += form.number
+        number += form.number
     return number & (_SLOTS - 1)
 
 
@@ -199,14 +192,14 @@ def _is_operand(direct: Direct, node: Node, number: int) -> bool:
 
 def mark_of(node: Node, times: int) -> int:
     """What a plan may depend on of an operand that occurs so many times."""
-    mark = node.code * 8 + node.kind
+    mark = node.kind
     if node.cells > 0:
         mark += 2
     if node.readers > times:
         mark += 4
     if node.kind == LEAF:
         buffer = node.buffer
-        mark += (buffer.ptr & 15) << 16
+        mark += (buffer.ptr & 15) << 3
     return mark
 
 

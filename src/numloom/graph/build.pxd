@@ -1,5 +1,5 @@
 cimport cython
-from numloom.graph.node cimport Form, Node, Register, count_reader, count_recorded, formed, new_node
+from numloom.graph.node cimport Form, Node, Register, count_reader, count_recorded, formed, formed1, formed2, new_node
 
 cdef dict _rules
 cdef dict _order
@@ -73,10 +73,8 @@ cpdef tuple known_strides(Node node)
 @cython.locals(position=cython.Py_ssize_t, nodes=list, code=cython.int)
 cpdef Node elementwise(object row, object operands, tuple codes=*)
 cdef int _code(object x) except -1
-@cython.locals(shape=tuple, strides=tuple, size=cython.Py_ssize_t)
+@cython.locals(key=list, asked=tuple, form=Form, node=Node, shape=tuple, strides=tuple, size=cython.Py_ssize_t, result=Node)
 cpdef Node loop(object row, object nodes, int out)
-@cython.locals(key=list, asked=tuple, found=tuple, node=Node)
-cdef tuple _order_of(object nodes, Py_ssize_t itemsize)
 cpdef int weak_code(object value) except -1
 cpdef Node leaf(object buffer, int code, tuple shape, tuple strides)
 cpdef tuple one_tuple(tuple numbers)

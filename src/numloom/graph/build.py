@@ -40,6 +40,8 @@ from numloom.graph.node import (
     count_reader,
     count_recorded,
     formed,
+    formed1,
+    formed2,
     new_node,
 )
 from numloom.graph.place import OUT_OF_BOUNDS, Complaint, here
@@ -64,7 +66,7 @@ _pairs: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
 _reduced: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]] = {}
 _scales: list[dict[tuple[int, ...], tuple[int, ...]]] = [{} for _ in range(17 * 17)]
 """Strides with another itemsize, by 17 * the one + the other."""
-_orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
+_orders: dict[Any, Form] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
 _PLACES = 1024
 _PATIENCE = 8
@@ -300,7 +302,7 @@ def cast(node: Node, code: int) -> Node:
         return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
     found = recall(None, node, _AS + code, None)
     if found is not None:
-        return formed(found.form, (node,))
+        return formed1(found.form, node)
     count_recorded()
     result = new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
     remember(None, node, _AS + code, None, result)
@@ -312,10 +314,10 @@ def binary(row: Any, a: Node, b: Node) -> Node:
     found = recall(row, a, b.code, b)
     if found is not None:
         if found.cast_first is not None:
-            a = formed(found.cast_first, (a,))
+            a = formed1(found.cast_first, a)
         if found.cast_second is not None:
-            b = formed(found.cast_second, (b,))
-        return formed(found.form, (a, b))
+            b = formed1(found.cast_second, b)
+        return formed2(found.form, a, b)
     la, lb, out = binary_rule(row, a.code, b.code)
     result = _binary_loop(row, a if a.code == la else cast(a, la), b if b.code == lb else cast(b, lb), out)
     remember(row, a, b.code, b, result)
@@ -329,8 +331,8 @@ def binary_scalar(row: Any, a: Node, value: Any) -> Node:
     if found is not None:
         number = scalar_as(value, found.loop)
         if found.cast_first is not None:
-            a = formed(found.cast_first, (a,))
-        return formed(found.form, (a, number))
+            a = formed1(found.cast_first, a)
+        return formed2(found.form, a, number)
     la, lb, out = binary_rule(row, a.code, weak)
     number = scalar_as(value, lb)
     result = _binary_loop(row, a if a.code == la else cast(a, la), number, out)
@@ -345,8 +347,8 @@ def scalar_binary(row: Any, value: Any, b: Node) -> Node:
     if found is not None:
         number = scalar_as(value, found.loop)
         if found.cast_first is not None:
-            b = formed(found.cast_first, (b,))
-        return formed(found.form, (number, b))
+            b = formed1(found.cast_first, b)
+        return formed2(found.form, number, b)
     la, lb, out = binary_rule(row, weak, b.code)
     number = scalar_as(value, la)
     result = _binary_loop(row, number, b if b.code == lb else cast(b, lb), out)
@@ -359,8 +361,8 @@ def unary(row: Any, a: Node) -> Node:
     found = recall(row, a, _NONE, None)
     if found is not None:
         if found.cast_first is not None:
-            a = formed(found.cast_first, (a,))
-        return formed(found.form, (a,))
+            a = formed1(found.cast_first, a)
+        return formed1(found.form, a)
     rule = binary_rule(row, a.code, _NONE)
     x = a if a.code == rule[0] else cast(a, rule[0])
     count_recorded()
@@ -406,29 +408,28 @@ def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
     """An elementwise operation on values that already have the loop dtypes."""
     if len(nodes) == 2:
         return _binary_loop(row, nodes[0], nodes[1], out)
-    shape, strides, size = _order_of(nodes, _sizes[out])
-    count_recorded()
-    return new_node(OP, row, tuple(nodes), out, shape, strides, size, None)
-
-
-def _order_of(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Broadcast shape of several operands, strides of a result in their K order, and its size."""
-    key: list[Any] = [itemsize]
+    key: list[Any] = [row, out]
     for node in nodes:
+        key.append(node.code)
         key.append(node.shape)
         key.append(known_strides(node))
     asked = tuple(key)
-    found = _orders.get(asked)
-    if found is None:
-        found = _broadcast_all(nodes, itemsize)
+    form = _orders.get(asked)
+    if form is None:
+        shape, strides, size = _broadcast_all(nodes, _sizes[out])
+        count_recorded()
+        result = new_node(OP, row, tuple(nodes), out, shape, strides, size, None)
         if len(_orders) > 4096:
             _orders.clear()
-        _orders[asked] = found
-    return found
+        _orders[asked] = Form(result)
+        return result
+    for node in nodes:
+        node.readers += 1
+    return formed(form, tuple(nodes))
 
 
 def _broadcast_all(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """As `_order_of`."""
+    """Broadcast shape of several operands, strides of a result in their K order, and its size."""
     shape = broadcast_shapes(*(node.shape for node in nodes))
     operands = [broadcast_strides(n.shape, known_strides(n), shape) for n in nodes if n.shape]
     return one_tuple(shape), one_tuple(k_strides(shape, operands, itemsize)), prod(shape)

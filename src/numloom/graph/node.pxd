@@ -58,8 +58,10 @@ cdef Py_ssize_t _forms
 @cython.locals(node=Node, arg=Node)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 
-@cython.locals(node=Node, arg=Node, r=Register)
+@cython.locals(node=Node, r=Register)
 cpdef Node formed(Form form, tuple args)
+cpdef Node formed1(Form form, Node a)
+cpdef Node formed2(Form form, Node a, Node b)
 
 cpdef void count_reader(Node node) noexcept
 cpdef void uncount_reader(Node node) noexcept
@@ -75,4 +77,5 @@ cpdef void hold(Node node) noexcept
 cpdef void unhold(Node node) noexcept
 @cython.locals(r=Register, older=Node, newer=Node)
 cpdef void leave_live(Node node) noexcept
+@cython.locals(r=Register)
 cpdef void become_leaf(Node node, object buffer) noexcept

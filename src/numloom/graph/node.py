@@ -230,7 +230,7 @@ def new_node(
 
 
 def formed(form: Form, args: tuple[Node, ...]) -> Node:
-    """A recorded operation of this form."""
+    """A recorded operation of this form; the caller counts it as a reader of each argument."""
     node = Node.__new__(Node)
     node.kind = form.kind
     node.row = form.row
@@ -252,11 +252,22 @@ def formed(form: Form, args: tuple[Node, ...]) -> Node:
         node.back = None
         node.older = None
         node.newer = None
-    for arg in args:
-        arg.readers += 1
     r = _register
     r.recorded += 1
     return node
+
+
+def formed1(form: Form, a: Node) -> Node:
+    """A recorded operation of this form on one value."""
+    a.readers += 1
+    return formed(form, (a,))
+
+
+def formed2(form: Form, a: Node, b: Node) -> Node:
+    """A recorded operation of this form on two values."""
+    a.readers += 1
+    b.readers += 1
+    return formed(form, (a, b))
 
 
 def count_reader(node: Node) -> None:
@@ -333,10 +344,6 @@ def leave_live(node: Node) -> None:
         return
     older = node.older
     newer = node.newer
-    if older is None and newer is None:
-        r.oldest = None
-        r.newest = None
-        return
     node.older = None
     node.newer = None
     if older is None:
@@ -362,7 +369,12 @@ def live_nodes() -> list[Node]:
 def become_leaf(node: Node, buffer: Any) -> None:
     """The node has been computed into `buffer`."""
     if node.cells and node.buffer is None and node.kind >= _VIEW:
-        leave_live(node)
+        r = _register
+        if r.oldest is node and r.newest is node:
+            r.oldest = None
+            r.newest = None
+        else:
+            leave_live(node)
     node.buffer = buffer
     if node.kind != FILL:  # A later step of the same plan may have the number as its parameter.
         node.attr = 0

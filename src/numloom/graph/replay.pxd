@@ -1,5 +1,5 @@
 cimport cython
-from numloom.graph.node cimport Form, Node, formed
+from numloom.graph.node cimport Form, Node, formed1
 
 cdef int LEAF, VIEW
 

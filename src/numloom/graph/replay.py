@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numloom.graph.node import LEAF, VIEW, Form, Node, formed
+from numloom.graph.node import LEAF, VIEW, Form, Node, formed1
 
 _KEPT = 1024
 
@@ -88,7 +88,7 @@ def replay(chains: Chains, operand: Node, axis: Any, keepdims: bool) -> Node | N
         chains.last = chain
     node = operand
     for link in chain.links:
-        node = formed(link, (node,))
+        node = formed1(link, node)
     return node
 
 
