@@ -1,6 +1,5 @@
 cimport cython
 from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, wrap
-from numloom.array.ndarray cimport finish as finish2
 from numloom.array.storage cimport write
 from numloom.graph.build cimport unary
 from numloom.graph.node cimport Node
@@ -15,6 +14,11 @@ cdef class ElementwiseCall:
     cdef public tuple _rows
     cdef public int nin
     cdef public int nout
+    cdef void* entry
+
+
+@cython.locals(results=list)
+cpdef object call_plainly(ElementwiseCall function, object x, object y, object out)
 
 
 cpdef bint store_plainly(ndarray out, Node node) except -1

@@ -11,6 +11,11 @@ from typing import Any
 
 import numpy as np
 
+try:
+    from numloom.api._vectorcall import take_calls  # type: ignore[import-not-found]
+except ImportError:
+    take_calls = None
+
 from numloom.api.calling import ElementwiseCall
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
@@ -201,6 +206,8 @@ class ufunc(ElementwiseCall):
             f"NumPy's `numpy.{self.__name__}`, recorded."
         )
         FUNCTIONS[numpy] = self
+        if take_calls is not None:
+            take_calls(self)
 
     @property
     def types(self) -> list[str]:
