@@ -1,11 +1,12 @@
 cimport cython
 from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, wrap
 from numloom.array.storage cimport write
-from numloom.graph.build cimport unary
+from numloom.graph.build cimport cast, elementwise, unary
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport Chains, replay
 
 
+cdef int BOOL
 cdef object _SAME_KIND, _ANY
 
 
@@ -19,6 +20,10 @@ cdef class ElementwiseCall:
 
 @cython.locals(results=list)
 cpdef object call_plainly(ElementwiseCall function, object x, object y, object out)
+
+
+@cython.locals(result=ndarray)
+cpdef object choose_plainly(object row, ndarray condition, ndarray x, ndarray y)
 
 
 cpdef bint store_plainly(ndarray out, Node node) except -1

@@ -12,8 +12,9 @@ import numpy as np
 
 from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, wrap
 from numloom.array.storage import write
+from numloom.base.dtypes import BOOL
 from numloom.engine.evaluate import after_record
-from numloom.graph.build import unary
+from numloom.graph.build import cast, elementwise, unary
 from numloom.graph.node import Node
 from numloom.graph.replay import Chains, learn, replay
 
@@ -104,6 +105,14 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
     return tuple(results)
 
 
+def choose_plainly(row: Any, condition: Any, x: Any, y: Any) -> Any:
+    """An operation on a truth value and two values, all of them arrays of ours."""
+    result = wrap(elementwise(row, (cast(node_of(condition), BOOL), node_of(x), node_of(y))))
+    if condition.cell.pins or x.cell.pins or y.cell.pins:
+        after_record(result.cell.value, now=True)
+    return result
+
+
 def store_plainly(out: Any, node: Node) -> bool:
     """Write a value to an array that is just like it; False where more must be looked at."""
     if not out.writeable or node.code != out.code or node.shape != out.extents:
@@ -162,4 +171,4 @@ def _is_plain(axis: Any) -> bool:
     return True
 
 
-__all__ = ["ElementwiseCall", "Plain", "call_plainly", "reduce_plainly"]
+__all__ = ["ElementwiseCall", "Plain", "call_plainly", "choose_plainly", "reduce_plainly"]

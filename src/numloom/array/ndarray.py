@@ -654,7 +654,8 @@ class ndarray:
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """A new array of another dtype."""
-        if (elsewhere := _bound["astype_elsewhere"](self, dtype, order, casting)) is not None:
+        give: Any = _bound["astype_elsewhere"]
+        if give and (elsewhere := give(self, dtype, order, casting)) is not None:
             return elsewhere
         code = code_of(dtype)
         if casting != "unsafe" and not np.can_cast(self.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
@@ -751,9 +752,7 @@ def operand(value: Any) -> Any:
         return node_of(value)
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
-    if _bound["defers_to"](value):
-        return NotImplemented
-    return _bound["foreign_operand"](value)
+    return NotImplemented if _bound["defers_to"](value) else _bound["foreign_operand"](value)
 
 
 def apply2(row: Any, x: Any, y: Any) -> Any:

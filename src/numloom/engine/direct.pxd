@@ -45,14 +45,11 @@ cdef Table table
 @cython.locals(form=Form, number=cython.Py_ssize_t, arg=Node)
 cdef Py_ssize_t slot_of(Node node) except -1
 
-@cython.locals(form=Form, at=cython.Py_ssize_t, args=tuple, place=cython.Py_ssize_t, arg=Node, number=cython.Py_ssize_t)
+@cython.locals(form=Form, at=cython.Py_ssize_t, args=tuple, place=cython.Py_ssize_t, arg=Node, number=cython.Py_ssize_t, mark=cython.longlong)
 cdef bint follow(Direct direct, Node node, Py_ssize_t epoch) except -1
 
-@cython.locals(buffer=Buffer, parameter=Parameter, value=object)
-cdef bint _is_operand(Direct direct, Node node, Py_ssize_t number) except -1
-
-@cython.locals(mark=cython.longlong, buffer=Buffer)
-cdef long long mark_of(Node node, Py_ssize_t times) except -1
+@cython.locals(mark=cython.longlong, buffer=Buffer, parameter=Parameter, value=object)
+cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssize_t times) except -1
 
 @cython.locals(direct=Direct)
 cpdef Direct find_direct(Node node)

@@ -144,20 +144,22 @@ def follow(direct: Direct, node: Node, epoch: int) -> bool:
         if arg.kind <= SCALAR:
             if arg.mark == epoch:
                 arg.seen += 1
-                number = arg.number
             else:
                 number = direct.met
-                if number >= _MOST or at >= _WORDS:
+                if number >= _MOST:
                     return False
                 arg.mark = epoch
                 arg.seen = 1
                 arg.number = number
                 direct.met = number + 1
-                if not direct.learning and not _is_operand(direct, arg, number):
+                if (
+                    not direct.learning
+                    and take_operand(direct, arg, number, direct.times[number]) != direct.marks[number]
+                ):
                     return False
             if direct.learning:
-                direct.words[at] = -1 - number
-            elif direct.words[at] != -1 - number:
+                direct.words[at] = -1 - arg.number
+            elif direct.words[at] != -1 - arg.number:
                 return False
             at += 1
         else:
@@ -167,40 +169,28 @@ def follow(direct: Direct, node: Node, epoch: int) -> bool:
             if not follow(direct, arg, epoch):
                 return False
             at = direct.at
-            if at >= _WORDS - 4:
-                return False
+        if at >= _WORDS - 4:
+            return False
     direct.at = at
     return True
 
 
-def _is_operand(direct: Direct, node: Node, number: int) -> bool:
-    """Whether all that a plan may depend on of an operand is as it was; its address or number is taken down."""
-    if direct.marks[number] != mark_of(node, direct.times[number]):
-        return False
+def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
+    """Take down an operand's address or number; what a plan may depend on of it, as it occurs so many times."""
+    mark = 2 if node.cells > 0 else 0
+    if node.readers > times:
+        mark += 4
     if node.kind == LEAF:
         buffer = node.buffer
         direct.addresses[number + 1] = buffer.ptr
-        return True
+        return mark + ((buffer.ptr & 15) << 3)
     parameter = direct.parameters[number]
     if parameter is not None:
         value = node.attr
         if value is not parameter.last:
             pack(direct.block, parameter.word, value, parameter.code)
             parameter.last = value
-    return True
-
-
-def mark_of(node: Node, times: int) -> int:
-    """What a plan may depend on of an operand that occurs so many times."""
-    mark = node.kind
-    if node.cells > 0:
-        mark += 2
-    if node.readers > times:
-        mark += 4
-    if node.kind == LEAF:
-        buffer = node.buffer
-        mark += (buffer.ptr & 15) << 3
-    return mark
+    return mark + 1
 
 
 def find_direct(node: Node) -> Direct | None:
@@ -271,7 +261,7 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
             if arg.mark != epoch:
                 return
             made.times[arg.number] = arg.seen
-            made.marks[arg.number] = mark_of(arg, arg.seen)
+            made.marks[arg.number] = take_operand(made, arg, arg.number, arg.seen)
     for pointer in ready.pointers:
         if pointer.view >= 0:
             return

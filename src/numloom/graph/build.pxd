@@ -39,10 +39,12 @@ cdef class Table:
 
 cdef Table _table
 
-@cython.locals(kind=cython.int, place=cython.Py_ssize_t, found=Recorded, made=Recorded, args=tuple, arg=Node)
+@cython.locals(place=cython.Py_ssize_t, found=Recorded, made=Recorded, args=tuple, arg=Node)
 cdef object remember(object row, Node a, int second, Node b, Node result)
 cdef Form _form_of(Node node)
-@cython.locals(kind=cython.int, place=cython.Py_ssize_t, found=Recorded)
+@cython.locals(kind=cython.int)
+cdef bint _is_special(Node node, bint converted) except -1
+@cython.locals(place=cython.Py_ssize_t, found=Recorded)
 cdef Recorded recall(object row, Node a, int second, Node b)
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 

@@ -74,7 +74,7 @@ _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d
 
 
 class Recorded:
-    """What was recorded for operands of these dtypes, shapes and orders, neither views nor generated.
+    """What was recorded for operands of these dtypes, shapes and orders, that are neither views nor filled.
 
     Attributes
     ----------
@@ -125,13 +125,8 @@ _table = Table()
 
 def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
     """Keep what was recorded for operands of this form."""
-    kind = a.kind
-    if kind != LEAF and (kind <= VIEW or kind == CAST):  # What views give follows from more than their shape and order.
+    if _is_special(a, False) or (b is not None and _is_special(b, False)):
         return
-    if b is not None:
-        kind = b.kind
-        if kind != LEAF and (kind <= VIEW or kind == CAST):
-            return
     if result.kind != OP and result.kind != CAST:
         return
     place = (hash(row) + 31 * a.code + 37 * second + 7 * a.size + (0 if b is None else 13 * b.size)) & (_PLACES - 1)
@@ -155,6 +150,8 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
         if arg is a or arg is b:
             continue
         if arg.kind == SCALAR:
+            if b is not None:  # A number that was known before was converted, as each one must be.
+                return
             made.loop = arg.code
         elif b is None or arg is args[0]:
             made.cast_first = _form_of(arg)
@@ -163,6 +160,14 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
     made.form = _form_of(result)
     made.faults = 0
     _table.slots[place] = made
+
+
+def _is_special(node: Node, converted: bool) -> bool:
+    """Whether more than dtype, shape and order of an operand says what is recorded."""
+    kind = node.kind
+    if kind in (LEAF, OP) or kind > CAST:
+        return False
+    return kind != SCALAR or converted
 
 
 def _form_of(node: Node) -> Form:
@@ -183,15 +188,14 @@ def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
         or found.first_strides is not a.strides
     ):
         return None
-    kind = a.kind
-    if kind != LEAF and (kind <= VIEW or kind == CAST):
+    if _is_special(a, found.cast_first is not None):
         return None
-    if b is not None:
-        kind = b.kind
-        if kind != LEAF and (kind <= VIEW or kind == CAST):
-            return None
-        if found.second_shape is not b.shape or found.second_strides is not b.strides:
-            return None
+    if b is not None and (
+        found.second_shape is not b.shape
+        or found.second_strides is not b.strides
+        or _is_special(b, found.cast_second is not None)
+    ):
+        return None
     found.faults = 0
     return found
 
