@@ -16,9 +16,9 @@ import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
-from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
 from numloom.device import registry
-from numloom.device.cpu.hostview import array_at
+from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Buffer
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import empty as empty_leaf
@@ -353,7 +353,9 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
     view = exported_on_host(array)
     counters.waits += 1
-    settle_errors(registry.current())
+    pool = array.cell.value.buffer.pool
+    if pool is None or not pool.error_at or number_at(pool.error_at, I64):
+        settle_errors(registry.current())
     return view
 
 

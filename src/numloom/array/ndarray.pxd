@@ -22,7 +22,8 @@ cdef class ndarray:
     cdef object __weakref__
 
 
-cdef Register _register
+cdef Register register
+cdef dict SCALAR_CODES
 
 @cython.locals(result=ndarray, r=Register)
 cpdef ndarray wrap(Node node)

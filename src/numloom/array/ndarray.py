@@ -25,7 +25,7 @@ except ImportError:
 
 from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, simple, subscript
-from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, SCALAR_CODES, code_of
 from numloom.base.errors import casting_error
 from numloom.engine.evaluate import after_record, download_layout, element, element_on_host, number
 from numloom.graph.build import (
@@ -75,7 +75,6 @@ GREATER = ELEMENTWISE["greater"]
 GREATER_EQUAL = ELEMENTWISE["greater_equal"]
 _COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
 
-_register = register
 _bound: dict[str, Callable[..., Any]] = {}
 _reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
@@ -707,7 +706,7 @@ def wrap(node: Node) -> Any:
     result.writeable = True
     result.base = None
     if node.buffer is None:
-        r = _register
+        r = register
         if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:  # Eager mode, or a budget.
             after_record(node)
     return result
@@ -752,6 +751,8 @@ def operand(value: Any) -> Any:
         return node_of(value)
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
+    if kind in SCALAR_CODES:  # numbers of NumPy's
+        return scalar(value.item(), SCALAR_CODES[kind])
     return NotImplemented if _bound["defers_to"](value) else _bound["foreign_operand"](value)
 
 

@@ -40,3 +40,6 @@ cpdef object element(Node value, int code, Py_ssize_t offset)
 cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
 
 cpdef object number(Node value, int code, Py_ssize_t offset)
+
+@cython.locals(buffer=Buffer, pool=Pool, size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
+cpdef object download_layout(Node value, int code, object offset, tuple shape, tuple strides)

@@ -21,7 +21,7 @@ from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
-from numloom.engine.state import count_flush, counters, note_copy, settle_errors
+from numloom.engine.state import count_flush, counters, note_copy, settle_errors, watchers
 from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
@@ -235,11 +235,13 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         return np.empty(shape, dtype)
     counters.waits += 1
     buffer = value.buffer
-    if buffer.pool is not None and buffer.pool.error_at:
-        if number_at(buffer.pool.error_at, I64):
+    pool = buffer.pool
+    if pool is not None and pool.error_at:
+        if number_at(pool.error_at, I64):
             settle_errors(device, waited=True)
-        result = array_at(buffer.ptr + offset, shape, strides, dtype, buffer).copy("K")
-        note_copy(False, result.nbytes)
+        result = array_at(buffer.ptr + offset, shape, strides, dtype).copy("K")
+        if watchers:
+            note_copy(False, result.nbytes)
         return result
     itemsize = dtype.itemsize
     layout = Layout(offset, shape, strides)
