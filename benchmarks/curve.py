@@ -186,16 +186,21 @@ CHAINS = [
 # ------------------------------------------------------------------ measuring
 
 
-def finish(result: Any) -> None:
-    """Start what a call recorded."""
-    numloom.evaluate(*result) if isinstance(result, tuple) else numloom.evaluate(result)
-
-
 def ours_of(line: Line, hosts: Sequence[Host]) -> Callable[[], None]:
-    """Our call, run to its end."""
+    """Our call, run to its end: beside NumPy's there is one call of `evaluate` more."""
     arrays = [numloom.array(host) for host in hosts]
-    run = line.run
-    return lambda: finish(run(numloom, *arrays))
+    run, evaluate = line.run, numloom.evaluate
+    if isinstance(run(numloom, *arrays), tuple):
+
+        def call() -> None:
+            evaluate(*run(numloom, *arrays))
+
+    else:
+
+        def call() -> None:
+            evaluate(run(numloom, *arrays))
+
+    return call
 
 
 def numpys_of(line: Line, hosts: Sequence[Host]) -> Callable[[], None]:

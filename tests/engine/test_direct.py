@@ -35,6 +35,10 @@ WORK: dict[str, Any] = {
     "inverted": lambda x, y: ~(x < y),
     "of a part": lambda x, y: x[..., :2] + 1,
     "two": lambda x, y: (x + y) * y,
+    "tree": lambda x, y: (x * 2 + y) * x - y * y,
+    "other tree": lambda x, y: (x * 2 + x) * y - 1.5,
+    "shared": lambda x, y: (lambda t: t * t)(x + y),
+    "many": lambda x, y: x + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + y,
     "of what dies": lambda x, y: x.copy("F") + 1,
 }
 

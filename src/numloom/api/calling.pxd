@@ -1,10 +1,13 @@
 cimport cython
-from numloom.array.ndarray cimport apply1, ndarray, node_of, record2, wrap
-from numloom.array.ndarray cimport finish as finish2
+from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, wrap
 from numloom.array.storage cimport write
-from numloom.graph.build cimport unary
+from numloom.graph.build cimport cast, elementwise, unary
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport Chains, replay
+
+
+cdef int BOOL
+cdef object _SAME_KIND, _ANY
 
 
 cdef class ElementwiseCall:
@@ -12,6 +15,15 @@ cdef class ElementwiseCall:
     cdef public tuple _rows
     cdef public int nin
     cdef public int nout
+    cdef void* entry
+
+
+@cython.locals(results=list)
+cpdef object call_plainly(ElementwiseCall function, object x, object y, object out)
+
+
+@cython.locals(result=ndarray)
+cpdef object choose_plainly(object row, ndarray condition, ndarray x, ndarray y)
 
 
 cpdef bint store_plainly(ndarray out, Node node) except -1

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import apply1, ndarray, node_of, record2, wrap
-from numloom.array.ndarray import finish as finish2
+from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, wrap
 from numloom.array.storage import write
+from numloom.base.dtypes import BOOL
 from numloom.engine.evaluate import after_record
-from numloom.graph.build import unary
+from numloom.graph.build import cast, elementwise, unary
 from numloom.graph.node import Node
 from numloom.graph.replay import Chains, learn, replay
 
+_SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 
 
@@ -44,54 +45,72 @@ class ElementwiseCall:
         *args: Any,
         out: Any = None,
         where: Any = True,
-        casting: Any = "same_kind",
-        order: Any = "K",
+        casting: Any = _SAME_KIND,
+        order: Any = _ANY,
         dtype: Any = None,
         subok: Any = True,
         signature: Any = None,
         sig: Any = None,
     ) -> Any:
-        plain = where is True and casting == "same_kind" and order == "K" and dtype is None
-        if not plain or signature is not None or sig is not None or len(args) != self.nin:
-            pass
-        elif self.nout == 1:
-            if self.nin == 1:
-                if type(args[0]) is ndarray:
-                    if out is None:
-                        return apply1(self._row, args[0])
-                    if type(out) is ndarray and store_plainly(out, unary(self._row, node_of(args[0]))):
-                        return out
-            elif self.nin == 2 and (out is None or type(out) is ndarray):
-                node = record2(self._row, args[0], args[1])
-                if node is not NotImplemented:
-                    if out is None:
-                        return finish2(node, args[0], args[1])
-                    if store_plainly(out, node):
-                        return out
-        elif out is None:
-            results = self._several(args)
-            if results is not None:
-                return results
+        count = len(args)
+        if (
+            count == self.nin
+            and where is True
+            and dtype is None
+            and signature is None
+            and sig is None
+            and (casting is _SAME_KIND or casting == _SAME_KIND)
+            and (order is _ANY or order == _ANY)
+        ):
+            result = call_plainly(self, args[0], args[1] if count > 1 else None, out)
+            if result is not NotImplemented:
+                return result
         return self._general(args, out, where, casting, order, dtype, subok, signature, sig)
-
-    def _several(self, args: tuple[Any, ...]) -> Any:
-        """The results of several operations on the same arguments; None where more must be looked at."""
-        results = []
-        for row in self._rows:
-            if self.nin == 2:
-                node = record2(row, args[0], args[1])
-                if node is NotImplemented:
-                    return None
-                results.append(finish2(node, args[0], args[1]))
-            else:
-                if type(args[0]) is not ndarray:
-                    return None
-                results.append(apply1(row, args[0]))
-        return tuple(results)
 
     def _general(self, *given: Any, **options: Any) -> Any:
         """A call with any arguments, which the function's own class knows."""
         raise NotImplementedError
+
+
+def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
+    """What a call of a ufunc gives for its inputs and an output; NotImplemented where more must be looked at."""
+    row = function._row
+    if function.nout == 1:
+        if function.nin == 2:
+            if out is None:
+                return apply2(row, x, y)
+            if type(out) is ndarray:
+                node = record2(row, x, y)
+                if node is not NotImplemented and store_plainly(out, node):
+                    return out
+        elif function.nin == 1 and type(x) is ndarray:
+            if out is None:
+                return apply1(row, x)
+            if type(out) is ndarray and store_plainly(out, unary(row, node_of(x))):
+                return out
+        return NotImplemented
+    if out is not None:
+        return NotImplemented
+    results = []
+    for row in function._rows:
+        if function.nin == 2:
+            result = apply2(row, x, y)
+        elif function.nin == 1 and type(x) is ndarray:
+            result = apply1(row, x)
+        else:
+            result = NotImplemented
+        if result is NotImplemented:
+            return result
+        results.append(result)
+    return tuple(results)
+
+
+def choose_plainly(row: Any, condition: Any, x: Any, y: Any) -> Any:
+    """An operation on a truth value and two values, all of them arrays of ours."""
+    result = wrap(elementwise(row, (cast(node_of(condition), BOOL), node_of(x), node_of(y))))
+    if condition.cell.pins or x.cell.pins or y.cell.pins:
+        after_record(result.cell.value, now=True)
+    return result
 
 
 def store_plainly(out: Any, node: Node) -> bool:
@@ -152,4 +171,4 @@ def _is_plain(axis: Any) -> bool:
     return True
 
 
-__all__ = ["ElementwiseCall", "Plain", "reduce_plainly"]
+__all__ = ["ElementwiseCall", "Plain", "call_plainly", "choose_plainly", "reduce_plainly"]

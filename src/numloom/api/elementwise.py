@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import choose_plainly
 from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import ordered_as, relaid
 from numloom.api.running import deliver
@@ -184,8 +185,11 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
         return asarray(condition).nonzero()
     if x is NO_VALUE or y is NO_VALUE:
         raise ValueError("either both or neither of x and y should be given")
-    chosen = build.cast(node_at(condition), BOOL)
-    result = deliver(build.elementwise(WHERE, (chosen, value_of(x), value_of(y))), (condition, x, y))
+    if type(condition) is ndarray and type(x) is ndarray and type(y) is ndarray:
+        result = choose_plainly(WHERE, condition, x, y)
+    else:
+        chosen = build.cast(node_at(condition), BOOL)
+        result = deliver(build.elementwise(WHERE, (chosen, value_of(x), value_of(y))), (condition, x, y))
     result.is_scalar = False
     return result
 

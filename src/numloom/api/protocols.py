@@ -36,8 +36,11 @@ def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: di
     """``__array_ufunc__``: a ufunc of NumPy on our arrays is our function of that name."""
     name = function.__name__
     ours = FUNCTIONS.get(function) or _ours("numpy", name) or _ours("numpy.special", name)  # SciPy's ufuncs
-    if ours is None or not _all_known({type(x) for x in inputs if hasattr(x, "__array_ufunc__")}):
+    if ours is None:
         return NotImplemented
+    for x in inputs:
+        if type(x) is not ndarray and hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)):
+            return NotImplemented  # Another library's array decides itself.
     out = options.get("out")
     if out is not None and any(one is not None and type(one) is not ndarray for one in out):
         return NotImplemented
@@ -62,11 +65,6 @@ def array_function(function: Any, types: Any, args: tuple[Any, ...], options: di
 def defers_to(value: Any) -> bool:
     """Whether an operator of our array leaves the answer to this operand; `numloom.command.serve` binds another one."""
     return False
-
-
-def astype_elsewhere(array: Array, dtype: Any, order: str, casting: str) -> Any:
-    """What `astype` gives instead of an array of ours; likewise."""
-    return None
 
 
 # ---------------------------------------------------------------- flags
@@ -306,7 +304,7 @@ def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:
 bind(
     array_function=array_function,
     array_ufunc=array_ufunc,
-    astype_elsewhere=astype_elsewhere,
+    astype_elsewhere=None,  # What `astype` gives instead of an array of ours; likewise.
     defers_to=defers_to,
     device_of=device_of,
     flags=flagsobj,

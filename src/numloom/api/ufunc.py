@@ -11,13 +11,17 @@ from typing import Any
 
 import numpy as np
 
+try:
+    from numloom.api._vectorcall import take_calls  # type: ignore[import-not-found]
+except ImportError:
+    take_calls = None
+
 from numloom.api.calling import ElementwiseCall
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
 from numloom.array.ndarray import (
     apply2,
-    casting_error,
     ndarray,
     node_of,
     operand,
@@ -25,6 +29,7 @@ from numloom.array.ndarray import (
 )
 from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
+from numloom.base.errors import casting_error
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -201,6 +206,8 @@ class ufunc(ElementwiseCall):
             f"NumPy's `numpy.{self.__name__}`, recorded."
         )
         FUNCTIONS[numpy] = self
+        if take_calls is not None:
+            take_calls(self)
 
     @property
     def types(self) -> list[str]:

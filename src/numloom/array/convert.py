@@ -16,8 +16,9 @@ import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
-from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
 from numloom.device import registry
+from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Buffer
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import empty as empty_leaf
@@ -307,27 +308,27 @@ def unpickle(host: Host) -> Array:
 
 
 class _Exported:
-    """Pinned memory of an array, as NumPy's array interface; unpinned when the last user lets go."""
+    """Keeps the memory of an array pinned; unpinned when the last user lets go."""
 
-    def __init__(self, array: Array) -> None:
-        self.cell = array.cell
-        node = pin(self.cell)
-        self.__array_interface__ = {
-            "data": (node.buffer.ptr + array.offset, not array.writeable),
-            "shape": array.shape,
-            "strides": array.strides,
-            "typestr": array.dtype.str,
-            "version": 3,
-        }
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: Cell) -> None:
+        pin(cell)
+        self.cell = cell
 
     def __del__(self) -> None:
-        if hasattr(self, "__array_interface__"):
+        if hasattr(self, "cell"):
             unpin(self.cell)
 
 
 def exported_on_host(array: Array) -> Host:
     """The array's own memory as a NumPy array, pinned while that lives; for devices that are the host."""
-    return np.asarray(_Exported(array))
+    cell = array.cell
+    owner = _Exported(cell)
+    view = array_at(cell.value.buffer.ptr + array.offset, array.extents, array.steps, DTYPES[array.code], owner)
+    if not array.writeable:
+        view.flags.writeable = False
+    return view
 
 
 def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Host:
@@ -352,7 +353,9 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
     view = exported_on_host(array)
     counters.waits += 1
-    settle_errors(registry.current())
+    pool = array.cell.value.buffer.pool
+    if pool is None or not pool.error_at or number_at(pool.error_at, I64):
+        settle_errors(registry.current())
     return view
 
 
@@ -470,7 +473,7 @@ def to_dlpack(
         view, where = array.get(), (_CPU, 0)
     else:
         # NumPy makes the capsule, of an array whose memory nobody reads; only the device is not its own.
-        view = np.asarray(_Exported(array.copy("K") if copy else array))
+        view = exported_on_host(array.copy("K") if copy else array)
         if where[0] == _CUDA:
             _let_wait(stream)
     capsule = view.__dlpack__(max_version=_VERSION) if versioned else view.__dlpack__()

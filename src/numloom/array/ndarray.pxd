@@ -22,20 +22,22 @@ cdef class ndarray:
     cdef object __weakref__
 
 
-@cython.locals(result=ndarray)
-cpdef ndarray wrap(Node node)
+cdef Register register
+cdef dict SCALAR_CODES
 
-@cython.locals(r=Register)
-cpdef object note_recorded(Node node)
+@cython.locals(result=ndarray, r=Register)
+cpdef ndarray wrap(Node node)
 
 
 @cython.locals(result=ndarray)
 cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strides)
 
+@cython.locals(cell=Cell, current=Node)
 cpdef Node node_of(ndarray array)
 
 cpdef object only_number(ndarray array)
 
+@cython.locals(a=ndarray, b=ndarray, result=ndarray)
 cpdef object apply2(object row, object x, object y)
 @cython.locals(a=object, b=object)
 cpdef object record2(object row, object x, object y)

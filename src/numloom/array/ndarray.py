@@ -25,7 +25,8 @@ except ImportError:
 
 from numloom.array.storage import Cell, arranged, new_cell, read, write
 from numloom.array.subscript import Advanced, simple, subscript
-from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, SCALAR_CODES, code_of
+from numloom.base.errors import casting_error
 from numloom.engine.evaluate import after_record, download_layout, element, element_on_host, number
 from numloom.graph.build import (
     binary,
@@ -652,7 +653,8 @@ class ndarray:
         self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """A new array of another dtype."""
-        if (elsewhere := _bound["astype_elsewhere"](self, dtype, order, casting)) is not None:
+        give: Any = _bound["astype_elsewhere"]
+        if give and (elsewhere := give(self, dtype, order, casting)) is not None:
             return elsewhere
         code = code_of(dtype)
         if casting != "unsafe" and not np.can_cast(self.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
@@ -704,15 +706,10 @@ def wrap(node: Node) -> Any:
     result.writeable = True
     result.base = None
     if node.buffer is None:
-        note_recorded(node)
+        r = register
+        if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:  # Eager mode, or a budget.
+            after_record(node)
     return result
-
-
-def note_recorded(node: Node) -> None:
-    """Run what was recorded where eager mode or a budget asks for it."""
-    r = register
-    if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
-        after_record(node)
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -731,7 +728,17 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 
 def node_of(array: Any) -> Node:
     """The array's current value."""
-    return read(array.cell, array.code, array.offset, array.extents, array.steps)
+    cell = array.cell
+    current = cell.value
+    if (
+        current.shape is array.extents
+        and current.strides is array.steps
+        and current.code == array.code
+        and array.offset == 0
+        and not cell.pins
+    ):
+        return current
+    return read(cell, array.code, array.offset, array.extents, array.steps)
 
 
 # ---------------------------------------------------------------- operands and operations
@@ -744,13 +751,19 @@ def operand(value: Any) -> Any:
         return node_of(value)
     if kind is float or kind is int or kind is bool or kind is complex:
         return value
-    if _bound["defers_to"](value):
-        return NotImplemented
-    return _bound["foreign_operand"](value)
+    if kind in SCALAR_CODES:  # numbers of NumPy's
+        return scalar(value.item(), SCALAR_CODES[kind])
+    return NotImplemented if _bound["defers_to"](value) else _bound["foreign_operand"](value)
 
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
+    if type(x) is ndarray and type(y) is ndarray:
+        a, b = x, y
+        result = wrap(binary(row, node_of(a), node_of(b)))
+        if a.cell.pins or b.cell.pins:
+            after_record(result.cell.value, now=True)
+        return result
     node = record2(row, x, y)
     return node if node is NotImplemented else finish(node, x, y)
 
@@ -794,10 +807,8 @@ def finish(node: Node, x: Any, y: Any) -> Any:
 
 def pinned(x: Any) -> bool:
     """Whether `x` is an array whose memory's address is exported."""
-    if type(x) is not ndarray:
-        return False
-    array = x
-    return array.cell.pins > 0  # type: ignore[no-any-return]
+    array = x if type(x) is ndarray else None
+    return array is not None and array.cell.pins > 0
 
 
 def apply1(row: Any, x: Any) -> Any:
@@ -883,17 +894,6 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         raise casting_error(name, "same_kind", result.code, target.code)
     write(target.cell, target.code, target.offset, target.extents, target.steps, result.cell.value)
     return target
-
-
-def casting_error(name: str, casting: str, code: int, target: int) -> Exception:
-    """NumPy's error for a result that does not cast to the dtype of where it goes."""
-    function = getattr(np, name, None)
-    if not isinstance(function, np.ufunc):
-        return TypeError(
-            f"Cannot cast array data from {DTYPES[code]!r} to {DTYPES[target]!r} according to the rule '{casting}'"
-        )
-    error = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
-    return error(function, casting, DTYPES[code], DTYPES[target], 0)  # type: ignore[no-any-return]
 
 
 __all__ = ["LEAF", "arranged", "bind", "ndarray", "node_of", "operand", "view", "view_of", "wrap"]

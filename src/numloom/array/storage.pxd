@@ -29,3 +29,8 @@ cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 cdef Py_ssize_t _count(tuple shape) except? -1
 @cython.locals(itemsize=cython.Py_ssize_t, current=Node, new=Node, r=Register)
 cpdef object write(Cell cell, int code, object offset, object shape, tuple strides, Node value)
+
+cpdef Node materialize(Cell cell)
+@cython.locals(value=Node, own=Node)
+cpdef Node pin(Cell cell)
+cpdef object unpin(Cell cell)

@@ -29,6 +29,9 @@ for _char in "lL":
     _dtype = np.dtype(_char)
     _CODES[_dtype] = I64 if _dtype.kind == "i" and _dtype.itemsize == 8 else _CODES.get(_dtype, U64)
 
+SCALAR_CODES: dict[type, int] = {dtype.type: code for code, dtype in enumerate(DTYPES)}
+"""By the type of NumPy's scalars."""
+
 
 def code_of(dtype: Any) -> int:
     """Code of anything NumPy takes as a dtype.

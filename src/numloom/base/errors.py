@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
+
+from numloom.base.dtypes import DTYPES
+
 
 class OutOfMemoryError(MemoryError):
     """Device memory ran out, also after every cached block was given back.
@@ -116,3 +120,14 @@ def _amount(nbytes: int) -> str:
         if value < 1024:
             return f"{value:.1f} {unit}"
     return f"{value / 1024:.1f} TiB"
+
+
+def casting_error(name: str, casting: str, code: int, target: int) -> Exception:
+    """NumPy's error for a result that does not cast to the dtype of where it goes."""
+    function = getattr(np, name, None)
+    if not isinstance(function, np.ufunc):
+        return TypeError(
+            f"Cannot cast array data from {DTYPES[code]!r} to {DTYPES[target]!r} according to the rule '{casting}'"
+        )
+    error = np._core._exceptions._UFuncOutputCastingError  # type: ignore[attr-defined]
+    return error(function, casting, DTYPES[code], DTYPES[target], 0)  # type: ignore[no-any-return]

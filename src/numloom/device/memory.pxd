@@ -1,6 +1,6 @@
 import cython
 
-cdef Py_ssize_t _FLOOR
+cdef Py_ssize_t _FLOOR, _ROOM, _SMALL
 
 @cython.final
 cdef class Pool:
@@ -16,6 +16,8 @@ cdef class Pool:
     cdef readonly bint closed
     cdef readonly long long error_at
     cdef list _free
+    cdef long long _kept[256]
+    cdef Py_ssize_t _count[16]
 
     @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer)
     cpdef Buffer allocate(self, long long nbytes)

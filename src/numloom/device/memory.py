@@ -23,6 +23,8 @@ from numloom.base.errors import OutOfMemoryError
 _CLASSES = 512
 _FLOOR = 4
 """Zeros at the bottom of each list of freed blocks: one that runs empty gives its memory back at every turn."""
+_SMALL, _ROOM = 16, 16
+"""Classes of blocks up to 4 KiB, and how many freed blocks of each are kept as numbers of C."""
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
@@ -108,6 +110,9 @@ class Pool:
         self.cached = 0
         self.peak = 0
         self.closed = False
+        if not cython.compiled:  # Arrays of C there.
+            self._kept = [0] * (_SMALL * _ROOM)
+            self._count = [0] * _SMALL
         self._free: list[list[int]] = [[0] * _FLOOR for _ in range(_CLASSES)]
         _pools.add(self)
 
@@ -123,13 +128,18 @@ class Pool:
             raise ValueError(f"a buffer cannot have {nbytes} bytes")
         size_class = class_of(nbytes)
         size = class_bytes(size_class)
-        blocks = self._free[size_class]
         ptr = 0
-        if len(blocks) > _FLOOR:
-            ptr = blocks.pop()
+        if size_class < _SMALL and self._count[size_class] > 0:
+            self._count[size_class] -= 1
+            ptr = self._kept[size_class * _ROOM + self._count[size_class]]
             self.cached -= size
         else:
-            ptr = self._allocate_block(nbytes, size)
+            blocks = self._free[size_class]
+            if len(blocks) > _FLOOR:
+                ptr = blocks.pop()
+                self.cached -= size
+            else:
+                ptr = self._allocate_block(nbytes, size)
         self.used += size
         if self.used > self.peak:
             self.peak = self.used
@@ -168,6 +178,10 @@ class Pool:
         self.used -= size
         if self.cache_limit and self.cached + size > self.cache_limit:
             self.raw_free(ptr, size)
+        elif size_class < _SMALL and self._count[size_class] < _ROOM:
+            self.cached += size
+            self._kept[size_class * _ROOM + self._count[size_class]] = ptr
+            self._count[size_class] += 1
         else:
             self.cached += size
             self._free[size_class].append(ptr)
@@ -176,6 +190,11 @@ class Pool:
         """Give cached blocks back to the backend, the largest first, until at most `keep` bytes are cached."""
         for size_class in range(_CLASSES - 1, -1, -1):
             size = class_bytes(size_class)
+            if size_class < _SMALL:
+                while self._count[size_class] > 0 and self.cached > keep:
+                    self._count[size_class] -= 1
+                    self.cached -= size
+                    self.raw_free(self._kept[size_class * _ROOM + self._count[size_class]], size)
             blocks = self._free[size_class]
             while len(blocks) > _FLOOR and self.cached > keep:
                 ptr = blocks.pop()

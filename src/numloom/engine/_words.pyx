@@ -3,6 +3,8 @@
 
 from cpython cimport array
 
+ctypedef void (*Entry)(const void*, long long, long long) noexcept
+
 
 cdef class Words:
     def __init__(self, Py_ssize_t count):
@@ -22,3 +24,6 @@ cdef class Words:
 
     cpdef void put_f64(self, Py_ssize_t index, double value) noexcept:
         self.block.data.as_doubles[index] = value
+
+    cdef void call(self, Py_ssize_t entry, long long items) noexcept:
+        (<Entry>entry)(self.block.data.as_voidptr, 0, items)

@@ -1,5 +1,5 @@
 # cython: boundscheck=False, wraparound=False
-"""One or two operations on computed values, evaluated again: straight from the node to the launch.
+"""Few operations on computed values, evaluated again: straight from the node to the launch.
 
 Where one pending node is all that is to run, what a walk would put into the plan key is compared with what it was when
 the plan was found by a walk. This is a shorter way to the same plan, never another one.
@@ -9,109 +9,95 @@ from __future__ import annotations
 
 from typing import Any
 
-from numloom.engine.execute import Ready, ReadyPlan, count_kernel, pack
-from numloom.graph.node import CAST, LEAF, OP, REDUCE, SCALAR, Node, become_leaf
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
+from numloom.engine.execute import Ready, ReadyPlan, pack
+from numloom.engine.state import count_flush, count_kernel
+from numloom.engine.walk import next_epoch
+from numloom.graph.node import LEAF, SCALAR, Node, become_leaf
 
 _SLOTS = 256
 _PATIENCE = 8
-
-
-class Operand:
-    """What a plan may depend on of an argument: see `walk.make_key`."""
-
-    __slots__ = ("align", "code", "held", "kind", "outside", "shape", "strides", "times")
-
-    kind: int
-    code: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    held: bool
-    outside: bool
-    align: int
-    times: int
-
-    def __init__(self, node: Node, times: int) -> None:
-        self.kind = node.kind
-        self.code = node.code
-        self.shape = node.shape
-        self.strides = node.strides
-        self.held = node.cells > 0
-        self.outside = node.readers > times
-        self.times = times
-        self.align = node.buffer.ptr & 15 if node.kind == LEAF else 0
-
-
-class Operation:
-    """What a plan may depend on of an operation."""
-
-    __slots__ = ("attr", "code", "kind", "row", "shape", "strides")
-
-    row: Any
-    kind: int
-    code: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    attr: Any
-
-    def __init__(self, node: Node) -> None:
-        self.row = node.row
-        self.kind = node.kind
-        self.code = node.code
-        self.shape = node.shape
-        self.strides = node.strides
-        self.attr = node.attr
+_WORDS = 32
+_MOST = 8
+"""Operands that are told apart, and words of a block that are patched."""
 
 
 class Direct:
-    """A node of this form, and how it runs.
+    """A tree of recorded operations, and how it runs.
 
     Attributes
     ----------
-    last : Operation
-        The node's.
-    first : Operation or None
-        That of its one argument, where it is nobody else's and pending.
-    operands : list of Operand
-        Arguments of the first operation.
-    alike : int
-        Which of them are the same: see `alike`.
-    places : list of int
-        For each node number of the plan which operand it is.
+    words, length : list of int, int
+        The tree in the order of a walk from its root: numbers of the operations' forms, and -1 - n for operand n.
+    marks : list of int
+        What a plan may depend on of each operand: see `walk.make_key`.
+    times : list of int
+        How many times each is an argument in the tree.
+    parameters : list of Parameter or None
+        For each operand the word that holds its number.
+    addresses : list of int
+        Where the result lies, then each operand.
+    count : int
+        Number of operands.
+    targets, sources, offsets, patches
+        Words that are addresses, which of `addresses` each is, the bytes from there on, and how many there are.
+    at, met, learning
+        Scratch of a comparison: words, operands met so far; and whether it writes them down.
     plan, ready : ReadyPlan, Ready
         The plan and its only step.
+    block : Words
+        The step's parameter block.
     nbytes : int
         Size of the result.
     faults : int
         How many times in a row other nodes were met in its place.
     """
 
-    __slots__ = ("alike", "faults", "first", "last", "nbytes", "operands", "places", "plan", "ready")
+    __slots__ = (
+        "addresses", "at", "block", "count", "entry", "faults", "items", "learning", "length", "marks", "met", "nbytes",
+        "offsets", "parameters", "patches", "plan", "ready", "sources", "targets", "times", "words",
+    )  # fmt: skip
 
-    last: Operation
-    first: Operation | None
-    operands: list[Operand]
-    alike: int
-    places: list[int]
+    words: list[int]
+    length: int
+    marks: list[int]
+    times: list[int]
+    parameters: list[Any]
+    addresses: list[int]
+    count: int
+    targets: list[int]
+    sources: list[int]
+    offsets: list[int]
+    patches: int
+    at: int
+    met: int
+    learning: bool
     plan: ReadyPlan
     ready: Ready
+    block: Any
+    entry: int
+    items: int
     nbytes: int
     faults: int
 
-    def __init__(self, node: Node, inner: Node, plan: ReadyPlan) -> None:
-        args = inner.args
-        self.last = Operation(node)
-        self.first = None if inner is node else Operation(inner)
-        self.alike = alike(args)
-        self.operands = [Operand(arg, sum([arg is other for other in args])) for arg in args]
-        self.places = [place for place, arg in enumerate(args) if not any([arg is other for other in args[:place]])]
-        self.plan = plan
-        self.ready = plan.steps[0]
-        self.nbytes = self.ready.allocate[0][1]
+    def __init__(self) -> None:
+        if not cython.compiled:  # Arrays of C there.
+            self.words = [0] * _WORDS
+            self.marks, self.times, self.targets, self.sources, self.offsets = ([0] * _MOST for _ in range(5))
+            self.addresses = [0] * (_MOST + 1)
+        self.parameters = [None] * _MOST
         self.faults = 0
+        self.count = 0
+        self.patches = 0
+        self.length = 0
 
 
 class Table:
-    """The forms met last, each in one place."""
+    """The trees met last, each in one place."""
 
     __slots__ = ("slots",)
 
@@ -125,141 +111,183 @@ table = Table()
 
 
 def clear_direct() -> None:
-    """Forget all forms: plans of another device, or other settings, hold from now on."""
+    """Forget all trees: plans of another device, or other settings, hold from now on."""
     table.slots = [None] * _SLOTS
 
 
-def alike(args: tuple[Node, ...]) -> int:
-    """Which of up to three arguments are the same, a bit a pair."""
-    count = len(args)
-    if count == 1:
-        return 0
-    found = 1 if args[0] is args[1] else 0
-    if count == 3:
-        found += (2 if args[0] is args[2] else 0) + (4 if args[1] is args[2] else 0)
-    return found
+def slot_of(node: Node) -> int:
+    """Where a tree is kept."""
+    form = node.form
+    assert form is not None
+    number = 31 * form.number
+    arg = node.args[0]
+    if arg.kind > SCALAR and arg.form is not None:
+        form = arg.form
+        number += form.number
+    return number & (_SLOTS - 1)
 
 
-def innermost(node: Node) -> Node | None:
-    """The node whose arguments are computed: this one, or its only argument that nobody else needs; else None."""
-    kind = node.kind
-    if (kind != OP and kind != REDUCE and kind != CAST) or node.readers or node.cells < 1:
-        return None
+def follow(direct: Direct, node: Node, epoch: int) -> bool:
+    """Compare a tree with the one that was met (or write it down), and find its operands' addresses and numbers."""
+    form = node.form
+    at = direct.at
+    if form is None or at >= _WORDS - 4:
+        return False
+    if direct.learning:
+        direct.words[at] = form.number
+    elif direct.words[at] != form.number:
+        return False
+    at += 1
     args = node.args
-    arg = args[0]
-    if len(args) == 1 and arg.buffer is None:
-        kind = arg.kind
-        if (kind != OP and kind != REDUCE and kind != CAST) or arg.readers != 1 or arg.cells:
-            return None
-        node = arg
-    return node if len(node.args) <= 3 else None
+    for place in range(len(args)):
+        arg = args[place]
+        if arg.kind <= SCALAR:
+            if arg.mark == epoch:
+                arg.seen += 1
+            else:
+                number = direct.met
+                if number >= _MOST:
+                    return False
+                arg.mark = epoch
+                arg.seen = 1
+                arg.number = number
+                direct.met = number + 1
+                if (
+                    not direct.learning
+                    and take_operand(direct, arg, number, direct.times[number]) != direct.marks[number]
+                ):
+                    return False
+            if direct.learning:
+                direct.words[at] = -1 - arg.number
+            elif direct.words[at] != -1 - arg.number:
+                return False
+            at += 1
+        else:
+            if arg.readers != 1 or arg.cells > 0:
+                return False
+            direct.at = at
+            if not follow(direct, arg, epoch):
+                return False
+            at = direct.at
+        if at >= _WORDS - 4:
+            return False
+    direct.at = at
+    return True
 
 
-def slot_of(node: Node, inner: Node) -> int:
-    """Where a form is kept."""
-    arg = inner.args[0]
-    return (hash(node.row) + 3 * hash(inner.row) + 31 * node.size + 7 * node.code + arg.code + arg.size) & (_SLOTS - 1)
-
-
-def is_same(operation: Operation, node: Node) -> bool:
-    """Whether a node is such an operation."""
-    return (
-        operation.row is node.row
-        and operation.kind == node.kind
-        and operation.code == node.code
-        and operation.shape is node.shape
-        and operation.strides is node.strides
-        and operation.attr is node.attr
-    )
+def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
+    """Take down an operand's address or number; what a plan may depend on of it, as it occurs so many times."""
+    mark = 2 if node.cells > 0 else 0
+    if node.readers > times:
+        mark += 4
+    if node.kind == LEAF:
+        buffer = node.buffer
+        direct.addresses[number + 1] = buffer.ptr
+        return mark + ((buffer.ptr & 15) << 3)
+    parameter = direct.parameters[number]
+    if parameter is not None:
+        value = node.attr
+        if value is not parameter.last:
+            pack(direct.block, parameter.word, value, parameter.code)
+            parameter.last = value
+    return mark + 1
 
 
 def find_direct(node: Node) -> Direct | None:
     """How a node runs that is all there is to run; None where a walk must say it."""
-    inner = innermost(node)
-    if inner is None:
+    if node.form is None or node.readers > 0 or node.cells < 1:
         return None
-    direct = table.slots[slot_of(node, inner)]
-    if direct is None or not is_same(direct.last, node):
+    direct = table.slots[slot_of(node)]
+    if direct is None:
         return None
-    if inner is node:
-        if direct.first is not None:
-            return None
-    elif direct.first is None or not is_same(direct.first, inner):
+    direct.at = 0
+    direct.met = 0
+    if not follow(direct, node, next_epoch()) or direct.at != direct.length:
         return None
-    args = inner.args
-    count = len(args)
-    if len(direct.operands) != count or direct.alike != alike(args):
-        return None
-    for place in range(count):
-        arg = args[place]
-        operand = direct.operands[place]
-        if (
-            arg.kind != operand.kind
-            or arg.code != operand.code
-            or (arg.cells > 0) != operand.held
-            or (arg.readers > operand.times) != operand.outside
-        ):
-            return None
-        if arg.kind == LEAF:
-            buffer = arg.buffer
-            if arg.shape is not operand.shape or arg.strides is not operand.strides or buffer.ptr & 15 != operand.align:
-                return None
-    return direct
+    return direct  # type: ignore[no-any-return]
 
 
 def run_direct(direct: Direct, node: Node) -> None:
     """Run it."""
-    ready = direct.ready
-    args = node.args
-    if direct.first is not None:
-        arg = args[0]
-        args = arg.args
     result = direct.plan.pool.allocate(direct.nbytes)
-    words = ready.words
+    direct.addresses[0] = result.ptr
+    block = direct.block
+    for patch in range(direct.patches):
+        block.put(direct.targets[patch], direct.addresses[direct.sources[patch]] + direct.offsets[patch])
+    count_flush()
     count_kernel()
-    for pointer in ready.pointers:
-        if pointer.place >= 0:
-            buffer = result
-        else:
-            arg = args[direct.places[pointer.number]]
-            buffer = arg.buffer
-        words.put(pointer.word, buffer.ptr + pointer.offset)
-    for parameter in ready.params:
-        arg = args[direct.places[parameter.number]]
-        value = arg.attr
-        if value is not parameter.last:
-            pack(words, parameter.word, value, parameter.code)
-            parameter.last = value
-    ready.run()
+    if direct.entry:
+        block.call(direct.entry, direct.items)
+    else:
+        direct.ready.run()
     become_leaf(node, result)
     direct.faults = 0
 
 
-def learn_direct(node: Node, count: int, plan: ReadyPlan) -> None:
-    """Keep how a walk of `count` nodes up to this one runs, if that is one launch of a kernel that is there."""
-    inner = innermost(node)
-    if inner is None or len(plan.steps) != 1:
+def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
+    """Keep how a walk of `count` nodes runs, if that is one launch of a kernel that is there, for its last node."""
+    node = nodes[count - 1]
+    if node.form is None or len(plan.steps) != 1 or node.readers > 0 or node.cells < 1:
         return
-    args = inner.args
-    for arg in args:
-        if arg.kind != LEAF and arg.kind != SCALAR:
-            return
     ready = plan.steps[0]
     if ready.run is None or len(ready.allocate) != 1 or ready.adopt or ready.copy is not None or ready.places:
         return
-    if ready.workspace >= 0 or ready.computed != (count - 1,):
+    if ready.workspace >= 0 or ready.computed != (count - 1,) or len(ready.pointers) > _MOST:
         return
-    for pointer in ready.pointers:
-        if pointer.view >= 0:
-            return
-    slot = slot_of(node, inner)
+    slot = slot_of(node)
     found = table.slots[slot]
     if found is not None and found.faults < _PATIENCE:
         found.faults += 1
         return
-    made = Direct(node, inner, plan)
-    if count == len(made.places) + (1 if inner is node else 2):
-        table.slots[slot] = made
+    made = Direct()
+    made.learning = True
+    made.at = 0
+    made.met = 0
+    epoch = next_epoch()
+    if not follow(made, node, epoch):
+        return
+    made.learning = False
+    made.length = made.at
+    made.count = made.met
+    operations = 0
+    for place in range(made.length):
+        if made.words[place] > 0:
+            operations += 1
+    if operations + made.count != count:
+        return
+    for place in range(count):
+        arg = nodes[place]
+        if arg.kind <= SCALAR:
+            if arg.mark != epoch:
+                return
+            made.times[arg.number] = arg.seen
+            made.marks[arg.number] = take_operand(made, arg, arg.number, arg.seen)
+    for pointer in ready.pointers:
+        if pointer.view >= 0:
+            return
+        source = 0
+        if pointer.place < 0:
+            arg = nodes[pointer.number]
+            if arg.kind != LEAF:
+                return
+            source = arg.number + 1
+        made.targets[made.patches] = pointer.word
+        made.sources[made.patches] = source
+        made.offsets[made.patches] = pointer.offset
+        made.patches += 1
+    for parameter in ready.params:
+        arg = nodes[parameter.number]
+        if arg.kind != SCALAR or made.parameters[arg.number] is not None:
+            return
+        made.parameters[arg.number] = parameter
+    made.plan = plan
+    made.ready = ready
+    made.block = ready.words
+    made.nbytes = ready.allocate[0][1]
+    # Small work of the host is called where it lies.
+    made.entry = getattr(ready.run, "small", 0)
+    made.items = getattr(ready.run, "items", 0)
+    table.slots[slot] = made
 
 
 __all__ = ["clear_direct", "find_direct", "learn_direct", "run_direct"]

@@ -5,11 +5,13 @@ from numloom.device.registry cimport current
 from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute cimport ReadyPlan, run_plan
 from numloom.engine.guard cimport Guard
-from numloom.engine.state cimport Counters
+from numloom.engine.state cimport count_flush
 from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.node cimport Node, Register
 
 
+cdef Guard _guard
+cdef Register _register
 cdef dict _plans
 cdef object _device
 cdef dict _device_plans
@@ -17,14 +19,11 @@ cdef bint _reference
 cdef list _recent
 cdef Py_ssize_t _RECENT
 
-@cython.locals(guard=Guard, found=Walk, r=Register, node=Node, direct=Direct)
+@cython.locals(owned=Guard, found=Walk, r=Register, node=Node, direct=Direct)
 cpdef object evaluate(list nodes)
 
 @cython.locals(plan=ReadyPlan, place=cython.Py_ssize_t)
 cpdef object run_walk(Walk found, list wanted)
-
-@cython.locals(c=Counters)
-cpdef void count_flush() noexcept
 
 cpdef dict plans_of(object device)
 
@@ -41,3 +40,6 @@ cpdef object element(Node value, int code, Py_ssize_t offset)
 cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
 
 cpdef object number(Node value, int code, Py_ssize_t offset)
+
+@cython.locals(buffer=Buffer, pool=Pool, size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
+cpdef object download_layout(Node value, int code, object offset, tuple shape, tuple strides)

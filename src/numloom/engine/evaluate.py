@@ -21,7 +21,7 @@ from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
-from numloom.engine.state import counters, note_copy, settle_errors
+from numloom.engine.state import count_flush, counters, note_copy, settle_errors, watchers
 from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
@@ -30,7 +30,9 @@ from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_
 
 Host = np.ndarray[Any, Any]
 
-_guard = Guard()
+guard = Guard()
+_guard, _register = guard, register
+"""The same, found faster by what is compiled here."""
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
 """Plans by the first half of their keys, for each device, exact and with fast math; the second half is the plan's."""
 _PLANS_KEPT = 4096
@@ -54,8 +56,8 @@ config.listen("executor", _set_executor)
 
 def evaluate(nodes: list[Node]) -> None:
     """Run these values and everything else that is pending in live arrays; do not wait."""
-    guard = _guard
-    guard.take()
+    owned = _guard
+    owned.take()
     try:
         if _reference:
             roots = pending_roots(nodes)
@@ -63,14 +65,13 @@ def evaluate(nodes: list[Node]) -> None:
                 count_flush()
                 run_reference(roots, current())
             return
-        r = register
+        r = _register
         node = r.oldest
         if node is not None and node.newer is None and (not nodes or nodes[-1] is node is nodes[0]):
             direct = find_direct(node) if current() is _device else None
             if direct is not None:
                 r.recorded = 0
                 r.orphan_bytes = 0
-                count_flush()
                 run_direct(direct, node)
                 return
         found = walk_pending(nodes)
@@ -79,13 +80,7 @@ def evaluate(nodes: list[Node]) -> None:
             run_walk(found, nodes)
         end_walk(found)
     finally:
-        guard.give()
-
-
-def count_flush() -> None:
-    """Recorded work ran once more."""
-    c = counters
-    c.flushes += 1
+        owned.give()
 
 
 def run_walk(found: Walk, wanted: list[Node]) -> None:
@@ -101,7 +96,7 @@ def run_walk(found: Walk, wanted: list[Node]) -> None:
             plan = new_plan(found, pending_roots(wanted), device)
         _recent[place] = plan
     elif found.roots == 1:
-        learn_direct(found.nodes[found.count - 1], found.count, plan)
+        learn_direct(found.nodes, found.count, plan)
     run_plan(plan, found.nodes)
 
 
@@ -240,10 +235,13 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         return np.empty(shape, dtype)
     counters.waits += 1
     buffer = value.buffer
-    if buffer.pool is not None and buffer.pool.error_at:
-        settle_errors(device, waited=True)
-        result = array_at(buffer.ptr + offset, shape, strides, dtype, buffer).copy("K")
-        note_copy(False, result.nbytes)
+    pool = buffer.pool
+    if pool is not None and pool.error_at:
+        if number_at(pool.error_at, I64):
+            settle_errors(device, waited=True)
+        result = array_at(buffer.ptr + offset, shape, strides, dtype).copy("K")
+        if watchers:
+            note_copy(False, result.nbytes)
         return result
     itemsize = dtype.itemsize
     layout = Layout(offset, shape, strides)

@@ -1,7 +1,7 @@
 cimport cython
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._words cimport Words
-from numloom.engine.state cimport Counters
+from numloom.engine.state cimport count_kernel
 from numloom.graph.node cimport Node, become_leaf
 
 
@@ -82,8 +82,5 @@ cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
 cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
 
 cpdef bint is_ready(Ready ready, ReadyPlan plan)
-
-@cython.locals(c=Counters)
-cpdef void count_kernel() noexcept
 
 cpdef object pack(Words words, Py_ssize_t word, object value, int code)

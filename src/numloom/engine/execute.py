@@ -18,7 +18,7 @@ from numloom.base.dtypes import DTYPES, F32, F64, I64
 from numloom.emit.emit import emit
 from numloom.emit.loops import loops_text
 from numloom.engine.interpret import can_interpret, interpret
-from numloom.engine.state import counters
+from numloom.engine.state import count_kernel, counters
 from numloom.engine.words import new_words
 from numloom.graph.node import become_leaf
 from numloom.plan.program import Geometry, Program, Source
@@ -362,12 +362,6 @@ def is_ready(ready: Ready, plan: ReadyPlan) -> bool:
     if ready.ready:
         ready.run = plan.device.bound(ready.kernel, ready.words.block, ready.geometry)
     return ready.ready
-
-
-def count_kernel() -> None:
-    """One fused kernel more ran."""
-    c = counters
-    c.kernels += 1
 
 
 def pack(words: Any, word: int, value: Any, code: int) -> None:

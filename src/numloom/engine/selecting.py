@@ -9,11 +9,11 @@ from numloom.base.config import config
 from numloom.base.dtypes import ITEMSIZES
 from numloom.device.registry import current
 from numloom.emit.selecting import SELECT_WORDS, selectable
-from numloom.engine.evaluate import _guard as guard
-from numloom.engine.evaluate import count_flush
+from numloom.engine.evaluate import guard
 from numloom.engine.execute import ReadyPlan, launch
 from numloom.engine.resized import plan_of
 from numloom.engine.routines import call, from_strided, strided
+from numloom.engine.state import count_flush
 from numloom.engine.walk import pending_roots, walk
 from numloom.graph.layout import c_strides
 from numloom.graph.node import CAST, LEAF, OP, VIEW, Node

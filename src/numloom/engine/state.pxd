@@ -10,3 +10,11 @@ cdef class Counters:
     cdef public Py_ssize_t resized
     cdef public Py_ssize_t flushes
     cdef public Py_ssize_t waits
+
+
+cdef Counters _counters
+
+@cython.locals(c=Counters)
+cpdef void count_flush() noexcept
+@cython.locals(c=Counters)
+cpdef void count_kernel() noexcept

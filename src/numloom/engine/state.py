@@ -50,6 +50,21 @@ class Counters:
 
 
 counters = Counters()
+_counters = counters
+"""The same, found faster by what is compiled here."""
+
+
+def count_flush() -> None:
+    """Recorded work ran once more."""
+    c = _counters
+    c.flushes += 1
+
+
+def count_kernel() -> None:
+    """One fused kernel more ran."""
+    c = _counters
+    c.kernels += 1
+
 
 watchers: list[Callable[[bool, int], None]] = []
 """Who is told of each copy between NumPy's arrays and the device's memory: whether to the device, and the bytes."""

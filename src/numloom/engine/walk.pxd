@@ -34,6 +34,8 @@ cpdef list pending_roots(list wanted)
 cpdef Walk walk(list roots)
 @cython.locals(r=Register, found=Walk, live=Node, node=Node)
 cpdef Walk walk_pending(list wanted)
+cpdef Py_ssize_t next_epoch() except -1
+
 @cython.locals(found=Walk)
 cdef Walk new_walk()
 @cython.locals(nodes=list, position=cython.Py_ssize_t)

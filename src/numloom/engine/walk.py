@@ -137,6 +137,12 @@ def walk_pending(wanted: list[Node]) -> Walk:
     return found
 
 
+def next_epoch() -> int:
+    """Nothing is met yet."""
+    _epoch.number += 1
+    return _epoch.number
+
+
 def new_walk() -> Walk:
     """A walk that has met nothing yet."""
     found = Walk.__new__(Walk)

@@ -1,5 +1,5 @@
 cimport cython
-from numloom.graph.node cimport Node, Register, new_node, count_reader, count_recorded
+from numloom.graph.node cimport Form, Node, Register, count_reader, count_recorded, formed, formed1, formed2, new_node
 
 cdef dict _rules
 cdef dict _order
@@ -12,19 +12,54 @@ cdef dict _orders
 cdef tuple _sizes
 cdef dict _integer_range
 cdef int C64, C128, I64
+cdef int _NONE, _NUMBER, _AS, _LEFT
+cdef Py_ssize_t _PLACES, _PATIENCE
+
+
+@cython.final
+cdef class Recorded:
+    cdef object row
+    cdef int first
+    cdef int second
+    cdef tuple first_shape
+    cdef tuple first_strides
+    cdef tuple second_shape
+    cdef tuple second_strides
+    cdef Form cast_first
+    cdef Form cast_second
+    cdef int loop
+    cdef Form form
+    cdef Py_ssize_t faults
+
+
+@cython.final
+cdef class Table:
+    cdef list slots
+
+
+cdef Table _table
+
+@cython.locals(place=cython.Py_ssize_t, found=Recorded, made=Recorded, args=tuple, arg=Node)
+cdef object remember(object row, Node a, int second, Node b, Node result)
+cdef Form _form_of(Node node)
+@cython.locals(kind=cython.int)
+cdef bint _is_special(Node node, bint converted) except -1
+@cython.locals(place=cython.Py_ssize_t, found=Recorded)
+cdef Recorded recall(object row, Node a, int second, Node b)
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
 @cython.locals(table=list)
 cpdef tuple binary_rule(object row, int a, int b)
 cpdef Node scalar_as(object value, int code)
-@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int)
+@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int, found=Recorded, result=Node)
 cpdef Node binary(object row, Node a, Node b)
-@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int)
+@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int, weak=cython.int, found=Recorded, result=Node, number=Node)
 cpdef Node binary_scalar(object row, Node a, object value)
-@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int)
+@cython.locals(rule=tuple, la=cython.int, lb=cython.int, out=cython.int, weak=cython.int, found=Recorded, result=Node, number=Node)
 cpdef Node scalar_binary(object row, object value, Node b)
+@cython.locals(found=Recorded, result=Node)
 cpdef Node cast(Node node, int code)
-@cython.locals(rule=tuple)
+@cython.locals(rule=tuple, found=Recorded, result=Node, x=Node)
 cpdef Node unary(object row, Node a)
 @cython.locals(shape=tuple, strides=tuple, size=cython.Py_ssize_t, found=tuple, key=tuple)
 cdef Node _binary_loop(object row, Node a, Node b, int out)
@@ -40,10 +75,8 @@ cpdef tuple known_strides(Node node)
 @cython.locals(position=cython.Py_ssize_t, nodes=list, code=cython.int)
 cpdef Node elementwise(object row, object operands, tuple codes=*)
 cdef int _code(object x) except -1
-@cython.locals(shape=tuple, strides=tuple, size=cython.Py_ssize_t)
+@cython.locals(key=list, asked=tuple, form=Form, node=Node, shape=tuple, strides=tuple, size=cython.Py_ssize_t, result=Node)
 cpdef Node loop(object row, object nodes, int out)
-@cython.locals(key=list, asked=tuple, found=tuple, node=Node)
-cdef tuple _order_of(object nodes, Py_ssize_t itemsize)
 cpdef int weak_code(object value) except -1
 cpdef Node leaf(object buffer, int code, tuple shape, tuple strides)
 cpdef tuple one_tuple(tuple numbers)

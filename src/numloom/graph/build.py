@@ -35,9 +35,13 @@ from numloom.graph.node import (
     SCALAR,
     UPDATE,
     VIEW,
+    Form,
     Node,
     count_reader,
     count_recorded,
+    formed,
+    formed1,
+    formed2,
     new_node,
 )
 from numloom.graph.place import OUT_OF_BOUNDS, Complaint, here
@@ -45,6 +49,10 @@ from numloom.ops.elementwise import resolve
 
 WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
 """Codes of Python scalars in the rule table, whose dtype follows the other operands (NEP 50)."""
+
+_NONE, _NUMBER, _AS, _LEFT = 31, 32, 64, 96
+"""In the place of a second operand's code: there is none; to be added to the code of a Python number, to that of a new
+dtype, to that of a Python number on the left."""
 
 WEAK_TYPES = {WEAK_INT: int, WEAK_FLOAT: float, WEAK_COMPLEX: complex}
 
@@ -58,9 +66,138 @@ _pairs: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
 _reduced: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]] = {}
 _scales: list[dict[tuple[int, ...], tuple[int, ...]]] = [{} for _ in range(17 * 17)]
 """Strides with another itemsize, by 17 * the one + the other."""
-_orders: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
+_orders: dict[Any, Form] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
+_PLACES = 1024
+_PATIENCE = 8
 _integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
+
+
+class Recorded:
+    """What was recorded for operands of these dtypes, shapes and orders, that are neither views nor filled.
+
+    Attributes
+    ----------
+    row, first, second, first_shape, first_strides, second_shape, second_strides
+        The operation, and codes and layouts of its operands; without a second array its code says what there is.
+    cast_first, cast_second : Form or None
+        How they are converted.
+    loop : int
+        The code that a Python number is converted to.
+    form : Form
+        The operation itself.
+    faults : int
+        How many times in a row other operands were met in its place.
+    """
+
+    __slots__ = (
+        "cast_first", "cast_second", "faults", "first", "first_shape", "first_strides", "form", "loop", "row",
+        "second", "second_shape", "second_strides",
+    )  # fmt: skip
+
+    row: Any
+    first: int
+    second: int
+    first_shape: tuple[int, ...]
+    first_strides: tuple[int, ...]
+    second_shape: tuple[int, ...] | None
+    second_strides: tuple[int, ...] | None
+    cast_first: Form | None
+    cast_second: Form | None
+    loop: int
+    form: Form
+    faults: int
+
+
+class Table:
+    """What was recorded last, each in one place."""
+
+    __slots__ = ("slots",)
+
+    slots: list[Any]
+
+    def __init__(self) -> None:
+        self.slots = [None] * _PLACES
+
+
+_table = Table()
+
+
+def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
+    """Keep what was recorded for operands of this form."""
+    if _is_special(a, False) or (b is not None and _is_special(b, False)):
+        return
+    if result.kind != OP and result.kind != CAST:
+        return
+    place = (hash(row) + 31 * a.code + 37 * second + 7 * a.size + (0 if b is None else 13 * b.size)) & (_PLACES - 1)
+    found = _table.slots[place]
+    if found is not None and found.faults < _PATIENCE:
+        found.faults += 1
+        return
+    made = Recorded()
+    made.row = row
+    made.first = a.code
+    made.first_shape = a.shape
+    made.first_strides = a.strides
+    made.second = second
+    made.second_shape = None if b is None else b.shape
+    made.second_strides = None if b is None else b.strides
+    made.cast_first = None
+    made.cast_second = None
+    made.loop = 0
+    args = result.args
+    for arg in args:
+        if arg is a or arg is b:
+            continue
+        if arg.kind == SCALAR:
+            if b is not None:  # A number that was known before was converted, as each one must be.
+                return
+            made.loop = arg.code
+        elif b is None or arg is args[0]:
+            made.cast_first = _form_of(arg)
+        else:
+            made.cast_second = _form_of(arg)
+    made.form = _form_of(result)
+    made.faults = 0
+    _table.slots[place] = made
+
+
+def _is_special(node: Node, converted: bool) -> bool:
+    """Whether more than dtype, shape and order of an operand says what is recorded."""
+    kind = node.kind
+    if kind in (LEAF, OP) or kind > CAST:
+        return False
+    return kind != SCALAR or converted
+
+
+def _form_of(node: Node) -> Form:
+    """The form of an operation."""
+    return Form(node) if node.form is None else node.form
+
+
+def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
+    """What was recorded for operands of this form; None where all must be looked at."""
+    place = (hash(row) + 31 * a.code + 37 * second + 7 * a.size + (0 if b is None else 13 * b.size)) & (_PLACES - 1)
+    found = _table.slots[place]
+    if (
+        found is None
+        or found.row is not row
+        or found.first != a.code
+        or found.second != second
+        or found.first_shape is not a.shape
+        or found.first_strides is not a.strides
+    ):
+        return None
+    if _is_special(a, found.cast_first is not None):
+        return None
+    if b is not None and (
+        found.second_shape is not b.shape
+        or found.second_strides is not b.strides
+        or _is_special(b, found.cast_second is not None)
+    ):
+        return None
+    found.faults = 0
+    return found
 
 
 # ---------------------------------------------------------------- leaves and generated values
@@ -146,7 +283,7 @@ def binary_rule(row: Any, a: int, b: int) -> tuple[int, int, int]:
         table = _rules[row] = [None] * 1024
     rule = table[a * 32 + b]
     if rule is None:
-        codes = [a] if b == 31 else [a, b]
+        codes = [a] if b == _NONE else [a, b]
         rule = table[a * 32 + b] = loop_codes(row, tuple(codes))
     return rule  # type: ignore[no-any-return]
 
@@ -167,43 +304,75 @@ def cast(node: Node, code: int) -> Node:
         return new_node(SCALAR, None, (), code, (), (), 1, host_cast(node.attr, node.code, code))
     if node.kind == FILL:
         return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
+    found = recall(None, node, _AS + code, None)
+    if found is not None:
+        return formed1(found.form, node)
     count_recorded()
-    return new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
+    result = new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
+    remember(None, node, _AS + code, None, result)
+    return result
 
 
 def binary(row: Any, a: Node, b: Node) -> Node:
     """An elementwise operation on two values."""
+    found = recall(row, a, b.code, b)
+    if found is not None:
+        if found.cast_first is not None:
+            a = formed1(found.cast_first, a)
+        if found.cast_second is not None:
+            b = formed1(found.cast_second, b)
+        return formed2(found.form, a, b)
     la, lb, out = binary_rule(row, a.code, b.code)
-    if a.code != la:
-        a = cast(a, la)
-    if b.code != lb:
-        b = cast(b, lb)
-    return _binary_loop(row, a, b, out)
+    result = _binary_loop(row, a if a.code == la else cast(a, la), b if b.code == lb else cast(b, lb), out)
+    remember(row, a, b.code, b, result)
+    return result
 
 
 def binary_scalar(row: Any, a: Node, value: Any) -> Node:
     """An elementwise operation on a value and a Python scalar."""
-    la, lb, out = binary_rule(row, a.code, weak_code(value))
-    if a.code != la:
-        a = cast(a, la)
-    return _binary_loop(row, a, scalar_as(value, lb), out)
+    weak = weak_code(value)
+    found = recall(row, a, _NUMBER + weak, None)
+    if found is not None:
+        number = scalar_as(value, found.loop)
+        if found.cast_first is not None:
+            a = formed1(found.cast_first, a)
+        return formed2(found.form, a, number)
+    la, lb, out = binary_rule(row, a.code, weak)
+    number = scalar_as(value, lb)
+    result = _binary_loop(row, a if a.code == la else cast(a, la), number, out)
+    remember(row, a, _NUMBER + weak, None, result)
+    return result
 
 
 def scalar_binary(row: Any, value: Any, b: Node) -> Node:
     """An elementwise operation on a Python scalar and a value."""
-    la, lb, out = binary_rule(row, weak_code(value), b.code)
-    if b.code != lb:
-        b = cast(b, lb)
-    return _binary_loop(row, scalar_as(value, la), b, out)
+    weak = weak_code(value)
+    found = recall(row, b, _LEFT + weak, None)
+    if found is not None:
+        number = scalar_as(value, found.loop)
+        if found.cast_first is not None:
+            b = formed1(found.cast_first, b)
+        return formed2(found.form, number, b)
+    la, lb, out = binary_rule(row, weak, b.code)
+    number = scalar_as(value, la)
+    result = _binary_loop(row, number, b if b.code == lb else cast(b, lb), out)
+    remember(row, b, _LEFT + weak, None, result)
+    return result
 
 
 def unary(row: Any, a: Node) -> Node:
     """An elementwise operation on one value."""
-    rule = binary_rule(row, a.code, 31)
-    if a.code != rule[0]:
-        a = cast(a, rule[0])
+    found = recall(row, a, _NONE, None)
+    if found is not None:
+        if found.cast_first is not None:
+            a = formed1(found.cast_first, a)
+        return formed1(found.form, a)
+    rule = binary_rule(row, a.code, _NONE)
+    x = a if a.code == rule[0] else cast(a, rule[0])
     count_recorded()
-    return new_node(OP, row, (a,), rule[1], a.shape, _result_strides1(a, rule[1]), a.size, None)
+    result = new_node(OP, row, (x,), rule[1], x.shape, _result_strides1(x, rule[1]), x.size, None)
+    remember(row, a, _NONE, None, result)
+    return result
 
 
 def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None = None) -> Node:
@@ -243,29 +412,28 @@ def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
     """An elementwise operation on values that already have the loop dtypes."""
     if len(nodes) == 2:
         return _binary_loop(row, nodes[0], nodes[1], out)
-    shape, strides, size = _order_of(nodes, _sizes[out])
-    count_recorded()
-    return new_node(OP, row, tuple(nodes), out, shape, strides, size, None)
-
-
-def _order_of(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """Broadcast shape of several operands, strides of a result in their K order, and its size."""
-    key: list[Any] = [itemsize]
+    key: list[Any] = [row, out]
     for node in nodes:
+        key.append(node.code)
         key.append(node.shape)
         key.append(known_strides(node))
     asked = tuple(key)
-    found = _orders.get(asked)
-    if found is None:
-        found = _broadcast_all(nodes, itemsize)
+    form = _orders.get(asked)
+    if form is None:
+        shape, strides, size = _broadcast_all(nodes, _sizes[out])
+        count_recorded()
+        result = new_node(OP, row, tuple(nodes), out, shape, strides, size, None)
         if len(_orders) > 4096:
             _orders.clear()
-        _orders[asked] = found
-    return found
+        _orders[asked] = Form(result)
+        return result
+    for node in nodes:
+        node.readers += 1
+    return formed(form, tuple(nodes))
 
 
 def _broadcast_all(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
-    """As `_order_of`."""
+    """Broadcast shape of several operands, strides of a result in their K order, and its size."""
     shape = broadcast_shapes(*(node.shape for node in nodes))
     operands = [broadcast_strides(n.shape, known_strides(n), shape) for n in nodes if n.shape]
     return one_tuple(shape), one_tuple(k_strides(shape, operands, itemsize)), prod(shape)

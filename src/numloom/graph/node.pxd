@@ -2,6 +2,18 @@ cimport cython
 
 
 @cython.final
+cdef class Form:
+    cdef readonly int kind
+    cdef readonly int code
+    cdef readonly object row
+    cdef readonly tuple shape
+    cdef readonly tuple strides
+    cdef readonly Py_ssize_t size
+    cdef readonly object attr
+    cdef readonly Py_ssize_t number
+
+
+@cython.final
 cdef class Node:
     cdef public int kind
     cdef public int code
@@ -12,6 +24,7 @@ cdef class Node:
     cdef public Py_ssize_t size
     cdef public object attr
     cdef public object buffer
+    cdef public Form form
     cdef public Py_ssize_t readers
     cdef public Py_ssize_t cells
     cdef public Py_ssize_t mark
@@ -40,14 +53,20 @@ cdef class Register:
 cdef Register _register
 cdef Py_ssize_t _DEPTH, _GRAVES
 cdef int _VIEW
+cdef Py_ssize_t _forms
 
 @cython.locals(node=Node, arg=Node)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 
+@cython.locals(node=Node, r=Register)
+cpdef Node formed(Form form, tuple args)
+cpdef Node formed1(Form form, Node a)
+cpdef Node formed2(Form form, Node a, Node b)
+
 cpdef void count_reader(Node node) noexcept
 cpdef void uncount_reader(Node node) noexcept
 
-@cython.locals(args=tuple, r=Register, place=cython.Py_ssize_t)
+@cython.locals(args=tuple, arg=Node, r=Register, place=cython.Py_ssize_t)
 cpdef void release(Node node) noexcept
 
 @cython.locals(r=Register)
@@ -58,4 +77,5 @@ cpdef void hold(Node node) noexcept
 cpdef void unhold(Node node) noexcept
 @cython.locals(r=Register, older=Node, newer=Node)
 cpdef void leave_live(Node node) noexcept
+@cython.locals(r=Register)
 cpdef void become_leaf(Node node, object buffer) noexcept

@@ -21,6 +21,47 @@ memory through a layout; UPDATE is its first argument with the second written th
 KIND_NAMES = ("leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update")
 
 
+_forms = 0
+
+
+@cython.no_gc
+@cython.cclass
+class Form:
+    """An operation on operands of one dtype, shape and order each, but for the operands: what is recorded again.
+
+    Attributes
+    ----------
+    kind, row, code, shape, strides, size, attr
+        Its node's.
+    number : int
+        A number of its own.
+    """
+
+    __slots__ = ("attr", "code", "kind", "number", "row", "shape", "size", "strides")
+
+    kind: int
+    row: Any
+    code: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    size: int
+    attr: Any
+    number: int
+
+    def __init__(self, node: Node) -> None:
+        global _forms
+        _forms += 1
+        self.kind = node.kind
+        self.row = node.row
+        self.code = node.code
+        self.shape = node.shape
+        self.strides = node.strides
+        self.size = node.size
+        self.attr = node.attr
+        self.number = _forms
+        node.form = self
+
+
 @cython.no_gc
 @cython.freelist(256)
 @cython.cclass
@@ -47,6 +88,8 @@ class Node:
         UPDATE: (offset, shape, strides, code) of the written layout.
     buffer : object
         Device memory once computed.
+    form : Form or None
+        What it was recorded as, where operations of that form are kept.
     readers : int
         Pending nodes that have this one as an argument (once for each occurrence).
     cells : int
@@ -64,6 +107,7 @@ class Node:
         "buffer",
         "cells",
         "code",
+        "form",
         "kind",
         "mark",
         "newer",
@@ -87,6 +131,7 @@ class Node:
     size: int
     attr: Any
     buffer: Any
+    form: Form | None
     readers: int
     cells: int
     mark: int
@@ -169,6 +214,7 @@ def new_node(
     node.attr = attr
     if not cython.compiled:  # A compiled one begins so.
         node.buffer = None
+        node.form = None
         node.readers = 0
         node.cells = 0
         node.mark = 0
@@ -179,8 +225,49 @@ def new_node(
         node.older = None
         node.newer = None
     for arg in args:
-        count_reader(arg)
+        arg.readers += 1
     return node
+
+
+def formed(form: Form, args: tuple[Node, ...]) -> Node:
+    """A recorded operation of this form; the caller counts it as a reader of each argument."""
+    node = Node.__new__(Node)
+    node.kind = form.kind
+    node.row = form.row
+    node.args = args
+    node.code = form.code
+    node.shape = form.shape
+    node.strides = form.strides
+    node.size = form.size
+    node.attr = form.attr
+    node.form = form
+    if not cython.compiled:
+        node.buffer = None
+        node.readers = 0
+        node.cells = 0
+        node.mark = 0
+        node.number = 0
+        node.seen = 0
+        node.word = 0
+        node.back = None
+        node.older = None
+        node.newer = None
+    r = _register
+    r.recorded += 1
+    return node
+
+
+def formed1(form: Form, a: Node) -> Node:
+    """A recorded operation of this form on one value."""
+    a.readers += 1
+    return formed(form, (a,))
+
+
+def formed2(form: Form, a: Node, b: Node) -> Node:
+    """A recorded operation of this form on two values."""
+    a.readers += 1
+    b.readers += 1
+    return formed(form, (a, b))
 
 
 def count_reader(node: Node) -> None:
@@ -199,7 +286,9 @@ def release(node: Node) -> None:
     args = node.args
     node.args = ()
     for place in range(len(args)):  # A name for the last argument would keep it until we return, one frame deeper.
-        uncount_reader(args[place])
+        arg = args[place]
+        arg.readers -= 1
+        arg = None  # type: ignore[assignment]
     r = _register
     if r is None:  # The interpreter is shutting down.
         return
@@ -280,7 +369,12 @@ def live_nodes() -> list[Node]:
 def become_leaf(node: Node, buffer: Any) -> None:
     """The node has been computed into `buffer`."""
     if node.cells and node.buffer is None and node.kind >= _VIEW:
-        leave_live(node)
+        r = _register
+        if r.oldest is node and r.newest is node:
+            r.oldest = None
+            r.newest = None
+        else:
+            leave_live(node)
     node.buffer = buffer
     if node.kind != FILL:  # A later step of the same plan may have the number as its parameter.
         node.attr = 0

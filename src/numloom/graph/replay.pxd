@@ -1,18 +1,7 @@
 cimport cython
-from numloom.graph.node cimport Node, count_recorded, new_node
+from numloom.graph.node cimport Form, Node, formed1
 
 cdef int LEAF, VIEW
-
-
-@cython.final
-cdef class Link:
-    cdef readonly int kind
-    cdef readonly object row
-    cdef readonly int code
-    cdef readonly tuple shape
-    cdef readonly tuple strides
-    cdef readonly Py_ssize_t size
-    cdef readonly object attr
 
 
 @cython.final
@@ -32,5 +21,5 @@ cdef class Chains:
     cdef readonly Chain last
 
 
-@cython.locals(chain=Chain, seen=cython.bint, node=Node, link=Link)
+@cython.locals(chain=Chain, seen=cython.bint, node=Node, link=Form)
 cpdef Node replay(Chains chains, Node operand, object axis, bint keepdims)

@@ -8,38 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from numloom.graph.node import LEAF, VIEW, Node, count_recorded, new_node
+from numloom.graph.node import LEAF, VIEW, Form, Node, formed1
 
 _KEPT = 1024
-
-
-class Link:
-    """One node of a chain, but for its argument.
-
-    Attributes
-    ----------
-    kind, row, code, shape, strides, size, attr
-        The node's.
-    """
-
-    __slots__ = ("attr", "code", "kind", "row", "shape", "size", "strides")
-
-    kind: int
-    row: Any
-    code: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    size: int
-    attr: Any
-
-    def __init__(self, node: Node) -> None:
-        self.kind = node.kind
-        self.row = node.row
-        self.code = node.code
-        self.shape = node.shape
-        self.strides = node.strides
-        self.size = node.size
-        self.attr = node.attr
 
 
 class Chain:
@@ -51,7 +22,7 @@ class Chain:
         The operand's dtype code, shape and order, and whether it was a view.
     axis, keepdims
         The call's other arguments.
-    links : list of Link
+    links : list of Form
         What follows the operand.
     """
 
@@ -63,9 +34,9 @@ class Chain:
     seen: bool
     axis: Any
     keepdims: bool
-    links: list[Link]
+    links: list[Form]
 
-    def __init__(self, operand: Node, axis: Any, keepdims: bool, links: list[Link]) -> None:
+    def __init__(self, operand: Node, axis: Any, keepdims: bool, links: list[Form]) -> None:
         self.code = operand.code
         self.shape = operand.shape
         self.strides = operand.strides
@@ -117,19 +88,18 @@ def replay(chains: Chains, operand: Node, axis: Any, keepdims: bool) -> Node | N
         chains.last = chain
     node = operand
     for link in chain.links:
-        count_recorded()
-        node = new_node(link.kind, link.row, (node,), link.code, link.shape, link.strides, link.size, link.attr)
+        node = formed1(link, node)
     return node
 
 
 def learn(chains: Chains, operand: Node, axis: Any, keepdims: bool, result: Node) -> None:
     """Keep how `result` was recorded, if it is a chain from `operand` on."""
-    links: list[Link] = []
+    links: list[Form] = []
     node = result
     while node is not operand and not _same_view(node, operand):
         if node.kind <= VIEW or len(node.args) != 1:
             return
-        links.append(Link(node))
+        links.append(Form(node) if node.form is None else node.form)
         node = node.args[0]
     if links and not LEAF < operand.kind < VIEW:
         if len(chains.known) >= _KEPT:

@@ -270,8 +270,9 @@ def _fill() -> None:
     # NumPy refuses negative exponents of integers, so its own loop cannot stand in for ours.
     _row("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",))
     # Exponents that are known to be few halves: for a GPU products and a root.
-    _row("power_by_halves", 2, "nl::power_by_halves({0}, {1})", cost=97, exact=False, headers=("power",),
-         numpy=np.power, loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)))  # fmt: skip
+    by_halves = _by_kind(i="nl::integer_power({0}, {1})", f="nl::power_by_halves({0}, {1})", c="nl::pow({0}, {1})")
+    _row("power_by_halves", 2, by_halves, cost=97, exact=False, headers=("integer", "power"), numpy=np.power,
+         complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)))  # fmt: skip
     _row("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
          complex_headers=("complex_power",))  # fmt: skip
     _row("negative", 1, _negative)

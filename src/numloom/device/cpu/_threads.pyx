@@ -59,10 +59,15 @@ cdef class Bound:
     cdef Entry entry
     cdef Entry finish
     cdef const void* block
-    cdef long long items
+    cdef readonly long long items
     cdef long long grain
     cdef long long finish_items
     cdef array.array params
+
+    @property
+    def small(self):
+        """Address of the loop, where the whole is one call of it by this thread; else 0."""
+        return <intptr_t>self.entry if self.items <= self.grain and not self.finish_items else 0
 
     def __init__(self, kernel, array.array params, geometry):
         self.params = params  # which must keep its size

@@ -132,7 +132,8 @@ NL_DEV f32 pow(f32 x, f32 y) {
                    0.0013400283146562074, 0.00015475898758907894);
     return power_limits(x, y, (f32)(fma(r, q, 1.0) * exp2_integer(n)));
 }
-template <class T> NL_DEV T power_by_halves(T x, T y) { return pow(x, y); }
+NL_DEV f32 power_by_halves(f32 x, f32 y) { return pow(x, y); }
+NL_DEV f64 power_by_halves(f64 x, f64 y) { return pow(x, y); }
 // sqrt(x^2 + y^2); an infinity wins over NaN.
 NL_DEV f32 hypot(f32 x, f32 y) {
     f32 a = fabs(x), b = fabs(y), h = (f32)sqrt((f64)a * a + (f64)b * b), infinity = (f32)NL_INFINITY;
