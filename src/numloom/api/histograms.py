@@ -561,7 +561,9 @@ def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Array], list[bool
         if limit is None and ends is not None and not numpy_is_near():
             grid.append(_edges_between(ends[0][k], ends[1][k], count, apart=False))
             continue
-        column = np.empty(0) if ends is None else np.array([ends[0][k], ends[1][k]])
+        column = np.empty(0)
+        if limit is None and ends is not None:
+            column = np.array([ends[0][k], ends[1][k]])
         first, last = _outer(asarray(column) if limit is None else column, limit)
         grid.append(asarray(np.linspace(first, last, count + 1)))
     return grid, [np.ndim(entry) == 0 for entry in given]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 try:
-    from numloom.api._vectorcall import take_calls  # type: ignore[import-not-found]
+    from numloom.api._vectorcall import take_calls
 except ImportError:
     take_calls = None
 
