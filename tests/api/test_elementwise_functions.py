@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.api import elementwise
 from numloom.base.dtypes import DTYPES
 from numloom.testing import assert_allclose, assert_bits_equal, for_all_dtypes, matches_numpy
 
@@ -173,3 +174,23 @@ def test_astype(dtype: np.dtype[Any], sample: Any) -> None:
             assert_bits_equal(mine.astype(target), theirs.astype(target), message=f"{target}")
     assert nl.astype(mine, dtype, copy=False) is mine
     assert mine.astype(dtype) is not mine
+
+
+@pytest.mark.parametrize("char", "efd")
+def test_powers_by_few_halves(char: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exponents that a GPU takes by products and a root, special numbers among what they are taken of."""
+    monkeypatch.setattr(elementwise, "numpy_is_near", lambda: False)
+    random = np.random.default_rng(0)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, -2.5, 1e-5, 3e4, -7e-6]
+    x = np.concatenate([special, np.exp(random.uniform(-10, 10, 200)), -random.uniform(0, 9, 50)]).astype(char)
+    ours = nl.asarray(x)
+    powers = elementwise.HALVES[ours.code] - {0.5, -1.0, 2.0}
+    assert len(powers) > 4
+    for y in sorted(powers):
+        found = (ours**y).get()
+        with np.errstate(all="ignore"):
+            expected = np.power(x.astype(np.float64 if char != "d" else np.longdouble), y).astype(char)
+        np.testing.assert_allclose(
+            found, expected, rtol={"e": 1e-3, "f": 2e-7, "d": 8e-16}[char], atol=0, err_msg=str(y)
+        )
+        assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all(), y

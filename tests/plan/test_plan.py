@@ -137,6 +137,42 @@ def test_views_that_begin_at_one_place_are_read_once(starts: tuple[int, ...], op
     assert sum(instr.kind == "load" for instr in program.body) == operands - 1
 
 
+def key_of(node: Node) -> tuple[int, int]:
+    found = walk([node])
+    return found.first, found.second
+
+
+def test_views_nearby_are_known_to_be_one_array() -> None:
+    x = leaf(100, 64)
+    strides = x.strides
+
+    def part(row: int, column: int) -> Node:
+        return build.view(x, x.code, row * strides[0] + column * strides[1], (90, 32), strides)
+
+    def both(*other: int) -> Node:
+        return op("add", part(4, 8), part(*other))
+
+    _, program = only(planned(both(3, 9)))
+    assert [(operand.beside, operand.by) for operand in program.operands[:2]] == [(-1, ()), (0, (-1, 1))]
+    assert [operand.beside for operand in only(planned(both(4, 30)))[1].operands[:2]] == [-1, -1]
+    # How near they are is part of the key; where they begin, and how far apart, is not.
+    keys = [key_of(both(*other)) for other in ((3, 9), (3, 10), (4, 30), (4, 26))]
+    keys.append(key_of(op("add", part(5, 10), part(4, 11))))
+    assert keys[0] != keys[1] and keys[0] != keys[2] and keys[1] != keys[2]
+    assert keys[2] == keys[3] and keys[0] == keys[4]
+
+
+@pytest.mark.parametrize("value", [0.0, 2.5])
+def test_filled_arrays_are_written_with_their_slice(value: float, held: Any) -> None:
+    base = build.full(value, F64, (1000,))
+    step, program = only(planned(written(base, op("exp", leaf(90)), 5, 95)))
+    assert program.box is not None and program.box.fill >= 0 and program.shape == (1000,)
+    assert not step.copy and len(program.operands) == 2
+    # Somebody else has the filled array: it is written for both.
+    seen = held(build.full(value, F64, (1000,)))
+    assert planned(written(seen, op("exp", leaf(90)), 5, 95)).kernels == 2
+
+
 def test_two_results_share_a_kernel(held: Any) -> None:
     x = leaf(1000)
     e = op("exp", x)

@@ -282,8 +282,11 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None
     users = choice.users[number]
     widest = 0
     for user in users:
-        if nodes[user].size > widest:
-            widest = nodes[user].size
+        reader = nodes[user]
+        # What is stored to a slice is read once for each of its elements.
+        size = node.size if reader.kind == UPDATE else reader.size
+        if size > widest:
+            widest = size
     if (
         # S4: read at several layouts.
         (len(layouts.get(number, ())) > 1 and (own_loads.bit_count() > 1 or _costs_more(nodes, own_ops, 4)))
