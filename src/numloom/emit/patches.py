@@ -27,9 +27,10 @@ UNUSED = 1.25
 
 
 class Word(NamedTuple):
-    """A word of an array: `by` are steps along the outer dimensions from where operand `operand` is read, `row` is
+    """A word of an array, by where it lies from what a thread reads of operand `operand`.
 
-    counted from the thread's first row, `column` in words from the one that holds its first element.
+    `by` are steps along the outer dimensions; rows count from the thread's first one, columns (in words) from the word
+    that holds its first element.
     """
 
     operand: int
