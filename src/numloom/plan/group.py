@@ -134,7 +134,7 @@ def choose_stored(
         ):
             stored[node.number] = True
         if kind == UPDATE:
-            if not fills_around(node, users):
+            if not _fills_around(node, users):
                 _to_memory(node.args[0], stored, memory)
         elif kind == GATHER:
             source = node.args[0]
@@ -534,7 +534,8 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     """Decide how a slice update runs: in place, into a copy, or old and new into fresh memory."""
     base, value = node.args
     offset, shape, strides, code = node.attr
-    if fills_around(node, choice.users):
+    if not choice.memory[base.number]:
+        # A filled array that nobody else reads (`_fills_around`).
         choice.kernel[node.number] = len(drafts)
         drafts.append(Draft(len(drafts), shape, [node.number], update=node.number, mode="box"))
         return
@@ -625,7 +626,7 @@ def _reads_only(choice: Choice, value: Node, base: Node, region: Layout, itemsiz
     return True
 
 
-def fills_around(node: Node, users: Sequence[Sequence[int]]) -> bool:
+def _fills_around(node: Node, users: Sequence[Sequence[int]]) -> bool:
     """Whether an update is the only reader of a filled array, which then need not be written first.
 
     What lies across is better written by tiles of its own shape.

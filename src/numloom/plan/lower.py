@@ -17,7 +17,7 @@ from numloom.graph.layout import displacement, factor
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.plan.collapse import Space
-from numloom.plan.group import Choice, Draft, box_of, fills_around, short_maps
+from numloom.plan.group import Choice, Draft, box_of, short_maps
 from numloom.plan.position import Map, address, compose, fit, identity, kept_position, unit
 from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Store
 from numloom.plan.step import Binding, Step
@@ -119,7 +119,7 @@ class Lowered:
             out = len(self.accesses)
             self.accesses.append(Access(node.code, dense, Binding(number, 0), written=True))
             ones = (1,) * len(starts)
-            if fills_around(node, self.choice.users):
+            if not self.choice.memory[base.number]:
                 box = Box(-1, starts, ones, counts, self.param(base.number, base.code))
             else:
                 box = Box(self.operand(node.code, dense, Binding(base.number, 0), False), starts, ones, counts)
@@ -241,7 +241,7 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
                 axis = axes.index(d) if d in axes else -1
                 at.append((-starts[axis], unit(rank, axis)) if axis >= 0 else (0, (0,) * rank))
             lowered.values[node.number] = _lower_value(lowered, value, tuple(at), post=False)
-            if not fills_around(node, choice.users):
+            if choice.memory[node.args[0].number]:
                 lowered.loaded.add(node.args[0].number)
         else:
             lowered = Lowered(choice, draft, Space(value.shape, None, ()))
