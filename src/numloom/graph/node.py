@@ -192,6 +192,21 @@ _register = register
 """The same, found faster by what is compiled here."""
 
 
+def _begin(node: Node) -> None:
+    """What a compiled node begins with."""
+    node.buffer = None
+    node.form = None
+    node.readers = 0
+    node.cells = 0
+    node.mark = 0
+    node.number = 0
+    node.seen = 0
+    node.word = 0
+    node.back = None
+    node.older = None
+    node.newer = None
+
+
 def new_node(
     kind: int,
     row: Any,
@@ -212,18 +227,8 @@ def new_node(
     node.strides = strides
     node.size = size
     node.attr = attr
-    if not cython.compiled:  # A compiled one begins so.
-        node.buffer = None
-        node.form = None
-        node.readers = 0
-        node.cells = 0
-        node.mark = 0
-        node.number = 0
-        node.seen = 0
-        node.word = 0
-        node.back = None
-        node.older = None
-        node.newer = None
+    if not cython.compiled:
+        _begin(node)
     for arg in args:
         arg.readers += 1
     return node
@@ -240,18 +245,9 @@ def formed(form: Form, args: tuple[Node, ...]) -> Node:
     node.strides = form.strides
     node.size = form.size
     node.attr = form.attr
-    node.form = form
     if not cython.compiled:
-        node.buffer = None
-        node.readers = 0
-        node.cells = 0
-        node.mark = 0
-        node.number = 0
-        node.seen = 0
-        node.word = 0
-        node.back = None
-        node.older = None
-        node.newer = None
+        _begin(node)
+    node.form = form
     r = _register
     r.recorded += 1
     return node
