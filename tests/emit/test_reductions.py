@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -20,7 +21,7 @@ from programs import (
 )
 
 from numloom.base.dtypes import BOOL, C64, DTYPES, F16, F32, F64, I32, I64
-from numloom.emit import elements, reducing
+from numloom.emit import elements, reducing, reducing_host
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 from numloom.plan.program import Instr, Operand, Program, Reduce, Store
@@ -104,7 +105,7 @@ def test_tables_of_distances(
     random = np.random.default_rng(count)
     sizes = outer * down * count, outer * across * count, outer * down * across
     memory = [random.integers(-5, 5, size).astype(DTYPES[code]) for size in sizes]
-    assert reducing._Reduction(program).together > 1
+    assert reducing.Reduction(program).together > 1
     check(Case(program, memory, [0, 0, 0]), backwards=bool(outer & 1))
 
 
@@ -131,7 +132,7 @@ def test_columns_abreast(outer: int, width: int, count: int) -> None:
     random = np.random.default_rng(count)
     sizes = count * width, outer * width, outer * count, outer * width, outer * width
     memory = [random.integers(-9, 9, size).astype("f4") for size in sizes]
-    assert reducing._Reduction(program).abreast == width
+    assert reducing.Reduction(program).abreast == width
     check(Case(program, memory, [0] * 5, iota_offsets=[3]), backwards=bool(outer & 1))
 
 
@@ -154,6 +155,30 @@ def test_every_strategy(shape: tuple[tuple[int, ...], bool]) -> None:
     kinds = (F32, ("sum", "argmax")), (F64, ("var", "min")), (F16, ("mean", "argmin")), (F32, ("argmin", "argmax"))
     for code, names in kinds:
         check(reduction_of_memory(extents, kept, fast, names, code), backwards=bool(kept))
+
+
+@pytest.mark.parametrize("count", [129, 256, 500, 1024, 2047, 2048])
+def test_a_warp_a_row(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of moments knows how many elements a lane has."""
+    monkeypatch.setattr(reducing, "FULL", 1)
+    for code, names in ((F32, ("var", "sum")), (F64, ("m2", "argmax"))):
+        case = reduction_of_memory((9, count), 1, True, names, code)
+        assert reducing.Reduction(case.program).strategy == "warp"
+        check(case, backwards=bool(count & 1))
+
+
+@pytest.mark.parametrize("shape", [(176,), (3, 2048), (2, 5008), (70_016,)])
+def test_neighbours_where_no_order_counts(shape: tuple[int, ...]) -> None:
+    """Whole numbers and truth values are read 16 bytes at a time."""
+    kinds = ((BOOL, ("any", "all")), (I32, ("sum", "max")), (I64, ("bitwise_xor", "min")))
+    for code, names in kinds:
+        case = reduction_of_memory(shape, len(shape) - 1, True, names, code)
+        program = case.program
+        operands = (replace(program.operands[0], word=16), *program.operands[1:])
+        case = replace(case, program=replace(program, operands=operands))
+        assert reducing.Reduction(case.program).vector == 16 // DTYPES[code].itemsize
+        check(case, backwards=bool(shape[0] & 1))
+        assert reducing.Reduction(program).vector == 1  # rows that begin anywhere
 
 
 @pytest.mark.parametrize(("shape", "fast"), [((40, 5), True), ((40, 100), True), ((3, 20000), True), ((40, 50), False)])
@@ -203,7 +228,7 @@ def test_short_rows_beside_each_other(rows: int, count: int) -> None:
         (rows, count), 1, (Instr("load", F32, operand=0),), (), operands,
         reductions=(Reduce(REDUCTIONS["sum"], 0, F32),), post=tuple(post), post_stores=(Store(4, 1),),
     )  # fmt: skip
-    assert reducing._Reduction(program)._abreast_pays()
+    assert reducing_host._Kernel(program)._abreast_pays()
     values = np.random.default_rng(count).integers(1, 4, rows * count).astype("f4")  # whose sums are exact
     case = Case(program, [values, np.zeros(rows, "f4")], [0, 0])
     for found in (run_host(case), run_emulated(case)):
@@ -211,7 +236,7 @@ def test_short_rows_beside_each_other(rows: int, count: int) -> None:
 
 
 def test_split_rows_have_enough_blocks() -> None:
-    kernel = reducing.emit_reduction(reduction_of_memory((700000,), 0, True, ("sum",), F32).program, "k")
+    kernel = reducing_host.emit_reduction(reduction_of_memory((700000,), 0, True, ("sum",), F32).program, "k")
     assert kernel.geometry.blocks == -(-700000 // 16384)
-    columns = reducing.emit_reduction(reduction_of_memory((3, 500_000), 1, False, ("sum",), F32).program, "k")
+    columns = reducing_host.emit_reduction(reduction_of_memory((3, 500_000), 1, False, ("sum",), F32).program, "k")
     assert columns.geometry.blocks * columns.geometry.blocks_y >= 132

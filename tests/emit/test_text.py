@@ -81,7 +81,8 @@ def test_texts_of_other_structures_differ() -> None:
 @pytest.mark.parametrize(
     ("small", "large", "kept", "fast"),
     [
-        ((1000, 200), (9999, 1500), 1, True),
+        ((2000, 200), (9999, 1500), 1, True),  # a warp a row
+        ((10, 200), (900, 1500), 1, True),  # few rows: a block each
         ((10, 3000), (4000, 16384), 1, True),
         ((50000,), (4 * 10**6,), 0, True),
         ((5 * 10**6,), (10**8,), 0, True),

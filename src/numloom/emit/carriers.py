@@ -92,17 +92,28 @@ class Carriers:
         """Whether all are positions of extremes: no tree changes them, so that a thread goes on with what it has."""
         return all(self._is_position(k) for k in range(len(self.reductions)))
 
-    def run(self, call: str, index: str, exists: str, fresh: bool = True) -> str:
+    def run(self, call: str, index: str, exists: str, fresh: bool = True, length: int = 0) -> str:
         """Statements that add one run into a fresh `acc`, or (positions) into the one there is.
 
-        `call` gives the values of element `e` at `index`.
+        `call` gives the values of element `e` at `index`. A run that is not `full` has any number of elements, or one
+        less where the `length` of full ones is given.
         """
         collect = self._later(index) if self.positions() else self.collect(index)
         each = f"{self.declared} {call} {collect}"
         # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
+        most = length or RUN
         return (
             f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.buffers()}\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {each} }}\n{self.close(str(RUN))}\n}} "
+            f"#pragma unroll\nfor (int e = 0; e < {most}; ++e) {{ {each} }}\n{self.close(str(most))}\n}} "
+            + self._shorter(each, exists, length)
+        )
+
+    def _shorter(self, each: str, exists: str, length: int) -> str:
+        """What a run that is not full takes instead."""
+        if length:
+            rest = f"#pragma unroll\nfor (int e = 0; e < {length - 1}; ++e) {{ {each} }}\n{self.close(str(length - 1))}"
+            return f"else {{ {self.buffers()}\n{rest}\n}}\n"
+        return (
             f"else {{ {self.buffers()} int used = 0;\n"
             f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
             f"{self.close('used')}\n}}\n"
@@ -322,7 +333,11 @@ class Carriers:
 
     def free(self) -> bool:
         """Whether no order changes the results: whole numbers and truth values, which are not counted in bytes."""
-        return self.plain() and not any(self.counts) and all(char not in "efdFD" for char in self.chars)
+        return self.unordered() and not any(self.counts)
+
+    def unordered(self) -> bool:
+        """Whether no order of elements changes the results of a device that counts truth values as whole numbers."""
+        return self.plain() and all(char not in "efdFD" for char in self.chars)
 
     def take(self, call: str, at: str) -> str:
         """Statements that take one element of a lane into carriers ``a0, a1, ...`` of plain numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from numloom.emit.maps import emit_map
-from numloom.emit.reducing import emit_reduction
+from numloom.emit.reducing_host import emit_reduction
 from numloom.emit.rows import emit_rows
 from numloom.emit.selecting import emit_select
 from numloom.emit.words import in_words

@@ -12,7 +12,7 @@ and the number O of outputs:
   no more, up to 256 where parts are not needed; parts of long columns over blocks too, merged by the last block of a
   tile.
 
-On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, which vectorises.
+What the host does with them is `reducing_host.py`.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import log2, prod
 
-from numloom.base.dtypes import CTYPES, F16, ITEMSIZES
-from numloom.emit.carriers import LINES, Carriers
-from numloom.emit.cost import grain_of
+from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.emit.block import MEMORY_TYPES
+from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
-from numloom.emit.values import VALUE_TYPES, header
+from numloom.emit.values import VALUE_TYPES, header, loaded
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
-from numloom.plan.program import Geometry, Program, Source
+from numloom.plan.program import Program
 from numloom.plan.sizes import of_sizes
 
 SHORT = 16
@@ -39,6 +39,10 @@ EACH = 8
 FULL = 132 << 10
 """Threads that keep a large GPU busy, about."""
 WARP = LANES * RUN
+FEW = 3
+"""Levels of a counter of several numbers that are held in registers where no more are needed."""
+VECTORS = 4
+"""Vectors that a thread asks for at a time."""
 GROUPS = 4
 """Most threads that share a lane of a chunk."""
 SHARED = 32 << 10
@@ -49,26 +53,13 @@ ABREAST = 4
 """Most columns that a thread takes at a time."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
-NARROW = 256
-"""Columns from which one line of them after the other is read faster than several at a time."""
-HEAVY = 40
-"""Cost from which short rows are taken beside each other wherever they lie."""
-ROW = 32
-"""Elements of a long row that the CPU takes in the time of a row's beginning and end."""
-SMALL = 6
-"""Most instructions whose text the CPU's loops repeat."""
 LEVELS = (9, 30)
 """Levels of a column's counter: the fewest that hold its runs are in the text."""
 
 
-def emit_reduction(program: Program, entry: str) -> Source:
-    """Emit a program with reductions; the entry's name is a placeholder that the caller fills in."""
-    kernel = _Reduction(program)
-    shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
-    return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
+class Reduction(Elements):
+    """A program that reduces: how its rows are shared out, and its CUDA text."""
 
-
-class _Reduction(Elements):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         self.carriers = Carriers(program, program.reductions)
@@ -87,7 +78,7 @@ class _Reduction(Elements):
                 width = 1 << (self.count - 1).bit_length()
                 while not program.stores and self.line > max(width // EACH, 4) and self.outputs * self.line >= 2 * FULL:
                     self.line //= 2
-            elif self.count <= WARP:
+            elif self.count <= WARP and self.outputs * LANES > FULL:
                 self.strategy = "warp"
             else:
                 self.strategy = "block" if self.chunks == 1 else "split"
@@ -97,6 +88,9 @@ class _Reduction(Elements):
             self.abreast = self._abreast()
             self.columns, self.parts, self.part, self.chunks = column_split(self.outputs // self.abreast, self.count)
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
+        self.stride = LANES if program.fast else 1
+        self.vector = self._vector()
+        self.ahead = self.vector == 1 and self._is_ahead()
 
     def _abreast(self) -> int:
         """Neighbouring columns that a thread takes at a time: a few that read the same, so that it is computed once."""
@@ -104,7 +98,7 @@ class _Reduction(Elements):
         extent = program.shape[self.kept - 1] if self.kept > 1 else 1
         last = [program.operands[k].strides[self.kept - 1] for k in self.reads]
         same = len(last) > 1 and any(last) and not all(last) and not program.stores and not self.gathers
-        plain = not any(reduction.row.run for reduction in program.reductions) and not self.carriers.positions()
+        plain = not self._has_runs() and not self.carriers.positions()
         return extent if same and plain and extent <= ABREAST else 1
 
     def _most_groups(self) -> int:
@@ -150,18 +144,92 @@ class _Reduction(Elements):
         """Carrier, positions of streams, the element function and the post stage."""
         return self.carriers.text() + header("reduce") + self.row() + self._element() + self._post()
 
+    def _has_runs(self) -> bool:
+        """Whether some reduction takes a run as a whole: moments."""
+        return any(reduction.row.run for reduction in self.program.reductions)
+
+    def _is_ahead(self) -> bool:
+        """Whether a thread reads its next run before it computes this one: where there is much to do for a run.
+
+        Elsewhere it costs registers and gains nothing (sum and max of columns 10 % slower, moments the same, measured).
+        """
+        program = self.program
+        ahead = (self.carriers.positions() or len(program.reductions) > 1) and not (self.gathers or program.stores)
+        ahead = ahead and self.abreast == 1 and self.strategy in ("block", "split", "columns", "columns_split")
+        nbytes = sum(ITEMSIZES[program.operands[k].code] for k in self.reads)
+        return ahead and 0 < nbytes <= 8 and not any(program.operands[k].written for k in self.reads)
+
+    def _vector(self) -> int:
+        """Neighbours that a thread reads at once, 16 bytes, where no order of elements changes the results; else 1."""
+        program = self.program
+        streams = [program.operands[k] for k in self.reads]
+        if self.strategy not in ("block", "split") or not self.carriers.unordered() or self.rank - self.kept != 1:
+            return 1
+        if self.gathers or program.stores or any(o.written or o.strides[-1] not in (0, 1) for o in streams):
+            return 1
+        near = [o for o in streams if o.strides[-1]]
+        width = 16 // max((ITEMSIZES[o.code] for o in near), default=16)
+        return width if all(o.aligned for o in near) and self.count % width == 0 else 1
+
+    def _vectors(self, kind: str) -> str:
+        """Statements that take the elements of a chunk in any order, `vector` neighbours at a time."""
+        width, near = self.vector, [k for k in self.reads if self.program.operands[k].strides[-1]]
+        types = {k: f"nl::pack<{width}, {MEMORY_TYPES[self.program.operands[k].code]}>" for k in near}
+        moves = [f"part.q{k} = w{k}[j].x;" for k in near]
+        for iota in self.iotas:
+            if iota.strides[-1]:
+                step = self.number(f"t{iota.index}_{self.kept}", iota.strides[-1])
+                moves.append(f"part.t{iota.index} += (i64)start * {step};")
+        each = f"#pragma unroll\nfor (int j = 0; j < {VECTORS}; ++j) {{ const {kind} start = at + j * {LANES * width}; "
+        return (
+            f"A acc = a_none();\nfor ({kind} at = from + u * {width}; at < end; at += {LANES * width * VECTORS}) {{\n"
+            + "".join(f"{ctype} w{k}[{VECTORS}];\n" for k, ctype in types.items())
+            + each
+            + "if (start < end) { "
+            + " ".join(f"nl::load(w{k}[j], row.q{k} + start);" for k in near)
+            + " } }\n"
+            + each
+            + f"if (start < end) {{ Row part = row; {' '.join(moves)}\n"
+            f"#pragma unroll\nfor (int e = 0; e < {width}; ++e) "
+            f"{{ {self.carriers.declared} {self._call('e', 'part')} {self.carriers.collect('e')} }} }} }}\n}}\n"
+        )
+
+    def _read(self) -> str:
+        """read(p, row, r): what lies in memory at position r of a row; ask: a run of that."""
+        fields = " ".join(f"{MEMORY_TYPES[self.program.operands[k].code]} q{k};" for k in self.reads)
+        sets = " ".join(f"w.q{k} = {self.fetch(k)};" for k in self.reads)
+        return (
+            f"struct W {{ {fields} }};\nNL_DEV W read(const P& p, const Row& row, nl_index r) {{\n"
+            f"{' '.join(self.position_lines())} W w; {sets} return w;\n}}\n"
+            f"NL_DEV void ask(const P& p, const Row& row, nl_index at, nl_index end, W* next) {{\n"
+            f"if (at + {self.stride * (RUN - 1)} < end) {{\n#pragma unroll\n"
+            f"for (int e = 0; e < {RUN}; ++e) next[e] = read(p, row, at + e * {self.stride});\n}} else {{\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) "
+            f"if (at + e * {self.stride} < end) next[e] = read(p, row, at + e * {self.stride});\n}}\n}}\n"
+        )
+
     def _element(self) -> str:
         """element(p, row, r, values...): the reduced values at position r of a row; side stores on the way."""
+        if not self.ahead:
+            return self._element_by()
+        reads = {k: loaded(f"w.q{k}", self.program.operands[k].code) for k in self.reads}
+        return (
+            f"{self.index_text()}#ifdef __CUDACC__\n{self._read()}{self._element_by(reads)}#else\n"
+            f"{self._element_by()}#endif\n"
+        )
+
+    def _element_by(self, reads: dict[int, str] | None = None) -> str:
         program = self.program
-        lines = self.element_lines()
+        lines = self.element_lines(reads=reads)
         lines += [self.store_line(store) for store in program.stores]
         outs = []
         for k, reduction in enumerate(program.reductions):
             outs.append(f"{self.carriers.types[k]}& o{k}")
             lines.append(f"o{k} = v{reduction.value};")
-        head = f"NL_DEV void element(const P& p, const Row& row, nl_index r, {', '.join(outs)}) {{\n  "
+        given = ", const W& w" if reads is not None else ""
+        head = f"NL_DEV void element(const P& p, const Row& row, nl_index r{given}, {', '.join(outs)}) {{\n  "
         several = self._several_elements() if self.abreast > 1 else ""
-        return self.index_text() + head + "\n  ".join(lines) + "\n}\n" + several
+        return ("" if self.ahead else self.index_text()) + head + "\n  ".join(lines) + "\n}\n" + several
 
     def _several_elements(self) -> str:
         """elements(p, rows, r, x): the reduced values of rows abreast, what they share computed once."""
@@ -183,9 +251,9 @@ class _Reduction(Elements):
             + "\n}\n"
         )
 
-    def _call(self, at: str) -> str:
+    def _call(self, at: str, row: str = "row") -> str:
         """The call of the element function."""
-        return f"element(p, row, {at}, {', '.join(self.carriers.values)});"
+        return f"element(p, {row}, {at}, {', '.join(self.carriers.values)});"
 
     def _post(self) -> str:
         program = self.program
@@ -208,21 +276,38 @@ class _Reduction(Elements):
 
     def _run_text(self, exists: str, index: str, kind: str, fresh: bool = True) -> str:
         """Statements that add one run (RUN elements at `index`, by e) into carrier `acc`."""
-        return self.carriers.run(self._call(f"({kind})({index})"), index, exists, fresh)
+        if not self.ahead:
+            return self.carriers.run(self._call(f"({kind})({index})"), index, exists, fresh)
+        call = f"element(p, row, ({kind})({index}), w[e], {', '.join(self.carriers.values)});"
+        return (
+            f"W w[{RUN}];\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) w[e] = next[e];\n"
+            f"if (end - at > {self.stride * RUN}) ask(p, row, at + {self.stride * RUN}, end, next);\n"
+            + self.carriers.run(call, index, exists, fresh)
+        )
+
+    def _first(self, at: str, live: str = "") -> str:
+        """Statements that ask for a thread's first run, if runs are asked for ahead."""
+        return f"W next[{RUN}];\nif ({live}{at} < end) ask(p, row, {at}, end, next);\n" if self.ahead else ""
 
     def _counting(self, run: str, levels: int) -> tuple[str, str, str]:
         """How a thread takes run after run: what stands before, for each (`run` fills `acc`), and the total."""
         if self.carriers.positions():
             return "A acc = a_none();", run, "acc"
-        kept = "counter" if self.carriers.plain() else "stack"
-        return f"{kept}<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
+        if self.carriers.plain() or levels <= FEW:
+            return f"counter<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
+        start = f"low_levels c; A level[{levels - 2}]; counter_start(c);"
+        return start, f"{run}\ncounter_add(c, level, acc);", "counter_total(c, level)"
 
     def cuda(self, entry: str) -> str:
         kind = self.index
         n = self.block.narrow("count", self.count, kind)
         outputs = self.number("outputs", self.outputs)
         threads = LANES * self._most_groups() if self.strategy in ("block", "split") else 256
-        head = f'extern "C" __global__ void __launch_bounds__({threads}) {entry}(const __grid_constant__ P p) {{\n'
+        # Moments: 64 registers, so that more threads wait for memory at a time (var of 512 rows of 65536 58 to 46 us).
+        least = ", 2" if self.strategy in ("block", "split") and self._has_runs() else ""
+        head = (
+            f'extern "C" __global__ void __launch_bounds__({threads}{least}) {entry}(const __grid_constant__ P p) {{\n'
+        )
         if self.strategy == "thread":
             return head + self._cuda_thread(kind, n, outputs) + "}\n"
         if self.strategy == "line":
@@ -328,13 +413,16 @@ class _Reduction(Elements):
         )
 
     def _cuda_warp(self, kind: str, n: str, outputs: str) -> str:
-        """A warp a row, four lanes a thread, one run each."""
-        run = self._run_text(f"at + e * {LANES} < {n}", f"at + e * {LANES}", kind)
+        """A warp a row, four lanes a thread, one run each; the text knows its length where it is taken as a whole."""
+        length = int(-(-self.count // LANES)) if self._has_runs() else 0
+        call = self._call(f"({kind})(at + e * {LANES})")
+        run = self.carriers.run(call, f"at + e * {LANES}", f"at + e * {LANES} < {n}", length=length)
+        full = "true" if length and self.count % LANES == 0 else f"at + {LANES * ((length or RUN) - 1)} < {n}"
         return (
             f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
             "const Row row = row_of(p, output);\nA lane[4];\n#pragma unroll\n"
             f"for (int j = 0; j < 4; ++j) {{ const {kind} at = (threadIdx.x & 31) + 32 * j;\n"
-            f"const bool full = at + {LANES * (RUN - 1)} < {n};\n{run}\nlane[j] = acc; }}\n"
+            f"const bool full = {full};\n{run}\nlane[j] = acc; }}\n"
             "A a = a_merge(a_merge(lane[0], lane[2]), a_merge(lane[1], lane[3]));\n"
             "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
             "if ((threadIdx.x & 31) == 0) post(p, output, a);\n"
@@ -344,22 +432,28 @@ class _Reduction(Elements):
         """A block a chunk; the last block of a row merges its chunks."""
         split, most = self.strategy == "split", self._most_groups()
         levels = (CHUNKS[-1] // WARP).bit_length()
+        if self._has_runs() and self.count <= WARP << FEW - 1:
+            levels = next(most for most in range(1, FEW + 1) if self.count <= WARP << most - 1)
         run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind, not self.carriers.positions())
         start, add, total = self._counting(run, levels)
         runs = -(-min(self.count, self.chunk) // (WARP * self.groups))
         each = self.block.narrow("part", WARP << (runs - 1).bit_length(), kind)
         size = self.block.narrow("size", self.chunk, kind)
         chunks = self.number("chunks", self.chunks) if split else "1"
+        loop = (
+            f"{start}\n{self._first('from + u')}for ({kind} at = from + u; at < end; at += {WARP}) {{\n"
+            f"const bool full = at + {LANES * (RUN - 1)} < end;\n{add} }}\n"
+        )
+        if self.vector > 1:
+            loop, total = self._vectors(kind), "acc"
         text = (
             f"const i64 output = (i64)blockIdx.x / {chunks};\n"
             f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const int u = threadIdx.x % {LANES}, group = threadIdx.x / {LANES}, groups = blockDim.x / {LANES};\n"
-            f"const Row row = row_of(p, output);\n{start}\n"
+            f"const Row row = row_of(p, output);\n"
             f"const {kind} begin = chunk * {size}, rest = {n} - begin;\n"
             f"const {kind} from = group * {each} < rest ? begin + group * {each} : {n};\n"
-            f"const {kind} end = {each} < {n} - from ? from + {each} : {n};\n"
-            f"for ({kind} at = from + u; at < end; at += {WARP}) {{\n"
-            f"const bool full = at + {LANES * (RUN - 1)} < end;\n{add} }}\n"
+            f"const {kind} end = {each} < {n} - from ? from + {each} : {n};\n{loop}"
             f"__shared__ A part[{most}][{LANES}];\npart[group][u] = {total};\n__syncthreads();\n"
             # Groups are neighbours in the tree: pairs of them, then pairs of pairs.
             "for (int step = 1; step < groups; step *= 2) {\n"
@@ -433,6 +527,7 @@ class _Reduction(Elements):
             f"const i64 begin64 = ((i64)blockIdx.y * parts + ty) * {part};\n"
             f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
             f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
+            f"{self._first('begin', 'live && ')}"
             f"if (live) for ({kind} at = begin; at < end; at += {RUN}) {{\n"
             f"const bool full = at + {RUN - 1} < end;\n{add} }}\n"
             f"__shared__ A part[{BLOCK}];\n"
@@ -487,324 +582,6 @@ class _Reduction(Elements):
             f"for (int j = 1; j < {self.abreast}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
         )
 
-    # ------------------------------------------------------------ CPU
-
-    def cpu(self, entry: str) -> str:
-        if (
-            self.program.fast
-            and self.count <= LANES
-            and self.carriers.plain()
-            and not (self.gathers or self.program.stores)
-        ):
-            if self.count > SHORT:
-                return self._cpu_line_rows(entry)
-            if self._abreast_pays():
-                return self._cpu_rows_abreast(entry)
-        if self.program.fast and self.count <= SHORT:
-            if self.carriers.positions() and self._abreast_pays() and not (self.gathers or self.program.stores):
-                return self._cpu_rows_abreast(entry)
-            return self._cpu_short(entry)
-        return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
-
-    def _cpu_short(self, entry: str) -> str:
-        """Rows of a few elements: one after another, each unrolled."""
-        n = f"(nl_index){self.number('count', self.count)}"
-        if self.carriers.positions():
-            row = self.carriers.positions_in_turn(n, self._call("at")) + "post(p, output, done[0]);\n"
-        else:
-            row = self._short_row(n, "nl_index")
-        return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            f"for (i64 output = from; output < to; ++output) {{\nRow row = row_of(p, output);\n{row}}}\n}}\n"
-        )
-
-    def _cpu_line_rows(self, entry: str) -> str:
-        """Rows of at most 128 elements: a lane each, the number of lanes known."""
-        width = int(1 << (self.count - 1).bit_length())
-        n = f"(nl_index){self.number('count', self.count)}"
-        take = f"{{ {self.carriers.single(self._call('l'), 'l', '')} lane[l] = acc; }}"
-        first = width if self.count == width else width // 2
-        text = f"NL_IVDEP\nfor (nl_index l = 0; l < {first}; ++l) {take}\n"
-        if first < width:
-            text += f"NL_IVDEP\nfor (nl_index l = {first}; l < {n}; ++l) {take}\n"
-            text += f"for (nl_index l = {n}; l < {width}; ++l) lane[l] = a_none();\n"
-        while width > 1:
-            width //= 2
-            text += f"for (int l = 0; l < {width}; ++l) lane[l] = a_merge(lane[l], lane[l + {width}]);\n"
-        return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\nA lane[{LANES}];\n'
-            "for (i64 output = from; output < to; ++output) {\nconst Row row = row_of(p, output);\n"
-            f"{text}post(p, output, lane[0]);\n}}\n}}\n"
-        )
-
-    def _abreast_pays(self) -> bool:
-        """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
-        program = self.program
-        if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
-            return False
-        near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
-        near = near or self.carriers.positions()
-        cost = sum(instr.row.cost for instr in (*program.body, *program.post) if instr.kind == "op")
-        return near or cost >= HEAVY
-
-    def _cpu_rows_abreast(self, entry: str) -> str:
-        """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
-        last, width = self.kept - 1, int(1 << (self.count - 1).bit_length())
-        n = f"(nl_index){self.number('count', self.count)}"
-        lines = []
-        for j in range(width):
-            # An element that may not exist is the first one again, and does not count.
-            sure = j <= width // 2 or self.count == width
-            at = f"{j}" if sure else f"({j} < {n} ? {j} : 0)"
-            if self.carriers.positions():
-                lines.append(self.carriers.position_abreast(j, self._call(at)))
-                continue
-            lines.append(f"A e{j}; {{ {self.carriers.single(self._call(at), at, '')} e{j} = acc; }}")
-            if not sure:
-                lines += [
-                    f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))
-                ]
-        if self.carriers.positions():
-            lines.append(self.carriers.found_abreast())
-        half = 0 if self.carriers.positions() else width // 2
-        while half:
-            lines += [f"e{j} = a_merge(e{j}, e{j + half});" for j in range(half)]
-            half //= 2
-        names = ", ".join(f"k{d}" for d in range(self.kept))
-        inner = self.number("inner", self.program.shape[last])
-        return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            "const A none = a_none();\nfor (i64 output = from; output < to;) {\n"
-            f"i64 {names}; split(p, output, {names});\n"
-            f"const i64 width = {inner} - k{last} < to - output ? {inner} - k{last} : to - output;\n"
-            "const Row base = row_of(p, output);\nNL_IVDEP\nfor (i64 l = 0; l < width; ++l) {\n"
-            f"Row row = base; {self._moves()}\n" + "\n".join(lines) + f"\npost_at(p, {names} + l, e0);\n}}\n"
-            "output += width;\n}\n}\n"
-        )
-
-    def _moves(self) -> str:
-        """Statements that move `row` from `base` by l along the last kept dimension."""
-        last, moves = self.kept - 1, []
-        for k in self.streams:
-            stride = self.program.operands[k].strides[last] if self.kept else 0
-            if stride == 1:
-                moves.append(f"row.q{k} = base.q{k} + l;")
-            elif stride:
-                moves.append(f"row.q{k} = base.q{k} + l * {self.number(f's{k}_{last}', stride)};")
-        for iota in self.iotas:
-            stride = iota.strides[last] if self.kept else 0
-            if stride:
-                moves.append(
-                    f"row.t{iota.index} = base.t{iota.index} + l * {self.number(f't{iota.index}_{last}', stride)};"
-                )
-        return " ".join(moves)
-
-    def _cpu_line(self, width: str, at: str, guard: str) -> str:
-        return self.carriers.line(width, at, f"{guard} {self.carriers.declared} {self._call(f'(nl_index)({at})')}")
-
-    def _cpu_fast(self, entry: str) -> str:
-        chunks = self.number("chunks", self.chunks)
-        size = self.number("size", self.chunk)
-        n = self.number("count", self.count)
-        declare, chunk = self.carriers.chunk(
-            self._call("(nl_index)at"), self._direct(), "item > from && begin > 0", self._small(),
-            self.chunks == 1 and self.count > LANES,
-        )  # fmt: skip
-        finish = ""
-        done = "post(p, output, lane[0]);"
-        if self.chunks > 1:
-            work = self.block.workspace()
-            done = f"((A*){work})[item] = lane[0];"
-            finish = (
-                f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-                f"for (i64 output = from; output < to; ++output) {{\n"
-                "counter<31> c; counter_start(c);\n"
-                f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
-                "post(p, output, counter_total(c));\n}\n}\n"
-            )
-        return (
-            f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
-            f"const P p = *block;\n{declare}"
-            "for (i64 item = from; item < to; ++item) {\n"
-            f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
-            f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
-            f"const Row row = row_of(p, output);\n{self._undecided()}{{\n{chunk}}}\n{done}\n}}\n}}\n{finish}"
-        )
-
-    def _undecided(self) -> str:
-        """A test whether a chunk can change what the row's chunks before it gave, which then is its result as well."""
-        ends = {"any": "{a}", "all": "!{a}"}
-        found = [ends.get(reduction.row.name, "") for reduction in self.program.reductions]
-        if not all(found) or self.gathers or self.program.stores:
-            return ""
-        decided = " && ".join(end.replace("{a}", f"lane[0].a{k}") for k, end in enumerate(found))
-        return f"if (item == from || begin == 0 || !({decided})) "
-
-    def _small(self) -> bool:
-        """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
-        return len(self.program.body) <= SMALL and not self.gathers and self.carriers.plain()
-
-    def _direct(self) -> dict[int, str]:
-        """Reductions whose values are neighbours in memory, and where a row's begin, if nothing else is computed."""
-        program, direct = self.program, {}
-        if program.stores or self.gathers or self.rank - self.kept != 1:
-            return {}
-        for k, reduction in enumerate(program.reductions):
-            value = program.body[reduction.value]
-            if value.kind != "load" or value.code == F16:
-                return {}
-            if program.operands[value.operand].strides[-1] != 1:
-                return {}
-            direct[k] = f"row.q{value.operand}"
-        return direct
-
-    def _cpu_columns(self, entry: str) -> str:
-        """Blocks of neighbouring outputs, all rows of each one after another."""
-        program = self.program
-        size = self._cpu_width()
-        declare, reset, close = self.carriers.arrays(size)
-        inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
-        n = self.number("count", self.count)
-        chunks = self.number("cpu_chunks", self.cpu_parts())
-        part = self.number("cpu_part", self._cpu_part())
-        groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
-        move = f"Row row = base; {self._moves()}"
-        run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
-        if self.abreast > 1 and self.carriers.plain():
-            run = self._cpu_run_abreast()
-        elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
-            run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
-        step = "all" if self.carriers.free() else f"{RUN}"
-        if self.carriers.positions():
-            # No tree changes them.
-            levels, line = "", self._cpu_line("width", "start + e", move)
-            lines = (
-                f"{reset}\nfor (i64 e = 0; e < all; ++e) {{\n{line}\n}}\n{close}\n"
-                "for (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
-            )
-        else:
-            levels, line = f"A level[31][{size}];\n", self._cpu_line("width", "start + first + e", move)
-            lines = (
-                "u32 runs = 0;\nbool any = false;\nconst i64 tail = width;\n"
-                f"for (i64 first = 0; first < all; first += {step}) {{\n"
-                f"const i64 lines = all - first < {step} ? all - first : {step};\n"
-                f"{reset}\n{run.replace('{line}', line)}{self.carriers.levels(close, step, 'total')}"
-            )
-        finish = ""
-        done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
-        if self.cpu_parts() > 1:
-            work = self.block.workspace()
-            done = f"for (i64 l = 0; l < width; ++l) ((A*){work})[(output + l) * {chunks} + piece] = total[l];"
-            finish = (
-                f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-                "for (i64 output = from; output < to; ++output) {\ncounter<31> c; counter_start(c);\n"
-                f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
-                "post(p, output, counter_total(c));\n}\n}\n"
-            )
-        return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
-            f"A done[{size}], total[{size}];\n{levels}"
-            "for (i64 item = from; item < to; ++item) {\n"
-            f"const i64 piece = item % {chunks};\nconst i64 group = item / {chunks};\n"
-            f"const i64 column = group % {groups} * {size};\n"
-            f"const i64 output = group / {groups} * {inner} + column;\n"
-            f"const i64 width = {inner} - column < {size} ? {inner} - column : {size};\n"
-            f"const i64 start = piece * {part};\n"
-            f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
-            f"const Row base = row_of(p, output);\n{lines}{done}\n}}\n}}\n{finish}"
-        )
-
-    def _cpu_lines_together(self, move: str) -> str:
-        """Statements that take several lines of columns at a time, so that carriers stay in registers meanwhile."""
-        kinds = range(len(self.program.reductions))
-        call, at = self._call("(nl_index)at"), "start + first + e"
-        each = " ".join(f"{{ const i64 e = line + {j}; {self.carriers.take(call, at)} }}" for j in range(LINES))
-        load, store = (
-            " ".join(form.format(k=k) for k in kinds) for form in ("auto a{k} = acc{k}[l];", "acc{k}[l] = a{k};")
-        )
-        return (
-            f"i64 e = 0;\nfor (; e + {LINES} <= lines; e += {LINES}) {{\nconst i64 line = e;\nNL_IVDEP\n"
-            f"for (i64 l = 0; l < width; ++l) {{ {move} {load} {each} {store} }}\n}}\n"
-        )
-
-    def _cpu_run_abreast(self) -> str:
-        """Statements that take a run of a few columns that share what they are computed from, once for all of them.
-
-        The loop over the run's elements makes vectors; then each column takes its elements in turn.
-        """
-        many, kinds = self.abreast, list(enumerate(self.carriers.types))
-        keep = " ".join(f"b{k}[{j}][e] = x[{j}].x{k};" for k, _ in kinds for j in range(many))
-        take = " ".join(
-            f"const {ctype} x{k} = b{k}[l][e]; {self.carriers.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds
-        )
-        return (
-            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds) + f"{self._rows_abreast('base')}NL_IVDEP\n"
-            f"for (i64 e = 0; e < lines; ++e) {{ X x[{many}]; "
-            f"elements(p, rows, (nl_index)(start + first + e), x); {keep} }}\n"
-            f"for (i64 e = 0; e < lines; ++e) for (i64 l = 0; l < {many}; ++l) {{ {take} }}\n"
-        )
-
-    def _cpu_width(self) -> int:
-        """Columns that the CPU takes side by side.
-
-        More of wide numbers: with 256 doubles a row, a sum of 10,000 x 1,000 took 2.5 times as long, since rows were
-        read in short pieces.
-        """
-        inner = self.program.shape[self.kept - 1] if self.kept else 1
-        wide = any(ITEMSIZES[self.program.operands[k].code] >= 8 for k in self.streams)
-        return 1024 if inner > 256 and wide and self.carriers.plain() and len(self.program.reductions) <= 2 else 256
-
-    def _cpu_part(self) -> int:
-        """Rows of one item of a column reduction: RUN * 2^k."""
-        groups = self._cpu_groups()
-        wanted = max(1, 64 // max(groups, 1))
-        runs = max(64 if self._cpu_width() == 256 else 16, -(-self.count // (RUN * wanted)))
-        return RUN * (1 << (runs - 1).bit_length())
-
-    def _cpu_groups(self) -> int:
-        inner = self.program.shape[self.kept - 1] if self.kept else 1
-        return -(-inner // self._cpu_width()) * (self.outputs // max(inner, 1))
-
-    def cpu_parts(self) -> int:
-        """Items into which the CPU splits each column."""
-        return max(1, -(-self.count // self._cpu_part()))
-
-    # ------------------------------------------------------------ launch
-
-    def geometry(self) -> Geometry:
-        carrier = self.carriers.nbytes()
-        if self.program.fast:
-            items = self.outputs * self.chunks
-            grain = grain_of(self.program, min(self.count, self.chunk) + ROW)
-            finish = self.outputs if self.chunks > 1 else 0
-            cpu_space = items * carrier if self.chunks > 1 else 0
-        else:
-            items = self._cpu_groups() * self.cpu_parts()
-            grain = grain_of(self.program, min(self.count, self._cpu_part()) * min(self._cpu_width(), self.outputs))
-            finish = self.outputs if self.cpu_parts() > 1 else 0
-            cpu_space = self.outputs * self.cpu_parts() * carrier if finish else 0
-        counters = space = 0
-        if self.strategy == "thread":
-            threads = 256
-            down = self.program.shape[self.kept - 2] if self.together > 1 else 1
-            blocks = -(-(self.outputs // down) * -(-down // self.together) // 256)
-        elif self.strategy in ("line", "warp"):
-            blocks, threads = -(-self.outputs * self.line // 256), 256
-        elif self.strategy in ("block", "split"):
-            blocks, threads = self.outputs * self.chunks, LANES * self.groups
-            if self.strategy == "split":
-                counters = self._counter_bytes()
-                space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier
-        else:
-            blocks, threads = self._tiles(), BLOCK
-            if self.strategy == "columns_split":
-                counters = self._counter_bytes()
-                space = counters + self._tiles() * self.chunks * self.columns * self.abreast * carrier
-        return Geometry(
-            items=items, grain=grain, blocks=blocks, threads=threads, finish_items=finish,
-            workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,
-        )  # fmt: skip
-
 
 @of_sizes
 def column_split(units: int, count: int) -> tuple[int, int, int, int]:
@@ -851,6 +628,3 @@ def together_of(outputs: int, down: int, held: int) -> int:
         return -(-threads // resident) * (together + 6)
 
     return min(range(SHORT // 2, most + 1), key=lambda together: (taken(together), -together))
-
-
-__all__ = ["emit_reduction"]

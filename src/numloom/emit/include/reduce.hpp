@@ -2,7 +2,8 @@
 #ifdef __CUDACC__
 NL_DEV A a_across(A a, int mask) {  // lanes of a warp: the lower lane's carrier is the earlier
     const A b = nl::from_lane(a, mask);
-    return (threadIdx.x & mask) ? a_merge(b, a) : a_merge(a, b);
+    const bool later = threadIdx.x & mask;
+    return a_merge(later ? b : a, later ? a : b);
 }
 #endif
 // Finished runs, merged as a binary counter carries; LEVELS bounds the number of runs by 2^LEVELS.
@@ -61,14 +62,15 @@ template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
 }
 #endif
 #ifdef __CUDACC__
-// The same for carriers of several numbers: all levels but the first two lie in local memory. In registers they leave
-// room for few threads, and a merge for each level is more code than the caches of instructions hold.
-template <int LEVELS> struct stack {
-    A first, second, level[LEVELS - 2];
+// The same for carriers of several numbers: two levels, and those above them in local memory, an array of its own since
+// all that an array with late indices is part of lies there. In registers they would leave room for few threads, and a
+// merge for each level is more code than the caches of instructions hold.
+struct low_levels {
+    A first, second;
     u32 runs;
 };
-template <int LEVELS> NL_DEV void counter_start(stack<LEVELS>& c) { c.runs = 0; c.first = c.second = a_none(); }
-template <int LEVELS> NL_DEV void counter_add(stack<LEVELS>& c, A a) {
+NL_DEV void counter_start(low_levels& c) { c.runs = 0; c.first = c.second = a_none(); }
+NL_DEV void counter_add(low_levels& c, A* level, A a) {
     if (!(c.runs & 1u)) c.first = a;
     else {
         a = a_merge(c.first, a);
@@ -77,19 +79,19 @@ template <int LEVELS> NL_DEV void counter_add(stack<LEVELS>& c, A a) {
             a = a_merge(c.second, a);
             int k = 2;
 #pragma unroll 1
-            for (; (c.runs >> k) & 1u; ++k) a = a_merge(c.level[k - 2], a);
-            c.level[k - 2] = a;
+            for (; (c.runs >> k) & 1u; ++k) a = a_merge(level[k - 2], a);
+            level[k - 2] = a;
         }
     }
     ++c.runs;
 }
-template <int LEVELS> NL_DEV A counter_total(const stack<LEVELS>& c) {
+NL_DEV A counter_total(const low_levels& c, const A* level) {
     A a = c.first;
     bool any = c.runs & 1u;
     if (c.runs & 2u) { a = any ? a_merge(c.second, a) : c.second; any = true; }
 #pragma unroll 1
     for (int k = 2; c.runs >> k; ++k) {
-        if ((c.runs >> k) & 1u) { a = any ? a_merge(c.level[k - 2], a) : c.level[k - 2]; any = true; }
+        if ((c.runs >> k) & 1u) { a = any ? a_merge(level[k - 2], a) : level[k - 2]; any = true; }
     }
     return a;
 }

@@ -1,0 +1,352 @@
+"""Reductions on the host, and the launch of both targets: loops over arrays of lanes, or of columns side by side.
+
+On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, which vectorises.
+"""
+
+from __future__ import annotations
+
+from numloom.base.dtypes import F16, ITEMSIZES
+from numloom.emit.carriers import LINES
+from numloom.emit.cost import grain_of
+from numloom.emit.reducing import BLOCK, SHORT, Reduction
+from numloom.ops.tree import LANES, RUN
+from numloom.plan.program import Geometry, Program, Source
+
+NARROW = 256
+"""Columns from which one line of them after the other is read faster than several at a time."""
+HEAVY = 40
+"""Cost from which short rows are taken beside each other wherever they lie."""
+ROW = 32
+"""Elements of a long row that the CPU takes in the time of a row's beginning and end."""
+SMALL = 6
+"""Most instructions whose text the CPU's loops repeat."""
+
+
+def emit_reduction(program: Program, entry: str) -> Source:
+    """Emit a program with reductions; the entry's name is a placeholder that the caller fills in."""
+    kernel = _Kernel(program)
+    shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
+    return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
+
+
+class _Kernel(Reduction):
+    # ------------------------------------------------------------ CPU
+
+    def cpu(self, entry: str) -> str:
+        if (
+            self.program.fast
+            and self.count <= LANES
+            and self.carriers.plain()
+            and not (self.gathers or self.program.stores)
+        ):
+            if self.count > SHORT:
+                return self._cpu_line_rows(entry)
+            if self._abreast_pays():
+                return self._cpu_rows_abreast(entry)
+        if self.program.fast and self.count <= SHORT:
+            if self.carriers.positions() and self._abreast_pays() and not (self.gathers or self.program.stores):
+                return self._cpu_rows_abreast(entry)
+            return self._cpu_short(entry)
+        return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
+
+    def _cpu_short(self, entry: str) -> str:
+        """Rows of a few elements: one after another, each unrolled."""
+        n = f"(nl_index){self.number('count', self.count)}"
+        if self.carriers.positions():
+            row = self.carriers.positions_in_turn(n, self._call("at")) + "post(p, output, done[0]);\n"
+        else:
+            row = self._short_row(n, "nl_index")
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            f"for (i64 output = from; output < to; ++output) {{\nRow row = row_of(p, output);\n{row}}}\n}}\n"
+        )
+
+    def _cpu_line_rows(self, entry: str) -> str:
+        """Rows of at most 128 elements: a lane each, the number of lanes known."""
+        width = int(1 << (self.count - 1).bit_length())
+        n = f"(nl_index){self.number('count', self.count)}"
+        take = f"{{ {self.carriers.single(self._call('l'), 'l', '')} lane[l] = acc; }}"
+        first = width if self.count == width else width // 2
+        text = f"NL_IVDEP\nfor (nl_index l = 0; l < {first}; ++l) {take}\n"
+        if first < width:
+            text += f"NL_IVDEP\nfor (nl_index l = {first}; l < {n}; ++l) {take}\n"
+            text += f"for (nl_index l = {n}; l < {width}; ++l) lane[l] = a_none();\n"
+        while width > 1:
+            width //= 2
+            text += f"for (int l = 0; l < {width}; ++l) lane[l] = a_merge(lane[l], lane[l + {width}]);\n"
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\nA lane[{LANES}];\n'
+            "for (i64 output = from; output < to; ++output) {\nconst Row row = row_of(p, output);\n"
+            f"{text}post(p, output, lane[0]);\n}}\n}}\n"
+        )
+
+    def _abreast_pays(self) -> bool:
+        """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
+        program = self.program
+        if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
+            return False
+        near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
+        near = near or self.carriers.positions()
+        cost = sum(instr.row.cost for instr in (*program.body, *program.post) if instr.kind == "op")
+        return near or cost >= HEAVY
+
+    def _cpu_rows_abreast(self, entry: str) -> str:
+        """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
+        last, width = self.kept - 1, int(1 << (self.count - 1).bit_length())
+        n = f"(nl_index){self.number('count', self.count)}"
+        lines = []
+        for j in range(width):
+            # An element that may not exist is the first one again, and does not count.
+            sure = j <= width // 2 or self.count == width
+            at = f"{j}" if sure else f"({j} < {n} ? {j} : 0)"
+            if self.carriers.positions():
+                lines.append(self.carriers.position_abreast(j, self._call(at)))
+                continue
+            lines.append(f"A e{j}; {{ {self.carriers.single(self._call(at), at, '')} e{j} = acc; }}")
+            if not sure:
+                lines += [
+                    f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))
+                ]
+        if self.carriers.positions():
+            lines.append(self.carriers.found_abreast())
+        half = 0 if self.carriers.positions() else width // 2
+        while half:
+            lines += [f"e{j} = a_merge(e{j}, e{j + half});" for j in range(half)]
+            half //= 2
+        names = ", ".join(f"k{d}" for d in range(self.kept))
+        inner = self.number("inner", self.program.shape[last])
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            "const A none = a_none();\nfor (i64 output = from; output < to;) {\n"
+            f"i64 {names}; split(p, output, {names});\n"
+            f"const i64 width = {inner} - k{last} < to - output ? {inner} - k{last} : to - output;\n"
+            "const Row base = row_of(p, output);\nNL_IVDEP\nfor (i64 l = 0; l < width; ++l) {\n"
+            f"Row row = base; {self._moves()}\n" + "\n".join(lines) + f"\npost_at(p, {names} + l, e0);\n}}\n"
+            "output += width;\n}\n}\n"
+        )
+
+    def _moves(self) -> str:
+        """Statements that move `row` from `base` by l along the last kept dimension."""
+        last, moves = self.kept - 1, []
+        for k in self.streams:
+            stride = self.program.operands[k].strides[last] if self.kept else 0
+            if stride == 1:
+                moves.append(f"row.q{k} = base.q{k} + l;")
+            elif stride:
+                moves.append(f"row.q{k} = base.q{k} + l * {self.number(f's{k}_{last}', stride)};")
+        for iota in self.iotas:
+            stride = iota.strides[last] if self.kept else 0
+            if stride:
+                moves.append(
+                    f"row.t{iota.index} = base.t{iota.index} + l * {self.number(f't{iota.index}_{last}', stride)};"
+                )
+        return " ".join(moves)
+
+    def _cpu_line(self, width: str, at: str, guard: str) -> str:
+        return self.carriers.line(width, at, f"{guard} {self.carriers.declared} {self._call(f'(nl_index)({at})')}")
+
+    def _cpu_fast(self, entry: str) -> str:
+        chunks = self.number("chunks", self.chunks)
+        size = self.number("size", self.chunk)
+        n = self.number("count", self.count)
+        declare, chunk = self.carriers.chunk(
+            self._call("(nl_index)at"), self._direct(), "item > from && begin > 0", self._small(),
+            self.chunks == 1 and self.count > LANES,
+        )  # fmt: skip
+        finish = ""
+        done = "post(p, output, lane[0]);"
+        if self.chunks > 1:
+            work = self.block.workspace()
+            done = f"((A*){work})[item] = lane[0];"
+            finish = (
+                f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+                f"for (i64 output = from; output < to; ++output) {{\n"
+                "counter<31> c; counter_start(c);\n"
+                f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
+                "post(p, output, counter_total(c));\n}\n}\n"
+            )
+        return (
+            f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+            f"const P p = *block;\n{declare}"
+            "for (i64 item = from; item < to; ++item) {\n"
+            f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
+            f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
+            f"const Row row = row_of(p, output);\n{self._undecided()}{{\n{chunk}}}\n{done}\n}}\n}}\n{finish}"
+        )
+
+    def _undecided(self) -> str:
+        """A test whether a chunk can change what the row's chunks before it gave, which then is its result as well."""
+        ends = {"any": "{a}", "all": "!{a}"}
+        found = [ends.get(reduction.row.name, "") for reduction in self.program.reductions]
+        if not all(found) or self.gathers or self.program.stores:
+            return ""
+        decided = " && ".join(end.replace("{a}", f"lane[0].a{k}") for k, end in enumerate(found))
+        return f"if (item == from || begin == 0 || !({decided})) "
+
+    def _small(self) -> bool:
+        """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
+        return len(self.program.body) <= SMALL and not self.gathers and self.carriers.plain()
+
+    def _direct(self) -> dict[int, str]:
+        """Reductions whose values are neighbours in memory, and where a row's begin, if nothing else is computed."""
+        program, direct = self.program, {}
+        if program.stores or self.gathers or self.rank - self.kept != 1:
+            return {}
+        for k, reduction in enumerate(program.reductions):
+            value = program.body[reduction.value]
+            if value.kind != "load" or value.code == F16:
+                return {}
+            if program.operands[value.operand].strides[-1] != 1:
+                return {}
+            direct[k] = f"row.q{value.operand}"
+        return direct
+
+    def _cpu_columns(self, entry: str) -> str:
+        """Blocks of neighbouring outputs, all rows of each one after another."""
+        program = self.program
+        size = self._cpu_width()
+        declare, reset, close = self.carriers.arrays(size)
+        inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
+        n = self.number("count", self.count)
+        chunks = self.number("cpu_chunks", self.cpu_parts())
+        part = self.number("cpu_part", self._cpu_part())
+        groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
+        move = f"Row row = base; {self._moves()}"
+        run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
+        if self.abreast > 1 and self.carriers.plain():
+            run = self._cpu_run_abreast()
+        elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
+            run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
+        step = "all" if self.carriers.free() else f"{RUN}"
+        if self.carriers.positions():
+            # No tree changes them.
+            levels, line = "", self._cpu_line("width", "start + e", move)
+            lines = (
+                f"{reset}\nfor (i64 e = 0; e < all; ++e) {{\n{line}\n}}\n{close}\n"
+                "for (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
+            )
+        else:
+            levels, line = f"A level[31][{size}];\n", self._cpu_line("width", "start + first + e", move)
+            lines = (
+                "u32 runs = 0;\nbool any = false;\nconst i64 tail = width;\n"
+                f"for (i64 first = 0; first < all; first += {step}) {{\n"
+                f"const i64 lines = all - first < {step} ? all - first : {step};\n"
+                f"{reset}\n{run.replace('{line}', line)}{self.carriers.levels(close, step, 'total')}"
+            )
+        finish = ""
+        done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
+        if self.cpu_parts() > 1:
+            work = self.block.workspace()
+            done = f"for (i64 l = 0; l < width; ++l) ((A*){work})[(output + l) * {chunks} + piece] = total[l];"
+            finish = (
+                f'extern "C" void {entry}_finish(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+                "for (i64 output = from; output < to; ++output) {\ncounter<31> c; counter_start(c);\n"
+                f"for (i64 k = 0; k < {chunks}; ++k) counter_add(c, ((A*){work})[output * {chunks} + k]);\n"
+                "post(p, output, counter_total(c));\n}\n}\n"
+            )
+        return (
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
+            f"A done[{size}], total[{size}];\n{levels}"
+            "for (i64 item = from; item < to; ++item) {\n"
+            f"const i64 piece = item % {chunks};\nconst i64 group = item / {chunks};\n"
+            f"const i64 column = group % {groups} * {size};\n"
+            f"const i64 output = group / {groups} * {inner} + column;\n"
+            f"const i64 width = {inner} - column < {size} ? {inner} - column : {size};\n"
+            f"const i64 start = piece * {part};\n"
+            f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
+            f"const Row base = row_of(p, output);\n{lines}{done}\n}}\n}}\n{finish}"
+        )
+
+    def _cpu_lines_together(self, move: str) -> str:
+        """Statements that take several lines of columns at a time, so that carriers stay in registers meanwhile."""
+        kinds = range(len(self.program.reductions))
+        call, at = self._call("(nl_index)at"), "start + first + e"
+        each = " ".join(f"{{ const i64 e = line + {j}; {self.carriers.take(call, at)} }}" for j in range(LINES))
+        load, store = (
+            " ".join(form.format(k=k) for k in kinds) for form in ("auto a{k} = acc{k}[l];", "acc{k}[l] = a{k};")
+        )
+        return (
+            f"i64 e = 0;\nfor (; e + {LINES} <= lines; e += {LINES}) {{\nconst i64 line = e;\nNL_IVDEP\n"
+            f"for (i64 l = 0; l < width; ++l) {{ {move} {load} {each} {store} }}\n}}\n"
+        )
+
+    def _cpu_run_abreast(self) -> str:
+        """Statements that take a run of a few columns that share what they are computed from, once for all of them.
+
+        The loop over the run's elements makes vectors; then each column takes its elements in turn.
+        """
+        many, kinds = self.abreast, list(enumerate(self.carriers.types))
+        keep = " ".join(f"b{k}[{j}][e] = x[{j}].x{k};" for k, _ in kinds for j in range(many))
+        take = " ".join(
+            f"const {ctype} x{k} = b{k}[l][e]; {self.carriers.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds
+        )
+        return (
+            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds) + f"{self._rows_abreast('base')}NL_IVDEP\n"
+            f"for (i64 e = 0; e < lines; ++e) {{ X x[{many}]; "
+            f"elements(p, rows, (nl_index)(start + first + e), x); {keep} }}\n"
+            f"for (i64 e = 0; e < lines; ++e) for (i64 l = 0; l < {many}; ++l) {{ {take} }}\n"
+        )
+
+    def _cpu_width(self) -> int:
+        """Columns that the CPU takes side by side.
+
+        More of wide numbers: with 256 doubles a row, a sum of 10,000 x 1,000 took 2.5 times as long, since rows were
+        read in short pieces.
+        """
+        inner = self.program.shape[self.kept - 1] if self.kept else 1
+        wide = any(ITEMSIZES[self.program.operands[k].code] >= 8 for k in self.streams)
+        return 1024 if inner > 256 and wide and self.carriers.plain() and len(self.program.reductions) <= 2 else 256
+
+    def _cpu_part(self) -> int:
+        """Rows of one item of a column reduction: RUN * 2^k."""
+        groups = self._cpu_groups()
+        wanted = max(1, 64 // max(groups, 1))
+        runs = max(64 if self._cpu_width() == 256 else 16, -(-self.count // (RUN * wanted)))
+        return RUN * (1 << (runs - 1).bit_length())
+
+    def _cpu_groups(self) -> int:
+        inner = self.program.shape[self.kept - 1] if self.kept else 1
+        return -(-inner // self._cpu_width()) * (self.outputs // max(inner, 1))
+
+    def cpu_parts(self) -> int:
+        """Items into which the CPU splits each column."""
+        return max(1, -(-self.count // self._cpu_part()))
+
+    # ------------------------------------------------------------ launch
+
+    def geometry(self) -> Geometry:
+        carrier = self.carriers.nbytes()
+        if self.program.fast:
+            items = self.outputs * self.chunks
+            grain = grain_of(self.program, min(self.count, self.chunk) + ROW)
+            finish = self.outputs if self.chunks > 1 else 0
+            cpu_space = items * carrier if self.chunks > 1 else 0
+        else:
+            items = self._cpu_groups() * self.cpu_parts()
+            grain = grain_of(self.program, min(self.count, self._cpu_part()) * min(self._cpu_width(), self.outputs))
+            finish = self.outputs if self.cpu_parts() > 1 else 0
+            cpu_space = self.outputs * self.cpu_parts() * carrier if finish else 0
+        counters = space = 0
+        if self.strategy == "thread":
+            threads = 256
+            down = self.program.shape[self.kept - 2] if self.together > 1 else 1
+            blocks = -(-(self.outputs // down) * -(-down // self.together) // 256)
+        elif self.strategy in ("line", "warp"):
+            blocks, threads = -(-self.outputs * self.line // 256), 256
+        elif self.strategy in ("block", "split"):
+            blocks, threads = self.outputs * self.chunks, LANES * self.groups
+            if self.strategy == "split":
+                counters = self._counter_bytes()
+                space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier
+        else:
+            blocks, threads = self._tiles(), BLOCK
+            if self.strategy == "columns_split":
+                counters = self._counter_bytes()
+                space = counters + self._tiles() * self.chunks * self.columns * self.abreast * carrier
+        return Geometry(
+            items=items, grain=grain, blocks=blocks, threads=threads, finish_items=finish,
+            workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,
+        )  # fmt: skip
+
+
+__all__ = ["emit_reduction"]
