@@ -12,6 +12,10 @@ from numloom.plan.program import Program, Reduce
 
 BLOCK = 1024
 """Elements that are searched for an extreme together."""
+SOME = 8
+"""Elements of a partial run that are taken together: each has its guard, and much text takes long to compile."""
+DEAR = 4
+"""Elements of rows abreast that are taken together where each is much text."""
 LINES = 4
 """Lines of lanes that are taken together where their text is short."""
 
@@ -113,9 +117,11 @@ class Carriers:
         if length:
             rest = f"#pragma unroll\nfor (int e = 0; e < {length - 1}; ++e) {{ {each} }}\n{self.close(str(length - 1))}"
             return f"else {{ {self.buffers()}\n{rest}\n}}\n"
+        # Buffers stay in registers only where nothing indexes them by a number known late.
+        some = "" if self.buffers() else f" {SOME}"
         return (
             f"else {{ {self.buffers()} int used = 0;\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
+            f"#pragma unroll{some}\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
             f"{self.close('used')}\n}}\n"
         )
 
@@ -133,17 +139,22 @@ class Carriers:
             f"({index} < 0) | (x{k} {self.reductions[k].row.better} {value}) | ((x{k} != x{k}) & ({value} == {value}))"
         )
 
-    def abreast(self, call: str, index: str, exists: str, count: int) -> str:
-        """Statements that add a run of each of `count` rows into a fresh ``accs[count]``; `call` fills ``x[count]``."""
+    def abreast(self, call: str, index: str, exists: str, count: int, dear: bool) -> str:
+        """Statements that add a run of each of `count` rows into a fresh ``accs[count]``; `call` fills ``x[count]``.
+
+        `dear` elements are much text each.
+        """
         values = " ".join(f"const {ctype} x{k} = x[j].x{k};" for k, ctype in enumerate(self.types))
         each = (
             f"X x[{count}]; {call}\n#pragma unroll\n"
             f"for (int j = 0; j < {count}; ++j) {{ A& acc = accs[j]; {values} {self.collect(index)} }}"
         )
+        whole = f" {DEAR}" if dear else ""
         return (
             f"A accs[{count}];\n#pragma unroll\nfor (int j = 0; j < {count}; ++j) accs[j] = a_none();\n"
-            f"if (full) {{\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{\n{each} }}\n}} else {{\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{\n{each} }}\n}}\n"
+            f"if (full) {{\n#pragma unroll{whole}\nfor (int e = 0; e < {RUN}; ++e) {{\n{each} }}\n}} else {{\n"
+            f"#pragma unroll {DEAR if dear else SOME}\n"
+            f"for (int e = 0; e < {RUN}; ++e) if ({exists}) {{\n{each} }}\n}}\n"
         )
 
     def single(self, call: str, at: str, exists: str) -> str:

@@ -39,6 +39,8 @@ EACH = 8
 FULL = 132 << 10
 """Threads that keep a large GPU busy, about."""
 WARP = LANES * RUN
+DEAR = 24
+"""Cost of an element from which few of them are taken together, since their text is long."""
 FEW = 3
 """Levels of a counter of several numbers that are held in registers where no more are needed."""
 VECTORS = 4
@@ -446,6 +448,7 @@ class Reduction(Elements):
         )
         if self.vector > 1:
             loop, total = self._vectors(kind), "acc"
+        rolled = "" if self.carriers.plain() else " 1"  # once a block, and much text
         text = (
             f"const i64 output = (i64)blockIdx.x / {chunks};\n"
             f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
@@ -461,7 +464,7 @@ class Reduction(Elements):
             "__syncthreads(); }\n"
             "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
             "A a = a_merge(a_merge(part[0][u], part[0][u + 64]), a_merge(part[0][u + 32], part[0][u + 96]));\n"
-            "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+            f"#pragma unroll{rolled}\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
         )
         if not split:
@@ -488,7 +491,7 @@ class Reduction(Elements):
             "for (int g = threadIdx.x >> 5; g < lines; g += 4 * groups) {\n"
             "const int k = g * 32 + (threadIdx.x & 31);\n"
             "A a = k < left ? nl::fetch(some + k) : a_none();\n"
-            "#pragma unroll\nfor (int mask = 1; mask < 32; mask *= 2) a = a_across(a, mask);\n"
+            f"#pragma unroll{rolled}\nfor (int mask = 1; mask < 32; mask *= 2) a = a_across(a, mask);\n"
             "if ((threadIdx.x & 31) == 0) to[g] = a;\n}\n"
             "__syncthreads();\nA* other = some; some = to; to = other; left = lines;\n}\n"
             "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(some)); }\n"
@@ -509,7 +512,10 @@ class Reduction(Elements):
             run = self._run_text("at + e < end", "at + e", kind, not self.carriers.positions())
             start, add, total = self._counting(run, levels)
         else:
-            run = self.carriers.abreast(f"elements(p, rows, ({kind})(at + e), x);", "at + e", "at + e < end", many)
+            dear = sum(instr.row.cost for instr in self.program.body if instr.kind == "op") >= DEAR
+            run = self.carriers.abreast(
+                f"elements(p, rows, ({kind})(at + e), x);", "at + e", "at + e < end", many, dear
+            )
             start = f"counter<{levels}> c[{many}];\n{each}counter_start(c[j]);"
             add, total = f"{run}{each}counter_add(c[j], accs[j]);", "counter_total(c[j])"
         # Parts are neighbours in the tree: pairs of them, then pairs of pairs.
@@ -542,10 +548,10 @@ class Reduction(Elements):
         partial = self.number("partials", self._counter_bytes())
         chunks = self.number("chunks", self.chunks)
         per = self.number("per", chunks_each(self.chunks, self.parts))
-        ahead = max(1, min(8, AHEAD // self.carriers.nbytes()))
-        before, merge, merged = self._counting("const A& acc = some[i];", LEVELS[0])
+        ahead = 1 << max(1, min(8, AHEAD // self.carriers.nbytes())).bit_length() - 1
+        before, merge, merged = self._counting("const A& acc = some[0];", LEVELS[0] - ahead.bit_length() + 1)
         if self.carriers.positions():
-            merge = "acc = a_merge(acc, some[i]);"
+            merge = "acc = a_merge(acc, some[0]);"
         line = f"((k{{}}) * {many} + j) * columns + tx"
         return text + (
             f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * columns * {many};\n"
@@ -556,11 +562,14 @@ class Reduction(Elements):
             "if (!last) return;\n__threadfence();\n"
             f"const i64 stop = (ty + 1) * {per} < {chunks} ? (ty + 1) * {per} : {chunks};\n"
             f"for (int j = 0; j < {many}; ++j) {{\n{before}\n"
-            # Several at a time: one after the other, each would wait for memory.
+            # Several at a time: one after the other, each would wait for memory. They are neighbours in the tree.
             f"for (i64 k = ty * {per}; k < stop; k += {ahead}) {{\nA some[{ahead}];\n"
             f"#pragma unroll\nfor (int i = 0; i < {ahead}; ++i) "
             f"if (k + i < stop) some[i] = nl::fetch(partial + {line.format(' + i')});\n"
-            f"#pragma unroll\nfor (int i = 0; i < {ahead}; ++i) if (k + i < stop) {{ {merge} }}\n}}\n"
+            f"#pragma unroll\nfor (int d = 1; d < {ahead}; d *= 2)\n#pragma unroll\n"
+            f"for (int i = 0; i + d < {ahead}; i += 2 * d) "
+            "if (k + i + d < stop) some[i] = a_merge(some[i], some[i + d]);\n"
+            f"{merge}\n}}\n"
             f"part[threadIdx.x] = {merged};\n{pairs}"
             "if (ty == 0 && live) post(p, output + j, part[tx]);\n__syncthreads();\n}\n"
             "if (threadIdx.x == 0) *done = 0;\n"
