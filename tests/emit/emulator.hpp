@@ -12,6 +12,11 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __shared__ static
+#define __CUDA_PREC_DIV 1
+inline float __fmul_rn(float a, float b) { return a * b; }
+inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 struct uint2 { unsigned x, y; };
 struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct dim3 { unsigned x, y, z; };

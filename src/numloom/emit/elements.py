@@ -137,10 +137,11 @@ class Elements:
         only: Sequence[int] | None = None,
         kept: Mapping[int, str] | None = None,
         reads: dict[int, str] | None = None,
+        inverses: Mapping[int, str] | None = None,
     ) -> list[str]:
         """Statements for the body's values (those in `only`) at position r of a row.
 
-        `kept` gives values of the row, `reads` elements that were read before.
+        `kept` gives values of the row, `reads` elements that were read before, `inverses` those of values of the row.
         """
         program = self.program
         lines = self.position_lines()
@@ -153,7 +154,7 @@ class Elements:
         for n in self.gathers:
             k = program.body[n].operand
             gathers[n] = f"(row.q{k} + {self._position(k)})"
-        return lines + statements(program.body, self.block, "v", reads, iotas, gathers, kept, only)
+        return lines + statements(program.body, self.block, "v", reads, iotas, gathers, kept, only, inverses=inverses)
 
     def load(self, k: int) -> str:
         """An element of an operand."""

@@ -168,6 +168,13 @@ class _Rows(Elements):
         for number, instr in enumerate(program.post):
             of_row.update(arg for arg in instr.args if stages[arg] < stages[number])
         self.of_row = sorted(of_row)
+        divisors = {instr.args[1] for instr in program.body if instr.kind == "op" and instr.row.name == "divide"}
+        self.divisors = {
+            v: program.body[v].index
+            for v in sorted(divisors)
+            if program.body[v].kind == "kept" and VALUE_TYPES[program.body[v].code] in ("f32", "f64")
+        }
+        """Values of the body that elements are divided by, and which values of the row these are."""
 
     def load(self, k: int) -> str:
         """An element of an operand."""
@@ -184,6 +191,7 @@ class _Rows(Elements):
             if carriers.reductions
         )
         fields = " ".join(f"{VALUE_TYPES[self.program.post[q].code]} w{q};" for q in self.of_row)
+        fields += "".join(f" {VALUE_TYPES[self.program.body[v].code]} r{q};" for v, q in self.divisors.items())
         posts = "".join(self._post(stage) for stage in range(self._posts()))
         return spaces + self.row() + self.index_text() + f"struct Kept {{ {fields} }};\n" + posts
 
@@ -206,6 +214,7 @@ class _Rows(Elements):
                 finished[number] = self.carriers[stage - 1].finished(k, self.count, count, ctype)
         lines += self.post_lines(finished, sorted(own))
         lines += [f"kept.w{q} = w{q};" for q in self.of_row if stages[q] == stage]
+        lines += [f"kept.r{q} = nl::inverse(w{q});" for q in self.divisors.values() if stages[q] == stage]
         stores = [self.post_store_line(s) for s in program.post_stores if stages[s.value] == stage]
         if stores:
             lines.append(f"if (first) {{ {' '.join(stores)} }}")
@@ -219,6 +228,7 @@ class _Rows(Elements):
         """element<pass>(...): the values of a pass at position r of a row, those it takes and gives by argument."""
         program = self.program
         kept = {q: f"kept.w{q}" for q in self.of_row}
+        inverses = {v: f"kept.r{q}" for v, q in self.divisors.items()}
         text = []
         for each in found:
             args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r"]
@@ -233,7 +243,7 @@ class _Rows(Elements):
                                    *(f"{self._read_type(k)}& i{k}" for k in loads)])  # fmt: skip
                 lines = [*self.position_lines(), *(f"i{k} = {self.load(k)};" for k in loads)]
                 text.append(f"NL_DEV void get{each.number}({reads}) {{\n  " + "\n  ".join(lines) + "\n}\n")
-            lines = self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads})
+            lines = self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads}, inverses)
             lines += [f"g{v} = v{v};" for v in each.gives]
             lines += [f"y{n} = v{store.value};" for n, store in enumerate(each.stores)]
             lines += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]

@@ -78,12 +78,14 @@ def statements(
     reduced: Mapping[int, str] | None = None,
     only: Collection[int] | None = None,
     taken: Mapping[int, str] | None = None,
+    inverses: Mapping[int, str] | None = None,
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 
     `reads` gives the expression of an operand's value at the current index, `iotas` that of an
     iota, `gathers` the pointer from which a gather reads, or `taken` what it has read, `reduced` the finished
-    reductions (or, in a body, the values of the row); `only` are the instructions wanted, if not all.
+    reductions (or, in a body, the values of the row); `only` are the instructions wanted, if not all. `inverses`: what
+    `nl::inverse` gave of values that many are divided by.
     """
     lines = []
     for number, instr in enumerate(instrs):
@@ -95,7 +97,10 @@ def statements(
             text = reads[instr.operand]
         elif kind == "op":
             chars = "".join([CHARS[instrs[arg].code] for arg in instr.args])
-            text = _filled(instr.row.text(chars, CHARS[code]), prefix, instr.args, ctype)
+            template = instr.row.text(chars, CHARS[code])
+            if inverses and instr.row.name == "divide" and instr.args[1] in inverses:
+                template = f"nl::divide_by({{0}}, {{1}}, {inverses[instr.args[1]]})"
+            text = _filled(template, prefix, instr.args, ctype)
             if code == F16:
                 text = f"nl::round_f16({text})"
         elif kind == "param":
