@@ -12,7 +12,7 @@ each pass computes them again from memory, which by then is cached.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -36,6 +36,8 @@ HELD_BYTES = 1 << 20
 THREADS = 128
 MOST_THREADS = 1024
 REGISTERS = 65536
+TESTED = 32
+"""Bytes of quotients by values of the row that share a test."""
 OTHER_WORDS = 32
 """Registers that a thread needs beside those that hold elements, about."""
 
@@ -224,8 +226,17 @@ class _Rows(Elements):
             + "\n  ".join(lines) + "\n}\n"
         )  # fmt: skip
 
-    def _elements(self, found: Sequence[Pass]) -> str:
-        """element<pass>(...): the values of a pass at position r of a row, those it takes and gives by argument."""
+    def _divides(self, each: Pass) -> bool:
+        """Whether a pass without reductions divides by values of the row."""
+        body = [self.program.body[v] for v in each.evaluate]
+        divides = any(i.kind == "op" and i.row.name == "divide" and i.args[1] in self.divisors for i in body)
+        return divides and not each.reductions
+
+    def _elements(self, found: Sequence[Pass], device: bool = False) -> str:
+        """element<pass>(...): the values of a pass at position r of a row, those it takes and gives by argument.
+
+        On a `device` also near<pass>(..., far): the same by inverses of values of the row, unless `far` is set.
+        """
         program = self.program
         kept = {q: f"kept.w{q}" for q in self.of_row}
         inverses = {v: f"kept.r{q}" for v, q in self.divisors.items()}
@@ -243,11 +254,16 @@ class _Rows(Elements):
                                    *(f"{self._read_type(k)}& i{k}" for k in loads)])  # fmt: skip
                 lines = [*self.position_lines(), *(f"i{k} = {self.load(k)};" for k in loads)]
                 text.append(f"NL_DEV void get{each.number}({reads}) {{\n  " + "\n  ".join(lines) + "\n}\n")
-            lines = self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads}, inverses)
-            lines += [f"g{v} = v{v};" for v in each.gives]
-            lines += [f"y{n} = v{store.value};" for n, store in enumerate(each.stores)]
-            lines += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]
-            text.append(f"NL_DEV void element{each.number}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n")
+            given = [f"g{v} = v{v};" for v in each.gives]
+            given += [f"y{n} = v{store.value};" for n, store in enumerate(each.stores)]
+            given += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]
+            forms: dict[str, tuple[str, Mapping[int, str]]] = {"element": ("", {})}
+            if device and self._divides(each):
+                forms = {"near": (", bool& far", inverses), "element": ("", dict.fromkeys(inverses, ""))}
+            for name, (far, by) in forms.items():
+                lines = [*self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads}, by), *given]
+                head = f"NL_DEV void {name}{each.number}({', '.join(args)}{far}) {{\n  "
+                text.append(head + "\n  ".join(lines) + "\n}\n")
             if each.stores:
                 args = [f"{self._type(store.value)} v{store.value}" for store in each.stores]
                 args = ["const P& p", "const Row& row", "nl_index r", *dict.fromkeys(args)]
@@ -276,13 +292,14 @@ class _Rows(Elements):
         settled = " ".join(f"nl::settle({read});" for read in reads)
         return f"get{each.number}({', '.join(['p', 'row', 'at', exists, *reads])}); {settled}" if reads else ""
 
-    def _call(self, each: Pass, held_slot: str, slot: str) -> str:
+    def _call(self, each: Pass, held_slot: str, slot: str, near: bool = False) -> str:
         """The call that computes a pass's values."""
         held = [f"h{v}[{held_slot}]" for v in (*each.takes, *each.gives)]
         written = [f"y{n}{slot}" for n in range(len(each.stores))]
         reads = [f"i{k}{slot}" for k in self._loads(each)]
         values = self.carriers[each.number].values
-        return f"element{each.number}({', '.join(['p', 'row', 'kept', 'at', *held, *written, *values, *reads])});"
+        args = ["p", "row", "kept", "at", *held, *written, *values, *reads]
+        return f"{'near' if near else 'element'}{each.number}({', '.join([*args, 'far'] if near else args)});"
 
     def _put(self, each: Pass, slot: str) -> str:
         """The call that writes a pass's values."""
@@ -295,7 +312,7 @@ class _Rows(Elements):
 
     # ------------------------------------------------------------ threads
 
-    def _share(self, each: Pass, shape: Shape, merged: str) -> str:
+    def _share(self, each: Pass, shape: Shape, merged: str, device: bool = False) -> str:
         """One thread's share of a pass; `merged` makes carrier `a` of the row from its carriers ``lane``."""
         carriers = self.carriers[each.number]
         slot = f"j * {shape.lines} + line" if shape.held else "0"
@@ -310,9 +327,13 @@ class _Rows(Elements):
         # Only a row's last elements may be absent, so runs that are whole are tested once.
         compute = f"{carriers.declared} {call}\n{take}"
         exists = f"line < {shape.sure} || ahead < left"
-        of_run = "".join(self._lines(shape, work, exists) for work in (get, compute, put))
+        works = [get, compute, put]
+        if device and self._divides(each):
+            # One test for some: a branch for each element costs what is gained, and one for a run many registers.
+            works = ["far", get, self._call(each, slot, "[e]", near=True), compute, put]
+        of_run = self._works(shape, works, exists)
         if shape.groups > 1 and shape.sure < shape.lines:
-            whole = "".join(self._lines(shape, work, "true") for work in (get, compute, put))
+            whole = self._works(shape, works, "true")
             last = f"j * {shape.threads} + (r * {RUN} + {RUN - 1}) * {shape.width}"
             of_run = f"if ({last} < left) {{\n{whole}}} else {{\n{of_run}}}\n"
         of_run = f"{arrays}\n{of_run}"
@@ -336,12 +357,22 @@ class _Rows(Elements):
             f"{merged}post{each.number + 1}(p, output, kept, first, a);\n}}\n"
         )
 
-    def _lines(self, shape: Shape, work: str, exists: str) -> str:
-        """Work on each element of run `r` of lane `j`."""
+    def _works(self, shape: Shape, works: Sequence[str], exists: str) -> str:
+        """One work after the other on all elements of a run."""
+        if works[0] != "far":
+            return "".join(self._lines(shape, work, exists) for work in works)
+        get, put = (self._lines(shape, work, exists) for work in (works[1], works[4]))
+        some = TESTED // max(4 if self._type(v) == "f32" else 8 for v in self.divisors)
+        near, compute = (self._lines(shape, work, exists, "b", f"b + {some}") for work in works[2:4])
+        tested = f"NL_UNROLL\nfor (int b = 0; b < {RUN}; b += {some}) {{ bool far = false;\n"
+        return f"{get}{tested}{near}if (far) {{\n{compute}}} }}\n{put}"
+
+    def _lines(self, shape: Shape, work: str, exists: str, begin: str = "0", end: str = f"{RUN}") -> str:
+        """Work on each element of run `r` of lane `j`, or some of them."""
         if not work:
             return ""
         return (
-            f"NL_UNROLL\nfor (int e = 0; e < {RUN}; ++e) {{ const int line = r * {RUN} + e; "
+            f"NL_UNROLL\nfor (int e = {begin}; e < {end}; ++e) {{ const int line = r * {RUN} + e; "
             f"if (line < {shape.lines}) {{\n"
             f"const int ahead = j * {shape.threads} + line * {shape.width};\nconst bool exists = {exists};\n"
             f"const nl_index at = {'exists ? start + ahead : last' if self.clamped else 'start + ahead'};\n"
@@ -368,9 +399,9 @@ class _Rows(Elements):
             f"const int left = (int){count} - (int)start;\n"
         )
         across = self._across_block if shape.threads == LANES else self._across_warp
-        shares = "".join(self._share(each, shape, across(shape, each.number)) for each in found)
+        shares = "".join(self._share(each, shape, across(shape, each.number), True) for each in found)
         return (
-            self._elements(found)
+            self._elements(found, device=True)
             + f'extern "C" __global__ void __launch_bounds__({bounds}) {entry}(const __grid_constant__ P p) {{\n'
             + begin + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
             + self._held(found, shape.lanes * shape.lines) + "\n" + shares + "}\n"

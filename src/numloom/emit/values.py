@@ -85,7 +85,8 @@ def statements(
     `reads` gives the expression of an operand's value at the current index, `iotas` that of an
     iota, `gathers` the pointer from which a gather reads, or `taken` what it has read, `reduced` the finished
     reductions (or, in a body, the values of the row); `only` are the instructions wanted, if not all. `inverses`: what
-    `nl::inverse` gave of values that many are divided by.
+    `nl::inverse` gave of values that many are divided by (``far`` is set where a quotient needs more; where nothing is
+    given the division is called).
     """
     lines = []
     for number, instr in enumerate(instrs):
@@ -99,7 +100,8 @@ def statements(
             chars = "".join([CHARS[instrs[arg].code] for arg in instr.args])
             template = instr.row.text(chars, CHARS[code])
             if inverses and instr.row.name == "divide" and instr.args[1] in inverses:
-                template = f"nl::divide_by({{0}}, {{1}}, {inverses[instr.args[1]]})"
+                inverse = inverses[instr.args[1]]
+                template = f"nl::divide_by({{0}}, {{1}}, {inverse}, far)" if inverse else "nl::divided({0}, {1})"
             text = _filled(template, prefix, instr.args, ctype)
             if code == F16:
                 text = f"nl::round_f16({text})"

@@ -67,29 +67,28 @@ template <class T> NL_DEV T from_lane(T value, int mask) {
 }
 // Division by a number that many are divided by, rounded correctly: with the rounded inverse r of d the quotient is that
 // of one correction (Markstein 1990; Brisebarre, Muller and Raina, IEEE Transactions on Computers 53, 2004), as long as
-// nothing leaves the range of normal numbers. Of other divisors `inverse` gives 0, and then `divide_by` divides.
-template <class T> static __device__ __noinline__ T divide_plainly(T a, T d) { return a / d; }
+// nothing leaves the range of normal numbers. Else `far` is set: of divisors that are far from that range the inverse is 0.
+template <class T> static __device__ __noinline__ T divided(T a, T d) { return a / d; }
 #if __CUDA_PREC_DIV
 NL_DEV f32 inverse(f32 d) { return fabsf(d) >= 0x1p-60f && fabsf(d) <= 0x1p60f ? 1.0f / d : 0.0f; }
 NL_DEV f64 inverse(f64 d) { return fabs(d) >= 0x1p-400 && fabs(d) <= 0x1p400 ? 1.0 / d : 0.0; }
-NL_DEV f32 divide_by(f32 a, f32 d, f32 r) {
-    const f32 q = __fmul_rn(a, r);  // of 2^-40 to 2^40, by one comparison of its exponent
-    if (__builtin_expect(bits(q) * 2u - (87u << 24) <= 80u << 24, 1)) return __fmaf_rn(__fmaf_rn(-q, d, a), r, q);
-    return divide_plainly(a, d);
+NL_DEV f32 divide_by(f32 a, f32 d, f32 r, bool& far) {
+    const f32 q = __fmul_rn(a, r);
+    far |= bits(q) * 2u - (87u << 24) > 80u << 24;  // not from 2^-40 to 2^40, by its exponent
+    return __fmaf_rn(__fmaf_rn(-q, d, a), r, q);
 }
-NL_DEV f64 divide_by(f64 a, f64 d, f64 r) {
+NL_DEV f64 divide_by(f64 a, f64 d, f64 r, bool& far) {
     const f64 q = __dmul_rn(a, r);
-    if (__builtin_expect((u32)(bits(q) >> 32) * 2u - (623u << 21) <= 800u << 21, 1)) return __fma_rn(__fma_rn(-q, d, a), r, q);
-    return divide_plainly(a, d);
+    far |= (u32)(bits(q) >> 32) * 2u - (623u << 21) > 800u << 21;  // 2^-400 to 2^400
+    return __fma_rn(__fma_rn(-q, d, a), r, q);
 }
 #else
 template <class T> NL_DEV T inverse(T) { return 0; }
-template <class T> NL_DEV T divide_by(T a, T d, T) { return a / d; }
+template <class T> NL_DEV T divide_by(T a, T d, T, bool&) { return a / d; }
 #endif
 #else
 template <class T> NL_DEV void settle(T&) {}
 template <class T> NL_DEV T inverse(T) { return 0; }
-template <class T> NL_DEV T divide_by(T a, T d, T) { return a / d; }
 #endif
 }
 #ifndef __CUDACC__
