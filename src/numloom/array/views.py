@@ -303,7 +303,7 @@ def _elements(array: Array) -> Iterator[Any]:
 
 
 def _on_host(array: Array, name: str) -> np.ndarray[Any, Any]:
-    if registry.current().name == "cuda":
+    if registry.current().discrete:
         raise AttributeError(
             f"the memory lies on the GPU, which has no `{name}`: take it of a copy, `x.get().{name}`, or give "
             "`x.__cuda_array_interface__` to what runs there"
