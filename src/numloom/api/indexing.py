@@ -12,7 +12,8 @@ import numpy as np
 from numloom.api.conditions import numpy_is_near
 from numloom.api.creation import tri
 from numloom.api.elementwise import logical_not, logical_or
-from numloom.api.manipulation import broadcast_to, normal_axis, relaid
+from numloom.api.inserting import relaid
+from numloom.api.manipulation import broadcast_to, normal_axis
 from numloom.api.products import diagonal_view
 from numloom.api.running import deliver
 from numloom.api.sorting import flatnonzero, nonzero

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from numloom.api.elementwise import left_shift, not_equal, right_shift
-from numloom.api.manipulation import normal_axis, ordered_as
+from numloom.api.inserting import ordered_as
+from numloom.api.manipulation import normal_axis
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
 
