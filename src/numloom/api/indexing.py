@@ -806,13 +806,12 @@ def set_flat(array: Array, value: Any) -> None:
 
 
 bind(
-    flat=flatiter,
     method_choose=choose,
     method_compress=lambda array, condition, axis=None, out=None: compress(condition, array, axis, out),
     method_diagonal=diagonal,
+    method_flat=property(flatiter, set_flat),
     method_put=lambda array, indices, values, mode="raise": put(array, indices, values, mode),
     method_take=take,
-    set_flat=set_flat,
 )
 
 __all__ = [

@@ -655,11 +655,11 @@ if finish_type is not None:
 
 bind(
     asarray=asarray,
-    cuda_array_interface=cuda_array_interface,
-    dlpack_device=dlpack_device,
     foreign_operand=foreign_operand,
     host_array=host_array,
-    to_dlpack=to_dlpack,
+    method___cuda_array_interface__=property(cuda_array_interface),
+    method___dlpack__=to_dlpack,
+    method___dlpack_device__=dlpack_device,
     unpickle=unpickle,
 )
 
