@@ -49,6 +49,14 @@ def normal_axes(axis: Any, ndim: int, name: str | None = None) -> tuple[int, ...
     return axes
 
 
+def lines_along(array: Array, axis: Any) -> tuple[Array, int]:
+    """The array, flattened if `axis` is None or it has none, and the axis, not negative."""
+    if axis is None or not array.ndim:
+        normal_axis(axis or 0, 1)
+        return array.ravel(), 0
+    return array, normal_axis(axis, array.ndim)
+
+
 # ---------------------------------------------------------------- shape
 
 
@@ -229,11 +237,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     -------
     ndarray
     """
-    array = asarray(a)
-    if axis is None or (not array.ndim and axis in (0, -1)):
-        array = array.ravel()
-        axis = 0
-    axis = normal_axis(axis, array.ndim)
+    array, axis = lines_along(asarray(a), axis)
     if isinstance(repeats, ndarray) and repeats.size != 1 and repeats.dtype.kind in "biu":
         return _repeated(array, repeats, axis)
     if isinstance(repeats, (ndarray, np.ndarray)):
