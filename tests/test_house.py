@@ -140,6 +140,13 @@ def test_modules_are_small(path: Path) -> None:
     assert count <= MOST_LINES, f"{path.relative_to(ROOT)} has {count} lines, at most {MOST_LINES} are allowed"
 
 
+@pytest.mark.parametrize("path", SOURCES, ids=IDS)
+def test_devices_differ_by_what_they_declare(path: Path) -> None:
+    """Nobody asks a device for its name to find out what it is like: `device.interface.Device` has attributes."""
+    asked = re.search(r"\.name\s*[!=]=\s*[\"'](cpu|cuda|null)", path.read_text(encoding="utf-8"))
+    assert asked is None, f"{path.relative_to(ROOT)} asks for a device's name: {asked and asked[0]}"
+
+
 def test_names_say_something() -> None:
     vague = [path for path in PACKAGE.rglob("*") if path.stem.strip("_") in VAGUE]
     assert not vague, f"name these by what they do: {vague}"

@@ -194,32 +194,38 @@ from numloom.api.indexing import (
     triu_indices_from,
     unravel_index,
 )
+from numloom.api.inserting import append, delete, insert, trim_zeros
 from numloom.api.inspect import Comparison, Explanation, compare, explain
 from numloom.api.io import fromregex, genfromtxt, load, loadtxt, memmap, save, savetxt, savez, savez_compressed
 from numloom.api.iteration import broadcast, ndenumerate, nditer, nested_iters
-from numloom.api.logic import allclose, array_equal, array_equiv, isclose, iscomplex, iscomplexobj, isreal, isrealobj
-from numloom.api.manipulation import (
-    append,
+from numloom.api.joining import (
     array_split,
-    atleast_1d,
-    atleast_2d,
-    atleast_3d,
     block,
-    broadcast_arrays,
-    broadcast_to,
     column_stack,
     concat,
     concatenate,
-    delete,
     dsplit,
     dstack,
+    hsplit,
+    hstack,
+    row_stack,
+    split,
+    stack,
+    unstack,
+    vsplit,
+    vstack,
+)
+from numloom.api.logic import allclose, array_equal, array_equiv, isclose, iscomplex, iscomplexobj, isreal, isrealobj
+from numloom.api.manipulation import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    broadcast_arrays,
+    broadcast_to,
     expand_dims,
     flip,
     fliplr,
     flipud,
-    hsplit,
-    hstack,
-    insert,
     matrix_transpose,
     may_share_memory,
     moveaxis,
@@ -231,18 +237,11 @@ from numloom.api.manipulation import (
     roll,
     rollaxis,
     rot90,
-    row_stack,
     shares_memory,
-    split,
     squeeze,
-    stack,
     swapaxes,
     tile,
     transpose,
-    trim_zeros,
-    unstack,
-    vsplit,
-    vstack,
 )
 from numloom.api.namespace import OF_NUMPY, lookup
 from numloom.api.numpy_names import *  # noqa: F403

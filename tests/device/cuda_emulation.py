@@ -189,6 +189,9 @@ class EmulatedDevice:
 
     name = "cuda"
     stream = 0
+    discrete = fast_math = short_rows = True
+    interprets = finishes = False
+    dlpack = (2, 0)
 
     def __init__(self, folder=None):
         self.folder = Path(folder or tempfile.mkdtemp(prefix="numloom-emulation-"))

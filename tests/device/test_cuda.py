@@ -44,7 +44,9 @@ def python(program, **environment):
 def test_the_contract_is_kept():
     for name in vars(Device):
         if not name.startswith("_") and name != "allocate":
-            assert callable(getattr(CudaDevice, name)) or name == "name", name
+            assert callable(getattr(CudaDevice, name)), name
+    for name in Device.__annotations__.keys() - {"pool", "dlpack"}:  # An instance has those two.
+        assert hasattr(CudaDevice, name), name
 
 
 def test_bound_launches_are_launches():

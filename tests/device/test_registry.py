@@ -65,7 +65,9 @@ def test_backends_keep_the_contract(kind):
     device = kind()
     for name in vars(Device):
         if not name.startswith("_"):
-            assert callable(getattr(device, name)) or name == "name", name
+            assert callable(getattr(device, name)), name
+    for name in Device.__annotations__:
+        assert hasattr(device, name), name
 
 
 def test_null_device():

@@ -35,6 +35,8 @@ class Device:
     def __init__(self, name: str) -> None:
         null = NullDevice()
         self.name = name
+        self.short_rows = self.fast_math = name == "cuda"
+        self.interprets = False
         self.pool, self.launch, self.kernel, self.error_address = (
             null.pool, null.launch, null.kernel, null.error_address,
         )  # fmt: skip
@@ -110,7 +112,7 @@ def compared(outputs: Any, device: Device) -> None:
     """Compare the plan for these outputs with one that is made from nothing."""
     roots = [node_of(output) for output in (outputs if isinstance(outputs, list) else [outputs])]
     found = walk(roots)
-    made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.name == "cuda")
+    made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.short_rows)
     plan = resized.plan_of(found, roots, device)  # type: ignore[arg-type]
     assert plan is not None
     assert described(plan) == described(ReadyPlan(made, device, found.second))

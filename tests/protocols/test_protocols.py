@@ -271,7 +271,7 @@ def test_versions_of_dlpack_that_nobody_knows_are_left_alone() -> None:
 def test_memory_that_a_gpu_cannot_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     convert = sys.modules["numloom.array.convert"]
     host = np.zeros(17, np.uint8)[1:].view("F")
-    monkeypatch.setattr(convert, "registry", SimpleNamespace(current=lambda: SimpleNamespace(name="cuda")))
+    monkeypatch.setattr(convert, "registry", SimpleNamespace(current=lambda: SimpleNamespace(discrete=True)))
     with pytest.raises(BufferError, match="not aligned"):
         convert._over(host.ctypes.data, host.dtype, host.shape, host.strides, host)
     with pytest.raises(BufferError, match="not aligned"):

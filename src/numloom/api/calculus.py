@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import broadcast_to, concatenate, normal_axes, normal_axis
+from numloom.api.joining import concatenate
+from numloom.api.manipulation import broadcast_to, normal_axes, normal_axis
 from numloom.api.sorting import searchsorted
 from numloom.api.ufunc import NO_VALUE
 from numloom.array.convert import asarray

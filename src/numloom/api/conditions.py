@@ -22,7 +22,7 @@ _zero: dict[str, Array] = {}
 
 def numpy_is_near() -> bool:
     """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host."""
-    return registry.current().name != "cuda"
+    return not registry.current().discrete
 
 
 def raised_where(bad: Array, code: int, error: type[Exception], message: str) -> Array:

@@ -812,7 +812,7 @@ class _Grid:
 mgrid = _Grid(sparse=False)
 ogrid = _Grid(sparse=True)
 
-bind(full=full, zeros=zeros)
+bind(full=full)
 
 __all__ = [
     "arange",

@@ -9,7 +9,7 @@ import numpy as np
 
 from numloom.api.calling import choose_plainly
 from numloom.api.conditions import numpy_is_near
-from numloom.api.manipulation import ordered_as, relaid
+from numloom.api.inserting import ordered_as, relaid
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device

@@ -15,7 +15,8 @@ from numloom.api import quantiles, reductions, sorting
 from numloom.api.creation import ones, zeros_like
 from numloom.api.elementwise import not_equal
 from numloom.api.elementwise import where as choose
-from numloom.api.manipulation import expand_dims, moveaxis, normal_axis, stack
+from numloom.api.joining import stack
+from numloom.api.manipulation import expand_dims, moveaxis, normal_axis
 from numloom.api.sorting import nonzero
 from numloom.api.ufunc import ufunc
 from numloom.array.convert import asarray

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.creation import arange, linspace
-from numloom.api.manipulation import concatenate
+from numloom.api.joining import concatenate
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 from numloom.base.dtypes import code_of

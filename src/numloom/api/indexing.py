@@ -12,7 +12,8 @@ import numpy as np
 from numloom.api.conditions import numpy_is_near
 from numloom.api.creation import tri
 from numloom.api.elementwise import logical_not, logical_or
-from numloom.api.manipulation import broadcast_to, normal_axis, relaid
+from numloom.api.inserting import relaid
+from numloom.api.manipulation import broadcast_to, lines_along, normal_axis
 from numloom.api.products import diagonal_view
 from numloom.api.running import deliver
 from numloom.api.sorting import flatnonzero, nonzero
@@ -93,13 +94,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
     -------
     ndarray
     """
-    array = asarray(a)
-    if axis is None:
-        array, axis = array.ravel(), 0
-    elif not array.ndim:
-        normal_axis(axis, 1)
-        array = array.reshape(1)
-    axis = normal_axis(axis, array.ndim)
+    array, axis = lines_along(asarray(a), axis)
     where = _bounded(indices, array.shape[axis], mode)
     if mode == "raise" and where.size and not array.shape[axis]:
         raise IndexError("cannot do a non-empty take from an empty axes.")
@@ -805,13 +800,12 @@ def set_flat(array: Array, value: Any) -> None:
 
 
 bind(
-    flat=flatiter,
     method_choose=choose,
     method_compress=lambda array, condition, axis=None, out=None: compress(condition, array, axis, out),
     method_diagonal=diagonal,
+    method_flat=property(flatiter, set_flat),
     method_put=lambda array, indices, values, mode="raise": put(array, indices, values, mode),
     method_take=take,
-    set_flat=set_flat,
 )
 
 __all__ = [

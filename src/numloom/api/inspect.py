@@ -252,6 +252,6 @@ def _difference(reference: np.ndarray[Any, Any], device: np.ndarray[Any, Any], r
     return Comparison(False, float(np.max(distance)), ulp, index, reference[index], device[index], close)
 
 
-bind(explain=explain)
+bind(method_explain=explain)
 
 __all__ = ["Comparison", "Explanation", "compare", "explain"]

@@ -1,32 +1,24 @@
-"""Shapes and axes: views wherever NumPy's are, joining and splitting, repeating and reordering."""
+"""Shapes and axes: views wherever NumPy's are, repeating and reordering."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from math import prod
 from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
-from numloom.api.conditions import numpy_is_near
 from numloom.array.convert import asarray
-from numloom.array.ndarray import bind, ndarray, node_of, store_result, view_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, code_of
+from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
+from numloom.base.dtypes import I64
 from numloom.engine.routines import call
-from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import (
     Layout,
     broadcast_shapes,
     broadcast_strides,
-    c_strides,
     extent_of,
-    f_strides,
-    indexed_strides,
-    joined_strides,
     may_overlap,
 )
 from numloom.graph.node import Node
@@ -38,8 +30,6 @@ WHERE = ELEMENTWISE["where"]
 EQUAL = ELEMENTWISE["equal"]
 SUBTRACT = ELEMENTWISE["subtract"]
 REMAINDER = ELEMENTWISE["remainder"]
-INTERLEAVED = 4
-"""Parts whose elements are chosen one by one, at most: each of them reads all parts."""
 
 
 def normal_axis(axis: Any, ndim: int) -> int:
@@ -57,6 +47,14 @@ def normal_axes(axis: Any, ndim: int, name: str | None = None) -> tuple[int, ...
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in `{name}` argument" if name else "repeated axis")
     return axes
+
+
+def lines_along(array: Array, axis: Any) -> tuple[Array, int]:
+    """The array, flattened if `axis` is None or it has none, and the axis, not negative."""
+    if axis is None or not array.ndim:
+        normal_axis(axis or 0, 1)
+        return array.ravel(), 0
+    return array, normal_axis(axis, array.ndim)
 
 
 # ---------------------------------------------------------------- shape
@@ -205,243 +203,6 @@ def _shown(shape: Sequence[int]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-# ---------------------------------------------------------------- joining
-
-
-def concatenate(
-    arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Array:
-    """Arrays put one after another along `axis` (flattened first if it is None)."""
-    given = list(arrays)
-    parts = [asarray(array) for array in given]
-    if not parts:
-        raise ValueError("need at least one array to concatenate")
-    weak: set[type] = set()
-    if axis is None:
-        # Here, and only here, Python numbers take the dtype of the arrays.
-        weak = {type(number) for number in given if type(number) in (int, float, complex)}
-        parts = [part.ravel() for part in parts]
-        axis = 0
-    ndim = parts[0].ndim
-    if not ndim:
-        raise ValueError("zero-dimensional arrays cannot be concatenated")
-    axis = normal_axis(axis, ndim)
-    for number, part in enumerate(parts):
-        _check_joins(parts[0].shape, part.shape, axis, number)
-    if out is not None and dtype is not None:
-        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
-    if out is not None:
-        code = out.code
-    elif dtype is not None:
-        code = code_of(dtype)
-    else:
-        strong = {part.dtype for part, array in zip(parts, given, strict=True) if type(array) not in weak}
-        code = code_of(np.result_type(*strong, *(kind() for kind in weak)))
-    for part, array in zip(parts, given, strict=True):
-        if type(array) not in weak and not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"Cannot cast array data from {part.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
-            )
-    shape = (*parts[0].shape[:axis], sum(part.shape[axis] for part in parts), *parts[0].shape[axis + 1 :])
-    if out is not None and out.shape != shape:
-        raise ValueError("Output array is the wrong shape")
-    strides = joined_strides(shape, [(part.shape, part.strides) for part in parts], ITEMSIZES[code])
-    result = wrap(_joined([node_of(part) for part in parts], code, shape, axis, strides))
-    return result if out is None else store_result(out, result, "concatenate")
-
-
-concat = concatenate
-
-
-def _check_joins(first: tuple[int, ...], shape: tuple[int, ...], axis: int, number: int) -> None:
-    if len(shape) != len(first):
-        raise ValueError(
-            "all the input array dimensions except for the concatenation axis must match exactly, but along "
-            f"dimension 0, the array at index 0 has {len(first)} dimension(s) and the array at index {number} has "
-            f"{len(shape)} dimension(s)"
-        )
-    for k, (want, have) in enumerate(zip(first, shape, strict=True)):
-        if k != axis and want != have:
-            raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, but along "
-                f"dimension {k}, the array at index 0 has size {want} and the array at index {number} has size {have}"
-            )
-
-
-def _joined(parts: list[Node], code: int, shape: tuple[int, ...], axis: int, strides: tuple[int, ...]) -> Node:
-    """Parts written one after another into fresh memory."""
-    found = _interleaved(parts, code, axis, strides)
-    if found is not None:
-        return found
-    node = empty_leaf(code, shape, strides)
-    offset = 0
-    for part in parts:
-        if part.size:
-            node = build.update(node, build.cast(part, code), offset, part.shape, strides, code)
-        offset += part.shape[axis] * strides[axis]
-    return node
-
-
-def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ...]) -> Node | None:
-    """Few parts whose elements alternate in memory, chosen one by one: a GPU would write gaps, one part at a time."""
-    last = axis == len(strides) - 1 and strides[axis] == ITEMSIZES[code]
-    if numpy_is_near() or not (
-        last and 2 <= len(parts) <= INTERLEAVED and all(part.shape[axis] == 1 for part in parts)
-    ):
-        return None
-    number = build.iota(len(parts))
-    node = build.cast(parts[-1], code)
-    for k in range(len(parts) - 2, -1, -1):
-        chosen = build.binary_scalar(EQUAL, number, k)
-        node = build.elementwise(WHERE, [chosen, build.cast(parts[k], code), node])
-    return node if node.strides == strides else None
-
-
-def stack(
-    arrays: Any, axis: int = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Array:
-    """Arrays of one shape put side by side along a new axis."""
-    parts = [asarray(array) for array in arrays]
-    if not parts:
-        raise ValueError("need at least one array to stack")
-    if len({part.shape for part in parts}) != 1:
-        raise ValueError("all input arrays must have the same shape")
-    axis = normal_axis(axis, parts[0].ndim + 1)
-    return concatenate([expand_dims(part, axis) for part in parts], axis, out, dtype=dtype, casting=casting)
-
-
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """Arrays (vectors as rows) one below another."""
-    return concatenate(_several(atleast_2d, tup), 0, dtype=dtype, casting=casting)
-
-
-def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """`vstack` by its old name, which NumPy deprecates."""
-    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=2)
-    return vstack(tup, dtype=dtype, casting=casting)
-
-
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
-    """Arrays side by side along the second axis (vectors along the first)."""
-    parts = _several(atleast_1d, tup)
-    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
-
-
-def dstack(tup: Any) -> Array:
-    """Arrays put together along the third axis."""
-    return concatenate(_several(atleast_3d, tup), 2)
-
-
-def column_stack(tup: Any) -> Array:
-    """Vectors as columns (and matrices) side by side."""
-    parts = [asarray(array) for array in tup]
-    return concatenate([part if part.ndim > 1 else part.reshape((part.size, 1)) for part in parts], 1)
-
-
-def _several(view: Any, arrays: Any) -> list[Array]:
-    return [view(array) for array in arrays]
-
-
-def block(arrays: Any) -> Array:
-    """Nested lists of arrays put together: innermost lists along the last axis, and so outwards."""
-    depth = _block_depth(arrays)
-    ndim = max((depth, *(asarray(leaf).ndim for leaf in _block_leaves(arrays))))
-
-    def join(item: Any, level: int) -> Array:
-        if level == depth:
-            array = asarray(item)
-            return array.reshape((1,) * (ndim - array.ndim) + array.shape)
-        return concatenate([join(part, level + 1) for part in item], ndim - depth + level)
-
-    result = join(arrays, 0)
-    return result if depth else result.copy()
-
-
-def _block_depth(item: Any) -> int:
-    if isinstance(item, tuple):
-        raise TypeError(
-            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
-            "implicit conversion from tuple to ndarray."
-        )
-    if not isinstance(item, list):
-        return 0
-    if not item:
-        raise ValueError("List at arrays cannot be empty")
-    depths = {_block_depth(part) for part in item}
-    if len(depths) != 1:
-        raise ValueError("List depths are mismatched.")
-    return 1 + depths.pop()
-
-
-def _block_leaves(item: Any) -> Iterable[Any]:
-    return [leaf for part in item for leaf in _block_leaves(part)] if isinstance(item, list) else [item]
-
-
-# ---------------------------------------------------------------- splitting
-
-
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Views of parts along `axis`: that many nearly equal ones, or cut at the given indices."""
-    array = asarray(ary)
-    axis = normal_axis(axis, array.ndim)
-    extent = array.shape[axis]
-    try:
-        cuts = [0, *(as_index(cut) for cut in indices_or_sections), extent]
-    except TypeError:
-        sections = int(indices_or_sections)
-        if sections <= 0:
-            raise ValueError("number sections must be larger than 0.") from None
-        each, extra = divmod(extent, sections)
-        cuts = [0]
-        for k in range(sections):
-            cuts.append(cuts[-1] + each + (k < extra))
-    lead = (slice(None),) * axis
-    return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
-
-
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
-    """Views of equal parts along `axis`, or of parts cut at the given indices."""
-    array = asarray(ary)
-    if not isinstance(indices_or_sections, Iterable):
-        extent = array.shape[normal_axis(axis, array.ndim)]
-        if extent % indices_or_sections:
-            raise ValueError("array split does not result in an equal division")
-    return array_split(array, indices_or_sections, axis)
-
-
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """Parts along the second axis (the first of a vector)."""
-    array = asarray(ary)
-    if not array.ndim:
-        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
-    return split(array, indices_or_sections, 1 if array.ndim > 1 else 0)
-
-
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """Parts along the first axis."""
-    array = asarray(ary)
-    if array.ndim < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
-    return split(array, indices_or_sections, 0)
-
-
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
-    """Parts along the third axis."""
-    array = asarray(ary)
-    if array.ndim < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
-    return split(array, indices_or_sections, 2)
-
-
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
-    """Views of an array's parts along `axis`, without that axis."""
-    array = asarray(x)
-    if not array.ndim:
-        raise ValueError("Input array must be at least 1-d.")
-    moved = moveaxis(array, axis, 0)
-    return tuple(moved[k] for k in range(moved.shape[0]))
-
-
 # ---------------------------------------------------------------- repeating
 
 
@@ -476,11 +237,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     -------
     ndarray
     """
-    array = asarray(a)
-    if axis is None or (not array.ndim and axis in (0, -1)):
-        array = array.ravel()
-        axis = 0
-    axis = normal_axis(axis, array.ndim)
+    array, axis = lines_along(asarray(a), axis)
     if isinstance(repeats, ndarray) and repeats.size != 1 and repeats.dtype.kind in "biu":
         return _repeated(array, repeats, axis)
     if isinstance(repeats, (ndarray, np.ndarray)):
@@ -633,161 +390,13 @@ def gathered(array: Array, indices: dict[int, Node]) -> Node:
         if vector is None:
             vector = build.iota(array.shape[axis])
         shape = tuple(vector.size if other == axis else 1 for other in axes)
-        spread.append(vector if len(axes) == 1 else _shaped(vector, shape))
+        spread.append(vector if len(axes) == 1 else shaped(vector, shape))
     return build.gather(node_of(array), spread, axes, first)
 
 
-def _shaped(vector: Node, shape: tuple[int, ...]) -> Node:
+def shaped(vector: Node, shape: tuple[int, ...]) -> Node:
     strides = tuple(vector.strides[0] if extent == vector.size and extent > 1 else 0 for extent in shape)
     return build.view(vector, vector.code, 0, shape, strides)
-
-
-# ---------------------------------------------------------------- inserting and deleting
-
-
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
-    """A new array with `values` behind those of `arr` (both flattened if `axis` is None)."""
-    array, values = asarray(arr), asarray(values)
-    if axis is None:
-        array, values, axis = array.ravel(), values.ravel(), array.ndim - 1 if array.ndim == 1 else 0
-    return concatenate((array, values), axis)
-
-
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
-    """A new array without the parts of `arr` that `obj` (a slice, an integer, integers, a mask) selects."""
-    array = asarray(arr)
-    if axis is None:
-        array = array.ravel()
-        axis = array.ndim - 1
-    axis = normal_axis(axis, array.ndim)
-    extent = array.shape[axis]
-    kept = _kept(obj, extent)
-    if kept is not None:
-        return _indexed_order(array[(*(slice(None),) * axis, kept)], axis, array)
-    index = _host_index(obj)
-    if isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -extent <= index < extent:
-        lead, at = (slice(None),) * axis, int(index) % extent
-        parts = array[(*lead, slice(at))], array[(*lead, slice(at + 1, None))]
-        return ordered_as(concatenate(parts, axis), array)
-    result = _picked(array, np.delete(np.arange(extent), index), axis)
-    if isinstance(index, slice) or (np.size(index) == 1 and np.asarray(index).dtype != bool):
-        return ordered_as(result, array)
-    return _indexed_order(result, axis, array)
-
-
-def _kept(obj: Any, extent: int) -> Array | None:
-    """What `delete` leaves, as a mask on the device; None where the positions are few, or wrong."""
-    if isinstance(obj, (slice, int, np.integer)):
-        return None
-    index = obj if isinstance(obj, ndarray) else np.asarray(obj)
-    if index.dtype == bool:
-        return asarray(index) == 0 if index.shape == (extent,) else None
-    if index.dtype.kind not in "iu" or index.size <= _FEW_POSITIONS:
-        return None
-    kept = wrap(build.full(True, BOOL, (extent,))).copy()
-    kept[index] = False
-    return kept
-
-
-def _indexed_order(result: Array, axis: int, source: Array) -> Array:
-    """In the memory order that NumPy gives what it reads at an index array along an axis."""
-    rest = [k for k in range(source.ndim) if k != axis]
-    extents, strides = (tuple(numbers[k] for k in rest) for numbers in (source.shape, source.strides))
-    shape = (result.shape[axis],)
-    return relaid(result, indexed_strides((extents, strides), shape, [(result.itemsize,)], axis, result.itemsize))
-
-
-_FEW_POSITIONS = 64
-"""Positions up to which the host looks at them."""
-
-
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
-    """A new array with `values` put in before the positions `obj` along `axis`."""
-    array = asarray(arr)
-    if axis is None:
-        array = array.ravel()
-        axis = array.ndim - 1
-    axis = normal_axis(axis, array.ndim)
-    extent = array.shape[axis]
-    index = _host_index(obj)
-    # Numbers in lists must fit, as where they are assigned; arrays are cast.
-    added = asarray(values, None if isinstance(values, (ndarray, np.ndarray, np.generic)) else array.dtype)
-    if added.code != array.code:
-        added = added.astype(array.dtype)
-    single = not isinstance(index, slice) and np.ndim(index) == 0
-    if single and added.ndim:
-        # As NumPy: values[..., :] go along `axis` where one position is given.
-        added = added.reshape((1,) * (array.ndim - added.ndim) + added.shape)
-        added = moveaxis(added, 0, axis) if np.asarray(index).dtype != bool else added
-    added = added.reshape((1,) * (array.ndim - added.ndim) + added.shape)
-    if single and isinstance(index, (int, np.integer)) and not isinstance(index, bool) and -extent <= index <= extent:
-        lead, at = (slice(None),) * axis, int(index) % extent if index < 0 else int(index)
-        added = broadcast_to(added, (*array.shape[:axis], added.shape[axis], *array.shape[axis + 1 :]))
-        return ordered_as(concatenate((array[(*lead, slice(at))], added, array[(*lead, slice(at, None))]), axis), array)
-    # NumPy says where each value goes: insert the numbers -1, -2, ... among the positions.
-    where = np.arange(1, extent + 1)
-    count = added.shape[axis] if single else np.insert(where, index, 0).size - extent
-    order = np.insert(where, index, -np.arange(1, count + 1))
-    shape = (*array.shape[:axis], count, *array.shape[axis + 1 :])
-    both = concatenate((array, broadcast_to(added, shape)), axis)
-    return ordered_as(taken(both, np.where(order > 0, order - 1, extent - 1 - order), axis), array)
-
-
-def ordered_as(result: Array, source: Array) -> Array:
-    """`result` in Fortran order if `source` lies so, else in C order: what NumPy gives, but not its K order."""
-    return relaid(result, (f_strides if source.flags.fnc else c_strides)(result.shape, result.itemsize))
-
-
-def relaid(array: Array, strides: tuple[int, ...]) -> Array:
-    """The same values with other dense strides."""
-    if array.strides == strides or not array.size:
-        return array
-    return wrap(build.copied(node_of(array), strides, array.code))
-
-
-def _host_index(obj: Any) -> Any:
-    """An index argument on the host: how many elements a result has must be known."""
-    return obj.get() if isinstance(obj, ndarray) else obj
-
-
-def _picked(array: Array, kept: np.ndarray[Any, Any], axis: int) -> Array:
-    """Elements at increasing positions: joined slices where they are few, else a gather."""
-    breaks = np.flatnonzero(np.diff(kept) != 1) + 1
-    if len(breaks) > 4:
-        return taken(array, kept, axis)
-    lead = (slice(None),) * axis
-    runs = [run for run in np.split(kept, breaks) if run.size]
-    if not runs:
-        return array[(*lead, slice(0, 0))].copy("K")
-    return concatenate([array[(*lead, slice(int(run[0]), int(run[-1]) + 1))] for run in runs], axis)
-
-
-def _held(array: Array, axis: int) -> tuple[Array, Array]:
-    """The first and the last position along `axis` where anything is not zero (the last is -1 if nothing is)."""
-    extent = array.shape[axis]
-    place = _shaped(build.iota(extent), tuple(extent if k == axis else 1 for k in range(array.ndim)))
-    held = node_of(array != 0)
-    first, last = (wrap(build.elementwise(WHERE, (held, place, none))) for none in (extent, -1))
-    return first.min(), last.max()
-
-
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
-    """A view without the zeros at the front ("f") and the back ("b"); looks at where a value is not zero."""
-    array = asarray(filt)
-    sides = trim.lower()
-    if sides not in ("fb", "bf", "f", "b"):
-        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
-    axes = range(array.ndim) if axis is None else normal_axes(axis, array.ndim)
-    index = [slice(None)] * array.ndim
-    bounds = {k: _held(array, k) for k in axes} if array.size else {}
-    for k in axes:
-        first, last = map(int, bounds[k]) if bounds else (0, -1)
-        # Nothing is left where all are zeros.
-        start = first if last >= 0 and "f" in sides else 0
-        stop = (last + 1 if "b" in sides else array.shape[k]) if last >= 0 else 0
-        index[k] = slice(start, stop)
-    # A list stays one, as NumPy has it.
-    return filt[index[0]] if isinstance(filt, (list, tuple)) and len(index) == 1 else array[tuple(index)]
 
 
 # ---------------------------------------------------------------- sharing memory
@@ -846,27 +455,15 @@ bind(
 )
 
 __all__ = [
-    "append",
-    "array_split",
     "atleast_1d",
     "atleast_2d",
     "atleast_3d",
-    "block",
     "broadcast_arrays",
     "broadcast_to",
-    "column_stack",
-    "concat",
-    "concatenate",
-    "delete",
-    "dsplit",
-    "dstack",
     "expand_dims",
     "flip",
     "fliplr",
     "flipud",
-    "hsplit",
-    "hstack",
-    "insert",
     "matrix_transpose",
     "may_share_memory",
     "moveaxis",
@@ -878,16 +475,9 @@ __all__ = [
     "roll",
     "rollaxis",
     "rot90",
-    "row_stack",
     "shares_memory",
-    "split",
     "squeeze",
-    "stack",
     "swapaxes",
     "tile",
     "transpose",
-    "trim_zeros",
-    "unstack",
-    "vsplit",
-    "vstack",
 ]

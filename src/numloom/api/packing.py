@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from numloom.api.elementwise import left_shift, not_equal, right_shift
-from numloom.api.manipulation import normal_axis, ordered_as
+from numloom.api.inserting import ordered_as
+from numloom.api.manipulation import lines_along
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
 
@@ -31,14 +32,6 @@ def _shifts(bitorder: str) -> np.ndarray[Any, Any]:
     if bitorder not in _SHIFTS:
         raise ValueError("'order' must be either 'little' or 'big'")
     return _SHIFTS[bitorder]
-
-
-def _along(array: Array, axis: Any) -> tuple[Array, int]:
-    """The array (flattened if `axis` is None) and its axis, not negative."""
-    if axis is None or not array.ndim:
-        normal_axis(axis or 0, 1)
-        return array.ravel(), 0
-    return array, normal_axis(axis, array.ndim)
 
 
 def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
@@ -68,7 +61,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     if array.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
     shifts = _shifts(bitorder)
-    array, axis = _along(array, axis)
+    array, axis = lines_along(array, axis)
     extent = array.shape[axis]
     # A value that is computed only here is fused with the sum of its bits; bytes in memory are read eight at a time.
     in_memory = array.itemsize == 1 and array.cell.value.buffer is not None and array.flags.c_contiguous
@@ -120,7 +113,7 @@ def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "
     if array.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
     shifts = _shifts(bitorder)
-    array, axis = _along(array, axis)
+    array, axis = lines_along(array, axis)
     lead, rest = array.shape[:axis], array.shape[axis + 1 :]
     extent = 8 * array.shape[axis]
     if not rest and array.size and array.flags.c_contiguous:

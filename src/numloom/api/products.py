@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import concatenate, moveaxis, normal_axes, normal_axis
+from numloom.api.joining import concatenate
+from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray, stands_aside

@@ -306,9 +306,9 @@ bind(
     array_ufunc=array_ufunc,
     astype_elsewhere=None,  # What `astype` gives instead of an array of ours; likewise.
     defers_to=defers_to,
-    device_of=device_of,
     flags=flagsobj,
     method_byteswap=byteswap,
+    method_device=property(device_of),
     method_to_device=to_device,
     method_tobytes=tobytes,
     method_tofile=tofile,

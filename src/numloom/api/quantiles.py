@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.api.elementwise import where
-from numloom.api.manipulation import broadcast_to, normal_axes, relaid
+from numloom.api.inserting import relaid
+from numloom.api.manipulation import broadcast_to, normal_axes
 from numloom.api.reductions import nanmean
 from numloom.api.sorting import argsort, scanned, searchsorted, sort
 from numloom.api.ufunc import NO_VALUE, store

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.api.elementwise import where
-from numloom.api.manipulation import concatenate, moveaxis, normal_axis
+from numloom.api.joining import concatenate
+from numloom.api.manipulation import moveaxis, normal_axis
 from numloom.api.sorting import flatnonzero, lexsort, searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap

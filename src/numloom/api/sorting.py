@@ -10,7 +10,7 @@ import numpy as np
 
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
-from numloom.api.manipulation import normal_axis
+from numloom.api.manipulation import lines_along, normal_axis
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import I64, code_of
@@ -317,13 +317,7 @@ def extract(condition: Any, arr: Any) -> Array:
 
 def scanned(op: str, a: Any, axis: Any, dtype: Any, out: Any, name: str) -> Array:
     """Running `op` along an axis, in the dtype in which NumPy's accumulate runs."""
-    array = asarray(a)
-    if axis is None:
-        array, axis = array.ravel(), 0
-    elif not array.ndim:
-        normal_axis(axis, 1)
-        array = array.reshape(1)
-    axis = normal_axis(axis, array.ndim)
+    array, axis = lines_along(asarray(a), axis)
     code = code_of(dtype) if dtype is not None else scan_code(op, array.dtype, out)
     node = build.cast(node_of(array), code)
     result = wrap(call("scan", node, code=code, shape=array.shape, order="K", op=op, axis=axis))

@@ -109,6 +109,6 @@ def array_namespace(array: Array, /, *, api_version: str | None = None) -> Any:
     return sys.modules[__name__.partition(".")[0]]
 
 
-bind(array_namespace=array_namespace)
+bind(method___array_namespace__=array_namespace)
 
 __all__ = ["VERSIONS", "ArrayNamespaceInfo", "__array_namespace_info__"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import concatenate
+from numloom.api.joining import concatenate
 from numloom.api.products import matmul
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap

@@ -99,7 +99,7 @@ def asarray(
         return _converted(_gathered(a, parts), dtype, order or "K", False if order in (None, "K") else None)
     if hasattr(a, "__numloom_array__"):  # what stands for an array of ours, such as a polynomial for its coefficients
         return _converted(a.__numloom_array__(), dtype, order or "K", copy)
-    if hasattr(a, "__cuda_array_interface__") and registry.current().name == "cuda":
+    if hasattr(a, "__cuda_array_interface__") and registry.current().dlpack[0] == _CUDA:
         return _converted(from_cuda_interface(a), dtype, order or "K", copy)
     if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):
         shared = from_dlpack(a)
@@ -154,7 +154,7 @@ def stands_aside(x: Any) -> bool:
 def device_name() -> str:
     """Name of the device that arrays live on: "cpu", or "cuda:" and the GPU's number."""
     device = registry.current()
-    return f"cuda:{getattr(device, 'index', 0)}" if device.name == "cuda" else device.name
+    return f"{device.name}:{device.dlpack[1]}" if device.discrete else device.name
 
 
 def check_device(device: Any) -> None:
@@ -341,7 +341,7 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
     ValueError
         If `copy` is False and another dtype is asked for.
     """
-    if registry.current().name == "cuda":
+    if registry.current().discrete:
         raise TypeError(
             "numloom arrays on a GPU do not become NumPy arrays by themselves: "
             "bring the values to the host by x.get() or numloom.asnumpy(x)"
@@ -428,8 +428,7 @@ def _managed(capsule: Any) -> tuple[bytes, Any]:
 
 def dlpack_device(array: Array) -> tuple[int, int]:
     """Kind and number of the device of `array`, in DLPack's numbers."""
-    device = registry.current()
-    return (_CUDA, getattr(device, "index", 0)) if device.name == "cuda" else (_CPU, 0)
+    return registry.current().dlpack
 
 
 def to_dlpack(
@@ -524,12 +523,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(f"{type(x).__name__} has no __dlpack__: it cannot be shared")
     kind, number = (int(part) for part in x.__dlpack_device__())
-    here = registry.current()
-    if here.name == "cuda" and kind in (_CUDA, _MANAGED):
-        if kind == _CUDA and number != getattr(here, "index", 0):
+    here, index = registry.current().dlpack
+    if here == _CUDA and kind in (_CUDA, _MANAGED):
+        if kind == _CUDA and number != index:
             raise BufferError(f"the memory of {type(x).__name__} lies on GPU {number}, arrays here on another one")
         array = _from_capsule(x)
-    elif here.name != "cuda" and kind in (_CPU, _PINNED, _MANAGED):
+    elif here == _CPU and kind in (_CPU, _PINNED, _MANAGED):
         array = _from_host_memory(np.from_dlpack(x))
     elif copy is False:
         raise BufferError(f"the memory of {type(x).__name__} lies on a device that arrays here cannot share")
@@ -623,7 +622,7 @@ def from_cuda_interface(x: Any) -> Array:
 def _over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...], owner: Any) -> Array:
     """An array over foreign memory, pinned from the start, since others may write there."""
     code = code_of(dtype)
-    if registry.current().name == "cuda" and 0 not in shape and any(at % dtype.itemsize for at in (address, *strides)):
+    if registry.current().discrete and 0 not in shape and any(at % dtype.itemsize for at in (address, *strides)):
         # An access of a GPU to such an address ends the process's work there for good.
         raise BufferError(f"the memory is not aligned: an address or a stride is no multiple of {dtype.itemsize} bytes")
     low, high = extent_of(Layout(0, shape, strides), dtype.itemsize)
@@ -637,7 +636,7 @@ def _over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: t
 
 def cuda_array_interface(array: Array) -> dict[str, Any]:
     """The array's ``__cuda_array_interface__``; its memory stays pinned for the life of the cell."""
-    if registry.current().name != "cuda":
+    if registry.current().dlpack[0] != _CUDA:
         raise AttributeError("'numloom.ndarray' object has no attribute '__cuda_array_interface__' on the CPU")
     cell: Cell = array.cell
     node = pin(cell)
@@ -656,11 +655,11 @@ if finish_type is not None:
 
 bind(
     asarray=asarray,
-    cuda_array_interface=cuda_array_interface,
-    dlpack_device=dlpack_device,
     foreign_operand=foreign_operand,
     host_array=host_array,
-    to_dlpack=to_dlpack,
+    method___cuda_array_interface__=property(cuda_array_interface),
+    method___dlpack__=to_dlpack,
+    method___dlpack_device__=dlpack_device,
     unpickle=unpickle,
 )
 

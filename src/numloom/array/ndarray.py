@@ -7,7 +7,6 @@ is late-bound: the API's modules hand their functions to `bind`, since they stan
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from operator import index as as_index
 from types import GenericAlias
 from typing import Any
 
@@ -41,11 +40,7 @@ from numloom.graph.build import (
     view,
 )
 from numloom.graph.layout import (
-    c_strides,
-    is_f_contiguous,
     k_strides,
-    reshape_strides,
-    resolve_shape,
     shown,
     strides_in_order,
 )
@@ -76,7 +71,7 @@ GREATER_EQUAL = ELEMENTWISE["greater_equal"]
 _COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
 
 _bound: dict[str, Callable[..., Any]] = {}
-_reshaped: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
+reshaped_before: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
 
 
@@ -435,24 +430,11 @@ class ndarray:
     def __buffer__(self, flags: int) -> memoryview:
         return memoryview(_bound["host_array"](self))
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        return _bound["array_namespace"](self, api_version=api_version)
-
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return _bound["array_ufunc"](ufunc, method, inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return _bound["array_function"](function, types, args, kwargs)
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return _bound["to_dlpack"](self, **kwargs)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return _bound["dlpack_device"](self)  # type: ignore[no-any-return]
-
-    @property
-    def __cuda_array_interface__(self) -> dict[str, Any]:
-        return _bound["cuda_array_interface"](self)  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return _bound["array_repr"](self)  # type: ignore[no-any-return]
@@ -527,49 +509,8 @@ class ndarray:
         )
 
     @property
-    def real(self) -> Any:
-        if self.code not in (C64, C128):
-            return self
-        return self._part(0)
-
-    @real.setter
-    def real(self, value: Any) -> None:
-        self.real[...] = value
-
-    @property
-    def imag(self) -> Any:
-        if self.code not in (C64, C128):
-            zeros = _bound["zeros"](self.extents, self.dtype, "F" if self.flags.fnc else "C")
-            zeros.writeable = False
-            return zeros
-        return self._part(ITEMSIZES[self.code] // 2)
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        if self.code not in (C64, C128):
-            raise TypeError("array does not have imaginary part to set")
-        self.imag[...] = value
-
-    def _part(self, offset: int) -> Any:
-        part = view_of(self, self.offset + offset, self.extents, self.steps)
-        part.code = F32 if self.code == C64 else F64
-        return part
-
-    @property
     def flags(self) -> Any:
         return _bound["flags"](self)
-
-    @property
-    def flat(self) -> Any:
-        return _bound["flat"](self)
-
-    @flat.setter
-    def flat(self, value: Any) -> None:
-        _bound["set_flat"](self, value)
-
-    @property
-    def device(self) -> Any:
-        return _bound["device_of"](self)
 
     # ------------------------------------------------------------ views and copies
 
@@ -591,36 +532,10 @@ class ndarray:
                 if type(extent) is not int:  # 2.0 would be found as 2 is.
                     break
             else:
-                known = _reshaped.get((self.extents, self.steps, self.code, shape))
+                known = reshaped_before.get((self.extents, self.steps, self.code, shape))
                 if known is not None:
                     return view_of(self, self.offset, known[0], known[1])
-        if bool in map(type, shape):
-            raise TypeError("an integer is required")
-        new_shape = resolve_shape(self.size, [as_index(extent) for extent in shape])
-        if order == "A":
-            order = (
-                "F"
-                if self.steps != c_strides(self.extents, self.itemsize)
-                and is_f_contiguous(self.extents, self.steps, self.itemsize)
-                else "C"
-            )
-        if order == "F":
-            return self.T.reshape(*new_shape[::-1], copy=copy).T
-        if order != "C":
-            raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
-        strides = reshape_strides(self.extents, self.steps, new_shape, self.itemsize)
-        if copy or strides is None:
-            if copy is False:
-                raise ValueError("Unable to avoid creating a copy while reshaping.")
-            dense = self.copy()
-            return view_of(dense, 0, new_shape, c_strides(new_shape, self.itemsize))
-        if len(_reshaped) > 4096:
-            _reshaped.clear()
-        _reshaped[self.extents, self.steps, self.code, tuple([as_index(extent) for extent in shape])] = (
-            new_shape,
-            strides,
-        )
-        return view_of(self, self.offset, new_shape, strides)
+        return _bound["reshaped"](self, shape, order, copy)
 
     def transpose(self, *axes: Any) -> Any:
         """A view with the axes permuted (reversed if none are given)."""
@@ -675,10 +590,6 @@ class ndarray:
                 result = wrap(copied(node, wanted, code))
         result.is_scalar = self.is_scalar
         return result
-
-    def explain(self) -> Any:
-        """What is recorded and how it would run: tree, plan, kernel text, bytes and operations."""
-        return _bound["explain"](self)
 
 
 # ---------------------------------------------------------------- making and reading arrays

@@ -1,4 +1,7 @@
-"""Members of arrays that see, change or give away their memory: views of bytes, resizing, flags, single elements."""
+"""Members of arrays that see, change or give away their memory.
+
+Views of bytes and of parts of numbers, other shapes and orders, resizing, flags, single elements.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,20 @@ from typing import Any
 import numpy as np
 
 from numloom.array.convert import exported_on_host
-from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
+from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, reshaped_before, view_of, wrap
 from numloom.array.storage import new_cell
-from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
 from numloom.device import registry
 from numloom.graph import build
-from numloom.graph.layout import c_strides, f_strides, is_c_contiguous, is_f_contiguous, k_order
+from numloom.graph.layout import (
+    c_strides,
+    f_strides,
+    is_c_contiguous,
+    is_f_contiguous,
+    k_order,
+    reshape_strides,
+    resolve_shape,
+)
 
 Array = Any
 
@@ -201,7 +212,74 @@ def setflags(array: Array, write: bool | None = None, align: bool | None = None,
         array.flags.writeable = bool(write)
 
 
+# ---------------------------------------------------------------- parts of complex numbers
+
+
+def real(array: Array) -> Array:
+    """A view of the real parts; the array itself if it is not complex."""
+    return _part(array, 0) if array.code in (C64, C128) else array
+
+
+def set_real(array: Array, value: Any) -> None:
+    """Write the real parts."""
+    real(array)[...] = value
+
+
+def imag(array: Array) -> Array:
+    """A view of the imaginary parts; zeros that cannot be written if the array is not complex."""
+    if array.code in (C64, C128):
+        return _part(array, ITEMSIZES[array.code] // 2)
+    strides = (f_strides if array.flags.fnc else c_strides)(array.shape, array.itemsize)
+    zeros = wrap(build.full(DTYPES[array.code].type(0).item(), array.code, array.shape, strides))
+    zeros.writeable = False
+    return zeros
+
+
+def set_imag(array: Array, value: Any) -> None:
+    """Write the imaginary parts."""
+    if array.code not in (C64, C128):
+        raise TypeError("array does not have imaginary part to set")
+    imag(array)[...] = value
+
+
+def _part(array: Array, offset: int) -> Array:
+    part = view_of(array, array.offset + offset, array.shape, array.strides)
+    part.code = F32 if array.code == C64 else F64
+    return part
+
+
 # ---------------------------------------------------------------- order
+
+
+def reshaped(array: Array, shape: tuple[Any, ...], order: str, copy: bool | None) -> Array:
+    """What `reshape` gives for a layout and a shape that did not come together before.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no shape, one of another size, or one that needs a copy which `copy` forbids.
+    """
+    if bool in map(type, shape):
+        raise TypeError("an integer is required")
+    itemsize = array.itemsize
+    new_shape = resolve_shape(array.size, [operator.index(extent) for extent in shape])
+    if order == "A":
+        lies_so = is_f_contiguous(array.shape, array.strides, itemsize)
+        order = "F" if array.strides != c_strides(array.shape, itemsize) and lies_so else "C"
+    if order == "F":
+        return array.T.reshape(*new_shape[::-1], copy=copy).T
+    if order != "C":
+        raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
+    strides = reshape_strides(array.shape, array.strides, new_shape, itemsize)
+    if copy or strides is None:
+        if copy is False:
+            raise ValueError("Unable to avoid creating a copy while reshaping.")
+        return view_of(array.copy(), 0, new_shape, c_strides(new_shape, itemsize))
+    if len(reshaped_before) > 4096:
+        reshaped_before.clear()
+    asked = tuple([operator.index(extent) for extent in shape])
+    reshaped_before[array.shape, array.strides, array.code, asked] = new_shape, strides
+    return view_of(array, array.offset, new_shape, strides)
 
 
 def ravel(array: Array, order: str = "C") -> Array:
@@ -303,7 +381,7 @@ def _elements(array: Array) -> Iterator[Any]:
 
 
 def _on_host(array: Array, name: str) -> np.ndarray[Any, Any]:
-    if registry.current().name == "cuda":
+    if registry.current().discrete:
         raise AttributeError(
             f"the memory lies on the GPU, which has no `{name}`: take it of a copy, `x.get().{name}`, or give "
             "`x.__cuda_array_interface__` to what runs there"
@@ -328,12 +406,15 @@ bind(
     method_fill=fill,
     method_flatten=flatten,
     method_getfield=getfield,
+    method_imag=property(imag, set_imag),
     method_ravel=ravel,
+    method_real=property(real, set_real),
     method_resize=resize,
     method_setfield=setfield,
     method_setflags=setflags,
     method_swapaxes=swapaxes,
     offset_of_item=offset_of_item,
+    reshaped=reshaped,
     set_dtype=set_dtype,
     set_shape=set_shape,
     view_as=view_as,

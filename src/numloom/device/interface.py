@@ -144,10 +144,36 @@ class Handle(Protocol):
 
 
 class Device(Protocol):
-    """A backend; `name` is "cpu", "cuda" or "null", `pool` what `allocate` takes memory from."""
+    """A backend. What others do differently for one of them follows from these attributes, never from its name.
+
+    Attributes
+    ----------
+    name : str
+        "cpu", "cuda" or "null".
+    pool : Pool
+        What `allocate` takes memory from.
+    discrete : bool
+        Whether its memory is not the host's and its work goes on behind the host's back, so that waits cost.
+    dlpack : tuple of int
+        Kind and number by which other libraries know its memory, in DLPack's numbers.
+    interprets : bool
+        Whether kernels may be compiled in the background, since `numloom.engine.interpret` can do their work meanwhile.
+    fast_math : bool
+        Whether its compiler has a mode for `config.fast_math`.
+    short_rows : bool
+        Whether threads are so many that reductions of short rows are best computed where they are read (`plan.group`).
+    finishes : bool
+        Whether `launch` runs the ``_finish`` of a kernel whose geometry has `finish_items`, too.
+    """
 
     name: str
     pool: Pool
+    discrete: bool
+    dlpack: tuple[int, int]
+    interprets: bool
+    fast_math: bool
+    short_rows: bool
+    finishes: bool
 
     @classmethod
     def missing(cls) -> str | None:

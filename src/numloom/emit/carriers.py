@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from numloom.base.dtypes import BOOL, CHARS, KINDS
+from numloom.base.dtypes import BOOL, CHARS, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.values import VALUE_TYPES, header
 from numloom.ops.tree import CHUNKS, LANES, RUN
@@ -16,6 +16,10 @@ SOME = 8
 """Elements of a partial run that are taken together: each has its guard, and much text takes long to compile."""
 DEAR = 4
 """Elements of rows abreast that are taken together where each is much text."""
+FREE_BYTES = 256
+"""Bytes of lanes where no order changes the results: four vectors at least, which hide how long an addition takes."""
+VECTOR = 64
+"""Bytes of elements that such lanes take at least, so that narrow ones are read by whole vectors, too."""
 LINES = 4
 """Lines of lanes that are taken together where their text is short."""
 
@@ -33,6 +37,7 @@ class Carriers:
         self.types = [VALUE_TYPES[code] for code in codes]
         self.declared = " ".join(f"{ctype} x{k};" for k, ctype in enumerate(self.types))
         self.values = [f"x{k}" for k in range(len(self.types))]
+        self.least = min([ITEMSIZES[instr.code] for instr in program.body if instr.kind == "load"], default=8)
         self.counts = [_counts_truths(program, reduction) for reduction in self.reductions]
 
     def text(self) -> str:
@@ -281,12 +286,12 @@ class Carriers:
         """
         if self.positions():
             return self._chunk_of_positions(call, direct or {}, goes_on)
+        if self.free():
+            return self._chunk_in_any_order(call)
         declare, reset, close = self.arrays(LANES)
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
         line = self.line("line", at, f"const i64 at = {at}; {self.declared} {call}")
-        # Where no order changes the result, a chunk is one run.
-        step = "all" if self.free() else f"{RUN}"
         together, halves = (
             "",
             "for (i64 half = width / 2; half > 0; half /= 2) for (i64 l = 0; l < half; ++l) {merge}\n",
@@ -312,12 +317,12 @@ class Carriers:
             f"{'const ' * long}i64 width = {LANES};\n"
             + ("" if long else "while (width > 1 && width / 2 >= count) width /= 2;\n")
             + "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
-            f"for (i64 first = 0; first < all; first += {step}) {{\n"
-            f"const i64 lines = all - first < {step} ? all - first : {step};\n"
+            f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
+            f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
             "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
             f"{reset}\ni64 e = 0;\n{together}"
             f"for (; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
-            + self.levels(close, step, "lane")
+            + self.levels(close, f"{RUN}", "lane")
             + halves.replace("{merge}", merge),
         )
 
@@ -357,6 +362,26 @@ class Carriers:
             for k in range(len(self.reductions))
         ]
         return f"const i64 at = {at}; {self.declared} {call} {' '.join(uses)}"
+
+    def _chunk_in_any_order(self, call: str) -> tuple[str, str]:
+        """`chunk` where no order changes the results: a few vectors of lanes, which stay in registers."""
+        lanes = max(FREE_BYTES // max(ITEMSIZES[CHARS.index(char)] for char in self.chars), VECTOR // self.least)
+        declare, reset, _ = self.arrays(lanes)
+        at = "begin + e + l"
+        whole, rest = (
+            self.line(width, at, f"const i64 at = {at}; {self.declared} {call}") for width in (str(lanes), "count - e")
+        )
+        carrier = f"A{{{', '.join(f'acc{k}[l]' for k in range(len(self.types)))}}}"
+        merged = "".join(
+            f"for (i64 l = 0; l < {lanes >> k}; ++l) lane[l] = a_merge(lane[l], lane[l + {lanes >> k}]);\n"
+            for k in range(1, lanes.bit_length())
+        )
+        return (
+            f"{declare}\nA lane[{lanes}];\n",
+            f"const i64 width = {lanes};\n{reset}\ni64 e = 0;\n"
+            f"for (; e + {lanes} <= count; e += {lanes}) {{\n{whole}\n}}\n{rest}\n"
+            f"for (i64 l = 0; l < width; ++l) lane[l] = {carrier};\n{merged}",
+        )
 
     def _chunk_of_positions(self, call: str, direct: Mapping[int, str], goes_on: str) -> tuple[str, str]:
         """`chunk` for positions alone: no tree changes them, so blocks are searched for something better."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import prod
 
 from numloom.base.dtypes import CTYPES
@@ -88,8 +89,7 @@ class MapText:
     def _places(self) -> str:
         """The function that computes where rows begin that are taken."""
         body, block = self.program.body, self.block
-        wanted = behind(body, [arg for n in self.taken for arg in body[n].args])
-        reads, iotas = self.place_inputs()
+        wanted, reads, iotas = self.placing
         lines = statements(
             body, block, "v", {k: f"in{k}" for k in reads}, {i.index: f"iota{i.index}" for i in iotas}, {}, only=wanted
         )
@@ -99,15 +99,17 @@ class MapText:
         args += [f"i64 iota{i.index}" for i in iotas] + [f"i64& at{n}" for n in self.taken]
         return f"NL_DEV void places({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
 
-    def place_inputs(self) -> tuple[list[int], list[Instr]]:
-        """Operands and iotas that the places of taken rows are computed from."""
+    @cached_property
+    def placing(self) -> tuple[list[int], list[int], list[Instr]]:
+        """What the places of taken rows are computed by: numbers of instructions, operands, iotas."""
         body = self.program.body
-        instrs = [body[number] for number in behind(body, [arg for n in self.taken for arg in body[n].args])]
-        return read_operands(instrs), iota_instrs(instrs)
+        wanted = behind(body, [arg for n in self.taken for arg in body[n].args])
+        instrs = [body[number] for number in wanted]
+        return wanted, read_operands(instrs), iota_instrs(instrs)
 
     def find_places(self, values: dict[int, str], indices: list[str]) -> list[str]:
         """Statements that give the places of taken rows, with loaded values."""
-        reads, iotas = self.place_inputs()
+        _, reads, iotas = self.placing
         args = ["p", *(values[k] for k in reads)]
         for iota in iotas:
             args.append(self._number(iota, indices))

@@ -416,7 +416,7 @@ class _Map(MapText):
         lines: list[str] = []
         taken = {}
         if self.taken:
-            fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self.place_inputs()[0]}
+            fixed = {k: loaded(f"a{k}", program.operands[k].code) for k in self.placing[1]}
             lines += self.find_places(fixed, [*outer, "0"])
         for n in self.taken:
             k, code = program.body[n].operand, program.body[n].code

@@ -14,6 +14,8 @@ from numloom.plan.program import Geometry, Program, Source
 
 NARROW = 256
 """Columns from which one line of them after the other is read faster than several at a time."""
+FEW = 64
+"""Columns whose extremes are found several rows at a time (a constant of positions.hpp)."""
 HEAVY = 40
 """Cost from which short rows are taken beside each other wherever they lie."""
 ROW = 32
@@ -149,8 +151,9 @@ class _Kernel(Reduction):
         chunks = self.number("chunks", self.chunks)
         size = self.number("size", self.chunk)
         n = self.number("count", self.count)
+        direct = {k: f"row.q{operand}" for k, operand in self._direct().items()}
         declare, chunk = self.carriers.chunk(
-            self._call("(nl_index)at"), self._direct(), "item > from && begin > 0", self._small(),
+            self._call("(nl_index)at"), direct, "item > from && begin > 0", self._small(),
             self.chunks == 1 and self.count > LANES,
         )  # fmt: skip
         finish = ""
@@ -187,8 +190,8 @@ class _Kernel(Reduction):
         """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
         return len(self.program.body) <= SMALL and not self.gathers and self.carriers.plain()
 
-    def _direct(self) -> dict[int, str]:
-        """Reductions whose values are neighbours in memory, and where a row's begin, if nothing else is computed."""
+    def _direct(self, dimension: int = -1) -> dict[int, int]:
+        """Reductions whose values are neighbours in memory along a dimension, and which operand, if all are such."""
         program, direct = self.program, {}
         if program.stores or self.gathers or self.rank - self.kept != 1:
             return {}
@@ -196,9 +199,9 @@ class _Kernel(Reduction):
             value = program.body[reduction.value]
             if value.kind != "load" or value.code == F16:
                 return {}
-            if program.operands[value.operand].strides[-1] != 1:
+            if program.operands[value.operand].strides[dimension] != 1:
                 return {}
-            direct[k] = f"row.q{value.operand}"
+            direct[k] = value.operand
         return direct
 
     def _cpu_columns(self, entry: str) -> str:
@@ -217,14 +220,15 @@ class _Kernel(Reduction):
             run = self._cpu_run_abreast()
         elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
             run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
-        step = "all" if self.carriers.free() else f"{RUN}"
+        step, header = "all" if self.carriers.free() else f"{RUN}", ""
         if self.carriers.positions():
             # No tree changes them.
-            levels, line = "", self._cpu_line("width", "start + e", move)
-            lines = (
-                f"{reset}\nfor (i64 e = 0; e < all; ++e) {{\n{line}\n}}\n{close}\n"
-                "for (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
-            )
+            direct, levels = self._direct(self.kept - 1) if self.kept else {}, ""
+            find = f"for (i64 e = 0; e < all; ++e) {{\n{self._cpu_line('width', 'start + e', move)}\n}}"
+            if direct and program.shape[self.kept - 1] <= FEW and "bool" not in self.carriers.types:
+                header = self.carriers.host_text()
+                find = "\n".join(self._extremes_of_columns(k, operand) for k, operand in direct.items())
+            lines = f"{reset}\n{find}\n{close}\nfor (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
         else:
             levels, line = f"A level[31][{size}];\n", self._cpu_line("width", "start + first + e", move)
             lines = (
@@ -245,7 +249,7 @@ class _Kernel(Reduction):
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
         return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
+            f'{header}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n{declare}\n'
             f"A done[{size}], total[{size}];\n{levels}"
             "for (i64 item = from; item < to; ++item) {\n"
             f"const i64 piece = item % {chunks};\nconst i64 group = item / {chunks};\n"
@@ -256,6 +260,14 @@ class _Kernel(Reduction):
             f"const i64 all = {n} - start < {part} ? {n} - start : {part};\n"
             f"const Row base = row_of(p, output);\n{lines}{done}\n}}\n}}\n{finish}"
         )
+
+    def _extremes_of_columns(self, k: int, operand: int) -> str:
+        """The statement that finds the positions of few columns in memory, where reduction `k` has its operand."""
+        last = self.rank - 1
+        step = self.number(f"s{operand}_{last}", self.program.operands[operand].strides[last])
+        largest = "true" if self.program.reductions[k].row.better == ">" else "false"
+        begin = f"base.q{operand} + start * {step}"
+        return f"nl::find_extremes<{largest}>({begin}, {step}, all, width, start, bv{k}, bi{k});"
 
     def _cpu_lines_together(self, move: str) -> str:
         """Statements that take several lines of columns at a time, so that carriers stay in registers meanwhile."""

@@ -155,10 +155,10 @@ class Ready:
         step = self.step
         source = self.source
         if source is None:
-            source = emit(program, config.fast_math and device.name == "cuda")
+            source = emit(program, config.fast_math and device.fast_math)
             self.source = source
         self.geometry = source.geometry
-        wait = device.name != "cpu"
+        wait = not device.interprets
         if not wait and config.cpu_compile != "wait":
             device.load_loops(loops_text, wait=False)
             wait = not can_interpret(program, device.loops)

@@ -67,7 +67,7 @@ def structure(root: Node) -> Structure:
     nodes = tuple(_describe(node) for node in found.nodes)
     if root.kind in (LEAF, SCALAR):
         return Structure(root.number, nodes, ())
-    plan = make_plan(found.nodes, [root.number], short_rows=current().name == "cuda")
+    plan = make_plan(found.nodes, [root.number], short_rows=current().short_rows)
     return Structure(root.number, nodes, tuple(_step(step) for step in plan.steps))
 
 
@@ -108,7 +108,7 @@ def _step(step: Step) -> KernelPlan:
     return KernelPlan(
         mode, program.shape, program.kept, step.computed, tuple(read), sum(read.values()) + (step.copy or (0, 0, 0))[2],
         written + (step.copy or (0, 0, 0))[2], operations, instructions,
-        emit(program, config.fast_math and current().name == "cuda").text,
+        emit(program, config.fast_math and current().fast_math).text,
     )  # fmt: skip
 
 

@@ -134,11 +134,11 @@ class Variant:
         self.device = device
         trace = Trace(sizes)
         traced = traced_nodes(nodes, trace)
-        plan = change(make_plan(traced, roots, short_rows=device.name == "cuda", nearby=nearby_views(nodes)))
+        plan = change(make_plan(traced, roots, short_rows=device.short_rows, nearby=nearby_views(nodes)))
         self.wanted = plan is not None
         if plan is None:
             plan = Plan((), ())
-        fast_math = config.fast_math and device.name == "cuda"
+        fast_math = config.fast_math and device.fast_math
         sources = [None if step.program is None else emit(step.program, fast_math) for step in plan.steps]
         self.drop = plan.drop
         self.steps = list(zip(plan.steps, sources, strict=True))
@@ -230,7 +230,7 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     if family.plans <= len(family.variants) // 4:
         # Of what has many variants, not every size is worth a trace.
         family.plans += 1
-        plan = change(make_plan(found.nodes, numbers, short_rows=device.name == "cuda"))
+        plan = change(make_plan(found.nodes, numbers, short_rows=device.short_rows))
         return None if plan is None else ReadyPlan(plan, device, found.second)
     family.plans = 0
     made = Variant(found.nodes, numbers, sizes, device, change)

@@ -29,7 +29,7 @@ from numloom.api.creation import empty, full
 from numloom.api.einsum import einsum
 from numloom.api.elementwise import divide, isnan, logical_not
 from numloom.api.indexing import take
-from numloom.api.manipulation import concatenate
+from numloom.api.joining import concatenate
 from numloom.api.products import tensordot
 from numloom.api.quantiles import percentile
 from numloom.api.reductions import sum as total

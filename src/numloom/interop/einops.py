@@ -9,7 +9,8 @@ from einops._backends import AbstractBackend
 
 from numloom.api.creation import arange
 from numloom.api.einsum import einsum
-from numloom.api.manipulation import concatenate, expand_dims, stack, tile
+from numloom.api.joining import concatenate, stack
+from numloom.api.manipulation import expand_dims, tile
 from numloom.array.convert import asarray, asnumpy
 from numloom.array.ndarray import ndarray
 

@@ -27,8 +27,8 @@ _SIMULATE = "NUMBA_ENABLE_CUDASIM"
 
 def _numba_cuda() -> Any:
     """The module `numba.cuda`: the compiler where arrays live on a GPU, the simulator where they live on the CPU."""
-    device = registry.current().name
-    simulate = device != "cuda"
+    device = registry.current()
+    simulate = not device.discrete
     if "numba.cuda" not in sys.modules and "numba_cuda.numba.cuda" not in sys.modules:
         before = os.environ.get(_SIMULATE)
         os.environ[_SIMULATE] = "1" if simulate else "0"
@@ -46,7 +46,7 @@ def _numba_cuda() -> Any:
     if simulates != simulate:
         found = "the simulator" if simulates else "the compiler for GPUs"
         raise DeviceError(
-            f"numba.cuda was imported before as {found}, and arrays live on {device!r}: import it after numloom's "
+            f"numba.cuda was imported before as {found}, and arrays live on {device.name!r}: import it after numloom's "
             f"device is chosen, or set {_SIMULATE}={int(simulate)} before Python starts"
         )
     return module
@@ -193,7 +193,7 @@ def _argument(kernel: str, parameter: str, a: Any) -> Any:
         return a
     buffer = a.cell.value.buffer
     address = buffer.ptr + a.offset
-    if registry.current().name == "cuda":
+    if registry.current().discrete:
         return _DeviceMemory(
             {
                 "data": (address, not a.writeable), "shape": a.shape, "strides": a.strides, "typestr": a.dtype.str,

@@ -283,7 +283,7 @@ class ReductionKernel:
         numbers = (outputs, count, parts, length, work, *([steps[d] for d in order] or [0]))
         finish_items = outputs if parts > 1 else 0
         geometry = Geometry(outputs * parts, 1, outputs * parts, threads, finish_items=finish_items)
-        ends = partial(self._finish, kernel, outputs) if finish_items and device.name == "cuda" else None
+        ends = partial(self._finish, kernel, outputs) if finish_items and not device.finishes else None
         strides = partial(_loop_strides, shape, order, len(kept), {id(out) for out in given.outs})
         launch(compiled, slots, arguments, loop, numbers, geometry, strides, ends)
         return given.outs

@@ -9,7 +9,7 @@ import numpy as np
 
 from numloom.api.creation import arange, zeros, zeros_like
 from numloom.api.elementwise import add, subtract
-from numloom.api.manipulation import concatenate
+from numloom.api.joining import concatenate
 from numloom.api.products import dot, outer
 from numloom.api.protocols import isscalar
 from numloom.api.statistics import convolve

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import stack
+from numloom.api.joining import stack
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.manipulation import broadcast_to, concatenate, stack
+from numloom.api.joining import concatenate, stack
+from numloom.api.manipulation import broadcast_to
 from numloom.api.products import matmul
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, store_result, wrap

@@ -167,7 +167,7 @@ def test_pillow_is_told_of_the_layout(server: Server) -> None:
 
 def test_memory_that_the_host_does_not_see_is_copied(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """What ``__array__`` does for the program on a GPU, where numloom refuses it."""
-    gpu = SimpleNamespace(current=lambda: SimpleNamespace(name="cuda"))
+    gpu = SimpleNamespace(current=lambda: SimpleNamespace(discrete=True))
     monkeypatch.setattr(namespace, "registry", gpu)
     x = numloom.arange(4.0)
     host = server._host_array(x, np.float32)

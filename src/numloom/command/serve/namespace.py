@@ -301,7 +301,7 @@ class Server:
     def _host_array(self, array: Any, dtype: Any = None, copy: bool | None = None) -> Any:
         """``__array__`` of our arrays: what libraries work on. Memory that the host does not see is copied."""
         share = self._before["host_array"]
-        if share is not None and registry.current().name != "cuda":
+        if share is not None and not registry.current().discrete:
             self.ledger.shared()
             return share(array, dtype, copy)
         if copy is False:

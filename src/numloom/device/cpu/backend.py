@@ -34,6 +34,12 @@ class CpuDevice:
     """
 
     name = "cpu"
+    discrete = False
+    dlpack = (1, 0)
+    interprets = True
+    fast_math = False
+    short_rows = False
+    finishes = True
 
     def __init__(self) -> None:
         self._error = array("q", [0])

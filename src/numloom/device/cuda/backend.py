@@ -88,6 +88,11 @@ class CudaDevice:
 
     name = "cuda"
     stream = STREAM
+    discrete = True
+    interprets = False
+    fast_math = True
+    short_rows = True
+    finishes = False
 
     def __init__(self, index: int | None = None) -> None:
         if index is None:
@@ -100,6 +105,7 @@ class CudaDevice:
             )
         driver.call("cuInit", 0, doing="starting CUDA")
         self.index = index
+        self.dlpack = (2, index)
         self.device = driver.call("cuDeviceGet", index, doing=f"choosing GPU {index}")
         major = driver.attribute(self.device, "COMPUTE_CAPABILITY_MAJOR")
         minor = driver.attribute(self.device, "COMPUTE_CAPABILITY_MINOR")

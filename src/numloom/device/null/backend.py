@@ -37,6 +37,12 @@ class NullDevice:
     """
 
     name = "null"
+    discrete = False
+    dlpack = (1, 0)
+    interprets = False
+    fast_math = False
+    short_rows = False
+    finishes = True
 
     def __init__(self) -> None:
         addresses = itertools.count(1 << 20, 1 << 20)

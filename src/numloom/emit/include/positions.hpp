@@ -57,4 +57,43 @@ template <bool LARGEST, class T> static i64 find_extreme(const T* x, i64 n, T& b
     best = x[at];
     return at;
 }
+// Positions of the first extremes of columns that lie side by side: element l of a row at `x + l`, the next row at `step`.
+// Rows without gaps are compared several at a time, those of a block first among themselves.
+template <bool LARGEST, class T>
+static void find_extremes(const T* x, i64 step, i64 rows, i64 width, i64 start, T* best, i64* at) {
+    constexpr i64 W = 64;
+    typedef typename flags<sizeof(T)>::type F;
+    T lane[W];
+    F nan[W];
+    const i64 lines = step == width ? W / width : 1, lanes = lines * width, most = width < 16 ? 16 * W / width : W;
+    for (i64 first = 0; first < rows; first += most) {
+        const i64 end = rows - first < most ? rows - first : most, used = end < lines ? end * width : lanes;
+        const T* const block = x + first * step;
+        for (i64 l = 0; l < used; ++l) { lane[l] = block[l]; nan[l] = (F)(block[l] != block[l]); }
+        for (i64 e = lines; e < end; e += lines) {
+            const T* const y = block + e * step;
+            const i64 n = end - e < lines ? (end - e) * width : lanes;
+            for (i64 l = 0; l < n; ++l) {
+                nan[l] |= (F)(y[l] != y[l]);
+                lane[l] = (LARGEST ? y[l] > lane[l] : y[l] < lane[l]) ? y[l] : lane[l];
+            }
+        }
+        for (i64 other = width; other < used; other += width)
+            for (i64 l = 0; l < width; ++l) {
+                const T y = lane[other + l];
+                nan[l] |= nan[other + l];
+                lane[l] = (LARGEST ? y > lane[l] : y < lane[l]) ? y : lane[l];
+            }
+        for (i64 l = 0; l < width; ++l) {
+            const T top = lane[l], rival = best[l];
+            const bool better = nan[l] || (LARGEST ? top > rival : top < rival);
+            if (at[l] >= 0 && (rival != rival || !better)) continue;
+            i64 e = 0;
+            if (nan[l]) while (block[e * step + l] == block[e * step + l]) ++e;
+            else while (block[e * step + l] != top) ++e;
+            best[l] = block[e * step + l];
+            at[l] = start + first + e;
+        }
+    }
+}
 }

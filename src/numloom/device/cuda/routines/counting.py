@@ -13,15 +13,13 @@ from typing import Any
 import numpy as np
 
 from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, ctype_of, empty, run
+from numloom.device.cuda.routines.reading import BLOCKS, PACK, THREADS, blocks_of, each_element, is_wide
 from numloom.device.interface import Strided
 
-THREADS = 512
 COUNTERS = 6144
 """Counters of a block in shared memory."""
 EDGES = 2048
 """Edges of bins that a block keeps there too."""
-PACKS = 4
-BLOCKS = 264
 
 # A whole number is its own bin; the largest one is found on the way, a negative one being larger than all.
 _WHOLE = """
@@ -79,14 +77,18 @@ DEV i64 bin_of(const P& p, const V* edges, const Bins& all, T value, u64&) {
 def count_text(ctype: str, edges: str, shared: bool, uniform: bool, number: str) -> str:
     """Text of the kernel; `edges` is the type of the bins' edges (empty: values are bins), `number` that of bins."""
     keep = shared and bool(edges)
+
+    def counted(x: str) -> str:
+        add = "atomicAdd(mine + (int)b, 1u);" if shared else "atomicAdd(p.out + b, (u64)1);"
+        return f"{{ const i64 b = bin_of(p, edges, all, {x}, top); if (b >= 0) {add} }}"
+
     return f"""{PRELUDE}
 typedef {ctype} T;
 typedef {number} Number;
 constexpr bool UNIFORM = {int(uniform)};
 typedef value_of<{edges or "i64"}>::type V;
 struct P {{ const T* a; u64* out; const V* edges; i64 n, step, wide, bins, copies, exact; }};
-constexpr int VEC = 16 / sizeof(T), SPAN = {THREADS} * VEC, TILE = {PACKS} * SPAN;
-struct alignas(16) Pack {{ T x[VEC]; }};
+{PACK}
 {_BINS if edges else _WHOLE}
 extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_constant__ P p) {{
     __shared__ u32 counts[{COUNTERS if shared else 1}];
@@ -101,33 +103,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
         __syncthreads();
     }}
     u32* mine = counts + (int)((threadIdx.x >> 5) % (u32)p.copies) * (int)p.bins;
-    const i64 step = (i64)gridDim.x * TILE;
     u64 top = 0;
     const Bins all = bins_of(p, edges);
-    for (i64 start = (i64)blockIdx.x * TILE; start < p.n; start += step) {{
-        if (p.wide && start + TILE <= p.n) {{
-            Pack packs[{PACKS}];
-#pragma unroll
-            for (int k = 0; k < {PACKS}; ++k)
-                packs[k] = *reinterpret_cast<const Pack*>(p.a + start + k * SPAN + (i64)threadIdx.x * VEC);
-#pragma unroll
-            for (int k = 0; k < {PACKS}; ++k)
-#pragma unroll
-                for (int v = 0; v < VEC; ++v) {{
-                    const i64 b = bin_of(p, edges, all, packs[k].x[v], top);
-                    if (b >= 0) {{
-                        if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
-                    }}
-                }}
-        }} else {{
-            for (i64 i = start + threadIdx.x; i < start + TILE && i < p.n; i += {THREADS}) {{
-                const i64 b = bin_of(p, edges, all, p.a[i * p.step], top);
-                if (b >= 0) {{
-                    if ({int(shared)}) atomicAdd(mine + (int)b, 1u); else atomicAdd(p.out + b, (u64)1);
-                }}
-            }}
-        }}
-    }}
+{each_element(counted)}
     if ({int(not edges)}) {{
 #pragma unroll
         for (int d = 16; d; d /= 2) {{
@@ -155,16 +133,14 @@ def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: b
         return
     shared = bins <= COUNTERS
     copies = max(1, min(8, COUNTERS // (2 * bins)))
-    tile = THREADS * PACKS * (16 // a.dtype.itemsize)
     # Without copies to add up at the end, more blocks wait for memory at once.
-    blocks = min(-(-n // tile), BLOCKS if shared else 4 * BLOCKS)
+    blocks = blocks_of(a, BLOCKS if shared else 4 * BLOCKS)
     number = "int" if bins < 1 << 31 else "i64"
     text = count_text(ctype_of(a.dtype), "" if edges is None else ctype_of(edges.dtype), shared, uniform, number)
     where = 0 if edges is None else address(edges)
     # Edges between float16 numbers were rounded to float16.
     exact = edges is not None and (edges.dtype.itemsize == 8 or a.dtype == edges.dtype)
-    wide = a.strides[0] == 1 and address(a) % 16 == 0
-    words = [address(a), address(out), where, n, a.strides[0], int(wide), bins, copies, int(exact)]
+    words = [address(a), address(out), where, n, a.strides[0], int(is_wide(a)), bins, copies, int(exact)]
     run(device, text, "count", Grid(blocks, THREADS), words)
 
 

@@ -10,11 +10,8 @@ from functools import cache
 from typing import Any
 
 from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, ctype_of, run
+from numloom.device.cuda.routines.reading import PACK, THREADS, blocks_of, each_element, is_wide
 from numloom.device.interface import Strided
-
-THREADS = 512
-PACKS = 4
-BLOCKS = 264
 
 
 @cache
@@ -24,8 +21,7 @@ def edges_text(ctype: str, edge: str) -> str:
 typedef {ctype} T;
 typedef {edge} V;
 struct P {{ const T* a; V* out; u64* ends; i64* error; i64 not_finite, not_apart, n, step, wide, bins; }};
-constexpr int VEC = 16 / sizeof(T), SPAN = {THREADS} * VEC, TILE = {PACKS} * SPAN;
-struct alignas(16) Pack {{ T x[VEC]; }};
+{PACK}
 struct Ends {{ T low, high; bool nan; }};
 // Numbers of the order of float64; 0 is none, all ones stand for NaN.
 DEV u64 key_of(f64 x) {{
@@ -55,21 +51,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) edges(const __grid_const
     if (threadIdx.x < 2) both[threadIdx.x] = 0;
     const T first = p.a[0];
     Ends e = {{first, first, first != first}};
-    const i64 step = (i64)gridDim.x * TILE;
-    for (i64 start = (i64)blockIdx.x * TILE; start < p.n; start += step) {{
-        if (p.wide && start + TILE <= p.n) {{
-            Pack packs[{PACKS}];
-#pragma unroll
-            for (int k = 0; k < {PACKS}; ++k)
-                packs[k] = *reinterpret_cast<const Pack*>(p.a + start + k * SPAN + (i64)threadIdx.x * VEC);
-#pragma unroll
-            for (int k = 0; k < {PACKS}; ++k)
-#pragma unroll
-                for (int v = 0; v < VEC; ++v) take(e, packs[k].x[v]);
-        }} else {{
-            for (i64 i = start + threadIdx.x; i < start + TILE && i < p.n; i += {THREADS}) take(e, p.a[i * p.step]);
-        }}
-    }}
+{each_element(lambda x: f"take(e, {x});")}
     // The least one as the largest of the complements.
     u64 high = e.nan ? ~(u64)0 : key_of((f64)e.high), low = e.nan ? ~(u64)0 : ~key_of((f64)e.low);
 #pragma unroll
@@ -121,11 +103,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) edges(const __grid_const
 
 def bin_edges(device: Any, a: Strided, *, bins: int, not_finite: int, not_apart: int, out: Strided) -> None:
     """``out`` = the edges (float32 or float64) of `bins` bins between the ends of the vector `a`."""
-    n = a.shape[0]
     ends = device.allocate(64)
     device.clear(ends, 64)
-    wide = a.strides[0] == 1 and address(a) % 16 == 0
     text = edges_text(ctype_of(a.dtype), ctype_of(out.dtype))
-    blocks = min(-(-n // (THREADS * PACKS * (16 // a.dtype.itemsize))), BLOCKS)
-    words = [address(a), address(out), ends.ptr, device.error_address(), not_finite, not_apart, n, a.strides[0]]
-    run(device, text, "edges", Grid(blocks, THREADS), [*words, int(wide), bins])
+    words = [
+        address(a), address(out), ends.ptr, device.error_address(), not_finite, not_apart, a.shape[0], a.strides[0],
+        int(is_wide(a)), bins,
+    ]  # fmt: skip
+    run(device, text, "edges", Grid(blocks_of(a), THREADS), words)

@@ -27,6 +27,7 @@ from numloom.device.cuda.routines.kernels import (
     empty,
     run,
 )
+from numloom.device.cuda.routines.libraries import library
 from numloom.device.interface import Strided
 from numloom.ops.fourier import scale_of
 
@@ -135,19 +136,13 @@ def _nested(x: Strided, axes: Sequence[int]) -> tuple[tuple[int, ...], int] | No
 
 def _library(device: Any) -> Cufft | None:
     """The device's cuFFT, None where it is not installed."""
-    if not hasattr(device, "cufft"):
-        try:
-            from nvmath.bindings import cufft
+    found: Cufft | None = library(device, "cufft", "cufft", _loaded)
+    return found
 
-            cufft.get_version()
-            device.cufft = Cufft(cufft)
-        except ImportError:
-            device.cufft = None
-        except Exception as error:  # The bindings' own kinds, where the library is missing.
-            if "ound" not in str(error) and "load" not in str(error):
-                raise
-            device.cufft = None
-    return device.cufft  # type: ignore[no-any-return]
+
+def _loaded(cufft: Any) -> Cufft:
+    cufft.get_version()
+    return Cufft(cufft)
 
 
 def fourier(

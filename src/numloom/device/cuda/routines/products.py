@@ -14,6 +14,7 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, assign, collapse, ctype_of, dense, empty, run
+from numloom.device.cuda.routines.libraries import library
 from numloom.device.interface import Strided
 
 TILE = 64
@@ -204,18 +205,8 @@ def _readable(device: Any, operand: Strided) -> Strided:
 
 def blas_of(device: Any) -> _Blas | None:
     """The device's cuBLAS, None where it is not installed."""
-    if not hasattr(device, "blas"):
-        try:
-            from nvmath.bindings import cublas
-
-            device.blas = _Blas(device, cublas)
-        except ImportError:
-            device.blas = None
-        except Exception as error:  # The bindings' own kinds, where the library is missing.
-            if "ound" not in str(error) and "load" not in str(error):
-                raise
-            device.blas = None
-    return device.blas  # type: ignore[no-any-return]
+    found: _Blas | None = library(device, "blas", "cublas", lambda cublas: _Blas(device, cublas))
+    return found
 
 
 def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:

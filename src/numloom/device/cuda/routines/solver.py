@@ -18,6 +18,7 @@ from numpy.linalg import LinAlgError
 
 import numloom.ops.factorizations  # noqa: F401  (enters the rows)
 from numloom.device.cuda.routines.kernels import address, assign, dense, dense_strides, empty
+from numloom.device.cuda.routines.libraries import library
 from numloom.device.cuda.routines.matrices import (
     addresses,
     arranged,
@@ -113,20 +114,10 @@ def at(stack: Strided, index: int) -> int:
 
 def solver_of(device: Any) -> Solver | None:
     """The device's cuSOLVER, None where it is not installed."""
-    if not hasattr(device, "solver"):
-        blas = blas_of(device)
-        device.solver = None
-        if blas is not None:
-            try:
-                from nvmath.bindings import cusolverDn
-
-                device.solver = Solver(device, cusolverDn, blas)
-            except ImportError:
-                pass
-            except Exception as error:  # The bindings' own kinds, where the library is missing.
-                if "ound" not in str(error) and "load" not in str(error):
-                    raise
-    return device.solver  # type: ignore[no-any-return]
+    if not hasattr(device, "solver") and (blas := blas_of(device)) is not None:
+        library(device, "solver", "cusolverDn", lambda cusolver: Solver(device, cusolver, blas))
+    found: Solver | None = getattr(device, "solver", None)
+    return found
 
 
 def calls(count: int) -> list[tuple[int, int]]:

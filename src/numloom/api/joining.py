@@ -1,0 +1,294 @@
+"""Arrays joined to one, and split into views of parts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from itertools import pairwise
+from operator import index as as_index
+from typing import Any
+
+import numpy as np
+
+from numloom.api.conditions import numpy_is_near
+from numloom.api.manipulation import (
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    expand_dims,
+    moveaxis,
+    normal_axis,
+)
+from numloom.array.convert import asarray
+from numloom.array.ndarray import node_of, store_result, wrap
+from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.engine.routines import empty as empty_leaf
+from numloom.graph import build
+from numloom.graph.layout import (
+    joined_strides,
+)
+from numloom.graph.node import Node
+from numloom.ops.elementwise import ELEMENTWISE
+
+Array = Any
+
+WHERE = ELEMENTWISE["where"]
+EQUAL = ELEMENTWISE["equal"]
+INTERLEAVED = 4
+"""Parts whose elements are chosen one by one, at most: each of them reads all parts."""
+
+
+# ---------------------------------------------------------------- joining
+
+
+def concatenate(
+    arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Array:
+    """Arrays put one after another along `axis` (flattened first if it is None)."""
+    given = list(arrays)
+    parts = [asarray(array) for array in given]
+    if not parts:
+        raise ValueError("need at least one array to concatenate")
+    weak: set[type] = set()
+    if axis is None:
+        # Here, and only here, Python numbers take the dtype of the arrays.
+        weak = {type(number) for number in given if type(number) in (int, float, complex)}
+        parts = [part.ravel() for part in parts]
+        axis = 0
+    ndim = parts[0].ndim
+    if not ndim:
+        raise ValueError("zero-dimensional arrays cannot be concatenated")
+    axis = normal_axis(axis, ndim)
+    for number, part in enumerate(parts):
+        _check_joins(parts[0].shape, part.shape, axis, number)
+    if out is not None and dtype is not None:
+        raise TypeError("concatenate() only takes `out` or `dtype` as an argument, but both were provided.")
+    if out is not None:
+        code = out.code
+    elif dtype is not None:
+        code = code_of(dtype)
+    else:
+        strong = {part.dtype for part, array in zip(parts, given, strict=True) if type(array) not in weak}
+        code = code_of(np.result_type(*strong, *(kind() for kind in weak)))
+    for part, array in zip(parts, given, strict=True):
+        if type(array) not in weak and not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
+            raise TypeError(
+                f"Cannot cast array data from {part.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
+            )
+    shape = (*parts[0].shape[:axis], sum(part.shape[axis] for part in parts), *parts[0].shape[axis + 1 :])
+    if out is not None and out.shape != shape:
+        raise ValueError("Output array is the wrong shape")
+    strides = joined_strides(shape, [(part.shape, part.strides) for part in parts], ITEMSIZES[code])
+    result = wrap(_joined([node_of(part) for part in parts], code, shape, axis, strides))
+    return result if out is None else store_result(out, result, "concatenate")
+
+
+concat = concatenate
+
+
+def _check_joins(first: tuple[int, ...], shape: tuple[int, ...], axis: int, number: int) -> None:
+    if len(shape) != len(first):
+        raise ValueError(
+            "all the input array dimensions except for the concatenation axis must match exactly, but along "
+            f"dimension 0, the array at index 0 has {len(first)} dimension(s) and the array at index {number} has "
+            f"{len(shape)} dimension(s)"
+        )
+    for k, (want, have) in enumerate(zip(first, shape, strict=True)):
+        if k != axis and want != have:
+            raise ValueError(
+                "all the input array dimensions except for the concatenation axis must match exactly, but along "
+                f"dimension {k}, the array at index 0 has size {want} and the array at index {number} has size {have}"
+            )
+
+
+def _joined(parts: list[Node], code: int, shape: tuple[int, ...], axis: int, strides: tuple[int, ...]) -> Node:
+    """Parts written one after another into fresh memory."""
+    found = _interleaved(parts, code, axis, strides)
+    if found is not None:
+        return found
+    node = empty_leaf(code, shape, strides)
+    offset = 0
+    for part in parts:
+        if part.size:
+            node = build.update(node, build.cast(part, code), offset, part.shape, strides, code)
+        offset += part.shape[axis] * strides[axis]
+    return node
+
+
+def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ...]) -> Node | None:
+    """Few parts whose elements alternate in memory, chosen one by one: a GPU would write gaps, one part at a time."""
+    last = axis == len(strides) - 1 and strides[axis] == ITEMSIZES[code]
+    if numpy_is_near() or not (
+        last and 2 <= len(parts) <= INTERLEAVED and all(part.shape[axis] == 1 for part in parts)
+    ):
+        return None
+    number = build.iota(len(parts))
+    node = build.cast(parts[-1], code)
+    for k in range(len(parts) - 2, -1, -1):
+        chosen = build.binary_scalar(EQUAL, number, k)
+        node = build.elementwise(WHERE, [chosen, build.cast(parts[k], code), node])
+    return node if node.strides == strides else None
+
+
+def stack(
+    arrays: Any, axis: int = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
+) -> Array:
+    """Arrays of one shape put side by side along a new axis."""
+    parts = [asarray(array) for array in arrays]
+    if not parts:
+        raise ValueError("need at least one array to stack")
+    if len({part.shape for part in parts}) != 1:
+        raise ValueError("all input arrays must have the same shape")
+    axis = normal_axis(axis, parts[0].ndim + 1)
+    return concatenate([expand_dims(part, axis) for part in parts], axis, out, dtype=dtype, casting=casting)
+
+
+def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """Arrays (vectors as rows) one below another."""
+    return concatenate(_several(atleast_2d, tup), 0, dtype=dtype, casting=casting)
+
+
+def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """`vstack` by its old name, which NumPy deprecates."""
+    warnings.warn("`row_stack` alias is deprecated. Use `np.vstack` directly.", DeprecationWarning, stacklevel=2)
+    return vstack(tup, dtype=dtype, casting=casting)
+
+
+def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
+    """Arrays side by side along the second axis (vectors along the first)."""
+    parts = _several(atleast_1d, tup)
+    return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+def dstack(tup: Any) -> Array:
+    """Arrays put together along the third axis."""
+    return concatenate(_several(atleast_3d, tup), 2)
+
+
+def column_stack(tup: Any) -> Array:
+    """Vectors as columns (and matrices) side by side."""
+    parts = [asarray(array) for array in tup]
+    return concatenate([part if part.ndim > 1 else part.reshape((part.size, 1)) for part in parts], 1)
+
+
+def _several(view: Any, arrays: Any) -> list[Array]:
+    return [view(array) for array in arrays]
+
+
+def block(arrays: Any) -> Array:
+    """Nested lists of arrays put together: innermost lists along the last axis, and so outwards."""
+    depth = _block_depth(arrays)
+    ndim = max((depth, *(asarray(leaf).ndim for leaf in _block_leaves(arrays))))
+
+    def join(item: Any, level: int) -> Array:
+        if level == depth:
+            array = asarray(item)
+            return array.reshape((1,) * (ndim - array.ndim) + array.shape)
+        return concatenate([join(part, level + 1) for part in item], ndim - depth + level)
+
+    result = join(arrays, 0)
+    return result if depth else result.copy()
+
+
+def _block_depth(item: Any) -> int:
+    if isinstance(item, tuple):
+        raise TypeError(
+            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow "
+            "implicit conversion from tuple to ndarray."
+        )
+    if not isinstance(item, list):
+        return 0
+    if not item:
+        raise ValueError("List at arrays cannot be empty")
+    depths = {_block_depth(part) for part in item}
+    if len(depths) != 1:
+        raise ValueError("List depths are mismatched.")
+    return 1 + depths.pop()
+
+
+def _block_leaves(item: Any) -> Iterable[Any]:
+    return [leaf for part in item for leaf in _block_leaves(part)] if isinstance(item, list) else [item]
+
+
+# ---------------------------------------------------------------- splitting
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Views of parts along `axis`: that many nearly equal ones, or cut at the given indices."""
+    array = asarray(ary)
+    axis = normal_axis(axis, array.ndim)
+    extent = array.shape[axis]
+    try:
+        cuts = [0, *(as_index(cut) for cut in indices_or_sections), extent]
+    except TypeError:
+        sections = int(indices_or_sections)
+        if sections <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        each, extra = divmod(extent, sections)
+        cuts = [0]
+        for k in range(sections):
+            cuts.append(cuts[-1] + each + (k < extra))
+    lead = (slice(None),) * axis
+    return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Views of equal parts along `axis`, or of parts cut at the given indices."""
+    array = asarray(ary)
+    if not isinstance(indices_or_sections, Iterable):
+        extent = array.shape[normal_axis(axis, array.ndim)]
+        if extent % indices_or_sections:
+            raise ValueError("array split does not result in an equal division")
+    return array_split(array, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Parts along the second axis (the first of a vector)."""
+    array = asarray(ary)
+    if not array.ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(array, indices_or_sections, 1 if array.ndim > 1 else 0)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Parts along the first axis."""
+    array = asarray(ary)
+    if array.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(array, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Parts along the third axis."""
+    array = asarray(ary)
+    if array.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(array, indices_or_sections, 2)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Views of an array's parts along `axis`, without that axis."""
+    array = asarray(x)
+    if not array.ndim:
+        raise ValueError("Input array must be at least 1-d.")
+    moved = moveaxis(array, axis, 0)
+    return tuple(moved[k] for k in range(moved.shape[0]))
+
+
+__all__ = [
+    "array_split",
+    "block",
+    "column_stack",
+    "concat",
+    "concatenate",
+    "dsplit",
+    "dstack",
+    "hsplit",
+    "hstack",
+    "row_stack",
+    "split",
+    "stack",
+    "unstack",
+    "vsplit",
+    "vstack",
+]
