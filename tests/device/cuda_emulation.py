@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from numloom.device.cuda.routines.radix import PEERS
-from numloom.device.memory import Buffer
+from numloom.device.memory import Buffer, Pool
 
 SHIM = r"""
 #include <cstdio>
@@ -189,8 +189,11 @@ class EmulatedDevice:
 
     name = "cuda"
     stream = 0
+    total_memory = 1 << 30
 
     def __init__(self, folder=None):
+        self.pool = Pool("emulated", self._raw_allocate, lambda address, nbytes: self._blocks.pop(address))
+        self._blocks = {}
         self.folder = Path(folder or tempfile.mkdtemp(prefix="numloom-emulation-"))
         self.texts = {}
         self.backwards = False
@@ -201,6 +204,11 @@ class EmulatedDevice:
         block = np.full(nbytes + 256, 0xA5, np.uint8)
         address = block.__array_interface__["data"][0]
         return Buffer(address + -address % 256, nbytes, None, block)
+
+    def _raw_allocate(self, nbytes):
+        block = self.allocate(nbytes)
+        self._blocks[block.ptr] = block
+        return block.ptr
 
     def upload(self, host):
         buffer = self.allocate(host.nbytes)

@@ -6,7 +6,6 @@ import pytest
 import numloom as nl
 from numloom.array.ndarray import node_of, wrap
 from numloom.device.cuda.routines.compaction import Chosen
-from numloom.device.memory import Pool
 from numloom.emit.selecting import selectable
 from numloom.engine import selecting
 from numloom.graph import build
@@ -20,12 +19,6 @@ class Engine:
     def __init__(self, emulated):
         self.emulated = emulated
         self.name = "cuda"
-        self.pool = Pool("emulated", self._block, lambda address, nbytes: None)
-        self.blocks = []
-
-    def _block(self, nbytes):
-        self.blocks.append(self.emulated.allocate(nbytes))
-        return self.blocks[-1].ptr
 
     def __getattr__(self, name):
         return getattr(self.emulated, name)

@@ -226,7 +226,7 @@ class Device(Protocol):
         Names and options are those of the rows in `numloom.ops.routines`. Operands are `Strided`;
         a result of known size is written to the operand called `out`, others come back as fresh,
         dense `Strided`. A backend that has a method ``select(blocks, a)`` too runs kernels of
-        `numloom.emit.selecting`: it gives the kernel's last `words`, and, after its launch, the `result()`.
+        `numloom.emit.selecting`: ``result(queue)`` of what it gives calls `queue` with the last words of a launch.
 
         Raises
         ------

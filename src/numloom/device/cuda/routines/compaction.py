@@ -7,6 +7,7 @@ sizes are known only afterwards, so both wait once for the device.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from math import prod
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import BOOL
+from numloom.base.errors import OutOfMemoryError
 from numloom.device.cuda.routines.kernels import (
     LANES,
     PRELUDE,
@@ -25,16 +27,28 @@ from numloom.device.cuda.routines.kernels import (
     ctype_of,
     empty,
     is_dense,
+    mail,
     run,
 )
+from numloom.device.cuda.routines.scans import group_of
 from numloom.device.interface import Strided
+from numloom.device.memory import Buffer, Pool
 from numloom.emit.emit import emit
-from numloom.emit.selecting import ROWS, SELECT_WORDS, TILE
-from numloom.plan.program import Instr, Operand, Program, Source
+from numloom.emit.selecting import SELECT_WORDS
+from numloom.plan.program import Instr, Operand, Program, Select, Source
 
 ROUNDS = 16
 CHUNK = THREADS * ROUNDS
 WARPS = THREADS // 32
+
+MOST = 4
+"""Elements are chosen into memory for all of them where that is at most such a part of what is neither used nor cut."""
+PARTED = 8
+"""And where at most such a part of all memory is in blocks that were cut before."""
+SPARSE = 8
+"""Up to such a part of the elements is copied to memory of its own: that reads and writes little, and cuts nothing."""
+UNCUT = 1 << 16
+"""Bytes of the smallest block that is cut; of smaller ones up to a half stays unused."""
 
 _SCAN_THREADS = 1024
 _SCAN_ITEMS = 32
@@ -225,106 +239,67 @@ def nonzero(device: Any, a: Strided) -> tuple[Strided, ...]:
     return _Selection(device, a).indices(device)
 
 
-@cache
-def kept_text(cell: str) -> str:
-    """Text that writes what bits say is chosen: gathered in shared memory, and from there without gaps."""
-    rows = 2 if cell == "c128" else ROWS
-    return f"""{PRELUDE}{_OFFSETS}
-struct P {{ const {cell}* from; {cell}* to; const u16* flags; const i64* offsets; i64 n, wide; }};
-struct alignas(4 * sizeof({cell}) < 16 ? 4 * sizeof({cell}) : 16) Four {{ {cell} x[4]; }};
-extern "C" __global__ void __launch_bounds__({THREADS}) keep(const __grid_constant__ P p) {{
-    constexpr int ROWS = {ROWS}, PART = {rows};
-    __shared__ {cell} kept[{THREADS} * 4 * PART];
-    __shared__ u32 counts[{WARPS}];
-    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
-    // The last tiles are still in the cache.
-    const i64 tile = gridDim.x - 1 - blockIdx.x, first = tile * {TILE} + warp * (ROWS * 128) + lane * 4;
-    const u32 all_flags = p.flags[tile * {THREADS} + threadIdx.x];
-    const bool wide = p.wide && (tile + 1) * {TILE} <= p.n;
-    const i64 base = p.offsets[tile];
-    {cell} x[ROWS][4];
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k) {{
-        const {cell}* from = p.from + first + k * 128;
-        const u32 flags = all_flags >> 4 * k & 15;
-        if (wide) {{
-            if (flags) {{
-                const Four y = *reinterpret_cast<const Four*>(from);
-#pragma unroll
-                for (int v = 0; v < 4; ++v) x[k][v] = y.x[v];
-            }}
-        }} else
-#pragma unroll
-            for (int v = 0; v < 4; ++v) if (flags >> v & 1) x[k][v] = from[v];
-    }}
-    // Counts of the rows of a warp side by side in one word: none exceeds 128.
-    u32 own = 0;
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k) own |= (u32)__popc(all_flags >> 4 * k & 15) << 8 * k;
-    const u32 sum = scan_lanes(own, Sum()), before = sum - own, whole = of_lane(sum, 31);
-    u32 row = 0, at_row[ROWS];
-#pragma unroll
-    for (int k = 0; k < ROWS; ++k) {{
-        at_row[k] = row;
-        row += whole >> 8 * k & 255;
-    }}
-    if (lane == 0) counts[warp] = row;
-    __syncthreads();
-    u32 at_warp = 0, all = 0;
-#pragma unroll
-    for (int w = 0; w < {WARPS}; ++w) {{
-        if (w == warp) at_warp = all;
-        all += counts[w];
-    }}
-    {cell}* to = p.to + base;
-    for (u32 part = 0; part < all; part += {THREADS} * 4 * PART) {{
-#pragma unroll
-        for (int k = 0; k < ROWS; ++k) {{
-            u32 at = at_warp + at_row[k] + (before >> 8 * k & 255) - part;
-#pragma unroll
-            for (int v = 0; v < 4; ++v)
-                if (all_flags >> (4 * k + v) & 1) {{
-                    if (at < {THREADS} * 4 * PART) kept[at] = x[k][v];
-                    ++at;
-                }}
-        }}
-        __syncthreads();
-        const u32 here = all - part < {THREADS} * 4 * PART ? all - part : {THREADS} * 4 * PART;
-        for (u32 i = threadIdx.x; i < here; i += {THREADS}) to[part + i] = kept[i];
-        __syncthreads();
-    }}
-}}
-"""
-
-
 class Chosen:
-    """What a kernel of `numloom.emit.selecting` chooses of a dense `a`, and the words that it needs for that."""
+    """What a kernel of `numloom.emit.selecting` chooses of a dense `a`, and the memory that it needs for that."""
 
     def __init__(self, device: Any, tiles: int, a: Strided) -> None:
-        self.device, self.tiles, self.a = device, tiles, a
-        self.flags = empty(device, (tiles * THREADS,), np.uint16)
-        self.counts = empty(device, (tiles + 1,), np.int64)
-        self.words = (address(self.flags), address(self.counts))
+        self.device, self.a = device, a
+        self.group = group_of(tiles)
+        self.talk = tiles + tiles // self.group
 
-    def result(self) -> Strided:
-        """The chosen elements, after the launch (waits)."""
-        device, tiles, a = self.device, self.tiles, self.a
-        flags, counts = self.words
-        text = kept_text(cell_of(a.dtype))
-        found = device.told(partial(_queue_offsets, device, text, counts, tiles))
-        result = empty(device, (found,), a.dtype)
-        if found:
-            wide = int(address(a) % 16 == 0)
-            words = [address(a), address(result), flags, counts, prod(a.shape), wide]
-            run(device, text, "keep", Grid(tiles), words)
-        return result
+    def result(self, queue: Callable[[tuple[int, ...]], None]) -> Strided:
+        """The chosen elements (waits); `queue` launches the kernel, whose last words it is given.
+
+        They are written to memory of the size of `a`, which is then cut. Where there is little left, they are counted
+        first.
+        """
+        device, dtype = self.device, self.a.dtype
+        block = _room(device, prod(self.a.shape) * dtype.itemsize)
+        if block is None:
+            found = device.told(partial(self._launch, queue, 0))
+            result = empty(device, (found,), dtype)
+            if found:
+                self._launch(queue, result.buffer.ptr, 0)
+            return result
+        found = device.told(partial(self._launch, queue, block.ptr))
+        return Strided(_shrunk(device, block, found * dtype.itemsize), 0, (found,), (1,), dtype)
+
+    def _launch(self, queue: Callable[[tuple[int, ...]], None], to: int, told: int) -> None:
+        at = address(self.a)
+        state, launch = mail(self.device, self.talk)
+        wide = at % min(16, 4 * self.a.dtype.itemsize) == 0
+        queue((at, to, state, launch, self.group, told, int(wide)))
+
+
+def _room(device: Any, nbytes: int) -> Buffer | None:
+    """Memory that is to be cut; None where so much is a large part of what is left."""
+    pool: Pool = device.pool
+    total = pool.limit or device.total_memory
+    if nbytes * MOST > total - pool.used - pool.parted or pool.parted * PARTED > total:
+        return None
+    try:
+        return pool.allocate(nbytes)
+    except OutOfMemoryError:
+        return None
+
+
+def _shrunk(device: Any, block: Buffer, nbytes: int) -> Buffer:
+    """What holds the first bytes of a block, and no more memory than they need."""
+    if nbytes * (SPARSE if block.nbytes >= UNCUT else 2) <= block.nbytes:
+        copied: Buffer = device.pool.allocate(nbytes)
+        device.copy(copied, 0, block, 0, nbytes)
+        return copied
+    if block.nbytes >= UNCUT:
+        device.pool.cut(block, nbytes)
+    return block
 
 
 @lru_cache(1024)
-def _by_mask(count: int, aligned: bool) -> Source:
-    """The kernel that chooses by a mask in memory."""
+def _by_mask(count: int, aligned: bool, itemsize: int) -> Source:
+    """The kernel that chooses elements of so many bytes by a mask in memory."""
     operand = Operand(BOOL, (1,), 16 if aligned else 0)
-    return emit(Program((count,), 1, (Instr("load", BOOL, operand=0),), (), (operand,), select=True))
+    body = (Instr("load", BOOL, operand=0),)
+    return emit(Program((count,), 1, body, (), (operand,), select=Select(itemsize)))
 
 
 def compress(device: Any, a: Strided, mask: Strided) -> Strided:
@@ -334,12 +309,14 @@ def compress(device: Any, a: Strided, mask: Strided) -> Strided:
     cell = cell_of(a.dtype)
     if lead == len(a.shape) and 0 not in a.shape and is_dense(a) and is_dense(mask):
         at = address(mask)
-        source = _by_mask(prod(a.shape), at % 16 == 0)
-        known = [at if word.kind == "pointer" else word.value for word in source.words[: -len(SELECT_WORDS)]]
-        chosen = Chosen(device, source.geometry.blocks, a)
+        source = _by_mask(prod(a.shape), at % 16 == 0, a.dtype.itemsize)
         kernel = device.kernel(source.text, source.entry, wait=True)
-        device.launch(kernel, array("q", (*known, *chosen.words)), source.geometry)
-        return chosen.result()
+        known = [at if word.kind == "pointer" else word.value for word in source.words[: -len(SELECT_WORDS)]]
+
+        def queue(words: tuple[int, ...]) -> None:
+            device.launch(kernel, array("q", (*known, *words)), source.geometry)
+
+        return Chosen(device, source.geometry.blocks, a).result(queue)
     selection = _Selection(device, mask)
     result = empty(device, (selection.total, *rest), a.dtype)
     if not prod(result.shape):
