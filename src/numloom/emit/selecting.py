@@ -13,16 +13,15 @@ from typing import NamedTuple
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES, Block
 from numloom.emit.values import VALUE_TYPES, header, iota_instrs, loaded, prelude, read_operands, statements
-from numloom.plan.program import Geometry, Operand, Program, Source, Word
+from numloom.plan.program import Geometry, Operand, Program, Select, Source, Word
 
 THREADS = 256
 WARPS = THREADS // 32
 ROW = 128
 """Elements of a row of a warp: four neighbours a lane."""
-SELECT_WORDS = ("from", "to", "state", "launch", "group", "told", "wide")
-"""Words that the launch fills in: where elements lie and go (0: they are only counted), by which words tiles tell each
-other their counts under which number, tiles of a group, where the host is told how many there are (0: nowhere), and
-whether four elements may be read at once."""
+TALK_WORDS = ("state", "launch", "group", "told")
+"""Last words, which the launch fills in: by which words tiles tell each other their counts, under which number, tiles
+of a group, and where the host is told how many there are (0: nowhere)."""
 CELLS = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "nl::Sixteen"}
 """Types that move elements, by size."""
 HEAD = 64
@@ -48,15 +47,26 @@ SHORT = 8
 
 
 def selectable(program: Program) -> bool:
-    """Whether a map can give a selection's truth values: a plain one over memory without gaps."""
+    """Whether a map can give a selection's truth values: a plain one of one dimension."""
     return (
         len(program.shape) == 1
         and not program.reductions
         and program.box is None
         and len(program.stores) == 1
         and all(instr.kind != "gather" for instr in program.body)
-        and all(operand.strides[0] in (0, 1) and not operand.in_place for operand in program.operands)
+        and not any(operand.in_place for operand in program.operands)
     )
+
+
+def select_words(select: Select) -> tuple[str, ...]:
+    """Words that the launch fills in, before `TALK_WORDS`.
+
+    Where elements lie, where they go, and whether four may be read at once; or where indices along each axis go, and
+    the shape. What would go to 0 is only counted.
+    """
+    if select.axes:
+        return tuple(f"{name}{axis}" for name in ("to", "shape") for axis in range(select.axes))
+    return "from", "to", "wide"
 
 
 def batch_of(operands: list[Operand], rows: int, most: int) -> int:
@@ -68,7 +78,7 @@ def batch_of(operands: list[Operand], rows: int, most: int) -> int:
 def emit_select(program: Program, entry: str) -> Source:
     """Emit a program whose last value (or its one store) says what is selected, as its `select` says."""
     assert program.select is not None
-    itemsize, same = program.select
+    itemsize, same, axes = program.select
     block = Block()
     operands, n = program.operands, prod(program.shape)
     form = (LARGE if n >= ENOUGH_BLOCKS * WARPS * ROW * LARGE[itemsize].rows else SMALL)[itemsize]
@@ -82,57 +92,65 @@ def emit_select(program: Program, entry: str) -> Source:
     chosen = f"NL_DEV bool chosen({', '.join(args)}) {{\n  " + "\n  ".join([*lines, f"return v{flag};"]) + "\n}\n"
 
     pointers = {k: block.pointer(k, operands[k].code, const=True) for k in reads}
-    along = [k for k in reads if operands[k].strides[0] == 1]
+    along = [k for k in reads if operands[k].strides[0] != 0]
     values = {k: loaded(f"a{k}[k].x[v]" if k in along else f"{pointers[k]}[0]", operands[k].code) for k in reads}
     counted = [f"{block.iota_offset(i.index)} + (i + v) * {block.number(f't{i.index}_0', i.strides[0])}" for i in iotas]
     call = f"chosen({', '.join(['p', *(values[k] for k in reads), *counted])})"
     types = {k: MEMORY_TYPES[operands[k].code] for k in along}
     declared = "".join(f"nl::Four<{types[k]}> a{k}[BATCH];\n        " for k in along)
-    each = [f"for (int v = 0; v < 4; ++v) a{k}[k].x[v] = {pointers[k]}[{{}}];" for k in along]
-    whole = [
-        f"a{k}[k] = *(const nl::Four<{types[k]}>*)({pointers[k]} + i);" if operands[k].aligned else text.format("i + v")
-        for k, text in zip(along, each, strict=True)
-    ]
-    near = [text.format("i + v < p.n ? i + v : p.n - 1") for text in each]
+    fast, slow = [], []
+    for k in along:
+        dense = operands[k].strides[0] == 1
+        step = "" if dense else f" * {block.number(f's{k}', operands[k].strides[0])}"
+        each = f"for (int v = 0; v < 4; ++v) a{k}[k].x[v] = {pointers[k]}[({{}}){step}];"
+        at_once = f"a{k}[k] = *(const nl::Four<{types[k]}>*)({pointers[k]} + i);"
+        fast.append(at_once if dense and operands[k].aligned else each.format("i + v"))
+        slow.append(each.format("i + v < p.n ? i + v : p.n - 1"))
     block.number("n", n)
-    batch = batch_of([operands[k] for k in along], form.rows, form.batch if same >= 0 else 4)
-    cell = CELLS[itemsize]
-    if same >= 0:
+    chosen_now = same >= 0 or axes
+    batch = batch_of([operands[k] for k in along], form.rows, form.batch if chosen_now else 4)
+    fields, target = "const T* from; T* to; i64 wide;", "p.to"
+    counts, fetch = "if (lane == 0) counts[warp] = count;", ""
+    write = "nl::write_kept(p.to + at, kept, count);"
+    if chosen_now:
+        taken = f"NL_COPY(x, a{same}, sizeof(x));"
+        if axes:
+            fields, target = f"i64* to[{axes}]; i64 shape[{axes}];", "p.to[0]"
+            write = f"nl::write_indices<{axes}>(p.to, p.shape, at, first - lane * 4, kept, count);"
+            taken = f"""#pragma unroll
+        for (int k = 0; k < BATCH; ++k)
+#pragma unroll
+            for (int v = 0; v < 4; ++v) x[k].x[v] = (u16)((row + k) * {ROW} + lane * 4 + v);"""
         moved = f"""nl::Four<T> x[BATCH];
-        NL_COPY(x, a{same}, sizeof(x));
+        {taken}
         count = nl::keep(kept, count, flags, x);"""
-        counts, fetch = "if (lane == 0) counts[warp] = count;", ""
     else:
-        moved = "all_flags |= (u64)flags << 4 * row; count += __popc(flags);"
-        counts = """#pragma unroll
+        moved = "all_flags |= (u64)flags << 4 * row;\n        count += __popc(flags);"
+        counts = f"""#pragma unroll
     for (int d = 16; d; d /= 2) count += __shfl_xor_sync(0xffffffffu, count, d);
-    if (lane == 0) counts[warp] = count;"""
+    {counts}"""
         fetch = f"""
     count = 0;
-    constexpr int MOVED = {form.batch};
     if (p.to)
 #pragma unroll 1
-    for (int row = 0; row < ROWS; row += MOVED) {{
-        const u32 flags = (u32)(all_flags >> 4 * row) & (u32)((1ull << 4 * MOVED) - 1);
-        nl::Four<T> x[MOVED];
-        if (whole && p.wide) {{
+    for (int row = 0; row < ROWS; row += {form.batch}) {{
+        const u32 flags = (u32)(all_flags >> 4 * row) & {(1 << 4 * form.batch) - 1}u;
+        const T* from = p.from + first + row * {ROW};
+        nl::Four<T> x[{form.batch}];
 #pragma unroll
-            for (int k = 0; k < MOVED; ++k)
-                if (flags >> 4 * k & 15) x[k] = *(const nl::Four<T>*)(p.from + first + (row + k) * {ROW});
-        }} else {{
-#pragma unroll
-            for (int k = 0; k < MOVED; ++k)
+        for (int k = 0; k < {form.batch}; ++k) {{
+            if (whole && p.wide) {{
+                if (flags >> 4 * k & 15) x[k] = *(const nl::Four<T>*)(from + k * {ROW});
+            }} else
 #pragma unroll
                 for (int v = 0; v < 4; ++v)
-                    if (flags >> (4 * k + v) & 1) x[k].x[v] = nl::fetched(p.from + first + (row + k) * {ROW} + v);
+                    if (flags >> (4 * k + v) & 1) x[k].x[v] = nl::fetched(from + k * {ROW} + v);
         }}
         count = nl::keep(kept, count, flags, x);
     }}"""
-    fast, slow = "\n            ".join(["    " + line for line in whole]), "\n                ".join(near)
     body = f"""\
-typedef {cell} T;
-{block.text().rstrip().removesuffix("};")} const T* from; T* to; u64* state; i64 launch, group; volatile i64* told; \
-i64 wide; }};
+typedef {CELLS[itemsize]} T;
+{block.text().rstrip().removesuffix("};")} {fields} u64* state; i64 launch, group; volatile i64* told; }};
 {chosen}
 extern __shared__ __align__(16) char memory[];
 extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const __grid_constant__ P p) {{
@@ -151,13 +169,13 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {{
                 const i64 i = first + (row + k) * {ROW};
-            {fast}
+                {_lines(fast)}
             }}
         }} else {{
 #pragma unroll
             for (int k = 0; k < BATCH; ++k) {{
                 const i64 i = first + (row + k) * {ROW};
-                {slow}
+                {_lines(slow)}
             }}
         }}
         u32 flags = 0;
@@ -193,13 +211,18 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
 #pragma unroll
     for (int w = 0; w < {WARPS}; ++w) if (w < warp) at += counts[w];
     if (p.told && tile == tiles - 1 && threadIdx.x == {THREADS - 1}) *p.told = at + counts[{WARPS - 1}];
-    if (p.to) nl::write_kept(p.to + at, kept, count);
+    if ({target}) {write}
 }}
 """
-    words = (*block.words, *(Word(f"select_{name}") for name in SELECT_WORDS))
+    names = (*select_words(program.select), *TALK_WORDS)
+    words = (*block.words, *(Word(f"select_{name}") for name in names))
     tile = WARPS * ROW * form.rows
     geometry = Geometry(items=0, grain=1, blocks=-(-n // tile), threads=THREADS, shared=HEAD + tile * itemsize + PAD)
     return Source(prelude(program) + header("kernel") + header("select") + body, entry, words, geometry)
+
+
+def _lines(texts: list[str]) -> str:
+    return f"\n{' ' * 16}".join(texts)
 
 
 def _bounds(program: Program) -> str:

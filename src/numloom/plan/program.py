@@ -113,10 +113,14 @@ class Box:
 
 
 class Select(NamedTuple):
-    """What a program selects: elements of so many bytes, those of operand `same` or (-1) others (`emit.selecting`)."""
+    """What a program selects: elements of so many bytes, those of operand `same` or (-1) others.
+
+    With `axes` it is the indices along so many axes instead (see `emit.selecting`).
+    """
 
     itemsize: int
     same: int = -1
+    axes: int = 0
 
 
 @dataclass(slots=True, unsafe_hash=True)

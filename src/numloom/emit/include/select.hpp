@@ -84,4 +84,19 @@ template <class T> NL_DEV void write_kept(T* to, const T* kept, u32 count) {
         if (done + lane < bytes) out[done + lane] = in[done + lane];
     }
 }
+// A warp writes indices along axes: of elements `kept` after `start`, in an array of so many axes.
+template <int AXES> NL_DEV void write_indices(i64* const* to, const i64* shape, i64 at, i64 start, const u16* kept, u32 count) {
+#pragma unroll 4
+    for (i32 i = (i32)(threadIdx.x & 31) - (i32)(at & 15); i < (i32)count; i += 32) {
+        if (i < 0) continue;
+        i64 rest = start + kept[i];
+#pragma unroll
+        for (int d = AXES - 1; d > 0; --d) {
+            const i64 e = shape[d], q = ((u64)rest | (u64)e) >> 32 ? rest / e : (i64)((u32)rest / (u32)e);
+            to[d][at + i] = rest - q * e;
+            rest = q;
+        }
+        to[0][at + i] = rest;
+    }
+}
 }
