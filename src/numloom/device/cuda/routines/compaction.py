@@ -168,13 +168,12 @@ def _by_truth(code: int, count: int, aligned: bool, select: Select) -> Source:
 
 def _by(device: Any, flags: Strided, select: Select) -> tuple[Chosen, Queue]:
     """What dense `flags` choose, and what launches its kernel."""
-    at = address(flags)
-    source = _by_truth(code_of(flags.dtype), prod(flags.shape), at % 16 == 0, select)
+    source = _by_truth(code_of(flags.dtype), prod(flags.shape), address(flags) % 16 == 0, select)
     kernel = device.kernel(source.text, source.entry, wait=True)
     known = [word for word in source.words if not word.kind.startswith("select_")]
-    words = [at if word.kind == "pointer" else word.value for word in known]
 
     def queue(rest: tuple[int, ...]) -> None:
+        words = [address(flags) if word.kind == "pointer" else word.value for word in known]
         device.launch(kernel, array("q", (*words, *rest)), source.geometry)
 
     return Chosen(device, source.geometry.blocks), queue
