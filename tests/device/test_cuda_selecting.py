@@ -1,7 +1,10 @@
 """Masks computed by the kernel that selects by them, emulated on the host, and on the GPU where there is one."""
 
+import gc
+
 import numpy as np
 import pytest
+from cuda_emulation import EmulatedDevice
 
 import numloom as nl
 from numloom.array.ndarray import node_of, wrap
@@ -127,21 +130,32 @@ def test_many_tiles(emulated, monkeypatch, char, rows):
     np.testing.assert_array_equal(host_of(emulated, got), some[some != 0])
 
 
-def test_indices_and_rows(emulated, monkeypatch):
+def test_blocks_in_any_order(tmp_path, monkeypatch):
+    """Tiles wait for what those before them tell, which here begin after them."""
+    monkeypatch.setattr(compaction, "group_of", lambda tiles: 4)
+    device = EmulatedDevice(tmp_path, together=True)
+    rng = np.random.default_rng(8)
+    flags = rng.random(12 * 4096 - 5) < 0.4
+    for _ in range(2):
+        (got,) = compaction.nonzero(device, strided(value(device, flags)))
+        np.testing.assert_array_equal(host_of(device, got), np.flatnonzero(flags))
+
+
+def test_indices_and_rows(runner, monkeypatch):
     monkeypatch.setattr(compaction, "group_of", lambda tiles: 2)
     rng = np.random.default_rng(6)
     flags = rng.integers(0, 3, (3, 30, 200)).astype(np.float32)
-    got = compaction.nonzero(emulated, strided(value(emulated, flags)))
+    got = compaction.nonzero(runner, strided(value(runner, flags)))
     for result, expected in zip(got, np.nonzero(flags), strict=True):
-        np.testing.assert_array_equal(host_of(emulated, result), expected)
+        np.testing.assert_array_equal(host_of(runner, result), expected)
     rows = rng.random(3000) < 0.3
-    mask = strided(value(emulated, rows))
+    mask = strided(value(runner, rows))
     for char, width in (("f", 10), ("b", 6), ("h", 1)):
         y = rng.integers(0, 100, (3000, width)).astype(char)
-        got = compaction.compress(emulated, strided(value(emulated, y)), mask)
+        got = compaction.compress(runner, strided(value(runner, y)), mask)
         assert got.shape == (rows.sum(), width)
         np.testing.assert_array_equal(
-            emulated.download(got.buffer, 0, y[rows].nbytes).view(char).reshape(got.shape), y[rows]
+            runner.download(got.buffer, 0, y[rows].nbytes).view(char).reshape(got.shape), y[rows]
         )
 
 
@@ -175,14 +189,28 @@ def test_texts_compile():
         compile_for_gpu(compaction._by_truth(BOOL, 10**8, True, Select(itemsize, axes=axes)).text)
 
 
-def check(x, mask, y, expected):
-    got = y[mask]
-    np.testing.assert_array_equal(got.get(), expected)
-    np.testing.assert_array_equal(mask.get(), expected_mask(x))
-
-
-def expected_mask(x):
-    return x.get() > 0
+@pytest.mark.cuda
+@pytest.mark.parametrize("char", "?hfdD")
+def test_many_elements(gpu, monkeypatch, char):
+    rng = np.random.default_rng(9)
+    n = 4_000_003
+    y, z = rng.integers(0, 100, n).astype(char), rng.random(n)
+    gc.collect()
+    used, parted = gpu.pool.used, gpu.pool.parted
+    array = strided(value(gpu, y))
+    kept = []
+    for density in (0.0, 0.01, 0.3, 0.9, 1.0, 0.3):
+        mask = strided(value(gpu, z < density))
+        kept.append((z < density, compaction.compress(gpu, array, mask)))
+        (places,) = compaction.nonzero(gpu, mask)
+        np.testing.assert_array_equal(host_of(gpu, places), np.flatnonzero(z < density))
+    monkeypatch.setattr(gpu, "total_memory", 1)
+    kept.append((z < 0.5, compaction.compress(gpu, array, strided(value(gpu, z < 0.5)))))
+    for mask, got in kept:
+        np.testing.assert_array_equal(host_of(gpu, got), y[mask])
+    del array, places, got, kept
+    mask = None
+    assert gpu.pool.parted == parted and gpu.pool.used <= used + (1 << 20)
 
 
 @pytest.mark.parametrize("n", [0, 1, 1000, 1_000_003])

@@ -22,8 +22,9 @@ from numloom.graph.node import CAST, LEAF, OP, VIEW, Node
 from numloom.plan.program import Select
 from numloom.plan.step import Plan
 
-_selections: dict[Any, tuple[int, ReadyPlan | None]] = {}
-"""By device and the first half of a mask's plan key: the second half, and the plan if there is one."""
+_selections: dict[Any, tuple[int | None, ReadyPlan | None, Any]] = {}
+"""By device, what is selected and the first half of a mask's plan key: the second half, the plan if there is one, and
+what its launch needs."""
 _KEPT = 4096
 
 
@@ -84,12 +85,13 @@ def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[An
     found = walk([mask])
     number = -1 if array is None else _among(found, array)
     key = (device, config.fast_math, select, number, found.first)
-    second, plan = _selections.get(key, (found.second, None))
-    if key not in _selections or second != found.second:
+    second, plan, chosen = _selections.get(key, (None, None, None))
+    if second != found.second:
         plan = plan_of(found, [mask], device, _selecting(select, number))
         if len(_selections) >= _KEPT:
             _selections.clear()
-        _selections[key] = (found.second, plan)
+        chosen = None if plan is None else device.select(plan.steps[0].geometry.blocks)
+        _selections[key] = (found.second, plan, chosen)
     if plan is None:
         return None
     count_flush()
@@ -100,7 +102,7 @@ def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[An
             ready.words.put(place, word)
         launch(ready, found.nodes, [], plan)
 
-    return take(device.select(ready.geometry.blocks), queue)
+    return take(chosen, queue)
 
 
 def _among(found: Walk, array: Node) -> int:
