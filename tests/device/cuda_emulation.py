@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from numloom.device.cuda.routines.radix import PEERS
-from numloom.device.memory import Buffer
+from numloom.device.memory import Buffer, Pool
 
 SHIM = r"""
 #include <cstdio>
@@ -25,25 +25,34 @@ SHIM = r"""
 #include <cstring>
 #include <cmath>
 #include <ucontext.h>
+#ifdef TOGETHER
+#include <thread>
+#include <vector>
+#define PER_BLOCK static thread_local
+#define LOOKED sched_yield()
+#else
+#define PER_BLOCK static
+#define LOOKED
+#endif
 #define __global__
 #define __device__
 #define __forceinline__ inline
 #define __noinline__ __attribute__((noinline))
-#define __shared__ static
+#define __shared__ PER_BLOCK
 #define __launch_bounds__(...)
 #define __grid_constant__
 struct dim { unsigned x, y, z; };
-static dim threadIdx, blockIdx, blockDim, gridDim;
+PER_BLOCK dim threadIdx, blockIdx, blockDim, gridDim;
 namespace emulation {
 enum State { RUNS, WARP, BLOCK, DONE };
 struct Fiber { ucontext_t context; State state; char* stack; };
-static Fiber fibers[1024];
-static ucontext_t scheduler;
-static unsigned current, count;
+PER_BLOCK Fiber fibers[1024];
+PER_BLOCK ucontext_t scheduler;
+PER_BLOCK unsigned current, count;
 static bool backwards; // threads of a block take turns from the last one down
-static unsigned long long slots[64][32];
-static void (*body)();
-static const void* parameters;
+PER_BLOCK unsigned long long slots[64][32];
+PER_BLOCK void (*body)();
+PER_BLOCK const void* parameters;
 static void wait(State state) {
     fibers[current].state = state;
     swapcontext(&fibers[current].context, &scheduler);
@@ -137,12 +146,12 @@ static double __longlong_as_double(long long x) { double r; memcpy(&r, &x, 8); r
 """
 
 INLINE = (
-    ("extern __shared__ __align__(16) char memory[]", "alignas(16) static char memory[1 << 18]"),
+    ("extern __shared__ __align__(16) char memory[]", "alignas(16) PER_BLOCK char memory[1 << 18]"),
     (
         f'asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));',
         "const u32 vote = __ballot_sync(0xffffffffu, bit != 0); peers &= bit ? vote : ~vote;",
     ),
-    ('asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");', "x = *at;"),
+    ('asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");', "x = *at; LOOKED;"),
     ('asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory");', "*at = x;"),
     (
         'asm("cvt.f32.f16 %0, %1;" : "=f"(r) : "h"(x.bits));',
@@ -159,6 +168,21 @@ extern "C" void emulate_backwards(bool flag) { emulation::backwards = flag; }
 """
 
 RUNNER = """
+#ifdef TOGETHER
+extern "C" void emulate_{entry}(const void* words, unsigned blocks, unsigned, unsigned threads) {{
+    std::vector<std::thread> all;
+    for (unsigned x = blocks; x-- > 0;) all.emplace_back([=] {{
+        gridDim = {{blocks, 1, 1}};
+        blockDim = {{threads, 1, 1}};
+        blockIdx = {{x, 0, 0}};
+        emulation::parameters = words;
+        emulation::body = [] {{ {entry}(*(const {struct}*)emulation::parameters); }};
+        emulation::run_block(threads);
+        for (unsigned t = 0; t < threads; ++t) free(emulation::fibers[t].stack);
+    }});
+    for (std::thread& block : all) block.join();
+}}
+#else
 extern "C" void emulate_{entry}(const void* words, unsigned blocks, unsigned blocks_y, unsigned threads) {{
     gridDim = {{blocks, blocks_y, 1}};
     blockDim = {{threads, 1, 1}};
@@ -169,6 +193,7 @@ extern "C" void emulate_{entry}(const void* words, unsigned blocks, unsigned blo
         emulation::run_block(threads);
     }}
 }}
+#endif
 """
 
 ENTRY = re.compile(r"__global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(const __grid_constant__ (\w+) p\)")
@@ -184,7 +209,8 @@ class EmulatedKernel:
 class EmulatedDevice:
     """Host memory, texts run by fibers; `texts` are those that ran.
 
-    With `backwards` the threads between two barriers take turns from the last one down, which shows races.
+    With `backwards` the threads between two barriers take turns from the last one down, which shows races. Blocks run
+    one after the other; those of a device made with `together` all at once, the last one begins first.
     """
 
     name = "cuda"
@@ -192,8 +218,12 @@ class EmulatedDevice:
     discrete = fast_math = short_rows = True
     interprets = finishes = False
     dlpack = (2, 0)
+    total_memory = 1 << 30
 
-    def __init__(self, folder=None):
+    def __init__(self, folder=None, together=False):
+        self.together = together
+        self.pool = Pool("emulated", self._raw_allocate, lambda address, nbytes: self._blocks.pop(address))
+        self._blocks = {}
         self.folder = Path(folder or tempfile.mkdtemp(prefix="numloom-emulation-"))
         self.texts = {}
         self.backwards = False
@@ -204,6 +234,11 @@ class EmulatedDevice:
         block = np.full(nbytes + 256, 0xA5, np.uint8)
         address = block.__array_interface__["data"][0]
         return Buffer(address + -address % 256, nbytes, None, block)
+
+    def _raw_allocate(self, nbytes):
+        block = self.allocate(nbytes)
+        self._blocks[block.ptr] = block
+        return block.ptr
 
     def upload(self, host):
         buffer = self.allocate(host.nbytes)
@@ -267,6 +302,8 @@ class EmulatedDevice:
             )
             name.with_suffix(".cpp").write_text(source)
             flags = ["-O0", "-std=c++17", "-mf16c", "-fwrapv", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
+            if self.together:
+                flags += ["-DTOGETHER", "-pthread"]
             command = ["g++", *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")]
             subprocess.run(command, check=True)
             library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))

@@ -75,12 +75,12 @@ def awkward(shape, char, seed=1):
 
 
 def chars(runner):
-    return ALL if runner.name == "cuda" and hasattr(runner, "pool") else FEW
+    return ALL if runner.name == "cuda" and hasattr(runner, "pinned") else FEW
 
 
 def large(runner):
     """Several blocks: enough for the emulation, and really many on the GPU."""
-    return 3_000_001 if hasattr(runner, "pool") else 10_007
+    return 3_000_001 if hasattr(runner, "pinned") else 10_007
 
 
 def views(x):
@@ -386,7 +386,7 @@ def test_order_by_digits(runner, char):
     for x in (awkward((20_011,), char), random((40_000,), char)[::-2]):
         same(runner, "sort", x, axis=0)
         same(runner, "argsort", x, axis=0)
-    if char in "hd" and hasattr(runner, "pool"):
+    if char in "hd" and hasattr(runner, "pinned"):
         x = awkward((2, large(runner) // 2 + 140_000), char)
         same(runner, "argsort", x, axis=1)
         same(runner, "sort", x.T, axis=0, order="F")
@@ -541,7 +541,7 @@ def check_product(device, a, b, order="C"):
 
 
 def check_products(device, char):
-    n = 70 if hasattr(device, "pool") or char in "fi" else 9
+    n = 70 if hasattr(device, "pinned") or char in "fi" else 9
     check_product(device, random((n, 33), char), random((33, n + 1), char))
     check_product(device, random((33, 9), char).T, random((12, 33), char).T)
     check_product(device, random((9, 66), char)[:, ::2], random((66, 5), char)[::-2])

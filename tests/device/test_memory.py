@@ -1,11 +1,14 @@
 """The pool, over a raw allocator that only counts."""
 
 import gc
+import itertools
 import random
 import subprocess
 import sys
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from numloom.base.errors import OutOfMemoryError
 from numloom.device.memory import Buffer, Pool, class_bytes, class_of
@@ -170,6 +173,104 @@ def test_random_use_adds_up():
     assert pool.peak >= pool.used
     pool.reset_peak()
     assert pool.peak == pool.used
+
+
+def test_a_cut_block_is_whole_again_when_all_parts_are_free():
+    raw, pool = make()
+    held = pool.allocate(1 << 20)
+    first, size = held.ptr, 1 << 20
+    pool.cut(held, 400_000)
+    front = class_bytes(class_of(400_000))
+    assert (held.ptr, held.nbytes, pool.used, pool.cached) == (first, 400_000, front, size - front)
+    assert (pool.peak, pool.parted) == (size, size)
+    tail = pool.allocate(580_000)
+    assert raw.calls == 1 and first + front <= tail.ptr and tail.ptr + tail.nbytes <= first + size
+    pool.cut(tail, 400_000)
+    pool.trim()
+    assert list(raw.blocks) == [first]
+    del held
+    assert pool.parted == size and pool.allocate(1 << 20).ptr != first
+    del tail
+    assert (pool.parted, pool.used) == (0, 0)
+    assert pool.allocate(1 << 20).ptr == first
+    pool.trim()
+    assert not raw.blocks
+
+
+def test_small_blocks_stay_whole():
+    _, pool = make()
+    for nbytes, left in ((100, 1), (9000, 1), (1 << 20, 1_048_000), (1 << 20, 1 << 20)):
+        buffer = pool.allocate(nbytes)
+        used = pool.used
+        pool.cut(buffer, left)
+        assert (pool.used, pool.parted) == (used, 0)
+        del buffer
+
+
+def test_spare_parts_are_the_last_resort():
+    _, pool = make(1 << 20)
+    held = pool.allocate(1 << 20)
+    pool.cut(held, 300_000)
+    small = [pool.allocate(20_000) for _ in range(25)]
+    assert pool.used == class_bytes(class_of(300_000)) + 25 * class_bytes(class_of(20_000))
+    with pytest.raises(OutOfMemoryError):
+        pool.allocate(700_000)
+    del held, small
+    assert pool.allocate(1 << 20).ptr
+
+
+def test_parts_stay_beyond_the_cache_limit():
+    raw, pool = make(cache_limit=4096)
+    held = pool.allocate(1 << 20)
+    pool.cut(held, 1 << 19)
+    tail = pool.allocate(1 << 19)
+    del held
+    assert len(raw.blocks) == 1 and pool.cached == 1 << 19
+    del tail
+    assert (len(raw.blocks), pool.cached, pool.used, pool.parted) == (0, 0, 0, 0)
+
+
+@given(
+    seed=st.integers(0, 1 << 30),
+    total=st.sampled_from([1 << 40, 3 << 20]),
+    named=st.sampled_from([{}, {"cache_limit": 1 << 19}, {"limit": 2 << 20}]),
+)
+@settings(max_examples=25, deadline=None)
+def test_cuts_add_up(seed, total, named):
+    raw, pool = make(total, **named)
+    rng = random.Random(seed)
+    live = []
+    for _ in range(120):
+        what = rng.random()
+        buffer = None
+        before = pool.used
+        if live and what < 0.35:
+            live.pop(rng.randrange(len(live)))
+        elif live and what < 0.6:
+            buffer = rng.choice(live)
+            old, asked = buffer.nbytes, int(buffer.nbytes * rng.random())
+            pool.cut(buffer, asked)
+            assert buffer.nbytes == (asked if pool.used < before else old)
+            buffer = None
+        elif what < 0.62:
+            pool.trim(rng.choice([0, 1 << 18]))
+        else:
+            try:
+                live.append(pool.allocate(rng.randrange(1 << rng.randrange(10, 21))))
+                assert pool.peak >= pool.used > before
+            except OutOfMemoryError:
+                live.clear()
+        assert pool.used + pool.cached == sum(raw.blocks.values()) <= total
+        assert not named.get("limit") or pool.used + pool.cached <= named["limit"]
+        spans = sorted((buffer.ptr, buffer.ptr + buffer.nbytes) for buffer in live)
+        assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
+        blocks = sorted(raw.blocks.items())
+        assert all(any(at <= begin and end <= at + size for at, size in blocks) for begin, end in spans)
+        assert all(begin % 256 == 0 for begin, _ in spans) and 0 <= pool.parted <= sum(raw.blocks.values())
+    live.clear()
+    assert (pool.used, pool.parted) == (0, 0)
+    pool.trim()
+    assert (pool.cached, raw.blocks) == (0, {})
 
 
 def test_nothing_is_freed_at_exit():

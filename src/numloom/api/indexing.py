@@ -24,6 +24,7 @@ from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_o
 from numloom.array.storage import broadcast_value, write
 from numloom.array.subscript import Advanced
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
+from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous
 from numloom.graph.node import Node
@@ -129,6 +130,9 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None 
     mask = asarray(condition)
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
+    array = asarray(a).ravel() if axis is None else asarray(a)
+    if out is None and (axis is None or (axis == 0 and array.ndim)) and mask.size == array.shape[0]:
+        return wrap(compress_values(node_of(array), build.cast(node_of(mask), BOOL)))
     return take(a, flatnonzero(mask), axis, out)
 
 

@@ -13,9 +13,11 @@ from numloom.api.elementwise import invert, negative
 from numloom.api.manipulation import lines_along, normal_axis
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
-from numloom.base.dtypes import I64, code_of
+from numloom.base.dtypes import BOOL, I64, code_of
 from numloom.engine.routines import call
 from numloom.engine.routines import empty as empty_leaf
+from numloom.engine.selecting import compress as compress_values
+from numloom.engine.selecting import nonzero as nonzero_values
 from numloom.graph import build
 from numloom.graph.layout import f_strides, strides_in_order
 from numloom.ops.elementwise import ELEMENTWISE
@@ -282,7 +284,7 @@ def nonzero(a: Any) -> tuple[Array, ...]:
             "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
             "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
         )
-    return tuple(map(wrap, call("nonzero", node_of(array))))
+    return tuple(map(wrap, nonzero_values(node_of(array))))
 
 
 def flatnonzero(a: Any) -> Array:
@@ -296,7 +298,7 @@ def argwhere(a: Any) -> Array:
     if not array.ndim:
         count = int(bool(array))
         return wrap(build.full(0, I64, (count, 0)))
-    found = call("nonzero", node_of(array))
+    found = nonzero_values(node_of(array))
     shape = (found[0].size, len(found))
     result = wrap(empty_leaf(I64, shape, f_strides(shape, 8)))
     for axis, node in enumerate(found):
@@ -308,6 +310,8 @@ def extract(condition: Any, arr: Any) -> Array:
     """The elements of `arr` where `condition` (both flattened) is true."""
     mask = asarray(condition).ravel()
     array = asarray(arr).ravel()
+    if mask.size == array.size:
+        return wrap(compress_values(node_of(array), build.cast(node_of(mask), BOOL)))
     where = flatnonzero(mask)
     return wrap(build.gather(node_of(array), [node_of(where)], (0,), 0))
 

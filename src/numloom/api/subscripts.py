@@ -14,8 +14,8 @@ from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, wrap
 from numloom.array.storage import broadcast_value, read, write, write_at
 from numloom.array.subscript import Advanced, Basic, subscript
 from numloom.base.dtypes import BOOL, I64, ITEMSIZES, KINDS
-from numloom.engine.routines import call
 from numloom.engine.selecting import compress as compress_values
+from numloom.engine.selecting import nonzero as nonzero_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, indexed_strides, shown
 from numloom.graph.node import CAST, FILL, VIEW, Node
@@ -44,7 +44,7 @@ class Mask:
     def found(self) -> Node:
         """Indices along this axis of what is true; found once for all axes of the mask."""
         if not self.positions:
-            self.positions.extend(call("nonzero", self.node))
+            self.positions.extend(nonzero_values(self.node))
         return self.positions[self.axis]  # type: ignore[no-any-return]
 
 

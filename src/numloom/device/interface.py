@@ -251,8 +251,9 @@ class Device(Protocol):
 
         Names and options are those of the rows in `numloom.ops.routines`. Operands are `Strided`;
         a result of known size is written to the operand called `out`, others come back as fresh,
-        dense `Strided`. A backend that has a method ``select(blocks, a)`` too runs kernels of
-        `numloom.emit.selecting`: it gives the kernel's last `words`, and, after its launch, the `result()`.
+        dense `Strided`. A backend that has a method ``select(blocks)`` too runs kernels of `numloom.emit.selecting`
+        in so many blocks: what it gives has methods ``elements(a, queue)``, ``indices(shape, queue)`` and
+        ``parts(a, lead, queue)``, where `queue` launches the kernel with its last words.
 
         Raises
         ------

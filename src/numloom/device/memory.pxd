@@ -1,6 +1,7 @@
 import cython
 
 cdef Py_ssize_t _FLOOR, _ROOM, _SMALL
+cdef int _PART
 
 @cython.final
 cdef class Pool:
@@ -13,18 +14,37 @@ cdef class Pool:
     cdef readonly long long used
     cdef readonly long long cached
     cdef readonly long long peak
+    cdef readonly long long parted
     cdef readonly bint closed
     cdef readonly long long error_at
     cdef list _free
+    cdef dict _parts
+    cdef dict _spare
     cdef long long _kept[256]
     cdef Py_ssize_t _count[16]
 
-    @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer)
+    @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer, part="bint")
     cpdef Buffer allocate(self, long long nbytes)
-    cdef Py_ssize_t _allocate_block(self, long long nbytes, long long size) except? -1
+    cdef Py_ssize_t _allocate_block(self, long long nbytes, int size_class) except? -1
+    @cython.locals(larger=int, spare=dict, block=Block)
+    cdef Py_ssize_t _take_part(self, int size_class, int last) except? -1
+    @cython.locals(rest="long long", at="long long", least="long long", number=int)
+    cdef _divide(self, Block block, long long ptr, int size_class, int front)
+    @cython.locals(size_class=int, front=int, part="bint", freed="long long", ptr="long long", block=Block)
+    cpdef cut(self, Buffer buffer, long long nbytes)
+    @cython.locals(size="long long", block=Block, number=int, at="long long")
+    cdef _give_back_part(self, long long ptr, int size_class)
     cdef Py_ssize_t _try_raw(self, long long size) except? -1
     @cython.locals(size="long long")
     cdef _give_back(self, long long ptr, int size_class)
+
+@cython.final
+cdef class Block:
+    cdef long long ptr
+    cdef long long size
+    cdef int size_class
+    cdef long long free
+    cdef list parts
 
 @cython.final
 cdef class Buffer:

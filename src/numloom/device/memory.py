@@ -25,6 +25,9 @@ _FLOOR = 4
 """Zeros at the bottom of each list of freed blocks: one that runs empty gives its memory back at every turn."""
 _SMALL, _ROOM = 16, 16
 """Classes of blocks up to 4 KiB, and how many freed blocks of each are kept as numbers of C."""
+_PART = -2
+"""`Buffer.size_class` of a part of a block that was cut is this number less its class."""
+_LEAST_PART = 1 << 13
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
@@ -55,14 +58,49 @@ class Buffer:
 
     def __dealloc__(self) -> None:
         pool = self.pool
-        if pool is not None and self.size_class >= 0:
-            pool._give_back(self.ptr, self.size_class)
+        if pool is not None:
+            if self.size_class >= 0:
+                pool._give_back(self.ptr, self.size_class)
+            elif self.size_class <= _PART:
+                pool._give_back_part(self.ptr, _PART - self.size_class)
 
     if not cython.compiled:
         __del__ = __dealloc__
 
     def __repr__(self) -> str:
         return f"<Buffer of {self.nbytes} bytes at {self.ptr:#x}>"
+
+
+@cython.cclass
+class Block:
+    """A block of the backend that was cut.
+
+    Attributes
+    ----------
+    ptr, size : int
+        Address and bytes.
+    size_class : int
+        Its class, when it is whole.
+    free : int
+        Bytes that are in no buffer.
+    parts : list of (int, int)
+        Address and class of each part; what they leave at its end is too small to be one.
+    """
+
+    __slots__ = ("free", "parts", "ptr", "size", "size_class")
+
+    ptr: int
+    size: int
+    size_class: int
+    free: int
+    parts: list[tuple[int, int]]
+
+    def __init__(self, ptr: int, size_class: int) -> None:
+        self.ptr = ptr
+        self.size_class = size_class
+        self.size = class_bytes(size_class)
+        self.free = 0
+        self.parts = [(ptr, size_class)]
 
 
 class Pool:
@@ -89,6 +127,8 @@ class Pool:
     ----------
     used, cached, peak : int
         Bytes in buffers, in freed blocks kept, and the most that were used at once.
+    parted : int
+        Bytes of blocks that were cut (`cut`), in buffers or not.
     """
 
     def __init__(
@@ -109,11 +149,15 @@ class Pool:
         self.used = 0
         self.cached = 0
         self.peak = 0
+        self.parted = 0
         self.closed = False
         if not cython.compiled:  # Arrays of C there.
             self._kept = [0] * (_SMALL * _ROOM)
             self._count = [0] * _SMALL
         self._free: list[list[int]] = [[0] * _FLOOR for _ in range(_CLASSES)]
+        # Parts of blocks that were cut: whose they are, and by class those that are in no buffer.
+        self._parts: dict[int, Block] = {}
+        self._spare: dict[int, dict[int, Block]] = {}
         _pools.add(self)
 
     def allocate(self, nbytes: int) -> Buffer:
@@ -129,6 +173,7 @@ class Pool:
         size_class = class_of(nbytes)
         size = class_bytes(size_class)
         ptr = 0
+        part = False
         if size_class < _SMALL and self._count[size_class] > 0:
             self._count[size_class] -= 1
             ptr = self._kept[size_class * _ROOM + self._count[size_class]]
@@ -139,7 +184,9 @@ class Pool:
                 ptr = blocks.pop()
                 self.cached -= size
             else:
-                ptr = self._allocate_block(nbytes, size)
+                ptr = self._allocate_block(nbytes, size_class)
+                if self.parted and ptr in self._parts:
+                    part = True
         self.used += size
         if self.used > self.peak:
             self.peak = self.used
@@ -149,19 +196,110 @@ class Pool:
         buffer.nbytes = nbytes
         buffer.pool = self
         buffer.owner = None
-        buffer.size_class = size_class
+        buffer.size_class = _PART - size_class if part else size_class
         return buffer
 
-    def _allocate_block(self, nbytes: int, size: int) -> int:
-        """A new block from the backend; trims and tries once more where there is none."""
-        ptr = self._try_raw(size)
+    def _allocate_block(self, nbytes: int, size_class: int) -> int:
+        """A spare part, or a new block from the backend; trims and tries once more where there is none."""
+        size = class_bytes(size_class)
+        ptr = self._take_part(size_class, size_class) if self.parted else 0
+        if ptr == 0:
+            ptr = self._try_raw(size)
         if ptr == 0:
             cached = self.cached
             self.trim()
             ptr = self._try_raw(size)
+            if ptr == 0 and self.parted:
+                ptr = self._take_part(size_class, _CLASSES - 1)
             if ptr == 0:
                 raise OutOfMemoryError(self.name, nbytes, self.used, cached, self.limit)
         return ptr
+
+    def _take_part(self, size_class: int, last: int) -> int:
+        """A spare part of a class, made from one of the first class up to `last` that has any; 0 if there is none."""
+        for larger in range(size_class, last + 1):
+            spare = self._spare.get(larger)
+            if spare:
+                ptr, block = spare.popitem()
+                size = class_bytes(size_class)
+                block.free -= size
+                self.cached -= size
+                if larger > size_class:
+                    self._divide(block, ptr, larger, size_class)
+                return ptr
+        return 0
+
+    def _divide(self, block: Block, ptr: int, size_class: int, front: int) -> None:
+        """Make a part the first of several; the others are spare."""
+        rest = class_bytes(size_class) - class_bytes(front)
+        at = ptr + class_bytes(front)
+        # Many small ones would tempt small arrays to live long in a large block.
+        least = max(_LEAST_PART, block.size >> 6)
+        pieces = []
+        self._spare.setdefault(front, {})
+        while rest >= least:
+            number = class_of(rest)
+            if class_bytes(number) > rest:
+                number -= 1
+            pieces.append((at, number))
+            self._spare.setdefault(number, {})
+            at += class_bytes(number)
+            rest -= class_bytes(number)
+        block.parts[block.parts.index((ptr, size_class))] = (ptr, front)
+        block.parts.extend(pieces)
+        self._parts[ptr] = block
+        for at, number in pieces:
+            self._parts[at] = block
+            self._spare[number][at] = block
+
+    def cut(self, buffer: Buffer, nbytes: int) -> None:
+        """Keep the first `nbytes` bytes of a buffer; what is behind them can be allocated from now on.
+
+        Only when all of its parts are free is the block whole again, and can be given back to the backend. So freed
+        parts are kept even beyond `cache_limit`. Small blocks stay whole.
+        """
+        size_class = buffer.size_class
+        if size_class == -1 or self.closed:
+            return
+        front = max(class_of(nbytes), _SMALL)
+        part = size_class < 0
+        if part:
+            size_class = _PART - size_class
+        freed = class_bytes(size_class) - class_bytes(front)
+        if freed < _LEAST_PART:
+            return
+        ptr = buffer.ptr
+        block = self._parts[ptr] if part else Block(ptr, size_class)
+        if not part:
+            self.parted += block.size
+        self._divide(block, ptr, size_class, front)
+        buffer.size_class = _PART - front
+        buffer.nbytes = nbytes
+        block.free += freed
+        self.used -= freed
+        self.cached += freed
+
+    def _give_back_part(self, ptr: int, size_class: int) -> None:
+        if self.closed:
+            return
+        size = class_bytes(size_class)
+        block = self._parts[ptr]
+        self.used -= size
+        self.cached += size
+        block.free += size
+        self._spare[size_class][ptr] = block
+        if block.free < block.size:
+            return
+        for at, number in block.parts:
+            del self._spare[number][at]
+            del self._parts[at]
+        self.parted -= block.size
+        self.cached -= block.size
+        if self.cache_limit and self.cached + block.size > self.cache_limit:
+            self.raw_free(block.ptr, block.size)
+        else:
+            self.cached += block.size
+            self._free[block.size_class].append(block.ptr)
 
     def _try_raw(self, size: int) -> int:
         if self.limit and self.used + self.cached + size > self.limit:
@@ -187,7 +325,10 @@ class Pool:
             self._free[size_class].append(ptr)
 
     def trim(self, keep: int = 0) -> None:
-        """Give cached blocks back to the backend, the largest first, until at most `keep` bytes are cached."""
+        """Give cached blocks back to the backend, the largest first, until at most `keep` bytes are cached.
+
+        Spare parts of blocks that are in use stay.
+        """
         for size_class in range(_CLASSES - 1, -1, -1):
             size = class_bytes(size_class)
             if size_class < _SMALL:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.device import registry
 from numloom.device.interface import Device, Strided
 from numloom.engine.evaluate import evaluate, leaf_from_host
@@ -163,7 +163,7 @@ def from_strided(result: Strided) -> Node:
     """A routine's fresh, dense result as a value."""
     itemsize = result.dtype.itemsize
     strides = tuple([stride * itemsize for stride in result.strides])
-    return leaf(result.buffer, DTYPES.index(result.dtype), result.shape, strides)
+    return leaf(result.buffer, code_of(result.dtype), result.shape, strides)
 
 
 def host_array(device: Device, operand: Strided) -> Host:

@@ -2,92 +2,144 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from numloom.base.config import config
-from numloom.base.dtypes import ITEMSIZES
+from numloom.base.dtypes import BOOL, ITEMSIZES
 from numloom.device.registry import current
-from numloom.emit.selecting import SELECT_WORDS, selectable
+from numloom.emit.selecting import selectable
 from numloom.engine.evaluate import guard
 from numloom.engine.execute import ReadyPlan, launch
-from numloom.engine.resized import plan_of
+from numloom.engine.resized import Change, plan_of
 from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.state import count_flush
-from numloom.engine.walk import pending_roots, walk
+from numloom.engine.walk import Walk, pending_roots, walk
 from numloom.graph.layout import c_strides
 from numloom.graph.node import CAST, LEAF, OP, VIEW, Node
+from numloom.plan.program import Select
 from numloom.plan.step import Plan
 
-_selections: dict[Any, tuple[int, ReadyPlan | None]] = {}
-"""By device and the first half of a mask's plan key: the second half, and the plan if there is one."""
+_selections: dict[Any, tuple[int | None, ReadyPlan | None, Any]] = {}
+"""By device, what is selected and the first half of a mask's plan key: the second half, the plan if there is one, and
+what its launch needs."""
 _KEPT = 4096
 
 
 def compress(array: Node, mask: Node) -> Node:
     """The elements (in C order) of `array` where `mask`, of its leading axes, is true."""
-    device = current()
-    if (
-        mask.kind in (OP, CAST)
-        and _simple(array, mask)
-        and hasattr(device, "select")
-        and config.executor != "reference"
-    ):
-        guard.take()
-        try:
-            # What else is pending may write to memory that the mask reads, or share its kernel: then all of it runs.
-            if pending_roots([mask]) == [mask]:
-                result = _fused(array, mask, device)
-                if result is not None:
-                    return result
-        finally:
-            guard.give()
+    base = array.args[0] if array.kind == VIEW else array
+    if base.kind == LEAF and array.size and not any([at % ITEMSIZES[array.code] for at in _bytes(array)]):
+        lead, itemsize = len(mask.shape), ITEMSIZES[array.code]
+        if array.shape == mask.shape and array.strides == c_strides(array.shape, itemsize):
+            found = _fused(mask, Select(itemsize), array, lambda chosen, queue: chosen.elements(strided(array), queue))
+        else:
+            places = Select(2, axes=1)
+            found = _fused(mask, places, None, lambda chosen, queue: chosen.parts(strided(array), lead, queue))
+        if found is not None:
+            return from_strided(found)
     return call("compress", array, mask)  # type: ignore[no-any-return]
 
 
-def _simple(array: Node, mask: Node) -> bool:
-    """Whether both are of one shape and in C order, and the array is in memory."""
-    shape, itemsize = mask.shape, ITEMSIZES[array.code]
-    base = array.args[0] if array.kind == VIEW else array
-    return (
-        array.shape == shape
-        and array.size > 0
-        and base.kind == LEAF
-        and not (array.kind == VIEW and array.attr % itemsize)
-        and array.strides == c_strides(shape, itemsize)
-        and mask.strides == c_strides(shape, ITEMSIZES[mask.code])
-    )
+def _bytes(array: Node) -> tuple[int, ...]:
+    """Offset and strides of what lies in memory."""
+    return (array.attr, *array.strides) if array.kind == VIEW else array.strides
 
 
-def _fused(array: Node, mask: Node, device: Any) -> Node | None:
-    """Select by a mask that is computed, but not stored, by the same kernel; None where it is not a simple one.
+def nonzero(mask: Node) -> tuple[Node, ...]:
+    """Indices of the true elements of a value, in C order, along each axis."""
+    shape = mask.shape
+    if shape:
+        found = _fused(mask, Select(2, axes=len(shape)), None, lambda chosen, queue: chosen.indices(shape, queue))
+        if found is not None:
+            return tuple(map(from_strided, found))
+    return tuple(call("nonzero", mask))
 
-    The mask stays as it was: a temporary one is never stored.
+
+def _fused(mask: Node, select: Select, array: Node | None, take: Callable[[Any, Any], Any]) -> Any:
+    """What `take` makes of a selection whose mask is computed, but not stored, by the same kernel.
+
+    None where the mask is not a simple one. It stays as it was: a temporary one is never stored.
     """
+    device = current()
+    if (
+        mask.kind not in (OP, CAST)
+        or mask.code != BOOL
+        or not mask.size
+        or mask.strides != c_strides(mask.shape, ITEMSIZES[mask.code])
+        or not hasattr(device, "select")
+        or config.executor == "reference"
+    ):
+        return None
+    guard.take()
+    try:
+        # What else is pending may write to memory that the mask reads, or share its kernel: then all of it runs.
+        return _selected(mask, select, array, take, device) if pending_roots([mask]) == [mask] else None
+    finally:
+        guard.give()
+
+
+def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[Any, Any], Any], device: Any) -> Any:
     found = walk([mask])
-    key = (device, config.fast_math, found.first)
-    second, plan = _selections.get(key, (found.second, None))
-    if key not in _selections or second != found.second:
-        plan = plan_of(found, [mask], device, _selecting)
+    number = -1 if array is None else _among(found, array)
+    key = (device, config.fast_math, select, number, found.first)
+    second, plan, chosen = _selections.get(key, (None, None, None))
+    if second != found.second:
+        plan = plan_of(found, [mask], device, _selecting(select, number))
         if len(_selections) >= _KEPT:
             _selections.clear()
-        _selections[key] = (found.second, plan)
+        chosen = None if plan is None else device.select(plan.steps[0].geometry.blocks)
+        _selections[key] = (found.second, plan, chosen)
     if plan is None:
         return None
     count_flush()
     ready = plan.steps[0]
-    chosen = device.select(ready.geometry.blocks, strided(array))
-    for place, word in enumerate(chosen.words, len(ready.words.block) - len(SELECT_WORDS)):
-        ready.words.put(place, word)
-    launch(ready, found.nodes, [], plan)
-    return from_strided(chosen.result())
+
+    def queue(words: tuple[int, ...]) -> None:
+        for place, word in enumerate(words, len(ready.words.block) - len(words)):
+            ready.words.put(place, word)
+        launch(ready, found.nodes, [], plan)
+
+    return take(chosen, queue)
 
 
-def _selecting(made: Plan) -> Plan | None:
-    """A plan whose one kernel selects by the mask that it computed; None where it cannot."""
-    if len(made.steps) != 1 or made.steps[0].program is None or not selectable(made.steps[0].program):
-        return None
-    step = made.steps[0]
-    step.allocate = step.computed = ()
-    step.program = replace(made.steps[0].program, select=True)
-    return Plan((step,), made.drop)
+def _among(found: Walk, array: Node) -> int:
+    """Number of the node of a walk that is the array, or the same view as it; -1 if there is none."""
+    for number in range(found.count):
+        node = found.nodes[number]
+        if node is array or (
+            node.kind == array.kind == VIEW
+            and node.args[0] is array.args[0]
+            and (node.attr, node.code, node.shape, node.strides) == (array.attr, array.code, array.shape, array.strides)
+        ):
+            return number
+    return -1
+
+
+@cache
+def _selecting(select: Select, number: int) -> Change:
+    """What makes of a mask's plan one whose kernel selects: elements of node `number`, if the mask reads it.
+
+    It gives None where a kernel cannot.
+    """
+
+    def change(made: Plan) -> Plan | None:
+        if len(made.steps) != 1 or made.steps[0].program is None or not selectable(made.steps[0].program):
+            return None
+        step = made.steps[0]
+        step.allocate = step.computed = ()
+        program = made.steps[0].program
+        loads = {instr.operand for instr in program.body if instr.kind == "load"} if number >= 0 else ()
+        same = -1
+        for place in loads:
+            binding, operand = step.bindings[place], program.operands[place]
+            known = binding.number if binding.view < 0 else binding.view
+            moved = known != number or ITEMSIZES[operand.code] != select.itemsize
+            if not moved and operand.strides[0] == 1 and binding.offset == 0:
+                same = place
+        step.program = replace(program, select=select._replace(same=same))
+        return Plan((step,), made.drop)
+
+    return change

@@ -112,6 +112,17 @@ class Box:
     fill: int = -1
 
 
+class Select(NamedTuple):
+    """What a program selects: elements of so many bytes, those of operand `same` or (-1) others.
+
+    With `axes` it is the indices along so many axes instead (see `emit.selecting`).
+    """
+
+    itemsize: int
+    same: int = -1
+    axes: int = 0
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Program:
     """One fused kernel; see the module's text."""
@@ -128,8 +139,8 @@ class Program:
     box: Box | None = None
     fast: bool = True
     """Reducing programs: the reduced elements lie along the fast axis (lanes = 128), else lanes = 1."""
-    select: bool = False
-    """The one store's truth values are not stored: they say what is selected (see `emit.selecting`)."""
+    select: Select | None = None
+    """The one store's truth values are not stored: they say what is selected."""
 
     @property
     def by_rows(self) -> bool:

@@ -30,7 +30,7 @@ from numloom.device.cuda.routines import ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, Staging
-from numloom.device.interface import Image, Module, Sampling, Strided, Texels
+from numloom.device.interface import Image, Module, Sampling, Texels
 from numloom.device.memory import Buffer, Pool
 
 try:
@@ -383,9 +383,9 @@ class CudaDevice:
         """Blocks that run at once where a multiprocessor holds `each`."""
         return each * self.multiprocessors
 
-    def select(self, blocks: int, a: Strided) -> Chosen:
+    def select(self, blocks: int) -> Chosen:
         """What a launch of a selecting kernel (`numloom.emit.selecting`) in `blocks` blocks needs and gives."""
-        return Chosen(self, blocks, a)
+        return Chosen(self, blocks)
 
     # ------------------------------------------------------------ time
 
