@@ -510,7 +510,8 @@ def row_shape(count: int, words: int) -> Shape:
     step = 1 if lines <= 8 else 2 if lines <= 16 else 4 if lines <= 32 else 8
     whole = -(-lines // step) * step
     sure = whole if whole * width == count else whole - step
-    lanes = min(4, width)
+    # The fewer threads share a short row the less is exchanged.
+    lanes = min(8 if lines == 1 else 4, width)
     if lines <= RUN and lanes * whole * words <= HELD_WORDS // 2:
         return Shape(width, width // lanes, lanes, 1, 1, whole, sure, True)
     runs = -(-lines // RUN)
