@@ -77,7 +77,7 @@ def test_two_reductions_and_a_map(shape: tuple[int, int], code: int) -> None:
 
 
 def test_what_a_row_holds_decides_how_threads_share_it() -> None:
-    assert rows.row_shape(64, 1).threads == 16
+    assert rows.row_shape(64, 1).threads == 8
     assert (rows.row_shape(1024, 1).threads, rows.row_shape(1024, 1).lanes) == (32, 4)
     assert rows.row_shape(4096, 1).groups == 1
     assert rows.row_shape(4096, 3).groups == 2
