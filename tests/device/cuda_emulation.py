@@ -135,6 +135,11 @@ static unsigned __ballot_sync(unsigned, bool flag) {
     return mask;
 }
 static void __threadfence() {}
+static unsigned __brev(unsigned x) {
+    unsigned r = 0;
+    for (int k = 0; k < 32; ++k, x >>= 1) r = r << 1 | (x & 1);
+    return r;
+}
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 template <class T, class U> T atomicAdd(T* to, U x) { T old = *to; *to += x; return old; }
 template <class T, class U> T atomicMax(T* to, U x) { T old = *to; if ((T)x > old) *to = x; return old; }

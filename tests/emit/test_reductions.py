@@ -228,7 +228,7 @@ def test_short_rows_beside_each_other(rows: int, count: int) -> None:
         (rows, count), 1, (Instr("load", F32, operand=0),), (), operands,
         reductions=(Reduce(REDUCTIONS["sum"], 0, F32),), post=tuple(post), post_stores=(Store(4, 1),),
     )  # fmt: skip
-    assert reducing_host._Kernel(program)._abreast_pays()
+    assert reducing_host.Kernel(program)._abreast_pays()
     values = np.random.default_rng(count).integers(1, 4, rows * count).astype("f4")  # whose sums are exact
     case = Case(program, [values, np.zeros(rows, "f4")], [0, 0])
     for found in (run_host(case), run_emulated(case)):

@@ -80,6 +80,8 @@ PROGRAMS: dict[str, Program] = {
     "standard": lambda c, n, m: (leaf(F32, n, m) - leaf(F32, n, m).mean(1, keepdims=True)) * leaf(F32, m),
     "outer": lambda c, n, m: leaf(c, n)[:, None] * leaf(c, m) + nl.arange(m),
     "distances": lambda c, n, m: ((leaf(F32, n, 1, 3) - leaf(F32, m, 3)) ** 2).sum(-1).min(1),
+    "nearest": lambda c, n, m: ((leaf(F32, n, 1, 8) - leaf(F32, m, 8)) ** 2).sum(-1).argmin(1),
+    "density": lambda c, n, m: ((leaf(F32, m, n)[:, :, None] - leaf(F32, m, 1, 6)) ** 2).sum(0).sum(1, keepdims=True),
     "across": lambda c, n, m: leaf(c, m, n).T + leaf(c, n, m),
     "cube": lambda c, n, m: leaf(c, n, 4, m)[:, 1:, :].sum(1) + nl.ones((n, 1)),
     "gather": lambda c, n, m: leaf(c, n, m)[leaf(I64, m)] + 1,

@@ -101,6 +101,10 @@ class Carriers:
         """Whether all are positions of extremes: no tree changes them, so that a thread goes on with what it has."""
         return all(self._is_position(k) for k in range(len(self.reductions)))
 
+    def sought(self) -> list[int]:
+        """Reductions that are positions of extremes."""
+        return [k for k in range(len(self.reductions)) if self._is_position(k)]
+
     def run(self, call: str, index: str, exists: str, fresh: bool = True, length: int = 0) -> str:
         """Statements that add one run into a fresh `acc`, or (positions) into the one there is.
 

@@ -36,7 +36,12 @@ class Elements:
         self.gathers = gather_instrs(program.body)
         self.streams = list(
             dict.fromkeys(
-                [*self.reads, *(program.body[n].operand for n in self.gathers), *(s.operand for s in program.stores)]
+                [
+                    *self.reads,
+                    *(program.body[n].operand for n in self.gathers),
+                    *(s.operand for s in program.stores),
+                    *(k for inner in program.nested for k in read_operands(inner.body)),
+                ]
             )
         )
 
@@ -138,10 +143,12 @@ class Elements:
         kept: Mapping[int, str] | None = None,
         reads: dict[int, str] | None = None,
         inverses: Mapping[int, str] | None = None,
+        nested: Mapping[int, str] | None = None,
     ) -> list[str]:
         """Statements for the body's values (those in `only`) at position r of a row.
 
-        `kept` gives values of the row, `reads` elements that were read before, `inverses` those of values of the row.
+        `kept` gives values of the row, `reads` elements that were read before, `inverses` those of values of the row,
+        `nested` results of programs inside.
         """
         program = self.program
         lines = self.position_lines()
@@ -153,8 +160,11 @@ class Elements:
             iotas[iota.index] = f"(row.t{iota.index} + {at})"
         for n in self.gathers:
             k = program.body[n].operand
-            gathers[n] = f"(row.q{k} + {self._position(k)})"
-        return lines + statements(program.body, self.block, "v", reads, iotas, gathers, kept, only, inverses=inverses)
+            gathers[n] = f"(row.q{k} + {self.position(k)})"
+        values = statements(
+            program.body, self.block, "v", reads, iotas, gathers, kept, only, inverses=inverses, nested=nested
+        )
+        return lines + values
 
     def load(self, k: int) -> str:
         """An element of an operand."""
@@ -162,15 +172,16 @@ class Elements:
 
     def fetch(self, k: int) -> str:
         """The memory of an element of an operand."""
-        return f"row.q{k}[{self._position(k)}]"
+        return f"row.q{k}[{self.position(k)}]"
 
     def store_line(self, store: Store) -> str:
         """The statement that writes an element's value."""
         operand = self.program.operands[store.operand]
         value = stored(f"v{store.value}", operand.code)
-        return f"row.q{store.operand}[{self._position(store.operand)}] = {value};"
+        return f"row.q{store.operand}[{self.position(store.operand)}] = {value};"
 
-    def _position(self, k: int) -> str:
+    def position(self, k: int) -> str:
+        """Elements from where an operand's row begins to its element at a position."""
         return self._sum(f"s{k}", self.program.operands[k].strides, self.kept, self.rank, "nl_index", "r")
 
     def post_lines(self, finished: Mapping[int, str], only: Sequence[int] | None = None) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from numloom.emit.maps import emit_map
+from numloom.emit.nested import emit_nested
 from numloom.emit.reducing_host import emit_reduction
 from numloom.emit.rows import emit_rows
 from numloom.emit.selecting import emit_select
@@ -25,7 +26,9 @@ def emit(program: Program, fast_math: bool = False) -> Source:
     named by a hash of it, so equal texts are equal kernels. With `fast_math` a CUDA compiler is told so by the text's
     first line, except where random numbers are made: these are the same on every machine.
     """
-    if program.by_rows:
+    if program.nested:
+        family = emit_nested
+    elif program.by_rows:
         family = emit_rows
     else:
         family = emit_reduction if program.reductions else emit_select if program.select else emit_map
@@ -36,5 +39,6 @@ def emit(program: Program, fast_math: bool = False) -> Source:
 
 
 def _makes_random_numbers(program: Program) -> bool:
-    rows = [instr.row for instr in (*program.body, *program.post) if instr.kind == "op"]
+    inside = [instr for inner in program.nested for instr in inner.body]
+    rows = [instr.row for instr in (*program.body, *program.post, *inside) if instr.kind == "op"]
     return any("philox" in header_order(row.headers) for row in rows)

@@ -518,13 +518,7 @@ class Reduction(Elements):
             )
             start = f"counter<{levels}> c[{many}];\n{each}counter_start(c[j]);"
             add, total = f"{run}{each}counter_add(c[j], accs[j]);", "counter_total(c[j])"
-        # Parts are neighbours in the tree: pairs of them, then pairs of pairs.
-        pairs = (
-            "__syncthreads();\n"
-            f"for (int step = columns; step < {BLOCK}; step *= 2) {{ if (ty * columns % (2 * step) == 0) "
-            "part[threadIdx.x] = a_merge(part[threadIdx.x], part[threadIdx.x + step]); __syncthreads(); }\n"
-        )
-        text = (
+        return (
             f"const int columns = {columns}, parts = {BLOCK} / columns;\n"
             "const int tx = threadIdx.x & (columns - 1), ty = threadIdx.x / columns;\n"
             "const i64 tile = blockIdx.x, column = tile * columns + tx;\n"
@@ -537,13 +531,21 @@ class Reduction(Elements):
             f"if (live) for ({kind} at = begin; at < end; at += {RUN}) {{\n"
             f"const bool full = at + {RUN - 1} < end;\n{add} }}\n"
             f"__shared__ A part[{BLOCK}];\n"
+        ) + self.columns_end(total, many, str(BLOCK), "output + j", "live")
+
+    def columns_end(self, total: str, many: int, block: str, output: str, live: str) -> str:
+        """Statements that merge what threads, and blocks, have of columns: `many` (by j) for each thread."""
+        # Parts are neighbours in the tree: pairs of them, then pairs of pairs.
+        pairs = (
+            "__syncthreads();\n"
+            f"for (int step = columns; step < {block}; step *= 2) {{ if (ty * columns % (2 * step) == 0) "
+            "part[threadIdx.x] = a_merge(part[threadIdx.x], part[threadIdx.x + step]); __syncthreads(); }\n"
         )
+        each = f"#pragma unroll\nfor (int j = 0; j < {many}; ++j) "
         one_by_one = f"for (int j = 0; j < {many}; ++j) {{\n" if many == 1 else f"{each}{{\n"
+        post = f"if (ty == 0 && {live}) post(p, {output}, part[tx]);\n__syncthreads();\n}}\n"
         if self.strategy == "columns":
-            return text + (
-                f"{one_by_one}part[threadIdx.x] = {total};\n{pairs}"
-                "if (ty == 0 && live) post(p, output + j, part[tx]);\n__syncthreads();\n}\n"
-            )
+            return f"{one_by_one}part[threadIdx.x] = {total};\n{pairs}{post}"
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
         chunks = self.number("chunks", self.chunks)
@@ -553,7 +555,7 @@ class Reduction(Elements):
         if self.carriers.positions():
             merge = "acc = a_merge(acc, some[0]);"
         line = f"((k{{}}) * {many} + j) * columns + tx"
-        return text + (
+        return (
             f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * columns * {many};\n"
             f"u32* done = (u32*){work} + tile;\n__shared__ bool last;\n"
             f"const i64 k = blockIdx.y;\n{one_by_one}part[threadIdx.x] = {total};\n{pairs}"
@@ -570,8 +572,7 @@ class Reduction(Elements):
             f"for (int i = 0; i + d < {ahead}; i += 2 * d) "
             "if (k + i + d < stop) some[i] = a_merge(some[i], some[i + d]);\n"
             f"{merge}\n}}\n"
-            f"part[threadIdx.x] = {merged};\n{pairs}"
-            "if (ty == 0 && live) post(p, output + j, part[tx]);\n__syncthreads();\n}\n"
+            f"part[threadIdx.x] = {merged};\n{pairs}{post}"
             "if (threadIdx.x == 0) *done = 0;\n"
         )
 

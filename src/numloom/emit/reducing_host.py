@@ -26,12 +26,14 @@ SMALL = 6
 
 def emit_reduction(program: Program, entry: str) -> Source:
     """Emit a program with reductions; the entry's name is a placeholder that the caller fills in."""
-    kernel = _Kernel(program)
+    kernel = Kernel(program)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
-class _Kernel(Reduction):
+class Kernel(Reduction):
+    """A program that reduces: texts for both targets, and their launch."""
+
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:

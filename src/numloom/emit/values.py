@@ -30,7 +30,7 @@ def prelude(program: Program) -> str:
     needed: set[str] = set()
     preambles: dict[str, None] = {}
     chars = {CHARS[operand.code] for operand in program.operands}
-    for instrs in (program.body, program.post):
+    for instrs in (program.body, program.post, *(inner.body for inner in program.nested)):
         for instr in instrs:
             kind, char = instr.kind, CHARS[instr.code]
             chars.add(char)
@@ -43,8 +43,9 @@ def prelude(program: Program) -> str:
                     needed.update(headers_for(row, "".join([CHARS[instrs[arg].code] for arg in instr.args]), char))
             elif kind == "cast":
                 needed.update(cast_headers(CHARS[instrs[instr.args[0]].code], char))
-    for reduction in program.reductions:
-        needed.update(reduction_headers(reduction.row, CHARS[program.body[reduction.value].code]))
+    reductions = [(reduction, each.body) for each in (program, *program.nested) for reduction in each.reductions]
+    for reduction, body in reductions:
+        needed.update(reduction_headers(reduction.row, CHARS[body[reduction.value].code]))
         chars.add(CHARS[reduction.code])
         preambles.update(dict.fromkeys(reduction.row.preamble))
     for char in chars:
@@ -79,14 +80,15 @@ def statements(
     only: Collection[int] | None = None,
     taken: Mapping[int, str] | None = None,
     inverses: Mapping[int, str] | None = None,
+    nested: Mapping[int, str] | None = None,
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 
     `reads` gives the expression of an operand's value at the current index, `iotas` that of an
     iota, `gathers` the pointer from which a gather reads, or `taken` what it has read, `reduced` the finished
-    reductions (or, in a body, the values of the row); `only` are the instructions wanted, if not all. `inverses`: what
-    `nl::inverse` gave of values that many are divided by (``far`` is set where a quotient needs more; where nothing is
-    given the division is called).
+    reductions (or, in a body, the values of the row), `nested` the results of programs inside; `only` are the
+    instructions wanted, if not all. `inverses`: what `nl::inverse` gave of values that many are divided by (``far`` is
+    set where a quotient needs more; where nothing is given the division is called).
     """
     lines = []
     for number, instr in enumerate(instrs):
@@ -122,6 +124,8 @@ def statements(
         elif kind == "gather":
             known = (taken or {}).get(number)
             text = known or loaded(f"{gathers[number]}[{gather_offset(instr, block, prefix)}]", code)
+        elif kind == "nested":
+            text = (nested or {})[instr.index]
         else:
             text = (reduced or {})[instr.index]
         lines.append(f"const {ctype} {prefix}{number} = {text};")

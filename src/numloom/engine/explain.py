@@ -95,11 +95,15 @@ def _step(step: Step) -> KernelPlan:
         return KernelPlan("allocate", (), 0, step.computed, (), 0, 0, 0, 0, "")
     if program.box is not None:
         mode = "kernel, old and new into fresh memory"
+    if program.nested:
+        extents = ", ".join(str(inner.shape[0]) for inner in program.nested)
+        mode = f"kernel, rows of {extents} reduced inside"
     read: dict[int, int] = {}
     written = 0
     for operand, binding in zip(program.operands, step.bindings, strict=True):
         shape = program.shape[: program.kept] if operand.post else program.shape
         touched = prod(e for e, s in zip(shape, operand.strides, strict=True) if s)
+        touched *= max([inner.shape[0] for inner in program.nested if operand.inner and operand.inner[0]], default=1)
         if operand.written:
             written += touched * ITEMSIZES[operand.code]
         else:
@@ -117,13 +121,14 @@ def _work(program: Program) -> tuple[int, int]:
     points = prod(program.shape)
     outputs = prod(program.shape[: program.kept])
     operations = instructions = 0
-    for instrs, count in ((program.body, points), (program.post, outputs)):
+    inside = [(inner.body, points * inner.shape[0]) for inner in program.nested]
+    for instrs, count in ((program.body, points), (program.post, outputs), *inside):
         rows = [instr.row for instr in instrs if instr.kind == "op"]
         operations += len(rows) * count
         instructions += sum(row.cost for row in rows) * count
         instructions += 2 * count * sum(instr.kind == "cast" for instr in instrs)
-    operations += points * len(program.reductions)
-    return operations, instructions + points * len(program.reductions)
+    combined = points * len(program.reductions) + sum(points * inner.shape[0] for inner in program.nested)
+    return operations + combined, instructions + combined
 
 
 __all__ = ["CHARS", "KernelPlan", "Structure", "TreeNode", "structure"]

@@ -32,6 +32,8 @@ _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 def can_interpret(program: Program, loops: Any) -> bool:
     """Whether the interpreter gives the kernel's bits for this program with these loops."""
+    if program.nested:
+        return False
     for reduction in program.reductions:
         dtype = DTYPES[program.body[reduction.value].code]
         if not has_tree(reduction.row, dtype) or not reduction.row.commutative:

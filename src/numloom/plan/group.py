@@ -5,7 +5,7 @@ Rules for storing, in order (evaluation.md has the evidence):
 - S1. What is asked for, and what a live array holds, is stored; slice updates and their bases too.
 - S2. Reductions are stored, unless all that reads them is in their own kernel (see `plan.make_plan`). On a GPU those of
   rows of a few elements, cheap ones, that lead to another reduction (distances in space, then a sum or the nearest) are
-  computed where they are read: the distances need no memory.
+  computed where they are read: the distances need no memory. Longer ones are programs inside (`plan.nested`).
 - S3. What is gathered from, or seen through a layout that cannot be followed, is stored.
 - S4. A computed value read at more than one layout is stored, unless it costs next to nothing.
 - S5. A costly value that is repeated by broadcasting, or read by several, is stored where recomputing
@@ -21,7 +21,7 @@ for elements of that row joins while a row is at most `ROW_BYTES`, so that it st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -29,6 +29,7 @@ from numloom.base.dtypes import BOOL, F16, ITEMSIZES
 from numloom.graph.layout import Layout, factor, may_overlap
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import Nearby, nearby_views
+from numloom.plan.nested import SHORT, nested_rows
 from numloom.plan.position import Map, compose, fit, identity, kept_position, same_position
 
 MAX_OPS = 256
@@ -39,9 +40,6 @@ SMALL = 65536
 
 ROW_BYTES = 1 << 17
 """Largest row that is kept on the chip between reductions and what reads them."""
-
-SHORT = 4
-"""Longest rows that are reduced where the result is read."""
 
 SHORT_COST = 64
 """Instructions that such a reduction may cost."""
@@ -67,6 +65,9 @@ class Choice:
     loads: list[int]
     begins: dict[int, tuple[int, int]] = field(default_factory=dict)
     """For views of computed memory that begin near another one: that one, and how many bytes further."""
+
+    nested: frozenset[int] = frozenset()
+    """Reductions that are programs inside of what reads them (`plan.nested`)."""
 
     alike: dict[int, int] = field(default_factory=dict)
     """For views of computed memory that are the same layout as another one: that one. They are one value."""
@@ -104,9 +105,16 @@ class Draft:
 
 
 def choose_stored(
-    nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False, nearby: Mapping[int, Nearby] | None = None
+    nodes: Sequence[Node],
+    roots: Sequence[int],
+    short_rows: bool = False,
+    nearby: Mapping[int, Nearby] | None = None,
+    tables: Collection[int] = (),
 ) -> Choice:
-    """Apply the rules for storing to a walk; with `short_rows` reductions of short rows are not all stored."""
+    """Apply the rules for storing to a walk.
+
+    With `short_rows` reductions of short rows are not all stored, but those in `tables` are.
+    """
     if nearby is None:
         nearby = nearby_views(nodes)
     total = len(nodes)
@@ -114,6 +122,7 @@ def choose_stored(
     for node in nodes:
         for arg in node.args:
             users[arg.number].append(node.number)
+    nested = nested_rows(nodes, roots, users, tables) if short_rows else frozenset()
     stored = [False] * total
     memory = [node.kind == LEAF for node in nodes]
     for number in roots:
@@ -130,7 +139,11 @@ def choose_stored(
         if (
             (node.cells and kind != VIEW and kind not in GENERATED)
             or kind == UPDATE
-            or (kind == REDUCE and not (short_rows and _is_short(node) and _leads_to_reduction(node, nodes, users)))
+            or (
+                kind == REDUCE
+                and node.number not in nested
+                and not (short_rows and _is_short(node) and _leads_to_reduction(node, nodes, users))
+            )
         ):
             stored[node.number] = True
         if kind == UPDATE:
@@ -162,9 +175,10 @@ def choose_stored(
     for number, node in enumerate(nodes):
         if stored[number] and node.kind not in GENERATED:
             memory[number] = True
-    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, begins, alike)
+    choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, begins, nested, alike)
     for node in nodes:
         _weigh(choice, node, layouts)
+    choice.nested = frozenset([number for number in nested if not memory[number]])
     choice.kernel = [-1] * total
     choice.full = [True] * total
     return choice
@@ -274,7 +288,7 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None
             own_ops |= _inlined_ops(choice, arg)
             own_loads |= _inlined_loads(choice, arg)
     ops[number], loads[number] = own_ops, own_loads
-    if choice.stored[number] or kind not in (OP, CAST, GATHER, REDUCE):
+    if choice.stored[number] or kind not in (OP, CAST, GATHER, REDUCE) or number in choice.nested:
         return
     if kind == REDUCE and _costs_more(nodes, own_ops, SHORT_COST // SHORT - own_loads.bit_count()):
         _to_memory(node, choice.stored, choice.memory)
@@ -405,7 +419,10 @@ def _read_at(node: Node, at: Map | None, rank: int) -> list[tuple[Node, Map | No
     if at is None or node.kind == GATHER:
         return [(arg, None) for arg in node.args]
     if node.kind == REDUCE:
-        return [(node.args[0], where) for where in short_maps(node, at, rank)]
+        source, axes = node.args[0], node.attr[0]
+        if source.shape[axes[0]] > SHORT:
+            return [(source, None)]
+        return [(source, where) for where in short_maps(node, at, rank)]
     if node.kind == VIEW:
         base = node.args[0]
         if ITEMSIZES[node.code] != ITEMSIZES[base.code]:
@@ -516,7 +533,9 @@ def _may_join(
         axes, fast, _ = reduction.attr
         wide = [[axis for axis in order if space[axis] > 1] for order in (draft.order, reduced_order(reduction))]
         same = draft.axes == axes and draft.fast == fast and wide[0] == wide[1]
-        return "full" if same and _finds_position(reduction) == draft.arg_order else ""
+        # Rows that both would reduce inside count for more than a search without a tree.
+        shared = any((draft.ops & ops) >> number & 1 for number in choice.nested)
+        return "full" if same and (shared or _finds_position(reduction) == draft.arg_order) else ""
     after = draft.axes is not None and inside and len(of_rows) == len(inside)
     if after and kept_position(draft.space, draft.axes or (), space) is not None:
         return "post"

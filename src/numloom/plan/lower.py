@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any
 
 from numloom.base.dtypes import I64, ITEMSIZES
@@ -35,6 +36,8 @@ class Access:
     in_place: bool = False
     past: int = 0
     """Bytes by which it begins past a multiple of 16."""
+    inner: tuple[int, ...] = ()
+    """Stride along the rows of a program inside, if it is read there."""
 
 
 @dataclass(slots=True)
@@ -51,6 +54,9 @@ class Lowered:
     iotas: list[tuple[int, tuple[int, ...], bool]] = field(default_factory=list)
     gathers: list[int] = field(default_factory=list)
     reductions: list[Reduce] = field(default_factory=list)
+    nested: list[Program] = field(default_factory=list)
+    inside: bool = False
+    """Whether this is a program inside: the last axis of its space is that of its rows."""
     values: dict[int, int] = field(default_factory=dict)
     loaded: set[int] = field(default_factory=set)
     _operands: dict[Any, list[int]] = field(default_factory=dict)
@@ -58,10 +64,13 @@ class Lowered:
 
     def operand(self, code: int, strides: tuple[int, ...], binding: Binding, post: bool) -> int:
         """Number of the operand read there; equal reads share one."""
-        reads = self._operands.setdefault((code, binding.number, binding.view, post), [])
+        inner: tuple[int, ...] = ()
+        if self.inside:
+            strides, inner = strides[:-1], strides[-1:]
+        reads = self._operands.setdefault((code, binding.number, binding.view, post, self.inside), [])
         for number in reads:
             known = self.accesses[number]
-            if known.strides == strides and known.binding.offset == binding.offset:
+            if known.strides == strides and known.binding.offset == binding.offset and known.inner == inner:
                 return number
         number = len(self.accesses)
         reads.append(number)
@@ -71,8 +80,15 @@ class Lowered:
         base = self.choice.nodes[binding.number]
         if base.buffer is not None:
             at += base.buffer.ptr & 15
-        self.accesses.append(Access(code, strides, binding, post, past=at % 16))
+        self.accesses.append(Access(code, strides, binding, post, past=at % 16, inner=inner))
         return number
+
+    def within(self, extent: int) -> Lowered:
+        """A program inside over rows of `extent` elements: it shares operands and numbers."""
+        lowered = Lowered(self.choice, self.draft, Space((*self.space.shape, extent), None, ()), inside=True)
+        lowered.accesses, lowered.params, lowered.loaded = self.accesses, self.params, self.loaded
+        lowered._operands, lowered._param_of = self._operands, self._param_of
+        return lowered
 
     def param(self, number: int, code: int) -> int:
         """Number of the launch parameter that carries a host value."""
@@ -161,11 +177,21 @@ class Lowered:
         operands = []
         beside = _beside(self.accesses, collapsed.strides)
         for k, (access, strides) in enumerate(zip(self.accesses, collapsed.strides, strict=False)):
-            outer = [s * ITEMSIZES[access.code] for s in strides[:-1]]
+            outer = [s * ITEMSIZES[access.code] for s in (strides if access.inner else strides[:-1])]
             word = next((word for word in (16, 8) if all(stride % word == 0 for stride in outer)), 0)
             past = access.past % word if word else 0
             operands.append(
-                Operand(access.code, strides, word, past, access.written, access.in_place, access.post, *beside[k])
+                Operand(
+                    access.code,
+                    strides,
+                    word,
+                    past,
+                    access.written,
+                    access.in_place,
+                    access.post,
+                    *beside[k],
+                    access.inner,
+                )
             )
         iota_strides = collapsed.strides[len(self.accesses) :]
 
@@ -191,6 +217,7 @@ class Lowered:
             post_stores=tuple(post_stores),
             box=collapsed.box,
             fast=self.draft.fast,
+            nested=tuple(self.nested),
         )
         return Step(
             allocate=allocate,
@@ -209,7 +236,7 @@ def _beside(accesses: Sequence[Access], strides: Sequence[tuple[int, ...]]) -> l
     firsts: dict[tuple[int, ...], list[int]] = {}
     for number, access in enumerate(accesses):
         near: tuple[int, tuple[int, ...]] = (-1, ())
-        if not (access.written or access.in_place or access.post):
+        if not (access.written or access.in_place or access.post or access.inner):
             binding = access.binding
             known = firsts.setdefault((access.code, binding.number, binding.view), [])
             for first in known:
@@ -351,10 +378,27 @@ def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, i
         index_map = here[position : position + count]
         index_shape = node.shape[position : position + count]
         return [(arg, fit(index_map, arg.shape, index_shape) if arg.shape else ()) for arg in node.args[1:]]
+    if kind == REDUCE and number in choice.nested:
+        return _nested(lowered, node, here, rank)
     if kind == REDUCE:
         return [(node.args[0], where) for where in short_maps(node, here, rank)]
     assert kind in (OP, CAST), kind
     return [(arg, fit(here, arg.shape, node.shape)) for arg in node.args]
+
+
+def _nested(lowered: Lowered, node: Node, here: Map, rank: int) -> int:
+    """The instruction of a row's reduction at an index map: a program inside."""
+    source = node.args[0]
+    (axis,), fast, keepdims = node.attr
+    extent = index(source.shape[axis])
+    rest = [(offset, (*steps, 0)) for offset, steps in ((*here[:axis], *here[axis + 1 :]) if keepdims else here)]
+    inside = lowered.within(extent)
+    at = (*rest[:axis], (0, unit(rank + 1, rank)), *rest[axis:])
+    value = _lower_value(inside, source, at, post=False)
+    reductions = (Reduce(node.row, value, node.code),)
+    lowered.nested.append(Program((extent,), 0, tuple(inside.body), (), (), reductions=reductions, fast=fast))
+    lowered.body.append(Instr("nested", node.code, index=len(lowered.nested) - 1))
+    return len(lowered.body) - 1
 
 
 def _combine(node: Node, values: tuple[int, ...], instrs: list[Instr]) -> int:

@@ -19,6 +19,7 @@ from numloom.plan.group import Draft, choose_stored, group
 from numloom.plan.lower import lower
 from numloom.plan.nearby import Nearby
 from numloom.plan.step import Plan, Step
+from numloom.plan.tables import refused
 
 
 def make_plan(
@@ -28,8 +29,14 @@ def make_plan(
 
     `nearby` is what `nearby_views` says of the walk, for nodes that do not know where views begin.
     """
-    choice = choose_stored(nodes, roots, short_rows, nearby)
-    drafts = group(choice)
+    tables: set[int] = set()
+    while True:
+        choice = choose_stored(nodes, roots, short_rows, nearby, tables)
+        drafts = group(choice)
+        wrong = refused(choice, drafts) if choice.nested else None
+        if not wrong:
+            break
+        tables |= wrong
     lowered = [lower(choice, draft) for draft in drafts]
     loaded: set[int] = set(roots)
     for each in lowered:

@@ -27,7 +27,7 @@ class Operand:
     where neither is so for all). `written`: some store writes through it; `in_place`: it shares memory with an
     operand read at the same positions (so neither may be declared const or restrict). Operands that are one array
     seen from several places: at any index this one is operand `beside` (-1: none), `by` steps further along each
-    dimension.
+    dimension. `inner` holds the stride along the rows of a program inside (`Program.nested`), of operands read there.
     """
 
     code: int
@@ -39,6 +39,7 @@ class Operand:
     post: bool = False
     beside: int = -1
     by: tuple[int, ...] = ()
+    inner: tuple[int, ...] = ()
 
     @property
     def aligned(self) -> bool:
@@ -65,6 +66,7 @@ class Instr:
       gather_strides[k])`` elements; args are int64; negative ones count from the end; one out of
       range sets the error word and reads element 0. `strides` holds ``(extent, stride)`` pairs,
       both launch parameters; `index` numbers the gathers of the program.
+    - ``nested`` (only in `body`): the result of program `index` of `Program.nested` at the current index.
     - ``reduced`` (only in `post`): result of `reductions[index]`.
     - ``kept`` (only in `body`): value `index` of `post`, which is one for all elements of a row. Programs with
       such values run in stages (`Program.stages`).
@@ -141,6 +143,9 @@ class Program:
     """Reducing programs: the reduced elements lie along the fast axis (lanes = 128), else lanes = 1."""
     select: Select | None = None
     """The one store's truth values are not stored: they say what is selected."""
+    nested: tuple[Program, ...] = ()
+    """Reductions of short rows at each point of the space: programs with a body and one reduction over one dimension,
+    whose operands and numbers are this program's (`Operand.inner`)."""
 
     @property
     def by_rows(self) -> bool:
