@@ -37,6 +37,8 @@ PARTS = 32
 """Most threads of a block that share a result."""
 TOGETHER = 4
 """Lanes of one element that a thread merges at once."""
+STAGED = 32 << 10
+"""Most bytes of rows that a block keeps in shared memory."""
 BUSY = FULL // 4
 """Threads that keep a device busy, each with much to do at once."""
 
@@ -68,6 +70,7 @@ class _Nested(Kernel):
         most = next((points for registers, points in POINTS if taken <= registers), 1)
         if any(reduction.row.run for reduction in program.reductions):
             most = 1
+        self.staged = next((k for k in self.shared if self._fits(k)), -1)
         self.across = program.shape[last] if self.kept else 1
         self.width = min(LANES, 1 << (index((self.count - 1).bit_length()) if self.count <= LANES else 7))
         if program.fast:
@@ -201,7 +204,7 @@ class _Nested(Kernel):
             f"const i64 first = (tile - outer * {tiles}) * columns * {points} + tx;\n"
             f"const i64 output = outer * {across} + first;\n"
             f"Row rows[{points}];\n{each}rows[j] = row_of(p, first + j * columns < {across} ? output + j * columns : "
-            f"outer * {across});\n{self._held()}{loop}__shared__ A part[{2 * THREADS}];\n"
+            f"outer * {across});\n{self._held()}{self._stage()}{loop}__shared__ A part[{2 * THREADS}];\n"
             + self.columns_end(total, points, "blockDim.x", "output + j * columns", f"first + j * columns < {across}")
             + "}\n"
         )
@@ -236,7 +239,7 @@ class _Nested(Kernel):
         """Statements that take the element at a position into ``acc[j]`` of all results, or as `collect` says."""
         reads = "".join(
             f"{MEMORY_TYPES[self.program.operands[k].code]} y{k}[{self.extents[k]}]; "
-            f"{self._row_into(k, f'y{k}', f'rows[0].q{k} + {self.position(k)}')}\n"
+            f"{self._row_into(k, f'y{k}', self._source(k))}\n"
             for k in self.shared
         )
         rows = ""
@@ -284,6 +287,31 @@ class _Nested(Kernel):
                 f"all[j].a{k} = {reduction.row.carrier(char)}{{best{k}[j], at{k}[j] == {last} ? -1 : (i64)at{k}[j]}};"
             )
         return before, after
+
+    def _fits(self, k: int) -> bool:
+        """Whether a block can keep all rows of an operand: few neighbours (the nearest of 64 centres 43 to 36 us)."""
+        operand = self.program.operands[k]
+        if not self.program.fast or self.count > LANES or operand.inner[0] != 1:
+            return False
+        width = 1 << index((self.count - 1).bit_length())
+        return width * self.extents[k] * ITEMSIZES[operand.code] <= STAGED
+
+    def _stage(self) -> str:
+        """Statements that bring the rows of an operand to shared memory."""
+        if (k := self.staged) < 0:
+            return ""
+        operand, extent = self.program.operands[k], self.extents[k]
+        n = self.block.narrow("count", self.count, self.index)
+        step = self.number(f"s{k}_{self.kept}", operand.strides[self.kept])
+        return (
+            f"alignas(16) __shared__ {MEMORY_TYPES[operand.code]} s{k}[{self.width * extent}];\n"
+            f"for (int i = threadIdx.x; i < {n} * {extent}; i += blockDim.x) "
+            f"s{k}[i] = rows[0].q{k}[(i / {extent}) * (i64){step} + i % {extent}];\n__syncthreads();\n"
+        )
+
+    def _source(self, k: int) -> str:
+        """Where row r of an operand lies."""
+        return f"s{k} + r * {self.extents[k]}" if k == self.staged else f"rows[0].q{k} + {self.position(k)}"
 
     def _run(self, start: str, limit: str, step: int) -> str:
         """Statements that take a run of elements, `step` apart, into fresh ``acc[j]``."""
