@@ -123,7 +123,7 @@ def emit_select(program: Program, entry: str) -> Source:
             for (int v = 0; v < 4; ++v) x[k].x[v] = (u16)((row + k) * {ROW} + lane * 4 + v);"""
         moved = f"""nl::Four<T> x[BATCH];
         {taken}
-        count = nl::keep(kept, count, flags, x);"""
+        count = nl::keep(place, count, flags, x);"""
     else:
         moved = "all_flags |= (u64)flags << 4 * row;\n        count += __popc(flags);"
         counts = f"""#pragma unroll
@@ -146,7 +146,7 @@ def emit_select(program: Program, entry: str) -> Source:
                 for (int v = 0; v < 4; ++v)
                     if (flags >> (4 * k + v) & 1) x[k].x[v] = nl::fetched(from + k * {ROW} + v);
         }}
-        count = nl::keep(kept, count, flags, x);
+        count = nl::keep(place, count, flags, x);
     }}"""
     body = f"""\
 typedef {CELLS[itemsize]} T;
@@ -159,6 +159,7 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
     u32* counts = (u32*)(memory + 16);
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     T* kept = (T*)(memory + {HEAD}) + warp * (ROWS * {ROW});
+    const nl::Place place = nl::place_of(kept);
     const i64 tile = blockIdx.x, first = tile * TILE + warp * (ROWS * {ROW}) + lane * 4;
     const bool whole = (tile + 1) * TILE <= p.n;
     u32 count = 0;

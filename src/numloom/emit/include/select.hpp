@@ -38,13 +38,35 @@ NL_DEV i64 sum_told(const u64* at, i32 count, i64 launch) {
 }
 // Which of four neighbours there are, `rest` elements before the end.
 NL_DEV u32 present(i64 rest) { return rest >= 4 ? 15 : rest <= 0 ? 0 : (1u << (int)rest) - 1; }
+// Where elements are kept: the address in shared memory itself, since compilers find out a pointer's at every store.
+#ifdef __CUDACC__
+typedef u32 Place;
+NL_DEV Place place_of(const void* kept) {
+    u64 at;
+    asm("cvta.to.shared.u64 %0, %1;" : "=l"(at) : "l"(kept));
+    u32 place = (u32)at;
+    asm volatile("" : "+r"(place));
+    return place;
+}
+NL_DEV void put_at(Place at, u8 x) { asm volatile("st.shared.u8 [%0], %1;" : : "r"(at), "r"((u32)x) : "memory"); }
+NL_DEV void put_at(Place at, u16 x) { asm volatile("st.shared.u16 [%0], %1;" : : "r"(at), "h"(x) : "memory"); }
+NL_DEV void put_at(Place at, u32 x) { asm volatile("st.shared.u32 [%0], %1;" : : "r"(at), "r"(x) : "memory"); }
+NL_DEV void put_at(Place at, u64 x) { asm volatile("st.shared.u64 [%0], %1;" : : "r"(at), "l"(x) : "memory"); }
+NL_DEV void put_at(Place at, Sixteen x) {
+    asm volatile("st.shared.v2.u64 [%0], {%1, %2};" : : "r"(at), "l"(x.low), "l"(x.high) : "memory");
+}
+#else
+typedef u64 Place;
+NL_DEV Place place_of(const void* kept) { return (u64)kept; }
+template <class T> NL_DEV void put_at(Place at, T x) { *(T*)at = x; }
+#endif
 // Adds what `flags` chooses of some rows of a warp (four neighbours a lane, four flags a row) to the `count` kept ones.
-template <int ROWS, class T> NL_DEV u32 keep(T* kept, u32 count, u32 flags, const Four<T> (&x)[ROWS]) {
+template <int ROWS, class T> NL_DEV u32 keep(Place kept, u32 count, u32 flags, const Four<T> (&x)[ROWS]) {
     const int lane = threadIdx.x & 31;
     // Counts of up to four rows side by side in one word: none exceeds 128.
     u32 own = 0;
 #pragma unroll
-    for (int k = 0; k < ROWS; ++k) own |= (u32)__popc(flags >> 4 * k & 15) << 8 * k;
+    for (int k = 0; k < ROWS; ++k) own |= (u32)__popc(flags & 15u << 4 * k) << 8 * k;
     u32 sum = own;
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
@@ -54,10 +76,13 @@ template <int ROWS, class T> NL_DEV u32 keep(T* kept, u32 count, u32 flags, cons
     const u32 before = sum - own, all = __shfl_sync(0xffffffffu, sum, 31);
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {
-        u32 at = count + (before >> 8 * k & 255);
+        Place at = kept + (count + (before >> 8 * k & 255)) * sizeof(T);
 #pragma unroll
         for (int v = 0; v < 4; ++v)
-            if (flags >> (4 * k + v) & 1) kept[at++] = x[k].x[v];
+            if (flags >> (4 * k + v) & 1) {
+                put_at(at, x[k].x[v]);
+                at += sizeof(T);
+            }
         count += all >> 8 * k & 255;
     }
     return count;
