@@ -38,10 +38,12 @@ class Form(NamedTuple):
     batch: int
 
 
-LARGE = {1: Form(16, 4), 2: Form(16, 4), 4: Form(12, 4), 8: Form(6, 2), 16: Form(3, 1)}
+LARGE = {1: Form(16, 8), 2: Form(16, 8), 4: Form(12, 4), 8: Form(6, 2), 16: Form(3, 1)}
 SMALL = {1: Form(4, 4), 2: Form(4, 4), 4: Form(4, 4), 8: Form(2, 2), 16: Form(1, 1)}
 """Tiles by the size of an element; large ones fill a quarter of a multiprocessor's shared memory."""
 RESIDENT = 4
+FLAGS = 8
+"""Rows of a lane whose flags fit in a word."""
 SHORT = 8
 """Instructions of a mask up to which its kernel is held to the registers that so many blocks leave each other."""
 
@@ -69,10 +71,10 @@ def select_words(select: Select) -> tuple[str, ...]:
     return "from", "to", "wide"
 
 
-def batch_of(operands: list[Operand], rows: int, most: int) -> int:
+def batch_of(operands: list[Operand], rows: int, most: int, registers: int) -> int:
     """Rows whose operands are in registers at a time: a divisor of `rows`, at most `most`."""
     width = sum(ITEMSIZES[operand.code] for operand in operands)
-    return max(k for k in (1, 2, 4) if k == 1 or (k <= most and rows % k == 0 and k * width <= 32))
+    return max(k for k in range(1, most + 1) if k == 1 or (rows % k == 0 and k * width <= registers))
 
 
 def emit_select(program: Program, entry: str) -> Source:
@@ -108,7 +110,8 @@ def emit_select(program: Program, entry: str) -> Source:
         slow.append(each.format("i + v < p.n ? i + v : p.n - 1"))
     block.number("n", n)
     chosen_now = same >= 0 or axes
-    batch = batch_of([operands[k] for k in along], form.rows, form.batch if chosen_now else 4)
+    most = form.batch if chosen_now else FLAGS if len(program.body) <= SHORT else 4
+    batch = batch_of([operands[k] for k in along], form.rows, most, 16 if axes else 32)
     fields, target = "const T* from; T* to; i64 wide;", "p.to"
     counts, fetch = "if (lane == 0) counts[warp] = count;", ""
     write = "nl::write_kept(p.to + at, kept, count);"
@@ -134,7 +137,7 @@ def emit_select(program: Program, entry: str) -> Source:
     if (p.to)
 #pragma unroll 1
     for (int row = 0; row < ROWS; row += {form.batch}) {{
-        const u32 flags = (u32)(all_flags >> 4 * row) & {(1 << 4 * form.batch) - 1}u;
+        const u32 flags = (u32)(all_flags >> 4 * row) & {hex((1 << 4 * form.batch) - 1)}u;
         const T* from = p.from + first + row * {ROW};
         nl::Four<T> x[{form.batch}];
 #pragma unroll
@@ -185,8 +188,8 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
             const i64 i = first + (row + k) * {ROW};
 #pragma unroll
             for (int v = 0; v < 4; ++v) flags |= (u32){call} << (4 * k + v);
-            if (!whole) flags &= ~(15u << 4 * k) | nl::present(p.n - i) << 4 * k;
         }}
+        if (!whole) flags &= nl::present(p.n - first - row * {ROW}, BATCH);
         {moved}
     }}
     {counts}

@@ -36,8 +36,14 @@ NL_DEV i64 sum_told(const u64* at, i32 count, i64 launch) {
     for (int d = 16; d; d /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, d);
     return sum;
 }
-// Which of four neighbours there are, `rest` elements before the end.
-NL_DEV u32 present(i64 rest) { return rest >= 4 ? 15 : rest <= 0 ? 0 : (1u << (int)rest) - 1; }
+// Which neighbours of a lane there are in some rows, `rest` elements before the end.
+NL_DEV u32 present(i64 rest, int rows) {
+    u32 flags = 0;
+#pragma unroll 1
+    for (int k = 0; k < rows; ++k, rest -= 128)
+        flags |= (rest >= 4 ? 15 : rest <= 0 ? 0 : (1u << (int)rest) - 1) << 4 * k;
+    return flags;
+}
 // Where elements are kept: the address in shared memory itself, since compilers find out a pointer's at every store.
 #ifdef __CUDACC__
 typedef u32 Place;
@@ -63,27 +69,30 @@ template <class T> NL_DEV void put_at(Place at, T x) { *(T*)at = x; }
 // Adds what `flags` chooses of some rows of a warp (four neighbours a lane, four flags a row) to the `count` kept ones.
 template <int ROWS, class T> NL_DEV u32 keep(Place kept, u32 count, u32 flags, const Four<T> (&x)[ROWS]) {
     const int lane = threadIdx.x & 31;
-    // Counts of up to four rows side by side in one word: none exceeds 128.
-    u32 own = 0;
 #pragma unroll
-    for (int k = 0; k < ROWS; ++k) own |= (u32)__popc(flags & 15u << 4 * k) << 8 * k;
-    u32 sum = own;
+    for (int row = 0; row < ROWS; row += 4) {
+        // Counts of up to four rows side by side in one word: none exceeds 128.
+        u32 own = 0;
 #pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        const u32 other = __shfl_up_sync(0xffffffffu, sum, d);
-        if (lane >= d) sum += other;
-    }
-    const u32 before = sum - own, all = __shfl_sync(0xffffffffu, sum, 31);
+        for (int k = 0; k < 4 && row + k < ROWS; ++k) own |= (u32)__popc(flags & 15u << 4 * (row + k)) << 8 * k;
+        u32 sum = own;
 #pragma unroll
-    for (int k = 0; k < ROWS; ++k) {
-        Place at = kept + (count + (before >> 8 * k & 255)) * sizeof(T);
+        for (int d = 1; d < 32; d *= 2) {
+            const u32 other = __shfl_up_sync(0xffffffffu, sum, d);
+            if (lane >= d) sum += other;
+        }
+        const u32 before = sum - own, all = __shfl_sync(0xffffffffu, sum, 31);
 #pragma unroll
-        for (int v = 0; v < 4; ++v)
-            if (flags >> (4 * k + v) & 1) {
-                put_at(at, x[k].x[v]);
-                at += sizeof(T);
-            }
-        count += all >> 8 * k & 255;
+        for (int k = 0; k < 4 && row + k < ROWS; ++k) {
+            Place at = kept + (count + (before >> 8 * k & 255)) * sizeof(T);
+#pragma unroll
+            for (int v = 0; v < 4; ++v)
+                if (flags >> (4 * (row + k) + v) & 1) {
+                    put_at(at, x[row + k].x[v]);
+                    at += sizeof(T);
+                }
+            count += all >> 8 * k & 255;
+        }
     }
     return count;
 }
