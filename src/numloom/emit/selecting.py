@@ -111,7 +111,7 @@ def emit_select(program: Program, entry: str) -> Source:
     block.number("n", n)
     chosen_now = same >= 0 or axes
     most = form.batch if chosen_now else FLAGS if len(program.body) <= SHORT else 4
-    batch = batch_of([operands[k] for k in along], form.rows, most, 16 if axes else 32)
+    batch = batch_of([operands[k] for k in along], form.rows, most, 16 if axes else 24)
     fields, target = "const T* from; T* to; i64 wide;", "p.to"
     counts, fetch = "if (lane == 0) counts[warp] = count;", ""
     write = "nl::write_kept(p.to + at, kept, count);"
