@@ -240,3 +240,31 @@ def test_split_rows_have_enough_blocks() -> None:
     assert kernel.geometry.blocks == -(-700000 // 16384)
     columns = reducing_host.emit_reduction(reduction_of_memory((3, 500_000), 1, False, ("sum",), F32).program, "k")
     assert columns.geometry.blocks * columns.geometry.blocks_y >= 132
+
+
+@pytest.mark.parametrize(("code", "width", "rows", "gap"), [(F32, 3, 2500, 0), (F64, 10, 700, 2), (I64, 30, 300, 0)])
+def test_positions_in_few_columns(code: int, width: int, rows: int, gap: int) -> None:
+    """The first extreme, or NaN, of each column: rows that are compared together, and rows with gaps between them."""
+    case = reduction_of_memory((width + gap, rows), 1, False, ("argmax", "argmin"), code)
+    case = replace(case, program=replace(case.program, shape=(width, rows)))
+    values = case.memory[0].reshape(rows, width + gap)
+    values[[rows // 2, rows - 1], 0] = values[:, 0].max() + 1
+    values[1:, 1] = values[0, 1]
+    if code != I64:
+        values[[rows // 3, rows - 1], 2] = np.nan
+    assert "nl::find_extremes<" in reducing_host.emit_reduction(case.program, "k").text
+    host, want = run_host(case), expected(case)
+    for found, wanted in zip(host.memory[1:], want.memory[1:], strict=True):
+        assert found[:width].tolist() == wanted[:width].tolist()
+
+
+def test_chunks_of_a_row_are_one_item_or_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    for code, name in ((F32, "sum"), (I32, "argmax"), (BOOL, "any")):
+        case = reduction_of_memory((2, 20_000), 1, True, (name,), code)
+        if code == BOOL:
+            case.memory[0][:20_000] = False
+        whole = run_host(case)
+        with monkeypatch.context() as patch:
+            patch.setattr(reducing_host, "SHARED_PIECES", 0)
+            assert reducing_host.emit_reduction(case.program, "k").geometry.finish_items == 2
+            assert same(whole.memory, run_host(case).memory)

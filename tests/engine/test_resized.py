@@ -36,7 +36,7 @@ class Device:
         null = NullDevice()
         self.name = name
         self.short_rows = self.fast_math = name == "cuda"
-        self.interprets = False
+        self.interprets, self.finishes = False, not self.fast_math
         self.pool, self.launch, self.kernel, self.error_address = (
             null.pool, null.launch, null.kernel, null.error_address,
         )  # fmt: skip

@@ -13,6 +13,8 @@ from numloom.plan.sizes import of_sizes
 
 GRAIN = 10_000.0
 """Nanoseconds of a piece."""
+SHARED_PIECES = 2
+"""Pieces from which on it pays that threads share them."""
 BYTES = 100.0
 """Bytes that a thread moves in a nanosecond, from its second cache."""
 INSTRUCTION = 0.005
@@ -71,6 +73,17 @@ def items_of(each: float, elements: int) -> int:
     return max(1, int(GRAIN / max(each * max(elements, 1), 0.01)))
 
 
+def pieces_of(program: Program, elements: int) -> int:
+    """Pieces of work that so many elements of the program's space are."""
+    return whole_pieces(nanoseconds(program), elements)
+
+
+@of_sizes
+def whole_pieces(each: float, elements: int) -> int:
+    """Pieces of work at so many nanoseconds an element."""
+    return int(each * elements / GRAIN)
+
+
 def abreast(program: Program) -> int:
     """Vectors that a loop over the program's elements takes at a time."""
     cost = 0
@@ -84,4 +97,4 @@ def abreast(program: Program) -> int:
     return next((many for most, many in ABREAST if LONG <= cost <= most), 1)
 
 
-__all__ = ["abreast", "grain_of", "nanoseconds"]
+__all__ = ["SHARED_PIECES", "abreast", "grain_of", "nanoseconds", "pieces_of"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from numloom.base.dtypes import F16, ITEMSIZES
 from numloom.emit.carriers import LINES
-from numloom.emit.cost import grain_of
+from numloom.emit.cost import SHARED_PIECES, grain_of, pieces_of
 from numloom.emit.reducing import BLOCK, SHORT, Reduction
 from numloom.ops.tree import LANES, RUN
 from numloom.plan.program import Geometry, Program, Source
@@ -154,10 +154,21 @@ class Kernel(Reduction):
         size = self.number("size", self.chunk)
         n = self.number("count", self.count)
         direct = {k: f"row.q{operand}" for k, operand in self._direct().items()}
+        whole = self._whole_rows()
         declare, chunk = self.carriers.chunk(
-            self._call("(nl_index)at"), direct, "item > from && begin > 0", self._small(),
+            self._call("(nl_index)at"), direct, "begin > 0" if whole else "item > from && begin > 0", self._small(),
             self.chunks == 1 and self.count > LANES,
         )  # fmt: skip
+        begin = f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+        begin += f"const P p = *block;\n{declare}for (i64 item = from; item < to; ++item) {{\n"
+        count = f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
+        if whole:
+            return (
+                f"{begin}const Row row = row_of(p, item);\ncounter<31> c; counter_start(c);\n"
+                f"for (i64 begin = 0; begin < {n}; begin += {size}) {{\n{count}"
+                f"{self._undecided('begin == 0')}{{\n{chunk}}}\ncounter_add(c, lane[0]);\n}}\n"
+                "post(p, item, counter_total(c));\n}\n}\n"
+            )
         finish = ""
         done = "post(p, output, lane[0]);"
         if self.chunks > 1:
@@ -171,22 +182,23 @@ class Kernel(Reduction):
                 "post(p, output, counter_total(c));\n}\n}\n"
             )
         return (
-            f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
-            f"const P p = *block;\n{declare}"
-            "for (i64 item = from; item < to; ++item) {\n"
-            f"const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n"
-            f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
-            f"const Row row = row_of(p, output);\n{self._undecided()}{{\n{chunk}}}\n{done}\n}}\n}}\n{finish}"
+            f"{begin}const i64 output = item / {chunks};\nconst i64 begin = item % {chunks} * {size};\n{count}"
+            f"const Row row = row_of(p, output);\n{self._undecided('item == from || begin == 0')}{{\n{chunk}}}\n"
+            f"{done}\n}}\n}}\n{finish}"
         )
 
-    def _undecided(self) -> str:
+    def _whole_rows(self) -> bool:
+        """Whether rows of several chunks are an item each: all of them are too little work to be shared."""
+        return self.chunks > 1 and pieces_of(self.program, self.outputs * self.count) < SHARED_PIECES
+
+    def _undecided(self, first: str) -> str:
         """A test whether a chunk can change what the row's chunks before it gave, which then is its result as well."""
         ends = {"any": "{a}", "all": "!{a}"}
         found = [ends.get(reduction.row.name, "") for reduction in self.program.reductions]
         if not all(found) or self.gathers or self.program.stores:
             return ""
         decided = " && ".join(end.replace("{a}", f"lane[0].a{k}") for k, end in enumerate(found))
-        return f"if (item == from || begin == 0 || !({decided})) "
+        return f"if ({first} || !({decided})) "
 
     def _small(self) -> bool:
         """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
@@ -331,10 +343,11 @@ class Kernel(Reduction):
     def geometry(self) -> Geometry:
         carrier = self.carriers.nbytes()
         if self.program.fast:
-            items = self.outputs * self.chunks
-            grain = grain_of(self.program, min(self.count, self.chunk) + ROW)
-            finish = self.outputs if self.chunks > 1 else 0
-            cpu_space = items * carrier if self.chunks > 1 else 0
+            chunks = 1 if self._whole_rows() else self.chunks
+            items = self.outputs * chunks
+            grain = grain_of(self.program, (min(self.count, self.chunk) if chunks == self.chunks else self.count) + ROW)
+            finish = self.outputs if chunks > 1 else 0
+            cpu_space = items * carrier if chunks > 1 else 0
         else:
             items = self._cpu_groups() * self.cpu_parts()
             grain = grain_of(self.program, min(self.count, self._cpu_part()) * min(self._cpu_width(), self.outputs))

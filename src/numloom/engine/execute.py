@@ -181,7 +181,8 @@ class Ready:
             elif kind == "error":
                 words.put(index, device.error_address())
             elif kind == "workspace":
-                self.workspace = index
+                if source.geometry.finish_items or not device.finishes:  # On the host only two launches share memory.
+                    self.workspace = index
             elif kind != "unused":
                 words.put(index, word.value)
         self.words = words
