@@ -260,10 +260,9 @@ class CudaDevice:
         return kernel
 
     def expect(self, texts: Sequence[str]) -> None:
-        new = [text for text in dict.fromkeys(texts) if text not in self._modules]
-        if len(new) > 1:
-            with self._lock:
-                for text in new:
+        for text in texts:
+            if text not in self._modules:
+                with self._lock:
                     if text not in self._modules and text not in self._ahead:
                         self._ahead[text] = nvrtc.Ahead(text, self.architecture)
 

@@ -357,9 +357,10 @@ def unique(
     flat = Strided(flat.buffer, flat.offset, (n,), (1,), a.dtype)
     keys = empty(device, (n,), a.dtype)
     at = empty(device, (n,), np.int64) if index or inverse else None
-    _sorted(device, flat, 0, None, keys, at)
     flags = empty(device, (n,), np.int64 if inverse else np.bool_)
     text = distinct_text(ctype_of(a.dtype), equal_nan, ctype_of(flags.dtype))
+    device.expect([text])
+    _sorted(device, flat, 0, None, keys, at)
     blocks = -(-n // THREADS)
     run(device, text, "flag", Grid(blocks), [address(keys), address(flags), n])
     if not wanted:
