@@ -37,8 +37,8 @@ class Device:
         self.name = name
         self.short_rows = self.fast_math = name == "cuda"
         self.interprets, self.finishes = False, not self.fast_math
-        self.pool, self.launch, self.kernel, self.error_address = (
-            null.pool, null.launch, null.kernel, null.error_address,
+        self.pool, self.launch, self.kernel, self.expect, self.error_address = (
+            null.pool, null.launch, null.kernel, null.expect, null.error_address,
         )  # fmt: skip
 
 

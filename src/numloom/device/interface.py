@@ -206,6 +206,9 @@ class Device(Protocol):
         `ready` and compile in the background; the same text gives the same object.
         """
 
+    def expect(self, texts: Sequence[str]) -> None:
+        """These texts will be asked for soon: a backend whose callers wait for its compiler compiles them abreast."""
+
     def launch(self, kernel: Kernel, params: Any, geometry: Any) -> None:
         """Run a ready kernel with a parameter block (`array.array('q')`) and a `plan.program.Geometry`."""
 

@@ -154,7 +154,23 @@ extern "C" __global__ void __launch_bounds__({THREADS}) fold_by_warps(const __gr
 """
 
 
-_PIECES = """\
+_SEGMENTS = {
+    "segments": """\
+extern "C" __global__ void __launch_bounds__(%(threads)d) segments(const __grid_constant__ P p) {
+    const i64 warp = ((i64)blockIdx.x * %(threads)d + threadIdx.x) >> 5;
+    if (warp >= p.lines * p.segments) return;
+    const i64 line = warp / p.segments, segment = warp - line * p.segments;
+    i64 start;
+    const i64 length = bounds(p, segment, start);
+    if (length == 0) {
+        if ((threadIdx.x & 31) == 0) *p.error = p.place;
+        return;
+    }
+    const Memory a = {p.a + place<%(rank)d>(line, p.extent, p.stride) + start * p.step, p.step};
+    finish(p, line, segment, %(reduce)s(a, length));
+}
+""",
+    "pieces": """\
 extern "C" __global__ void __launch_bounds__(%(threads)d) pieces(const __grid_constant__ P p) {
     const i64 warp = ((i64)blockIdx.x * %(threads)d + threadIdx.x) >> 5;
     const i64 which = warp / p.most, first = (warp - which * p.most) * p.piece;
@@ -167,6 +183,8 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) pieces(const __grid_co
     const V sum = by_tree(a, left < p.piece ? left : p.piece);
     if ((threadIdx.x & 31) == 0) p.part[warp] = sum;
 }
+""",
+    "join": """\
 extern "C" __global__ void __launch_bounds__(%(threads)d) join(const __grid_constant__ P p) {
     const i64 which = ((i64)blockIdx.x * %(threads)d + threadIdx.x) >> 5;
     if (which >= p.lines * p.segments) return;
@@ -179,12 +197,13 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) join(const __grid_cons
     }
     finish(p, line, segment, by_tree((const V*)p.part + which * p.most, (length + p.piece - 1) / p.piece));
 }
-"""
+""",
+}
 
 
 @cache
-def segments_text(op: str, code: int, rank: int, tree: bool) -> str:
-    """Text of ``segments``: a warp reduces one segment of one line, by a tree or in order.
+def segments_text(op: str, code: int, rank: int, tree: bool, entry: str) -> str:
+    """Text of one kernel. ``segments``: a warp reduces one segment of one line, by a tree or in order.
 
     Where segments are few and long a warp takes a piece: ``pieces`` reduces those, which are whole trees since they
     begin at multiples of a power of two, and ``join`` goes on with their results.
@@ -255,17 +274,4 @@ NL_DEV void finish(const P& p, i64 line, i64 segment, V sum) {{
     if ((threadIdx.x & 31) == 0)
         p.out[place<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step] = kept(sum);
 }}
-extern "C" __global__ void __launch_bounds__({THREADS}) segments(const __grid_constant__ P p) {{
-    const i64 warp = ((i64)blockIdx.x * {THREADS} + threadIdx.x) >> 5;
-    if (warp >= p.lines * p.segments) return;
-    const i64 line = warp / p.segments, segment = warp - line * p.segments;
-    i64 start;
-    const i64 length = bounds(p, segment, start);
-    if (length == 0) {{
-        if ((threadIdx.x & 31) == 0) *p.error = p.place;
-        return;
-    }}
-    const Memory a = {{p.a + place<{rank}>(line, p.extent, p.stride) + start * p.step, p.step}};
-    finish(p, line, segment, {"by_tree" if tree else "in_order"}(a, length));
-}}
-{_PIECES % {"threads": THREADS, "rank": rank} if tree else ""}"""
+{_SEGMENTS[entry] % {"threads": THREADS, "rank": rank, "reduce": "by_tree" if tree else "in_order"}}"""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import prod
 
-from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.base.dtypes import CTYPES, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import abreast, grain_of
 from numloom.emit.mapping import THREADS, MapText, magic
@@ -22,6 +22,10 @@ from numloom.plan.program import Geometry, Operand, Program, Source
 
 LIGHT = 80
 """Cost of an element's operations up to which functions may be called, which is compiled sooner."""
+DEAR = 400
+"""Cost from which a thread takes one element: computing takes longer than memory, and copies of the text to compile."""
+COMPLEX, FUNCTION = 6, 10
+"""How much longer functions of complex numbers take; what costs at least so much is one."""
 EARLY_BYTES = 256
 """Bytes of operands that a thread asks for at once, before its block's tile is there."""
 TILE_BYTES = 40 << 10
@@ -53,6 +57,16 @@ def emit_map(program: Program, entry: str) -> Source:
     return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
 
 
+def is_dear(program: Program) -> bool:
+    """Whether an element takes long to compute; functions of complex numbers are made of several real ones."""
+    cost = 0
+    for instr in program.body:
+        if instr.row is not None:
+            function = KINDS[instr.code] == "c" and instr.row.cost >= FUNCTION
+            cost += instr.row.cost * (COMPLEX if function else 1)
+    return cost >= DEAR
+
+
 class _Map(MapText):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
@@ -70,13 +84,16 @@ class _Map(MapText):
             and all(o.strides[-1] in (0, 1) for o in program.operands)
             and (self.rank == 1 or inner % self.vector == 0)
         )
-        if not self.wide:
+        dear = not self.taken and is_dear(program)
+        if dear:
+            self.wide, self.vector = False, 1
+        elif not self.wide:
             self.taken = []
             self.vector = max(1, min(4, 16 // max(sizes)))
         self.across, self.turned = self._turned()
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
         self.tile = 64 if room <= TILE_BYTES else 32
-        self.patch = None if self.wide or self.turned else patch_of(self)
+        self.patch = None if self.wide or self.turned or dear else patch_of(self)
 
     def _takes_rows(self) -> bool:
         """Whether all gathers take rows: where one reads is the same for neighbours, who read neighbours there."""

@@ -292,12 +292,14 @@ class _Rows(Elements):
         settled = " ".join(f"nl::settle({read});" for read in reads)
         return f"get{each.number}({', '.join(['p', 'row', 'at', exists, *reads])}); {settled}" if reads else ""
 
-    def _call(self, each: Pass, held_slot: str, slot: str, near: bool = False) -> str:
-        """The call that computes a pass's values."""
+    def _call(
+        self, each: Pass, held_slot: str, slot: str, near: bool = False, values: Sequence[str] | None = None
+    ) -> str:
+        """The call that computes a pass's values; those to reduce go to `values`."""
         held = [f"h{v}[{held_slot}]" for v in (*each.takes, *each.gives)]
         written = [f"y{n}{slot}" for n in range(len(each.stores))]
         reads = [f"i{k}{slot}" for k in self._loads(each)]
-        values = self.carriers[each.number].values
+        values = self.carriers[each.number].values if values is None else values
         args = ["p", "row", "kept", "at", *held, *written, *values, *reads]
         return f"{'near' if near else 'element'}{each.number}({', '.join([*args, 'far'] if near else args)});"
 
@@ -323,19 +325,29 @@ class _Rows(Elements):
         arrays = self._arrays(each, f"[{RUN}]")
         get = self._get(each, "exists", "[e]")
         put = f"if (exists && live) {self._put(each, '[e]')}" if each.stores else ""
-        take = f"if (exists) {{ {carriers.collect('at')} ++used; }}" if each.reductions else ""
-        # Only a row's last elements may be absent, so runs that are whole are tested once.
-        compute = f"{carriers.declared} {call}\n{take}"
-        exists = f"line < {shape.sure} || ahead < left"
-        works = [get, compute, put]
-        if device and self._divides(each):
-            # One test for some: a branch for each element costs what is gained, and one for a run many registers.
-            works = ["far", get, self._call(each, slot, "[e]", near=True), compute, put]
-        of_run = self._works(shape, works, exists)
-        if shape.groups > 1 and shape.sure < shape.lines:
-            whole = self._works(shape, works, "true")
-            last = f"j * {shape.threads} + (r * {RUN} + {RUN - 1}) * {shape.width}"
-            of_run = f"if ({last} < left) {{\n{whole}}} else {{\n{of_run}}}\n"
+        # What holds for every element is not in the text: compilers find it out late, after they copied all the rest.
+        sure = shape.sure == shape.lines
+        counted = bool(carriers.buffers()) and not sure
+        count = " ++used;" if counted else ""
+        take = f"if (exists) {{ {carriers.collect('at')}{count} }}" if each.reductions else ""
+        exists = "true" if sure else f"line < {shape.sure} || ahead < left"
+        # One test for some: a branch for each element costs what is gained, and one for a run many registers.
+        near = self._call(each, slot, "[e]", near=True) if device and self._divides(each) else ""
+        if sure or shape.groups == 1:
+            compute = self._computed(shape, near, f"{carriers.declared} {call}\n{take}", exists)
+            of_run = self._lines(shape, get, exists) + compute + self._lines(shape, put, exists)
+        else:
+            # Only a row's last elements may be absent, so runs that are whole are tested once. Values stand once in the
+            # text: those of absent elements are computed too, and not used.
+            arrays += "".join(f" {ctype} xs{k}[{RUN}];" for k, ctype in enumerate(carriers.types))
+            values = " ".join(f"const {ctype} x{k} = xs{k}[e];" for k, ctype in enumerate(carriers.types))
+            call = self._call(each, slot, "[e]", values=[f"xs{k}[e]" for k in range(len(carriers.types))])
+            of_run = (
+                self._tested(shape, get, exists)
+                + self._computed(shape, near, call, exists if self.clamped else "true")
+                + self._tested(shape, f"{values}\n{take}", exists)
+                + self._tested(shape, put, exists)
+            )
         of_run = f"{arrays}\n{of_run}"
         if not each.reductions:
             return f"{lanes}{runs}{of_run}}} }}\n"
@@ -343,37 +355,53 @@ class _Rows(Elements):
         close = ""
         if carriers.buffers():
             # Lengths known to the compiler make its divisions cheap.
-            close = f"const int most = {most};\nif (used == most) {{ {carriers.close('most')} }} "
-            close += f"else {{ {carriers.close('used')} }}\n"
-        run = f"A acc = a_none(); {carriers.buffers()} int used = 0;\n{of_run}{close}"
+            close = f"const int most = {most};\n{carriers.close('most')}\n"
+            if counted:
+                close = f"const int most = {most};\nif (used == most) {{ {carriers.close('most')} }} "
+                close += f"else {{ {carriers.close('used')} }}\n"
+        run = f"A acc = a_none(); {carriers.buffers()} {'int used = 0;' if counted else ''}\n{of_run}{close}"
         if shape.held:
             inner = f"A run[{shape.runs}];\n{runs}{run}run[r] = acc;\n}}\n"
             total = _pairs([f"run[{r}]" for r in range(shape.runs)])
         else:
-            inner = f"counter<4> c; counter_start(c);\n{runs}{run}counter_add(c, acc);\n}}\n"
+            counter = "counter" if carriers.plain() else "stack"
+            inner = f"{counter}<4> c; counter_start(c);\n{runs}{run}counter_add(c, acc);\n}}\n"
             total = "counter_total(c)"
         return (
             f"{{ using namespace pass{each.number};\nA lane[{shape.lanes}];\n{lanes}{inner}lane[j] = {total};\n}}\n"
             f"{merged}post{each.number + 1}(p, output, kept, first, a);\n}}\n"
         )
 
-    def _works(self, shape: Shape, works: Sequence[str], exists: str) -> str:
-        """One work after the other on all elements of a run."""
-        if works[0] != "far":
-            return "".join(self._lines(shape, work, exists) for work in works)
-        get, put = (self._lines(shape, work, exists) for work in (works[1], works[4]))
-        some = TESTED // max(4 if self._type(v) == "f32" else 8 for v in self.divisors)
-        near, compute = (self._lines(shape, work, exists, "b", f"b + {some}") for work in works[2:4])
-        tested = f"NL_UNROLL\nfor (int b = 0; b < {RUN}; b += {some}) {{ bool far = false;\n"
-        return f"{get}{tested}{near}if (far) {{\n{compute}}} }}\n{put}"
+    def _tested(self, shape: Shape, work: str, exists: str) -> str:
+        """Work on each element of a run, without tests where the run is whole."""
+        if not work.strip():
+            return ""
+        last = f"j * {shape.threads} + (r * {RUN} + {RUN - 1}) * {shape.width}"
+        whole, part = (self._lines(shape, work, each) for each in ("true", exists))
+        return f"if ({last} < left) {{\n{whole}}} else {{\n{part}}}\n"
 
-    def _lines(self, shape: Shape, work: str, exists: str, begin: str = "0", end: str = f"{RUN}") -> str:
-        """Work on each element of run `r` of lane `j`, or some of them."""
+    def _computed(self, shape: Shape, near: str, compute: str, exists: str) -> str:
+        """The values of each element of a run: by `near`, and of those where that was `far` from right by `compute`."""
+        if not near:
+            return self._lines(shape, compute, exists)
+        some = TESTED // max(4 if self._type(v) == "f32" else 8 for v in self.divisors)
+        near, compute = (self._lines(shape, work, exists, some) for work in (near, compute))
+        most = min(RUN, shape.lines)
+        return (
+            f"NL_UNROLL\nfor (int b = 0; b < {most}; b += {some}) {{ bool far = false;\n"
+            f"{near}if (far) {{\n{compute}}} }}\n"
+        )
+
+    def _lines(self, shape: Shape, work: str, exists: str, some: int = 0) -> str:
+        """Work on each element of run `r` of lane `j`, or on `some` of them from `b` on."""
         if not work:
             return ""
+        most, guard = min(RUN, shape.lines), f"if (line < {shape.lines}) "
+        if shape.lines % most == 0 and (not some or most % some == 0):
+            guard = ""
         return (
-            f"NL_UNROLL\nfor (int e = {begin}; e < {end}; ++e) {{ const int line = r * {RUN} + e; "
-            f"if (line < {shape.lines}) {{\n"
+            f"NL_UNROLL\nfor (int e = {'b' if some else 0}; e < {f'b + {some}' if some else most}; ++e) {{ "
+            f"const int line = r * {RUN} + e; {guard}{{\n"
             f"const int ahead = j * {shape.threads} + line * {shape.width};\nconst bool exists = {exists};\n"
             f"const nl_index at = {'exists ? start + ahead : last' if self.clamped else 'start + ahead'};\n"
             f"{work}\n}} }}\n"
@@ -407,11 +435,14 @@ class _Rows(Elements):
             + self._held(found, shape.lanes * shape.lines) + "\n" + shares + "}\n"
         )  # fmt: skip
 
-    def _across_warp(self, shape: Shape, _: int) -> str:
-        return (
-            f"A a = {_halves([f'lane[{j}]' for j in range(shape.lanes)])};\n"
-            f"NL_UNROLL\nfor (int mask = {shape.threads // 2}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
-        )
+    def _butterfly(self, number: int, mask: int) -> str:
+        """Lanes of a warp merge; the text of a merge of several numbers stands once."""
+        unroll = "NL_UNROLL" if self.carriers[number].plain() else "#pragma unroll 1"
+        return f"{unroll}\nfor (int mask = {mask}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+
+    def _across_warp(self, shape: Shape, number: int) -> str:
+        lanes = [f"lane[{j}]" for j in range(shape.lanes)]
+        return f"A a = {_halves(lanes)};\n{self._butterfly(number, shape.threads // 2)}"
 
     def _across_block(self, shape: Shape, number: int) -> str:
         """Groups are neighbours in the tree: they merge for each lane of a chunk, then lanes, then chunks."""
@@ -421,27 +452,30 @@ class _Rows(Elements):
         plain = self.carriers[number].plain()
         text = f"__shared__ A part[{groups}][{LANES}];\npart[g][u] = lane[0];\n__syncthreads();\n"
         text += "const int q = threadIdx.x & 31;\n"
-        butterfly = "NL_UNROLL\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+        butterfly = self._butterfly(number, 16)
         if plain and groups <= 2:
             # Every warp for itself, which spares a second barrier.
             four = [_pairs([f"part[{k}][q + {32 * j}]" for k in range(groups)]) for j in range(4)]
             return f"{text}A a = {_halves(four)};\n{butterfly}"
-        merge = "counter<5> d; counter_start(d);\n{}\nfor (int k = from; k < from + {} && k < {}; ++k) "
-        merge = merge.format("NL_UNROLL" if plain else "#pragma unroll 1", each, groups)
         four = [f"part[from][q + {32 * j}]" for j in range(4)]
-        lanes = ""
+        begin = f"const int from = (threadIdx.x >> {{}}) * {each};\n"
         if plain:
-            lanes = f"A four[4];\nNL_UNROLL\nfor (int j = 0; j < 4; ++j) {{\n{merge}"
-            lanes += "counter_add(d, part[k][q + 32 * j]);\nfour[j] = counter_total(d);\n}\n"
-            four = [f"four[{j}]" for j in range(4)]
+            for j in range(4):
+                own = [f"part[from + {k}][q + {32 * j}]" for k in range(each)]
+                if groups % each:
+                    own = [f"(from + {k} < {groups} ? {part} : a_none())" for k, part in enumerate(own)]
+                four[j] = _pairs(own)
         elif groups > 1:
             text += (
-                f"if (threadIdx.x < {LANES * chunks}) {{\nconst int from = (threadIdx.x >> 7) * {each};\n{merge}"
-                "counter_add(d, part[k][u]);\npart[from][u] = counter_total(d);\n}\n__syncthreads();\n"
+                f"if (threadIdx.x < {LANES * chunks}) {{\n{begin.format(7)}"
+                f"const int to = from + {each} < {groups} ? from + {each} : {groups};\n"
+                f"#pragma unroll 1\nfor (int step = 1; step < {each}; step *= 2)\n"
+                "#pragma unroll 1\nfor (int k = from; k + step < to; k += 2 * step) "
+                "part[k][u] = a_merge(part[k][u], part[k + step][u]);\n}\n__syncthreads();\n"
             )
         return (
             f"{text}__shared__ A total[{chunks}];\nif (threadIdx.x < {32 * chunks}) {{\n"
-            f"const int from = (threadIdx.x >> 5) * {each};\n{lanes}A a = {_halves(four)};\n{butterfly}"
+            f"{begin.format(5)}A a = {_halves(four)};\n{butterfly}"
             "if (q == 0) total[threadIdx.x >> 5] = a;\n}\n__syncthreads();\n"
             f"const A a = {_pairs([f'total[{c}]' for c in range(chunks)])};\n"
         )

@@ -155,7 +155,7 @@ class Ready:
         step = self.step
         source = self.source
         if source is None:
-            source = emit(program, config.fast_math and device.fast_math)
+            source = source_of(program, device)
             self.source = source
         self.geometry = source.geometry
         wait = not device.interprets
@@ -186,6 +186,11 @@ class Ready:
             elif kind != "unused":
                 words.put(index, word.value)
         self.words = words
+
+
+def source_of(program: Program | None, device: Any) -> Source | None:
+    """The text of a step's program, if it has one."""
+    return None if program is None else emit(program, config.fast_math and device.fast_math)
 
 
 class Pattern:
@@ -272,7 +277,11 @@ class ReadyPlan:
     __slots__ = ("device", "drop", "first", "pool", "second", "steps")
 
     def __init__(self, plan: Plan, device: Any, second: int) -> None:
-        self.set(device, second, plan.drop, [Ready(step, device) for step in plan.steps])
+        sources: list[Any] = [None] * len(plan.steps)
+        if len(sources) > 1:
+            sources = [source_of(step.program, device) for step in plan.steps]
+            device.expect([source.text for source in sources if source is not None])
+        self.set(device, second, plan.drop, list(map(Ready, plan.steps, [device] * len(sources), sources)))
 
     def set(self, device: Any, second: int, drop: tuple[int, ...], steps: list[Ready]) -> None:
         """Fill in what the plan has."""

@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -126,6 +126,7 @@ class CudaDevice:
         self.pinned = Pool("pinned host memory", self._pin, self._unpin, memory // 2, min(memory // 8, 1 << 30))
         self._kernels: dict[tuple[str, str], CudaKernel] = {}
         self._modules: dict[str, Any] = {}
+        self._ahead: dict[str, nvrtc.Ahead] = {}
         self._user_modules: dict[Any, Module] = {}
         self._lock = threading.Lock()
         host = driver.call("cuMemHostAlloc", 64, driver.bindings().CU_MEMHOSTALLOC_DEVICEMAP)
@@ -258,10 +259,18 @@ class CudaDevice:
                     kernel = self._kernels[text, entry] = self._load(text, entry)
         return kernel
 
+    def expect(self, texts: Sequence[str]) -> None:
+        for text in texts:
+            if text not in self._modules:
+                with self._lock:
+                    if text not in self._modules and text not in self._ahead:
+                        self._ahead[text] = nvrtc.Ahead(text, self.architecture)
+
     def _load(self, text: str, entry: str) -> CudaKernel:
         module = self._modules.get(text)
         if module is None:
-            cubin = nvrtc.cached_cubin(text, self.architecture)
+            ahead = self._ahead.pop(text, None)
+            cubin = nvrtc.cached_cubin(text, self.architecture) if ahead is None else ahead.cubin()
             module = self._modules[text] = driver.call("cuModuleLoadData", cubin, doing=f"loading kernel {entry}")
         function = driver.call("cuModuleGetFunction", module, entry.encode(), doing=f"finding kernel {entry}")
         return CudaKernel(text, entry, module, int(function))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import os
+import threading
+from collections.abc import Callable
 from typing import Any
 
 from numloom.base.errors import CompileError, MissingDependencyError
@@ -13,6 +16,12 @@ OPTIONS = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-s
 
 FIRST_LINE = "// nvrtc: "
 """A text that begins so goes on with options of its own."""
+
+
+THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+"""Texts that are compiled at a time."""
+
+_turns = threading.Semaphore(THREADS)
 
 
 @functools.cache
@@ -79,5 +88,42 @@ def cached_cubin(text: str, architecture: str) -> bytes:
     cubin = cache.get(key, where)
     if cubin is None:
         cubin = compile_cubin(text, architecture)
-        cache.put(key, cubin, where)
+        # Until a file is on the disk takes milliseconds, for which nobody waits.
+        _in_thread(functools.partial(cache.put, key, cubin, where))
     return cubin
+
+
+def _in_thread(work: Callable[[], None]) -> None:
+    """Do this in a thread of its own, or here where there are no more threads."""
+    try:
+        threading.Thread(target=work, name="numloom-nvrtc").start()
+    except RuntimeError:
+        work()
+
+
+class Ahead:
+    """A text that is compiled while the caller does something else; `cubin` waits for it, and raises CompileError.
+
+    Compilers of several texts do not wait for each other, nor for Python.
+    """
+
+    def __init__(self, text: str, architecture: str) -> None:
+        self._text = text
+        self._architecture = architecture
+        self._cubin: bytes | None = None
+        self._done = threading.Event()
+        _in_thread(self._compile)
+
+    def _compile(self) -> None:
+        try:
+            with _turns:
+                self._cubin = cached_cubin(self._text, self._architecture)
+        except CompileError:
+            pass  # Whoever needs the text compiles it again, and is told.
+        finally:
+            self._done.set()
+
+    def cubin(self) -> bytes:
+        """The machine code."""
+        self._done.wait()
+        return cached_cubin(self._text, self._architecture) if self._cubin is None else self._cubin

@@ -12,32 +12,30 @@ template <int LEVELS> struct counter {
     u32 runs;
 };
 #ifdef __CUDACC__
-// Every level has a value from the start: left open, NVRTC spends branches on telling which have one.
+// On the GPU of plain numbers alone. Every level has a value from the start, which a merge that is not used may read.
 template <int LEVELS> NL_DEV void counter_start(counter<LEVELS>& c) {
     c.runs = 0;
 #pragma unroll
     for (int k = 0; k < LEVELS; ++k) c.level[k] = a_none();
 }
+// Straight, since numbers merge in an instruction or two: nested branches take compilers far longer. The run's result lands
+// at the first free level; what is merged beyond is not used.
 template <int LEVELS> NL_DEV void counter_add(counter<LEVELS>& c, A a) {
-    bool open = true;
 #pragma unroll
     for (int k = 0; k < LEVELS; ++k) {
-        if (open) {
-            if ((c.runs >> k) & 1u) a = a_merge(c.level[k], a);
-            else { c.level[k] = a; open = false; }
-        }
+        const bool lands = (c.runs & ((2u << k) - 1)) == (1u << k) - 1;
+        const A level = c.level[k];
+        c.level[k] = lands ? a : level;
+        a = a_merge(level, a);
     }
     ++c.runs;
 }
 template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
     A a = a_none();
-    bool any = false;
 #pragma unroll
     for (int k = 0; k < LEVELS; ++k) {
-        if ((c.runs >> k) & 1u) {
-            a = any ? a_merge(c.level[k], a) : c.level[k];
-            any = true;
-        }
+        const A both = a_merge(c.level[k], a);
+        a = (c.runs >> k) & 1u ? both : a;
     }
     return a;
 }

@@ -95,6 +95,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
     __shared__ V own[{EDGES if keep else 1}];
     const V* edges = p.edges;
     if ({int(shared)}) {{
+#pragma unroll 1
         for (i64 b = threadIdx.x; b < p.bins * p.copies; b += {THREADS}) counts[b] = 0;
         if ({int(keep)} && p.bins < {EDGES}) {{
             for (i64 b = threadIdx.x; b <= p.bins; b += {THREADS}) own[b] = p.edges[b];
@@ -116,14 +117,22 @@ extern "C" __global__ void __launch_bounds__({THREADS}) count(const __grid_const
     }}
     if ({int(shared)}) {{
         __syncthreads();
+#pragma unroll 1
         for (i64 b = threadIdx.x; b < p.bins; b += {THREADS}) {{
             u32 sum = 0;
+#pragma unroll 1
             for (i64 copy = 0; copy < p.copies; ++copy) sum += counts[copy * p.bins + b];
             if (sum) atomicAdd(p.out + b, (u64)sum);
         }}
     }}
 }}
 """
+
+
+def text_of(values: np.dtype[Any], edges: np.dtype[Any] | None, bins: int, uniform: bool) -> str:
+    """Text of the kernel for values, edges (None: values are bins) and a number of bins."""
+    number = "int" if bins < 1 << 31 else "i64"
+    return count_text(ctype_of(values), "" if edges is None else ctype_of(edges), bins <= COUNTERS, uniform, number)
 
 
 def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: bool, out: Strided) -> None:
@@ -135,8 +144,7 @@ def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: b
     copies = max(1, min(8, COUNTERS // (2 * bins)))
     # Without copies to add up at the end, more blocks wait for memory at once.
     blocks = blocks_of(a, BLOCKS if shared else 4 * BLOCKS)
-    number = "int" if bins < 1 << 31 else "i64"
-    text = count_text(ctype_of(a.dtype), "" if edges is None else ctype_of(edges.dtype), shared, uniform, number)
+    text = text_of(a.dtype, None if edges is None else edges.dtype, bins, uniform)
     where = 0 if edges is None else address(edges)
     # Edges between float16 numbers were rounded to float16.
     exact = edges is not None and (edges.dtype.itemsize == 8 or a.dtype == edges.dtype)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from numloom.device.cuda.routines.counting import text_of
 from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, ctype_of, run
 from numloom.device.cuda.routines.reading import PACK, THREADS, blocks_of, each_element, is_wide
 from numloom.device.interface import Strided
@@ -92,6 +93,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) edges(const __grid_const
     l.count = (V)p.bins;
     l.distance = l.last - l.first;
     l.step = l.distance / l.count;
+#pragma unroll 1
     for (i64 i = threadIdx.x; i <= p.bins; i += {THREADS}) {{
         const V own = edge(l, i, p.bins);
         p.out[i] = own;
@@ -106,6 +108,7 @@ def bin_edges(device: Any, a: Strided, *, bins: int, not_finite: int, not_apart:
     ends = device.allocate(64)
     device.clear(ends, 64)
     text = edges_text(ctype_of(a.dtype), ctype_of(out.dtype))
+    device.expect([text, text_of(a.dtype, out.dtype, bins, True)])  # what is counted next
     words = [
         address(a), address(out), ends.ptr, device.error_address(), not_finite, not_apart, a.shape[0], a.strides[0],
         int(is_wide(a)), bins,

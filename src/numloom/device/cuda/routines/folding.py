@@ -71,7 +71,6 @@ def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, pl
     extents, strides = collapse(shape, [a.strides[k] for k in keep], [out.strides[k] for k in keep])
     lines, segments, length = prod(shape), starts.shape[0], a.shape[axis]
     tree = op in TREE or op in ANY_ORDER
-    text = segments_text(op, code_of(a.dtype), len(extents), tree)
     count, piece = lines * segments, PIECE
     while count * -(-length // piece) > MOST_PIECES:
         piece *= 2
@@ -83,8 +82,9 @@ def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, pl
     words += [lines, length, a.strides[axis], out.strides[axis], piece, most, address(parts) if parts else 0]
     words += [*extents, *strides[0], *strides[1]]
     grid = Grid(-(-count * 32 // THREADS), THREADS)
+    entries = ("pieces", "join") if split else ("segments",)
+    texts = [segments_text(op, code_of(a.dtype), len(extents), tree, entry) for entry in entries]
     if split:
-        run(device, text, "pieces", Grid(-(-count * most * 32 // THREADS), THREADS), words)
-        run(device, text, "join", grid, words)
-    else:
-        run(device, text, "segments", grid, words)
+        device.expect(texts)
+        run(device, texts[0], "pieces", Grid(-(-count * most * 32 // THREADS), THREADS), words)
+    run(device, texts[-1], entries[-1], grid, words)

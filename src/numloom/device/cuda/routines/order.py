@@ -58,10 +58,10 @@ def tile_of(ctype: str) -> int:
 
 
 @cache
-def sort_text(ctype: str, rank: int, positions: str) -> str:
-    """Text of the two kernels; each key brings along where it stood, as the type `positions` (empty: not)."""
+def sort_texts(ctype: str, rank: int, positions: str) -> tuple[str, str]:
+    """Texts of the two kernels; each key brings along where it stood, as the type `positions` (empty: not)."""
     items, tile = _items(ctype), tile_of(ctype)
-    return f"""{PRELUDE}{ORDER}
+    shared = f"""{PRELUDE}{ORDER}
 typedef {ctype} T;
 typedef {positions or "i32"} At;
 #define WITH {int(bool(positions))}
@@ -109,6 +109,7 @@ DEV void merge(Tile& s, int base, int na, int nb, int d) {{
 // A finished tile goes to the result where it is the last pass, else to the next one.
 DEV void leave(const P& p, const Tile& s, i64 line, i64 start, int count, bool last) {{
     const i64 out = last ? place<{rank}>(line, p.extent, p.out_stride) : line * p.length;
+#pragma unroll 1
     for (int k = threadIdx.x; k < count; k += {THREADS}) {{
         if (!last) {{
             p.next_keys[out + start + k] = s.keys[k];
@@ -119,6 +120,8 @@ DEV void leave(const P& p, const Tile& s, i64 line, i64 start, int count, bool l
         }}
     }}
 }}
+"""
+    tiles = f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) sort_tiles(const __grid_constant__ P p) {{
     __shared__ Tile s;
     const i64 line = blockIdx.x / p.tiles, start = (blockIdx.x - line * p.tiles) * {tile};
@@ -132,6 +135,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) sort_tiles(const __grid_
     __syncthreads();
     const int first = threadIdx.x * {items}, own = count - first < {items} ? count - first : {items};
     // Neighbours exchanged in turn sort a thread's own elements.
+#pragma unroll 1
     for (int round = 0; round < own; ++round)
         for (int k = round & 1; k + 1 < own; k += 2)
             if (less(s.keys[first + k + 1], s.keys[first + k])) {{
@@ -153,6 +157,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) sort_tiles(const __grid_
     }}
     leave(p, s, line, start, count, p.tiles == 1);
 }}
+"""
+    runs = f"""
 extern "C" __global__ void __launch_bounds__({THREADS}) merge_runs(const __grid_constant__ P p) {{
     __shared__ Tile s;
     __shared__ i64 ends[2];
@@ -175,6 +181,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) merge_runs(const __grid_
     leave(p, s, line, start, count, 2 * p.width >= p.length);
 }}
 """
+    return shared + tiles, shared + runs
 
 
 def _sorted(
@@ -199,23 +206,24 @@ def _sorted(
     tile = tile_of(ctype)
     lines, tiles = prod(shape), -(-length // tile)
     word = np.dtype(np.int32 if length < 1 << 31 else np.int64)
-    text = sort_text(ctype, len(extents), "" if positions is None else ctype_of(word))
+    texts = sort_texts(ctype, len(extents), "" if positions is None else ctype_of(word))
     grid = Grid(lines * tiles)
     shared = [0 if out is None else address(out), 0 if positions is None else address(positions), length, tiles]
     tail = [a.strides[axis], target.strides[axis], *extents, *strides, *out_strides]
     runs: list[tuple[int, int]] = [(0, 0), (0, 0)]
     held = []
     if tiles > 1:
+        device.expect(texts)
         for number in range(2):
             keys = empty(device, (lines * length,), a.dtype)
             at = empty(device, (lines * length,), word) if positions is not None else None
             held += [keys, at]
             runs[number] = (address(keys), 0 if at is None else address(at))
     first = 0 if order is None else address(order)
-    run(device, text, "sort_tiles", grid, [address(a), first, *runs[1], *runs[0], *shared, 0, *tail])
+    run(device, texts[0], "sort_tiles", grid, [address(a), first, *runs[1], *runs[0], *shared, 0, *tail])
     width = tile
     while width < length:
-        run(device, text, "merge_runs", grid, [address(a), 0, *runs[0], *runs[1], *shared, width, *tail])
+        run(device, texts[1], "merge_runs", grid, [address(a), 0, *runs[0], *runs[1], *shared, width, *tail])
         runs.reverse()
         width *= 2
 
@@ -349,9 +357,10 @@ def unique(
     flat = Strided(flat.buffer, flat.offset, (n,), (1,), a.dtype)
     keys = empty(device, (n,), a.dtype)
     at = empty(device, (n,), np.int64) if index or inverse else None
-    _sorted(device, flat, 0, None, keys, at)
     flags = empty(device, (n,), np.int64 if inverse else np.bool_)
     text = distinct_text(ctype_of(a.dtype), equal_nan, ctype_of(flags.dtype))
+    device.expect([text])
+    _sorted(device, flat, 0, None, keys, at)
     blocks = -(-n // THREADS)
     run(device, text, "flag", Grid(blocks), [address(keys), address(flags), n])
     if not wanted:

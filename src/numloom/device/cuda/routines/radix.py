@@ -87,11 +87,10 @@ DEV T of_key(U x) {{ {back} }}
 """
 
 
-@cache
-def radix_text(dtype: np.dtype[Any], positions: bool, items: int) -> str:
-    """Text of the two kernels; each key brings along where it stood if `positions` are asked for."""
+def _shared_text(dtype: np.dtype[Any], positions: bool, items: int) -> str:
+    """What the texts of the two kernels begin with."""
     tile = THREADS * items
-    return f"""{PRELUDE}{LANES}{TALK}
+    return f"""{PRELUDE}
 typedef {ctype_of(dtype)} T;
 {_keys(dtype, positions)}
 constexpr int ITEMS = {items}, TILE = {tile}, DIGITS = sizeof(U), WINDOW = {WINDOW};
@@ -100,10 +99,13 @@ struct P {{
     const T* a; const i64* order; U* held[2]; u32* held_at[2]; T* out; i64* out_at;
     u32* counts; u64* state; i64 launch, n, step, out_step, digit;
 }};
-// Leaves of the lanes `peers` those whose `bit` is as one's own is (compilers make twice as much of plain C++).
-DEV void keep_peers(u32& peers, u32 bit) {{
-    asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));
-}}
+"""
+
+
+@cache
+def digits_text(dtype: np.dtype[Any], positions: bool, items: int) -> str:
+    """Text of the kernel that counts digits."""
+    return f"""{_shared_text(dtype, positions, items)}
 // How many keys have each value of each digit; the last block sees which digits tell keys apart (one at least).
 extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_constant__ P p) {{
     __shared__ u32 counts[DIGITS * 256];
@@ -137,6 +139,17 @@ extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_cons
             if (atomicAdd(p.counts + d * 256 + (int)(key >> 8 * d & 255), 0u) != (u32)p.n) differ |= 1u << d;
         *passes = differ ? differ : 1u << (DIGITS - 1);
     }}
+}}
+"""
+
+
+@cache
+def move_text(dtype: np.dtype[Any], positions: bool, items: int) -> str:
+    """Text of the kernel that moves keys by a digit; each brings along where it stood if `positions` are asked for."""
+    return f"""{_shared_text(dtype, positions, items)}{LANES}{TALK}
+// Leaves of the lanes `peers` those whose `bit` is as one's own is (compilers make twice as much of plain C++).
+DEV void keep_peers(u32& peers, u32 bit) {{
+    asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));
 }}
 extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_constant__ P p) {{
     constexpr int KEYS = TILE * (int)sizeof(U), RANKS = {WARPS} * 256 * 4, ATS = WITH ? TILE * 4 : 0;
@@ -309,7 +322,8 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     assert target is not None
     itemsize = dtype.itemsize
     items = items_of(itemsize, n)
-    text = radix_text(dtype, positions is not None, items)
+    texts = [of(dtype, positions is not None, items) for of in (digits_text, move_text)]
+    device.expect(texts)
     tiles = -(-n // (THREADS * items))
     # One pass needs no memory between, two need one piece; what is not needed is not there.
     pieces, bytes_at = min(itemsize - 1, 2), 4 if positions is not None else 0
@@ -324,8 +338,8 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     state, launch = mail(device, tiles * 256, itemsize)
     words = [address(a), 0 if order is None else address(order), *held, *held_at, *final, work.ptr, state]
     params = array("q", [*words, launch, n, a.strides[0], target.strides[0], 0])
-    device.launch(device.kernel(text, "digits", wait=True), params, Grid(min(tiles, 528), THREADS))
-    move, grid = device.kernel(text, "move", wait=True), Grid(tiles, THREADS)
+    device.launch(device.kernel(texts[0], "digits", wait=True), params, Grid(min(tiles, 528), THREADS))
+    move, grid = device.kernel(texts[1], "move", wait=True), Grid(tiles, THREADS)
     for digit in range(itemsize):
         params[10], params[14] = launch + 2 * digit, digit
         device.launch(move, params, grid)

@@ -104,52 +104,66 @@ typedef value_of<T>::type V;
 struct Combine {{ DEV V operator()(V a, V b) const {{ return (V)({combine}); }} }};
 struct P {{
     const T* a; T* out; u64* state; i64 launch, group;
-    i64 wide, lines, length, tiles, step, out_step;
+    i64 lines, length, tiles, step, out_step;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
 """
 
 
-def _tile(warps: int, rows: int, rank: int) -> str:
-    """How a lane reads and writes `rows` accesses of a tile that `warps` warps share."""
+def _tile(warps: int, rows: int, rank: int, wide: bool) -> str:
+    """How a lane reads and writes `rows` accesses of a tile that `warps` warps share, 16 bytes at once where `wide`."""
     warp = "(threadIdx.x >> 5) * (ROWS * SPAN)" if warps > 1 else "0"
+    apart = """
+#pragma unroll
+    for (int k = 0; k < N; ++k)
+#pragma unroll
+        for (int v = 0; v < VEC; ++v) {
+            const i64 i = first + k * SPAN + v;
+            packs[k].x[v] = a[(i < p.length ? i : p.length - 1) * p.step];
+        }"""
+    together = """
+    if ((tile + (i64)1) * TILE <= p.length) {
+#pragma unroll
+        for (int k = 0; k < N; ++k) packs[k] = *reinterpret_cast<const Pack*>(a + first + k * SPAN);
+        return;
+    }
+    // At most one access of the line's is not whole, so that it stands here once and for all lanes.
+    const i64 end = p.length / VEC * VEC;
+    Pack last = Pack();
+#pragma unroll
+    for (int v = 0; v < VEC; ++v) if (end + v < p.length) last.x[v] = a[end + v];
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        packs[k] = last;
+        if (first + k * SPAN < end) packs[k] = *reinterpret_cast<const Pack*>(a + first + k * SPAN);
+    }"""
+    vector = """
+    if (i + VEC <= p.length) {
+        Pack pack;
+#pragma unroll
+        for (int v = 0; v < VEC; ++v) put(pack.x + v, x[v]);
+        *reinterpret_cast<Pack*>(out + i) = pack;
+        return;
+    }"""
     return f"""
 constexpr int WARPS = {warps}, VEC = sizeof(T) > 4 ? 16 / sizeof(T) : 4, ROWS = {rows};
 constexpr int SPAN = 32 * VEC, TILE = WARPS * ROWS * SPAN;
 struct alignas(VEC * sizeof(T)) Pack {{ T x[VEC]; }};
 DEV i64 first_of(i32 tile) {{ return (i64)tile * TILE + {warp} + (threadIdx.x & 31) * VEC; }}
-// Accesses from `row` on; past the end of a line, its last element is read.
+// Accesses from `row` on; what is past the end of a line does not count.
 template <int N> DEV void load(const P& p, i64 line, i32 tile, int row, Pack (&packs)[N]) {{
     const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    const i64 first = first_of(tile) + row * SPAN;
-    if (p.wide && (tile + (i64)1) * TILE <= p.length) {{
-#pragma unroll
-        for (int k = 0; k < N; ++k) packs[k] = *reinterpret_cast<const Pack*>(a + first + k * SPAN);
-    }} else
-#pragma unroll
-        for (int k = 0; k < N; ++k) {{
-            const i64 i = first + k * SPAN;
-            if (p.wide && i + VEC <= p.length) packs[k] = *reinterpret_cast<const Pack*>(a + i);
-            else
-#pragma unroll
-                for (int v = 0; v < VEC; ++v) packs[k].x[v] = a[(i + v < p.length ? i + v : p.length - 1) * p.step];
-        }}
+    const i64 first = first_of(tile) + row * SPAN;{together if wide else apart}
 }}
-DEV void store(const P& p, T* out, i64 i, const V (&x)[VEC]) {{
-    if (p.wide && i + VEC <= p.length) {{
-        Pack pack;
+DEV void store(const P& p, T* out, i64 i, const V (&x)[VEC]) {{{vector if wide else ""}
 #pragma unroll
-        for (int v = 0; v < VEC; ++v) put(pack.x + v, x[v]);
-        *reinterpret_cast<Pack*>(out + i) = pack;
-    }} else
-#pragma unroll
-        for (int v = 0; v < VEC; ++v) if (i + v < p.length) put(out + (i + v) * p.out_step, x[v]);
+    for (int v = 0; v < VEC; ++v) if (i + v < p.length) put(out + (i + v){"" if wide else " * p.out_step"}, x[v]);
 }}
 """
 
 
 @cache
-def lines_text(ctype: str, combine: str, rank: int, rows: int, warps: int) -> str:
+def lines_text(ctype: str, combine: str, rank: int, rows: int, warps: int, wide: bool) -> str:
     """Text of lines whose elements lie side by side and that one warp, or a block, scans at once, from registers."""
     together = """
     if (lane == 0) totals[warp] = total;
@@ -159,7 +173,7 @@ def lines_text(ctype: str, combine: str, rank: int, rows: int, warps: int) -> st
 #pragma unroll
     for (int w = 0; w < WARPS - 1; ++w)
         if (w < warp) { before = some ? combine(before, totals[w]) : totals[w]; some = true; }"""
-    return f"""{_head(ctype, combine, rank)}{_tile(warps, rows, rank)}
+    return f"""{_head(ctype, combine, rank)}{_tile(warps, rows, rank, wide)}
 extern "C" __global__ void __launch_bounds__({THREADS}) scan_lines(const __grid_constant__ P p) {{
     {"__shared__ V totals[WARPS];" if warps > 1 else ""}
     const Combine combine;
@@ -204,11 +218,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_lines(const __grid_
 
 
 @cache
-def tiles_text(ctype: str, combine: str, rank: int, form: Tile) -> str:
+def tiles_text(ctype: str, combine: str, rank: int, form: Tile, wide: bool) -> str:
     """Text of longer lines, a block a tile, which waits in shared memory and registers for what lies before it."""
     # Small tiles are for few elements: as fast so (measured), and compiled in 97 ms instead of 166.
     quick = "// nvrtc: -Ofc=min\n" if form == SMALL else ""
-    return f"""{quick}{_head(ctype, combine, rank)}{TALK}{_tile(WARPS, form.rows, rank)}
+    return f"""{quick}{_head(ctype, combine, rank)}{TALK}{_tile(WARPS, form.rows, rank, wide)}
 constexpr int HELD = ROWS - {form.kept}, BATCH = HELD < 4 ? HELD : 4, KEPT = {form.kept} % 4 ? 2 : 4;
 struct alignas(VEC * sizeof(V) < 16 ? VEC * sizeof(V) : 16) Values {{ V x[VEC]; }};
 // Scans some accesses of a warp: neighbours, lanes, accesses. `total` is that of those before.
@@ -233,6 +247,13 @@ template <int N> DEV void scan_rows(const P& p, i64 line, i32 tile, int row, Val
 #pragma unroll
             for (int v = 0; v < VEC; ++v) y[k].x[v] = combine(head, y[k].x[v]);
     }}
+}}
+// What the warps of a block have, in their order.
+DEV V sum_of(const V* totals) {{
+    V sum = totals[0];
+#pragma unroll
+    for (int w = 1; w < WARPS; ++w) sum = Combine()(sum, totals[w]);
+    return sum;
 }}
 extern __shared__ __align__(16) char memory[];
 extern "C" __global__ void __launch_bounds__({THREADS}, {form.resident}) scan_tiles(const __grid_constant__ P p) {{
@@ -259,20 +280,19 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {form.resident}) scan_ti
     // One warp asks the tiles of the group, another one the groups before, so that both answers take one way.
     const i32 group = (i32)p.group, number = tile / group, inside = tile - number * group;
     u64* state = p.state + (i64)line * (tiles + tiles / group) * SLOTS<V>();
-    if (warp == 0) {{
-        V own = totals[0];
-#pragma unroll
-        for (int w = 1; w < WARPS; ++w) own = combine(own, totals[w]);
-        if (lane == 0 && tile + 1 < tiles) tell_value(state + tile * SLOTS<V>(), p.launch, own);
-        if (inside > 0) {{
-            const V near = fold_told<V>(state + (tile - inside) * SLOTS<V>(), inside, p.launch, combine);
-            if (lane == 0) earlier[1] = near;
-            own = combine(near, own);
+    if (warp < 2) {{
+        if (warp == 0 && lane == 0 && tile + 1 < tiles) tell_value(state + tile * SLOTS<V>(), p.launch, sum_of(totals));
+        const i32 count = warp == 0 ? inside : number;
+        if (count > 0) {{
+            const u64* at = state + (warp == 0 ? tile - inside : (i32)tiles) * SLOTS<V>();
+            const V sum = fold_told<V>(at, count, p.launch, combine);
+            if (lane == 0) earlier[1 - warp] = sum;
         }}
-        if (lane == 0 && inside == group - 1) tell_value(state + (tiles + number) * SLOTS<V>(), p.launch, own);
-    }} else if (warp == 1 && number > 0) {{
-        const V far = fold_told<V>(state + tiles * SLOTS<V>(), number, p.launch, combine);
-        if (lane == 0) earlier[0] = far;
+        if (warp == 0 && lane == 0 && inside == group - 1) {{
+            // Once more, since in a register it would be in the way all the time.
+            const V own = sum_of(totals);
+            tell_value(state + (tiles + number) * SLOTS<V>(), p.launch, inside > 0 ? combine(earlier[1], own) : own);
+        }}
     }}
     __syncthreads();
     V before;
@@ -527,14 +547,15 @@ def _launch(
         warps = 1 if length <= SHORT * span else WARPS
         needed = -(-length // (warps * span))
         if needed <= LONG:
-            text, entry = lines_text(ctype, combine, rank, 1 << (needed - 1).bit_length(), warps), "scan_lines"
+            rows = 1 << (needed - 1).bit_length()
+            text, entry = lines_text(ctype, combine, rank, rows, warps, wide), "scan_lines"
             blocks = -(-lines * warps // WARPS)
         else:
             for form in (LARGE[itemsize > 4], MIDDLE, SMALL):
                 tiles = -(-needed // form.rows)
                 if lines * tiles >= ENOUGH_BLOCKS:
                     break
-            text, entry, blocks = tiles_text(ctype, combine, rank, form), "scan_tiles", lines * tiles
+            text, entry, blocks = tiles_text(ctype, combine, rank, form, wide), "scan_tiles", lines * tiles
             # Values of float16 travel as floats.
             value = max(itemsize, 4) if dtype.kind == "f" else itemsize
             shared = ((form.rows - form.kept) * THREADS * vector + WARPS + 2) * value
@@ -542,7 +563,7 @@ def _launch(
     if tiles > 1:
         group = group_of(tiles)
         talk = lines * (tiles + tiles // group) * max(1, (itemsize + 3) // 4)
-    words = (group, int(wide), lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
+    words = (group, lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
     return Launch(text, entry, Grid(blocks, shared=shared), talk, words)
 
 

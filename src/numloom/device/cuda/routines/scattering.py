@@ -348,6 +348,7 @@ def scatter(
         if width == 1 and _atomic(op, code_of(a.dtype), loop):
             run(device, text, "in_any_order", Grid(-(-n // THREADS)), [*head, 0, *tail])
             return
+        device.expect([text])  # beside those that sort
         lines_in_order, order = empty(device, keys.shape, keys.dtype), empty(device, keys.shape, np.int64)
         sort_with_positions(device, keys, lines_in_order, order)
         head[2] = address(lines_in_order)

@@ -30,14 +30,16 @@ ROOM = 1 << 22
 
 
 @cache
-def sum_text(key: str, weight: str) -> str:
-    """Text of the two kernels: ``sums`` of parts, and their ``total``."""
-    return f"""{PRELUDE}
+def sum_texts(key: str, weight: str) -> tuple[str, str]:
+    """Texts of the two kernels: ``sums`` of parts, and their ``total``."""
+    shared = f"""{PRELUDE}
 typedef {key} K;
 typedef {weight} T;
 struct P {{
     const K* keys; const T* weights; f64* parts; f64* out; i64 n, key_step, weight_step, bins, bits, count, each;
 }};
+"""
+    sums = f"""
 DEV void keep_peers(u32& peers, u32 bit) {{
     asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));
 }}
@@ -47,6 +49,7 @@ extern "C" __global__ void __launch_bounds__({32 * WARPS}) sums(const __grid_con
     const i64 part = (i64)blockIdx.x * (blockDim.x >> 5) + warp;
     if (part >= p.count) return;
     f64* table = tables + warp * bins;
+#pragma unroll 1
     for (int b = lane; b < bins; b += 32) table[b] = 0.0;
     __syncwarp();
     const i64 begin = part * p.each, end = begin + p.each < p.n ? begin + p.each : p.n;
@@ -74,9 +77,12 @@ extern "C" __global__ void __launch_bounds__({32 * WARPS}) sums(const __grid_con
             }}
         }}
     }}
+#pragma unroll 1
     for (int b = lane; b < bins; b += 32) p.parts[part * bins + b] = table[b];
 }}
-extern "C" __global__ void __launch_bounds__(1024) total(const __grid_constant__ P p) {{
+"""
+    total = """
+extern "C" __global__ void __launch_bounds__(1024) total(const __grid_constant__ P p) {
     __shared__ f64 rows[32][33];
     const int lane = threadIdx.x & 31, row = threadIdx.x >> 5;
     const i64 b = (i64)blockIdx.x * 32 + lane, each = (p.count + 31) / 32;
@@ -88,10 +94,12 @@ extern "C" __global__ void __launch_bounds__(1024) total(const __grid_constant__
     rows[row][lane] = sum;
     __syncthreads();
     if (row || b >= p.bins) return;
+#pragma unroll 8
     for (int r = 1; r < 32; ++r) sum += rows[r][lane];
     p.out[b] = sum;
-}}
+}
 """
+    return shared + sums, shared + total
 
 
 def weighted_bincount(device: Any, a: Strided, weights: Strided, *, minlength: int, out: Strided) -> None:
@@ -110,6 +118,7 @@ def weighted_bincount(device: Any, a: Strided, weights: Strided, *, minlength: i
     bits = (minlength - 1).bit_length() + 1
     words = [address(a), address(weights), address(parts), address(out), n, a.strides[0], weights.strides[0]]
     words += [minlength, bits, count, each]
-    text = sum_text(ctype_of(a.dtype), ctype_of(weights.dtype))
-    run(device, text, "sums", Grid(-(-count // warps), 32 * warps), words)
-    run(device, text, "total", Grid(-(-minlength // 32), 1024), words)
+    texts = sum_texts(ctype_of(a.dtype), ctype_of(weights.dtype))
+    device.expect(texts)
+    run(device, texts[0], "sums", Grid(-(-count // warps), 32 * warps), words)
+    run(device, texts[1], "total", Grid(-(-minlength // 32), 1024), words)
