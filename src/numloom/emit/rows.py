@@ -188,7 +188,7 @@ class _Rows(Elements):
     def shared_text(self) -> str:
         """Carriers of each pass, positions of streams, values of the row and what follows each pass."""
         spaces = "".join(
-            f"namespace pass{number} {{\n{carriers.text()}{header('reduce')}}}\n"
+            f"namespace pass{number} {{\n{carriers.text()}{header('reduce')}{self._stack(carriers)}}}\n"
             for number, carriers in enumerate(self.carriers)
             if carriers.reductions
         )
@@ -196,6 +196,10 @@ class _Rows(Elements):
         fields += "".join(f" {VALUE_TYPES[self.program.body[v].code]} r{q};" for v, q in self.divisors.items())
         posts = "".join(self._post(stage) for stage in range(self._posts()))
         return spaces + self.row() + self.index_text() + f"struct Kept {{ {fields} }};\n" + posts
+
+    def _stack(self, carriers: Carriers) -> str:
+        """What counts the runs of carriers of several numbers, where runs are more than a few."""
+        return "" if self.shape.held or carriers.plain() else header("stack")
 
     def _posts(self) -> int:
         return 1 + max((r for r in self.stages.post), default=0)
@@ -364,7 +368,7 @@ class _Rows(Elements):
             inner = f"A run[{shape.runs}];\n{runs}{run}run[r] = acc;\n}}\n"
             total = _pairs([f"run[{r}]" for r in range(shape.runs)])
         else:
-            counter = "counter" if carriers.plain() else "stack"
+            counter = "stack" if self._stack(carriers) else "counter"
             inner = f"{counter}<4> c; counter_start(c);\n{runs}{run}counter_add(c, acc);\n}}\n"
             total = "counter_total(c)"
         return (
