@@ -102,6 +102,17 @@ def test_texts_compile_for_the_gpu(shape: tuple[int, int]) -> None:
         assert compile_for_gpu(emit(large).text)
 
 
+def test_moments_of_rows_beyond_the_registers_compile() -> None:
+    program = normalised((2, 65536), F64).program
+    first, *others = program.reductions
+    moments = (Reduce(REDUCTIONS["var"], first.value, first.code), *others)
+    changed = Program(program.shape, 1, program.body, program.stores, program.operands, program.params, moments,
+                      program.post)  # fmt: skip
+    text = emit(changed).text
+    assert "stack<4> c;" in text
+    assert compile_for_gpu(text)
+
+
 def test_rows_of_one_structure_share_their_text() -> None:
     for small, large in (((10, 900), (4000, 1000)), ((3, 4000), (8192, 4001)), ((3, 11000), (9, 12287))):
         assert emit(normalised(small, F32).program).text == emit(normalised(large, F32).program).text
