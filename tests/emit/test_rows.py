@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -84,11 +85,12 @@ def test_what_a_row_holds_decides_how_threads_share_it() -> None:
     assert rows.row_shape(32768, 1).groups == 4
     assert rows.row_shape(32768, 1).held and not rows.row_shape(32768, 4).held
     for count in (1, 2, 3, 100, 129, 2047, 2049, 5000, 8192, 10000, 12288, 20000, 65536, 131072):
-        for words in (1, 2, 3, 5):
+        for words in (1, 2, 3, 5, 12):
             shape = rows.row_shape(count, words)
             most = (shape.groups - 1) * shape.runs * rows.RUN + shape.lines
             assert most * shape.width >= count > (shape.sure - 1) * shape.width, (count, words)
             assert shape.block <= 1024
+            assert shape.threads * shape.lanes == shape.width, (count, words)
 
 
 @pytest.mark.parametrize("shape", [(64, 64), (1000, 1024), (99, 4096), (40, 12288), (3, 32768), (2, 65536)])
@@ -106,6 +108,8 @@ def test_moments_of_rows_beyond_the_registers_compile() -> None:
     program = normalised((2, 65536), F64).program
     first, *others = program.reductions
     moments = (Reduce(REDUCTIONS["var"], first.value, first.code), *others)
+    both = tuple(Reduce(REDUCTIONS["var"], each.value, each.code) for each in program.reductions)
+    assert compile_for_gpu(emit(replace(program, reductions=both)).text)
     changed = Program(program.shape, 1, program.body, program.stores, program.operands, program.params, moments,
                       program.post)  # fmt: skip
     text = emit(changed).text

@@ -296,7 +296,8 @@ class Reduction(Elements):
         if self.carriers.positions():
             return "A acc = a_none();", run, "acc"
         if self.carriers.plain() or levels <= FEW:
-            return f"counter<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
+            kept = "counter" if self.carriers.plain() else "few_levels"
+            return f"{kept}<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
         start = f"low_levels c; A level[{levels - 2}]; counter_start(c);"
         return start, f"{run}\ncounter_add(c, level, acc);", "counter_total(c, level)"
 

@@ -35,6 +35,8 @@ HELD_BYTES = 1 << 20
 """Bytes that a row's held elements may take on the host's stack."""
 THREADS = 128
 MOST_THREADS = 1024
+EXCHANGED = 44 << 10
+"""Bytes of carriers that the threads of a block exchange at most: 48 KB of shared memory need no asking for."""
 REGISTERS = 65536
 TESTED = 32
 """Bytes of quotients by values of the row that share a test."""
@@ -164,7 +166,13 @@ class _Rows(Elements):
         self.size = 1 << max(self.count - 1, 0).bit_length()
         if held_bytes(program, self.on_host, 1) * self.size > HELD_BYTES:
             self.on_host = self.repeating
-        self.shape = row_shape(self.count, max(1, -(-held_bytes(program, self.holding, 4) // 4)))
+        plain = [c.plain() for c in self.carriers]
+        nbytes = [c.nbytes() if c.reductions else 0 for c in self.carriers]
+        # Passes with carriers of several numbers exchange them in the same shared memory.
+        most = max((n for n, one in zip(nbytes, plain, strict=True) if not one), default=0)
+        exchanged = most + sum(n for n, one in zip(nbytes, plain, strict=True) if one)
+        words = max(1, -(-held_bytes(program, self.holding, 4) // 4))
+        self.shape = row_shape(self.count, words, max(1, exchanged))
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
         for number, instr in enumerate(program.post):
@@ -430,6 +438,12 @@ class _Rows(Elements):
             f"const nl_index start = u + g * {group}, last = (nl_index){count} - 1;\n"
             f"const int left = (int){count} - (int)start;\n"
         )
+        several = [f"sizeof(pass{c}::A)" for c, carriers in enumerate(self.carriers) if not carriers.plain()]
+        if several and shape.threads == LANES:
+            most = several[0]
+            for size in several[1:]:
+                most = f"({most} > {size} ? {most} : {size})"
+            begin += f"alignas(16) __shared__ u8 exchanged[{shape.groups * LANES} * {most}];\n"
         across = self._across_block if shape.threads == LANES else self._across_warp
         shares = "".join(self._share(each, shape, across(shape, each.number), True) for each in found)
         return (
@@ -454,7 +468,10 @@ class _Rows(Elements):
         each = CHUNKS[0] // (RUN * LANES * shape.runs) if groups > 1 else 1
         chunks = -(-groups // each)
         plain = self.carriers[number].plain()
-        text = f"__shared__ A part[{groups}][{LANES}];\npart[g][u] = lane[0];\n__syncthreads();\n"
+        part = f"__shared__ A part[{groups}][{LANES}];"
+        if not plain:
+            part = f"A (&part)[{groups}][{LANES}] = *(A(*)[{groups}][{LANES}])exchanged;"
+        text = f"{part}\npart[g][u] = lane[0];\n__syncthreads();\n"
         text += "const int q = threadIdx.x & 31;\n"
         butterfly = self._butterfly(number, 16)
         if plain and groups <= 2:
@@ -540,33 +557,37 @@ class _Rows(Elements):
 
 
 @of_sizes
-def row_shape(count: int, words: int) -> Shape:
-    """How threads share rows of `count` elements, for each of which `words` registers are held."""
+def row_shape(count: int, words: int, nbytes: int = 16) -> Shape:
+    """How threads share rows of `count` elements, for each of which `words` registers are held.
+
+    Threads of a block exchange `nbytes` each.
+    """
     width = min(LANES, 1 << max(count - 1, 0).bit_length())
     lines = -(-count // width)
     # Few lengths have a text of their own: lines are rounded up in steps, but lengths that fill them are spared tests.
     step = 1 if lines <= 8 else 2 if lines <= 16 else 4 if lines <= 32 else 8
     whole = -(-lines // step) * step
     sure = whole if whole * width == count else whole - step
-    # The fewer threads share a short row the less is exchanged.
-    lanes = min(8 if lines == 1 else 4, width)
-    if lines <= RUN and lanes * whole * words <= HELD_WORDS // 2:
+    # The fewer threads share a short row the less is exchanged; rows of up to 128 elements are a warp's at most.
+    lanes = min(8 if lines == 1 and 8 * words <= HELD_WORDS // 2 else 4, width)
+    if lines == 1 or (lines <= RUN and lanes * whole * words <= HELD_WORDS // 2):
         return Shape(width, width // lanes, lanes, 1, 1, whole, sure, True)
     runs = -(-lines // RUN)
+    threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
     if whole * words <= HELD_WORDS:
         return Shape(width, LANES, 1, 1, runs, whole, sure, True)
     fitting = []
     for each in (1, 2, 4):
         groups = -(-runs // each)
         registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
-        if each * RUN * words <= HELD_WORDS and groups * LANES <= MOST_THREADS and registers <= REGISTERS:
+        if each * RUN * words <= HELD_WORDS and groups * LANES <= threads and registers <= REGISTERS:
             fitting.append((groups * each, -each, groups, registers))
     if fitting:
         # The least that stays empty, then the fewest threads.
         filled, each, groups, registers = min(fitting)
         sure = -each * RUN if filled * RUN * width == count else 0
         return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(REGISTERS // registers, 2))
-    each = 1 << (-(-runs * LANES // MOST_THREADS) - 1).bit_length()
+    each = 1 << (-(-runs * LANES // threads) - 1).bit_length()
     groups = -(-runs // each)
     return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
 

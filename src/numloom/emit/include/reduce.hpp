@@ -60,9 +60,42 @@ template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
 }
 #endif
 #ifdef __CUDACC__
-// The same for carriers of several numbers: two levels, and those above them in local memory, an array of its own since
-// all that an array with late indices is part of lies there. In registers they would leave room for few threads, and a
-// merge for each level is more code than the caches of instructions hold.
+// The same for carriers of several numbers, whose merges are dear: where few levels are needed they are all in registers.
+template <int LEVELS> struct few_levels {
+    A level[LEVELS];
+    u32 runs;
+};
+template <int LEVELS> NL_DEV void counter_start(few_levels<LEVELS>& c) {
+    c.runs = 0;
+#pragma unroll
+    for (int k = 0; k < LEVELS; ++k) c.level[k] = a_none();
+}
+template <int LEVELS> NL_DEV void counter_add(few_levels<LEVELS>& c, A a) {
+    bool open = true;
+#pragma unroll
+    for (int k = 0; k < LEVELS; ++k) {
+        if (open) {
+            if ((c.runs >> k) & 1u) a = a_merge(c.level[k], a);
+            else { c.level[k] = a; open = false; }
+        }
+    }
+    ++c.runs;
+}
+template <int LEVELS> NL_DEV A counter_total(const few_levels<LEVELS>& c) {
+    A a = a_none();
+    bool any = false;
+#pragma unroll
+    for (int k = 0; k < LEVELS; ++k) {
+        if ((c.runs >> k) & 1u) {
+            a = any ? a_merge(c.level[k], a) : c.level[k];
+            any = true;
+        }
+    }
+    return a;
+}
+// Else two levels, and those above them in local memory, an array of its own since all that an array with late indices is
+// part of lies there. In registers they would leave room for few threads, and a merge for each level is more code than the
+// caches of instructions hold.
 struct low_levels {
     A first, second;
     u32 runs;
