@@ -84,7 +84,7 @@ def test_texts_of_other_structures_differ() -> None:
         ((2000, 200), (9999, 1500), 1, True),  # a warp a row
         ((10, 200), (900, 1500), 1, True),  # few rows: a block each
         ((10, 3000), (4000, 16384), 1, True),
-        ((50000,), (4 * 10**6,), 0, True),
+        ((300_000,), (4 * 10**6,), 0, True),  # shorter ones are one item on the host
         ((5 * 10**6,), (10**8,), 0, True),
         ((36000, 100), (40000, 120), 1, False),
         ((64, 100_000), (100, 10**6), 1, False),
