@@ -190,6 +190,23 @@ def test_edges_between_ends_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatc
                 nl.histogram_bin_edges(np.array(wrong, dtype), 1000).get()
 
 
+def test_edges_between_given_ends_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever writes to edges writes to a copy of what the next call finds."""
+    monkeypatch.setattr(histograms, "numpy_is_near", lambda: False)
+    sample = np.random.default_rng(3).standard_normal(300).astype("f4")
+    for limits in ((-3, 3), (-3.0, 3), (0, 2), (-0.0, 2.0), [1, 2]):
+        for _ in range(2):
+            expected = np.histogram(sample, 10, limits)
+            counts, edges = nl.histogram(nl.asarray(sample), 10, limits)
+            assert_array_equal(counts, expected[0], strict=True)
+            assert edges.get().tobytes() == expected[1].tobytes()
+            edges[0] = 100
+            assert edges[0] == 100
+    for limits in ((3, 1), (np.nan, 1), (1,)):
+        with pytest.raises(ValueError):
+            nl.histogram(nl.asarray(sample), 5, limits)  # type: ignore[arg-type]
+
+
 def test_positions_among_nan_that_nobody_waits_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reductions, "numpy_is_near", lambda: False)
     x = np.random.default_rng(3).standard_normal((4, 6))

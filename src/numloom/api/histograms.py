@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
 from operator import index as as_index
 from typing import Any
 
@@ -16,13 +16,16 @@ from numloom.api.quantiles import percentile
 from numloom.api.sorting import searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, C128, F16, F32, F64, I64, KINDS, code_of
+from numloom.base.dtypes import BOOL, C128, DTYPES, F16, F32, F64, I64, KINDS, code_of
 from numloom.base.release import FROM_2_5
+from numloom.device.registry import current
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.place import here
 from numloom.ops.routines import TABLE_BINS
 
+KEPT_BINS = 1 << 16
+"""Most bins between given ends whose edges are kept."""
 Array = Any
 Host = np.ndarray[Any, Any]
 
@@ -274,7 +277,25 @@ def _edges(array: Array, bins: Any, limits: Any, weights: Any) -> Array:
             return _edges_of(array, _count_of(given))
         # NumPy makes the edges from the two ends of the data alone.
         ends = np.array(_host_numbers(array.min(), array.max()))
+    elif not numpy_is_near() and type(given) is int and 0 < given <= KEPT_BINS and _are_plain(limits):
+        # The kept array stands for its memory, so whoever writes to the result writes to a copy.
+        return wrap(node_of(_edges_from(given, *limits, array.code, id(current()))))
     return asarray(np.histogram_bin_edges(ends, given, limits))
+
+
+def _are_plain(limits: Any) -> bool:
+    """Whether limits are two numbers of Python that are equal only if they are the same."""
+    return (
+        type(limits) in (tuple, list)
+        and len(limits) == 2
+        and all(type(end) in (int, float) and (end != 0 or str(end) in ("0", "0.0")) for end in limits)
+    )
+
+
+@lru_cache(16, typed=True)
+def _edges_from(bins: int, first: float, last: float, code: int, device: int) -> Array:
+    """Edges between given ends, on a device that is far: kept, since calls with the same ends follow each other."""
+    return asarray(np.histogram_bin_edges(np.empty(0, DTYPES[code]), bins, (first, last)))
 
 
 def _count_of(bins: Any) -> int:

@@ -105,11 +105,11 @@ class Carriers:
         """Reductions that are positions of extremes."""
         return [k for k in range(len(self.reductions)) if self._is_position(k)]
 
-    def run(self, call: str, index: str, exists: str, fresh: bool = True, length: int = 0) -> str:
+    def run(self, call: str, index: str, exists: str, fresh: bool = True, length: int = 0, held: bool = False) -> str:
         """Statements that add one run into a fresh `acc`, or (positions) into the one there is.
 
         `call` gives the values of element `e` at `index`. A run that is not `full` has any number of elements, or one
-        less where the `length` of full ones is given.
+        less where the `length` of full ones is given. `held`: elements were read before, into an array.
         """
         collect = self._later(index) if self.positions() else self.collect(index)
         each = f"{self.declared} {call} {collect}"
@@ -118,16 +118,16 @@ class Carriers:
         return (
             f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.buffers()}\n"
             f"#pragma unroll\nfor (int e = 0; e < {most}; ++e) {{ {each} }}\n{self.close(str(most))}\n}} "
-            + self._shorter(each, exists, length)
+            + self._shorter(each, exists, length, held)
         )
 
-    def _shorter(self, each: str, exists: str, length: int) -> str:
+    def _shorter(self, each: str, exists: str, length: int, held: bool) -> str:
         """What a run that is not full takes instead."""
         if length:
             rest = f"#pragma unroll\nfor (int e = 0; e < {length - 1}; ++e) {{ {each} }}\n{self.close(str(length - 1))}"
             return f"else {{ {self.buffers()}\n{rest}\n}}\n"
-        # Buffers stay in registers only where nothing indexes them by a number known late.
-        some = "" if self.buffers() else f" {SOME}"
+        # Arrays stay in registers only where nothing indexes them by a number known late.
+        some = "" if held or self.buffers() else f" {SOME}"
         return (
             f"else {{ {self.buffers()} int used = 0;\n"
             f"#pragma unroll{some}\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"

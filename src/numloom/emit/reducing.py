@@ -156,7 +156,8 @@ class Reduction(Elements):
         Elsewhere it costs registers and gains nothing (sum and max of columns 10 % slower, moments the same, measured).
         """
         program = self.program
-        ahead = (self.carriers.positions() or len(program.reductions) > 1) and not (self.gathers or program.stores)
+        ahead = self.carriers.positions() or (len(program.reductions) > 1 and not program.fast)
+        ahead = ahead and not (self.gathers or program.stores)
         ahead = ahead and self.abreast == 1 and self.strategy in ("block", "split", "columns", "columns_split")
         nbytes = sum(ITEMSIZES[program.operands[k].code] for k in self.reads)
         return ahead and 0 < nbytes <= 8 and not any(program.operands[k].written for k in self.reads)
@@ -284,7 +285,7 @@ class Reduction(Elements):
         return (
             f"W w[{RUN}];\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) w[e] = next[e];\n"
             f"if (end - at > {self.stride * RUN}) ask(p, row, at + {self.stride * RUN}, end, next);\n"
-            + self.carriers.run(call, index, exists, fresh)
+            + self.carriers.run(call, index, exists, fresh, held=True)
         )
 
     def _first(self, at: str, live: str = "") -> str:
