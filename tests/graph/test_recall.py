@@ -10,7 +10,7 @@ import pytest
 
 import numloom as nl
 from numloom.array.ndarray import node_of
-from numloom.graph.node import LEAF, SCALAR, VIEW
+from numloom.graph.node import CAST, LEAF, SCALAR, VIEW
 
 WORK: dict[str, Any] = {
     "add": lambda xp, x, y: x + y,
@@ -43,6 +43,18 @@ def tree(node: Any) -> Any:
     attr = None if node.kind in (LEAF, VIEW) else node.attr
     parts = [tree(arg) for arg in node.args] if node.kind > SCALAR else []
     return node.kind, node.row, node.code, node.shape, node.strides, node.size, attr, parts
+
+
+@pytest.mark.parametrize("work", [lambda x: nl.log(x), lambda x: x + 1.5, lambda x: 1.5 - x, lambda x: x.astype("f4")])
+def test_converted_numbers_leave_no_form(work: Any) -> None:
+    """What is recorded for a number that is known on the host says nothing of one that is not."""
+    values = nl.asarray(np.arange(1, 9))
+    for _ in range(12):
+        expected = np.asarray(work(nl.asarray(2)).get())
+        for number in (nl.asarray(2), values.max() - 6, values[1:2].sum()):
+            assert work(number).get() == expected
+            result = node_of(work(number))
+            assert all(arg.code == result.code for arg in result.args) or result.kind == CAST
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

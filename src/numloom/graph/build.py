@@ -129,6 +129,8 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
         return
     if result.kind != OP and result.kind != CAST:
         return
+    if a.kind == SCALAR and result.args[0] is not a and (len(result.args) == 1 or result.args[1] is not a):
+        return  # A number that is known is converted at once, which leaves no form of the conversion.
     place = (hash(row) + 31 * a.code + 37 * second + 7 * a.size + (0 if b is None else 13 * b.size)) & (_PLACES - 1)
     found = _table.slots[place]
     if found is not None and found.faults < _PATIENCE:
