@@ -178,7 +178,7 @@ class _Rows(Elements):
         for number, instr in enumerate(program.post):
             of_row.update(arg for arg in instr.args if stages[arg] < stages[number])
         self.of_row = sorted(of_row)
-        divisors = {instr.args[1] for instr in program.body if instr.kind == "op" and instr.row.name == "divide"}
+        divisors = {instr.args[1] for instr in program.body if instr.kind == "op" and instr.row.quotient}
         self.divisors = {
             v: program.body[v].index
             for v in sorted(divisors)
@@ -241,7 +241,7 @@ class _Rows(Elements):
     def _divides(self, each: Pass) -> bool:
         """Whether a pass without reductions divides by values of the row."""
         body = [self.program.body[v] for v in each.evaluate]
-        divides = any(i.kind == "op" and i.row.name == "divide" and i.args[1] in self.divisors for i in body)
+        divides = any(i.kind == "op" and i.row.quotient and i.args[1] in self.divisors for i in body)
         return divides and not each.reductions
 
     def _elements(self, found: Sequence[Pass], device: bool = False) -> str:

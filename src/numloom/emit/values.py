@@ -101,7 +101,7 @@ def statements(
         elif kind == "op":
             chars = "".join([CHARS[instrs[arg].code] for arg in instr.args])
             template = instr.row.text(chars, CHARS[code])
-            if inverses and instr.row.name == "divide" and instr.args[1] in inverses:
+            if inverses and instr.row.quotient and instr.args[1] in inverses:
                 inverse = inverses[instr.args[1]]
                 template = f"nl::divide_by({{0}}, {{1}}, {inverse}, far)" if inverse else "nl::divided({0}, {1})"
             text = _filled(template, prefix, instr.args, ctype)

@@ -186,6 +186,7 @@ def _row(
     complex_headers: tuple[str, ...] | None = None,
     numpy: Callable[..., Any] | None = None,
     loops: Loops | None = None,
+    quotient: bool = False,
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
     twin = ufunc if numpy is None else numpy
@@ -203,6 +204,7 @@ def _row(
         # Kinds are asked of NumPy, whose letter for bool is b.
         exact_kinds="b" + kinds,
         loops=loops,
+        quotient=quotient,
     )
     ELEMENTWISE[name] = op
     if ufunc is not None:
@@ -258,7 +260,7 @@ def _fill() -> None:
     _row("add", 2, _arithmetic("+", "({0} || {1})"))
     _row("subtract", 2, _arithmetic("-"))
     _row("multiply", 2, _arithmetic("*", "({0} && {1})"), kinds="?biuf")
-    _row("divide", 2, "({0} / {1})", cost=14, kinds="?biuf")
+    _row("divide", 2, "({0} / {1})", cost=14, kinds="?biuf", quotient=True)
     floor_headers = ("integer", "floating")
     _row("floor_divide", 2, _by_kind(i="nl::integer_floor_divide({0}, {1})", f="nl::floor_divide({0}, {1})"), cost=40,
          headers=floor_headers)  # fmt: skip

@@ -43,6 +43,8 @@ class Op:
         Index in the table, part of plan keys.
     preamble : tuple of str
         C++ that the text needs besides headers, such as functions with a user's text; a kernel has each of them once.
+    quotient : bool
+        Whether the result is the first argument divided by the second, as C++ divides numbers of one type.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Op:
     exact_kinds: str = "?biufc"
     loops: Callable[[tuple[np.dtype[Any], ...]], tuple[np.dtype[Any], ...]] | None = None
     preamble: tuple[str, ...] = ()
+    quotient: bool = False
 
     def is_exact(self, in_chars: str) -> bool:
         """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""
