@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property, lru_cache
+from math import copysign
 from operator import index as as_index
 from typing import Any
 
@@ -288,7 +289,7 @@ def _are_plain(limits: Any) -> bool:
     return (
         type(limits) in (tuple, list)
         and len(limits) == 2
-        and all(type(end) in (int, float) and (end != 0 or str(end) in ("0", "0.0")) for end in limits)
+        and all(type(end) in (int, float) and (end != 0 or copysign(1, end) > 0) for end in limits)
     )
 
 

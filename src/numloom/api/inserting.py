@@ -34,11 +34,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     """A new array without the parts of `arr` that `obj` (a slice, an integer, integers, a mask) selects."""
-    array = asarray(arr)
-    if axis is None:
-        array = array.ravel()
-        axis = array.ndim - 1
-    axis = normal_axis(axis, array.ndim)
+    array, axis = _along(arr, axis)
     extent = array.shape[axis]
     kept = _kept(obj, extent)
     if kept is not None:
@@ -52,6 +48,15 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     if isinstance(index, slice) or (np.size(index) == 1 and np.asarray(index).dtype != bool):
         return ordered_as(result, array)
     return _indexed_order(result, axis, array)
+
+
+def _along(arr: Any, axis: int | None) -> tuple[Array, int]:
+    """An array and an axis of it; flattened without one."""
+    array = asarray(arr)
+    if axis is None:
+        array = array.ravel()
+        axis = array.ndim - 1
+    return array, normal_axis(axis, array.ndim)
 
 
 def _kept(obj: Any, extent: int) -> Array | None:
@@ -82,11 +87,7 @@ _FEW_POSITIONS = 64
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """A new array with `values` put in before the positions `obj` along `axis`."""
-    array = asarray(arr)
-    if axis is None:
-        array = array.ravel()
-        axis = array.ndim - 1
-    axis = normal_axis(axis, array.ndim)
+    array, axis = _along(arr, axis)
     extent = array.shape[axis]
     index = _host_index(obj)
     # Numbers in lists must fit, as where they are assigned; arrays are cast.
