@@ -100,30 +100,32 @@ struct low_levels {
     A first, second;
     u32 runs;
 };
-NL_DEV void counter_start(low_levels& c) { c.runs = 0; c.first = c.second = a_none(); }
-NL_DEV void counter_add(low_levels& c, A* level, A a) {
-    if (!(c.runs & 1u)) c.first = a;
+NL_DEV void add_run(A& first, A& second, A* level, u32& runs, A a) {
+    if (!(runs & 1u)) first = a;
     else {
-        a = a_merge(c.first, a);
-        if (!(c.runs & 2u)) c.second = a;
+        a = a_merge(first, a);
+        if (!(runs & 2u)) second = a;
         else {
-            a = a_merge(c.second, a);
+            a = a_merge(second, a);
             int k = 2;
 #pragma unroll 1
-            for (; (c.runs >> k) & 1u; ++k) a = a_merge(level[k - 2], a);
+            for (; (runs >> k) & 1u; ++k) a = a_merge(level[k - 2], a);
             level[k - 2] = a;
         }
     }
-    ++c.runs;
+    ++runs;
 }
-NL_DEV A counter_total(const low_levels& c, const A* level) {
-    A a = c.first;
-    bool any = c.runs & 1u;
-    if (c.runs & 2u) { a = any ? a_merge(c.second, a) : c.second; any = true; }
+NL_DEV A total_of_runs(const A& first, const A& second, const A* level, u32 runs) {
+    A a = first;
+    bool any = runs & 1u;
+    if (runs & 2u) { a = any ? a_merge(second, a) : second; any = true; }
 #pragma unroll 1
-    for (int k = 2; c.runs >> k; ++k) {
-        if ((c.runs >> k) & 1u) { a = any ? a_merge(level[k - 2], a) : level[k - 2]; any = true; }
+    for (int k = 2; runs >> k; ++k) {
+        if ((runs >> k) & 1u) { a = any ? a_merge(level[k - 2], a) : level[k - 2]; any = true; }
     }
     return a;
 }
+NL_DEV void counter_start(low_levels& c) { c.runs = 0; c.first = c.second = a_none(); }
+NL_DEV void counter_add(low_levels& c, A* level, A a) { add_run(c.first, c.second, level, c.runs, a); }
+NL_DEV A counter_total(const low_levels& c, const A* level) { return total_of_runs(c.first, c.second, level, c.runs); }
 #endif

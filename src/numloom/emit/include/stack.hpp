@@ -1,10 +1,12 @@
-// Finished runs of carriers of several numbers in one object: `low_levels` of reduce.hpp with the levels above them.
+// Finished runs of carriers of several numbers in one object, with the levels above the first two.
 #ifdef __CUDACC__
 template <int LEVELS> struct stack {
-    low_levels low;
-    A level[LEVELS - 2];
+    A first, second, level[LEVELS - 2];
+    u32 runs;
 };
-template <int LEVELS> NL_DEV void counter_start(stack<LEVELS>& c) { counter_start(c.low); }
-template <int LEVELS> NL_DEV void counter_add(stack<LEVELS>& c, A a) { counter_add(c.low, c.level, a); }
-template <int LEVELS> NL_DEV A counter_total(const stack<LEVELS>& c) { return counter_total(c.low, c.level); }
+template <int LEVELS> NL_DEV void counter_start(stack<LEVELS>& c) { c.runs = 0; c.first = c.second = a_none(); }
+template <int LEVELS> NL_DEV void counter_add(stack<LEVELS>& c, A a) { add_run(c.first, c.second, c.level, c.runs, a); }
+template <int LEVELS> NL_DEV A counter_total(const stack<LEVELS>& c) {
+    return total_of_runs(c.first, c.second, c.level, c.runs);
+}
 #endif
