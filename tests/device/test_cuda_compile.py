@@ -1,20 +1,27 @@
-"""Texts that are compiled ahead, and which ones a call says it will need; no GPU is needed."""
+"""Texts that are compiled ahead or in a hurry, and which ones a call says it will need; most needs no GPU."""
 
+import os
+import subprocess
+import sys
 import threading
+from array import array
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import numloom as nl
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import F32
 from numloom.base.errors import CompileError
 from numloom.device.cache import key_of, shared
+from numloom.device.cuda import backend
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda.routines import ROUTINES
-from numloom.device.cuda.routines.kernels import empty
+from numloom.device.cuda.routines.kernels import HURRIED, Grid, empty, run
 from numloom.device.memory import Buffer
 from numloom.device.null.backend import NullDevice
-from numloom.engine.execute import ReadyPlan
+from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.walk import walk
 from numloom.graph import build
 from numloom.plan.plan import make_plan
@@ -50,6 +57,124 @@ def test_who_needs_a_wrong_text_is_told(compiler):
     for _ in range(2):
         with pytest.raises(CompileError, match="misspelt"):
             ahead.cubin()
+
+
+def test_the_full_code_follows_the_quick_one(compiler):
+    text = TEXT.format(7)
+    ahead = nvrtc.Ahead(text, "sm_90", quick=True)
+    cubin, full = ahead.first()
+    assert cubin
+    assert ahead.cubin() == nvrtc.compile_cubin(text, "sm_90")
+    assert ahead.done
+    assert ahead.first() == (ahead.cubin(), True)
+    if full:
+        assert cubin == ahead.cubin()
+    written()
+    again = nvrtc.Ahead(text, "sm_90", quick=True)
+    assert again.done  # from the disk: nothing is compiled
+    assert again.first() == (ahead.cubin(), True)
+
+
+def test_quick_code_of_a_wrong_text_is_not_waited_for(compiler):
+    with pytest.raises(CompileError, match="misspelt"):
+        nvrtc.Ahead(TEXT.format("misspelt"), "sm_90", quick=True).first()
+
+
+class Slow:
+    """Stands in for `compile.Ahead`: the full code is there when `done` is set, or when somebody waits for it."""
+
+    made = ()
+
+    def __init__(self, text, architecture, quick=False):
+        self.text, self.quick, self.done = text, quick, False
+        Slow.made += (self,)
+
+    def first(self):
+        return (b"full", True) if self.done or not self.quick else (b"quick", False)
+
+    def cubin(self):
+        self.done = True
+        return b"full"
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """A CUDA device without a driver, as far as kernels go; a module is its code, a function a number."""
+    calls = []
+
+    def call(name, *args, doing=""):
+        calls.append((name, args))
+        return args[0] if name == "cuModuleLoadData" else {b"full": 1, b"quick": 2}[args[0]]
+
+    monkeypatch.setattr(backend.driver, "call", call)
+    monkeypatch.setattr(nvrtc, "Ahead", Slow)
+    monkeypatch.setattr(nvrtc, "cached_cubin", lambda text, architecture: b"full")
+    monkeypatch.setattr(nvrtc, "HURRIES", True)
+    monkeypatch.setattr(Slow, "made", ())
+    device = backend.CudaDevice.__new__(backend.CudaDevice)
+    device._kernels, device._modules, device._ahead = {}, {}, {}
+    device._lock = threading.Lock()
+    device.architecture = "sm_90"
+    device.calls = calls
+    with nl.config(cuda_compile="background"):
+        yield device
+
+
+def test_a_kernel_is_slow_once(gpu):
+    kernel = gpu.kernel("text", "entry", wait=False)
+    assert kernel.function == 2
+    assert not kernel.ready
+    kernel.shared = 100_000
+    assert kernel.ready  # asked again: the full code is waited for
+    assert (kernel.function, kernel.shared) == (1, backend.PLAIN_SHARED)
+    assert kernel.ready
+    assert gpu.kernel("text", "entry", wait=False) is kernel
+    assert len(Slow.made) == 1
+
+
+def test_full_code_that_is_there_is_taken(gpu):
+    kernel = gpu.kernel("text", "entry", wait=False)
+    Slow.made[0].done = True
+    assert kernel.ready
+    assert kernel.function == 1
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_who_fetches_a_slow_kernel_again_gets_the_full_code(gpu, wait):
+    kernel = gpu.kernel("text", "entry", wait=False)
+    assert gpu.kernel("text", "entry", wait=wait) is kernel
+    assert kernel.function == 1
+    other = gpu.kernel("text", "other", wait=False)
+    assert (other.function, other.module) == (1, kernel.module)
+    assert [name for name, _ in gpu.calls].count("cuModuleLoadData") == 2
+
+
+@pytest.mark.parametrize("expected", [False, True])
+def test_who_waits_gets_the_full_code(gpu, expected):
+    if expected:
+        gpu.expect(["text"])
+    kernel = gpu.kernel("text", "entry", wait=True)
+    assert (kernel.function, kernel.ready) == (1, True)
+    assert len(Slow.made) == expected
+
+
+@pytest.mark.parametrize("setting", ["wait", "few processors"])
+def test_nothing_is_hurried_where_it_would_be_in_the_way(gpu, monkeypatch, setting):
+    if setting == "few processors":
+        monkeypatch.setattr(nvrtc, "HURRIES", False)
+    with nl.config(cuda_compile="wait" if setting == "wait" else "background"):
+        gpu.expect(["other"])
+        assert gpu.kernel("text", "entry", wait=False).function == 1
+        assert gpu.kernel("other", "entry", wait=False).function == 1
+    assert [ahead.quick for ahead in Slow.made] == [False]
+
+
+def test_large_launches_of_routines_wait():
+    waits = []
+    kernel = SimpleNamespace(kernel=lambda text, entry, wait: waits.append(wait), launch=lambda *_: None)
+    for threads, wait in ((HURRIED, False), (HURRIED + 256, False), (256, True)):
+        run(kernel, "text", "entry", Grid(threads // 256), (), wait=wait)
+    assert waits == [False, True, True]
 
 
 class Recorder:
@@ -103,3 +228,94 @@ def test_a_plan_expects_the_texts_of_all_its_kernels():
     ReadyPlan(make_plan(found.nodes, [root.number]), device, found.second)
     assert device.asked == device.expected
     assert len(device.asked) == 2
+
+
+class SlowOnce:
+    """A kernel that is not ready when it is asked first."""
+
+    def __init__(self):
+        self.asked = 0
+
+    @property
+    def ready(self):
+        self.asked += 1
+        return self.asked > 1
+
+
+@pytest.mark.parametrize(("extent", "waits"), [(100, False), (1 << 31, True)])
+def test_the_engine_launches_slow_code_once(extent, waits):
+    launched, waited = [], []
+
+    class Device(Recorder):
+        def kernel(self, text, entry, *, wait):
+            waited.append(wait)
+            return SlowOnce()
+
+        def launch(self, kernel, params, geometry):
+            assert isinstance(params, array)
+            launched.append("launch")
+
+        def bound(self, kernel, params, geometry):
+            return lambda: launched.append("bound")
+
+    device = Device()
+    x = wrap(build.leaf(Buffer(4096, 4 * extent), F32, (extent,), (4,)))
+    plan = None
+    for _ in range(3):
+        root = node_of(x.sum())
+        found = walk([root])
+        plan = plan or ReadyPlan(make_plan(found.nodes, [root.number]), device, found.second)
+        run_plan(plan, list(found.nodes))
+    assert waited == [waits]
+    assert launched == ["launch", "bound", "bound"]
+
+
+PROGRAM = """
+import numpy, numloom as np
+from numloom.device import registry
+from numloom.device.cuda import compile as nvrtc
+
+nvrtc.HURRIES = True
+rng = numpy.random.default_rng(1)
+x, y = (np.asarray(rng.standard_normal((300, 1100)).astype(dtype)) for dtype in ("f4", "f8"))
+k = np.asarray(rng.integers(0, 1000, 200_000))
+
+def softmax(x):
+    e = np.exp(x - x.max(1, keepdims=True))
+    return e / e.sum(1, keepdims=True)
+
+def standardised(x, axis):
+    return (x - x.mean(axis, keepdims=True)) / x.std(axis, keepdims=True)
+
+def nearest(x):
+    return ((x[:, None, :32] - x[None, :64, :32]) ** 2).sum(-1).argmin(1)
+
+cases = [
+    lambda: softmax(x), lambda: softmax(y), lambda: standardised(x, 1), lambda: standardised(y, 0),
+    lambda: x.sum(), lambda: y.sum(0), lambda: x.var(), lambda: y.argmax(1), lambda: x.T + x.T.copy(),
+    lambda: nearest(x), lambda: np.log1p(np.exp(-abs(y))), lambda: x.cumsum(), lambda: np.sort(x.ravel()),
+    lambda: np.unique(k), lambda: np.bincount(k), lambda: x[x > 0], lambda: np.histogram(x, 50)[0],
+    lambda: np.median(x, 0), lambda: (x[1:-1, 1:-1] + x[2:, 1:-1] + x[1:-1, :-2]) * 0.3,
+]
+device = registry.current()
+slow = 0
+for number, case in enumerate(cases):
+    old = set(device._kernels)
+    first = case().get().tobytes()
+    slow += any(kernel.full is not None for key, kernel in device._kernels.items() if key not in old)
+    for _ in range(2):
+        assert case().get().tobytes() == first, number
+assert slow >= len(cases) // 2, slow
+assert all(kernel.ready and kernel.ready for kernel in device._kernels.values())
+print("ok", slow)
+"""
+
+
+@pytest.mark.cuda
+def test_slow_code_has_the_bits_of_the_full_one(tmp_path):
+    environment = {**os.environ, "NUMLOOM_CACHE_DIR": str(tmp_path), "NUMLOOM_CUDA_COMPILE": "background"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("ok")

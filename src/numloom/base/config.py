@@ -96,6 +96,12 @@ SETTINGS: dict[str, Setting] = {
         "when fused kernels for the CPU are compiled: in the background while single-operation loops do the work, "
         "at first use, or never",
     ),
+    "cuda_compile": Setting(
+        "background",
+        _choice("background", "wait"),
+        "when fused kernels for the GPU are compiled in full: in the background while their first launch takes code "
+        "that compiles in half the time, or at first use",
+    ),
     "num_threads": Setting(0, _count, "threads of CPU kernels; 0 is every core that the process may use"),
     "cache_dir": Setting(_cache_dir, _folder, "folder of the kernel cache"),
     "cache_bytes": Setting(512 << 20, _size, "size of the kernel cache; 0 switches it off"),
@@ -138,6 +144,7 @@ class Config:
     device: str
     executor: str
     cpu_compile: str
+    cuda_compile: str
     num_threads: int
     cache_dir: str
     cache_bytes: int

@@ -38,7 +38,11 @@ class Strided:
 
 
 class Kernel(Protocol):
-    """A kernel in memory. `ready` is False while a background compile is under way."""
+    """A kernel in memory. `ready` is False while a background compile is under way.
+
+    Until then a backend that `interprets` computes by other means, and others launch code that is slower: once, since
+    there who asks for the second time waits.
+    """
 
     ready: bool
 
@@ -203,14 +207,15 @@ class Device(Protocol):
 
         A first line ``// nvrtc: OPTIONS`` gives options for that compiler alone.
         With ``wait=False`` a backend whose compiler is slow may return a kernel that is not yet
-        `ready` and compile in the background; the same text gives the same object.
+        `ready` and compile in the background; the same text gives the same object. Who says so asks before
+        each launch whether it is `ready`, or calls this again.
         """
 
     def expect(self, texts: Sequence[str]) -> None:
         """These texts will be asked for soon: a backend whose callers wait for its compiler compiles them abreast."""
 
     def launch(self, kernel: Kernel, params: Any, geometry: Any) -> None:
-        """Run a ready kernel with a parameter block (`array.array('q')`) and a `plan.program.Geometry`."""
+        """Run a kernel with a parameter block (`array.array('q')`) and a `plan.program.Geometry`."""
 
     def bound(self, kernel: Kernel, params: Any, geometry: Any) -> Callable[[], None]:
         """`launch` with these arguments, again and again; the block may have other numbers each time."""

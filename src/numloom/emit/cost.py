@@ -1,4 +1,6 @@
-"""How long one of the host's threads takes, roughly: what is worth sharing is cut into pieces of some microseconds.
+"""What a program computes, and how long one of the host's threads takes, roughly.
+
+What is worth sharing among threads is cut into pieces of some microseconds.
 
 Measured on two cores of an AMD EPYC: a kernel costs a microsecond more when its helpers are awake, and from 5 to 40
 when they have to be woken. So a piece is of 10 (`GRAIN`), and the pool wakes nobody for fewer than four
@@ -6,6 +8,8 @@ when they have to be woken. So a piece is of 10 (`GRAIN`), and the pool wakes no
 """
 
 from __future__ import annotations
+
+from math import prod
 
 from numloom.base.dtypes import ITEMSIZES, KINDS
 from numloom.plan.program import Program
@@ -97,4 +101,19 @@ def abreast(program: Program) -> int:
     return next((many for most, many in ABREAST if LONG <= cost <= most), 1)
 
 
-__all__ = ["SHARED_PIECES", "abreast", "grain_of", "nanoseconds", "pieces_of"]
+def work_of(program: Program) -> tuple[int, int]:
+    """Elementwise operations and combined elements, and the device instructions they are about."""
+    points = prod(program.shape)
+    outputs = prod(program.shape[: program.kept])
+    operations = instructions = 0
+    inside = [(inner.body, points * inner.shape[0]) for inner in program.nested]
+    for instrs, count in ((program.body, points), (program.post, outputs), *inside):
+        rows = [instr.row for instr in instrs if instr.kind == "op"]
+        operations += len(rows) * count
+        instructions += sum(row.cost for row in rows) * count
+        instructions += 2 * count * sum(instr.kind == "cast" for instr in instrs)
+    combined = points * len(program.reductions) + sum(points * inner.shape[0] for inner in program.nested)
+    return operations + combined, instructions + combined
+
+
+__all__ = ["SHARED_PIECES", "abreast", "grain_of", "nanoseconds", "pieces_of", "work_of"]

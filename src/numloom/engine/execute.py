@@ -15,6 +15,7 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64
+from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
 from numloom.emit.loops import loops_text
 from numloom.engine.interpret import can_interpret, interpret
@@ -23,6 +24,9 @@ from numloom.engine.words import new_words
 from numloom.graph.node import become_leaf
 from numloom.plan.program import Geometry, Program, Source
 from numloom.plan.step import Plan, Step
+
+HURRIED = 2_000_000_000
+"""Most instructions of a launch whose code is compiled in a hurry; that takes a millisecond for some 10^8 of them."""
 
 _long_word = Struct("<q")
 _NOTHING = object()
@@ -88,7 +92,7 @@ class Ready:
     allocate, adopt, copy, computed, release
         The step's, at hand.
     kernel : object or None
-        The device's kernel; until it is `ready` the interpreter does the work.
+        The device's kernel; until it is `ready` the interpreter does the work, or code that is slower.
     words : Words
         The parameter block.
     buffers : list or None
@@ -158,11 +162,14 @@ class Ready:
             source = source_of(program, device)
             self.source = source
         self.geometry = source.geometry
-        wait = not device.interprets
-        if not wait and config.cpu_compile != "wait":
+        if not device.interprets:
+            wait = work_of(program)[1] > HURRIED
+        elif config.cpu_compile == "wait":
+            wait = True
+        else:
             device.load_loops(loops_text, wait=False)
             wait = not can_interpret(program, device.loops)
-        self.kernel = device.kernel(source.text, source.entry, wait=wait or config.cpu_compile == "wait")
+        self.kernel = device.kernel(source.text, source.entry, wait=wait)
         words = new_words(len(source.words))
         for index, word in enumerate(source.words):
             kind = word.kind
@@ -362,8 +369,10 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
         words.put(ready.workspace, plan.device.workspace(geometry.workspace, geometry.counters))
     if ready.run is not None or is_ready(ready, plan):
         ready.run()
-    else:
+    elif plan.device.interprets:
         run_interpreted(ready, nodes, plan.device)
+    else:
+        plan.device.launch(ready.kernel, words.block, ready.geometry)
 
 
 def is_ready(ready: Ready, plan: ReadyPlan) -> bool:

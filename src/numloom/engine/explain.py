@@ -8,11 +8,11 @@ from math import prod
 from numloom.base.config import config
 from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES
 from numloom.device.registry import current
+from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
 from numloom.engine.walk import walk
 from numloom.graph.node import KIND_NAMES, LEAF, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.plan import make_plan
-from numloom.plan.program import Program
 from numloom.plan.step import Step
 
 SHOWN = 200
@@ -108,27 +108,12 @@ def _step(step: Step) -> KernelPlan:
             written += touched * ITEMSIZES[operand.code]
         else:
             read[binding.number] = max(read.get(binding.number, 0), touched * ITEMSIZES[operand.code])
-    operations, instructions = _work(program)
+    operations, instructions = work_of(program)
     return KernelPlan(
         mode, program.shape, program.kept, step.computed, tuple(read), sum(read.values()) + (step.copy or (0, 0, 0))[2],
         written + (step.copy or (0, 0, 0))[2], operations, instructions,
         emit(program, config.fast_math and current().fast_math).text,
     )  # fmt: skip
-
-
-def _work(program: Program) -> tuple[int, int]:
-    """Elementwise operations and combined elements, and the device instructions they are about."""
-    points = prod(program.shape)
-    outputs = prod(program.shape[: program.kept])
-    operations = instructions = 0
-    inside = [(inner.body, points * inner.shape[0]) for inner in program.nested]
-    for instrs, count in ((program.body, points), (program.post, outputs), *inside):
-        rows = [instr.row for instr in instrs if instr.kind == "op"]
-        operations += len(rows) * count
-        instructions += sum(row.cost for row in rows) * count
-        instructions += 2 * count * sum(instr.kind == "cast" for instr in instrs)
-    combined = points * len(program.reductions) + sum(points * inner.shape[0] for inner in program.nested)
-    return operations + combined, instructions + combined
 
 
 __all__ = ["CHARS", "KernelPlan", "Structure", "TreeNode", "structure"]

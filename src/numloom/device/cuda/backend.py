@@ -50,18 +50,51 @@ TURNS = 20_000  # looks at a word, about a millisecond; whoever waits longer doe
 
 
 class CudaKernel:
-    """A loaded kernel; always ready."""
+    """A loaded kernel.
 
-    __slots__ = ("entry", "function", "module", "shared", "text")
+    Attributes
+    ----------
+    module, function : object, int
+        What the driver launches.
+    full : Ahead or None
+        While `function` is of code that was compiled in a hurry: the full code, which takes its place.
+    shared : int
+        Bytes of dynamic shared memory that the driver was asked for.
+    """
 
-    ready = True
+    __slots__ = ("_asked", "_load", "entry", "full", "function", "module", "shared", "text")
 
-    def __init__(self, text: str, entry: str, module: Any, function: int) -> None:
+    def __init__(self, text: str, entry: str, load: Callable[[bytes], Any], module: Any, full: Any = None) -> None:
         self.text = text
         self.entry = entry
+        self.full = full
+        self._load = load
+        self._asked = False
+        self._take(module)
+
+    def _take(self, module: Any) -> None:
         self.module = module
-        self.function = function
+        self.function = int(
+            driver.call("cuModuleGetFunction", module, self.entry.encode(), doing=f"finding kernel {self.entry}")
+        )
         self.shared = PLAIN_SHARED
+
+    @property
+    def ready(self) -> bool:
+        """False once where `function` is slow code: whoever asks again waits for the full one."""
+        if self.full is not None:
+            if not self._asked and not self.full.done:
+                self._asked = True
+                return False
+            self.settle()
+        return True
+
+    def settle(self) -> None:
+        """Wait for the full code, which is launched from now on. (What was launched may still run, and stays.)"""
+        full = self.full
+        if full is not None:
+            self._take(self._load(full.cubin()))
+            self.full = None
 
     def attribute(self, name: str) -> int:
         """A function attribute by the end of its name, such as NUM_REGS or LOCAL_SIZE_BYTES."""
@@ -256,7 +289,9 @@ class CudaDevice:
             with self._lock:
                 kernel = self._kernels.get((text, entry))
                 if kernel is None:
-                    kernel = self._kernels[text, entry] = self._load(text, entry)
+                    kernel = self._kernels[text, entry] = self._first(text, entry, wait or not self._hurries())
+        elif kernel.full is not None:
+            kernel.settle()
         return kernel
 
     def expect(self, texts: Sequence[str]) -> None:
@@ -264,16 +299,34 @@ class CudaDevice:
             if text not in self._modules:
                 with self._lock:
                     if text not in self._modules and text not in self._ahead:
-                        self._ahead[text] = nvrtc.Ahead(text, self.architecture)
+                        self._ahead[text] = nvrtc.Ahead(text, self.architecture, self._hurries())
 
-    def _load(self, text: str, entry: str) -> CudaKernel:
+    @staticmethod
+    def _hurries() -> bool:
+        return nvrtc.HURRIES and config.cuda_compile == "background"
+
+    def _first(self, text: str, entry: str, wait: bool) -> CudaKernel:
+        """A kernel of its full code, or unless we are to wait, of that which is there first."""
+        load = functools.partial(self._loaded, text, entry)
+        module = self._modules.get(text)
+        if module is not None:
+            return CudaKernel(text, entry, load, module)
+        ahead = self._ahead.pop(text, None)
+        if ahead is None and wait:
+            return CudaKernel(text, entry, load, load(nvrtc.cached_cubin(text, self.architecture)))
+        ahead = ahead or nvrtc.Ahead(text, self.architecture, quick=True)
+        cubin, full = (ahead.cubin(), True) if wait else ahead.first()
+        if full:
+            return CudaKernel(text, entry, load, load(cubin))
+        module = driver.call("cuModuleLoadData", cubin, doing=f"loading kernel {entry}")
+        return CudaKernel(text, entry, load, module, ahead)
+
+    def _loaded(self, text: str, entry: str, cubin: bytes) -> Any:
+        """The module of a text's full code."""
         module = self._modules.get(text)
         if module is None:
-            ahead = self._ahead.pop(text, None)
-            cubin = nvrtc.cached_cubin(text, self.architecture) if ahead is None else ahead.cubin()
             module = self._modules[text] = driver.call("cuModuleLoadData", cubin, doing=f"loading kernel {entry}")
-        function = driver.call("cuModuleGetFunction", module, entry.encode(), doing=f"finding kernel {entry}")
-        return CudaKernel(text, entry, module, int(function))
+        return module
 
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()

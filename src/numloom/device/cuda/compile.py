@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numloom.base.errors import CompileError, MissingDependencyError
@@ -14,12 +14,17 @@ from numloom.device.cache import key_of, shared
 OPTIONS = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "-w", "--minimal")
 """Exact arithmetic: no contraction, denormals kept, IEEE division and square root; no textures, 3 ms less."""
 
+QUICK = ("--Ofast-compile=mid",)
+"""For code that is there in about half the time and computes the same bits, two to forty times as slowly."""
+
 FIRST_LINE = "// nvrtc: "
 """A text that begins so goes on with options of its own."""
 
 
 THREADS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-"""Texts that are compiled at a time."""
+"""Texts that are compiled in full at a time."""
+HURRIES = THREADS >= 4
+"""Whether compiling quickly beside compiling in full does not make both slow."""
 
 _turns = threading.Semaphore(THREADS)
 
@@ -51,16 +56,16 @@ def origin(architecture: str) -> str:
     return f"nvrtc {major}.{minor} {architecture} {' '.join(OPTIONS)}"
 
 
-def compile_cubin(text: str, architecture: str = "sm_90") -> bytes:
-    """Machine code of a kernel text for `architecture`; CompileError with the offending line."""
-    return compile_text(text, architecture)[0]
+def compile_cubin(text: str, architecture: str = "sm_90", more: Sequence[str] = ()) -> bytes:
+    """Machine code of a kernel text for `architecture`, with `more` options; CompileError with the offending line."""
+    return compile_text(text, architecture, more)[0]
 
 
-def compile_text(text: str, architecture: str) -> tuple[bytes, str]:
+def compile_text(text: str, architecture: str, more: Sequence[str] = ()) -> tuple[bytes, str]:
     """Machine code of a kernel text, and the PTX it was assembled from."""
     nvrtc = bindings()
     own = text.partition("\n")[0].removeprefix(FIRST_LINE).split() if text.startswith(FIRST_LINE) else ()
-    options = [option.encode() for option in (f"--gpu-architecture={architecture}", *OPTIONS, *own)]
+    options = [option.encode() for option in (f"--gpu-architecture={architecture}", *OPTIONS, *own, *more)]
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, None, None)
     try:
         (code,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
@@ -80,16 +85,20 @@ def compile_text(text: str, architecture: str) -> tuple[bytes, str]:
         nvrtc.nvrtcDestroyProgram(program)
 
 
+def known_cubin(text: str, architecture: str) -> bytes | None:
+    """Machine code of a text that the disk cache has."""
+    where = origin(architecture)
+    return shared().get(key_of(text, where), where)
+
+
 def cached_cubin(text: str, architecture: str) -> bytes:
     """`compile_cubin` through the disk cache."""
-    where = origin(architecture)
-    key = key_of(text, where)
-    cache = shared()
-    cubin = cache.get(key, where)
+    cubin = known_cubin(text, architecture)
     if cubin is None:
         cubin = compile_cubin(text, architecture)
+        where = origin(architecture)
         # Until a file is on the disk takes milliseconds, for which nobody waits.
-        _in_thread(functools.partial(cache.put, key, cubin, where))
+        _in_thread(functools.partial(shared().put, key_of(text, where), cubin, where))
     return cubin
 
 
@@ -102,17 +111,25 @@ def _in_thread(work: Callable[[], None]) -> None:
 
 
 class Ahead:
-    """A text that is compiled while the caller does something else; `cubin` waits for it, and raises CompileError.
+    """A text that is compiled while the caller does something else, in full and, with `quick`, in a hurry as well.
 
     Compilers of several texts do not wait for each other, nor for Python.
     """
 
-    def __init__(self, text: str, architecture: str) -> None:
+    def __init__(self, text: str, architecture: str, quick: bool = False) -> None:
         self._text = text
         self._architecture = architecture
-        self._cubin: bytes | None = None
+        self._cubin = known_cubin(text, architecture)
+        self._quick: bytes | None = None
+        self._some = threading.Event()  # one of both is there, or the full one has failed
         self._done = threading.Event()
+        if self._cubin is not None:
+            self._some.set()
+            self._done.set()
+            return
         _in_thread(self._compile)
+        if quick:
+            _in_thread(self._hurry)
 
     def _compile(self) -> None:
         try:
@@ -122,8 +139,27 @@ class Ahead:
             pass  # Whoever needs the text compiles it again, and is told.
         finally:
             self._done.set()
+            self._some.set()
+
+    def _hurry(self) -> None:
+        try:
+            self._quick = compile_cubin(self._text, self._architecture, QUICK)
+        except CompileError:
+            return  # as the full one will
+        self._some.set()
+
+    @property
+    def done(self) -> bool:
+        """Whether `cubin` waits for nobody."""
+        return self._done.is_set()
 
     def cubin(self) -> bytes:
-        """The machine code."""
+        """The machine code, in full; raises CompileError."""
         self._done.wait()
         return cached_cubin(self._text, self._architecture) if self._cubin is None else self._cubin
+
+    def first(self) -> tuple[bytes, bool]:
+        """The machine code that is there first, and whether it is the full one."""
+        self._some.wait()
+        quick = self._quick
+        return (self.cubin(), True) if quick is None or self.done else (quick, False)

@@ -25,6 +25,7 @@ from numloom.device.cuda.routines.kernels import (
     dense,
     empty,
     is_dense,
+    kernel_of,
     mail,
     run,
 )
@@ -169,7 +170,7 @@ def _by_truth(code: int, count: int, aligned: bool, select: Select) -> Source:
 def _by(device: Any, flags: Strided, select: Select) -> tuple[Chosen, Queue]:
     """What dense `flags` choose, and what launches its kernel."""
     source = _by_truth(code_of(flags.dtype), prod(flags.shape), address(flags) % 16 == 0, select)
-    kernel = device.kernel(source.text, source.entry, wait=True)
+    kernel = kernel_of(device, source.text, source.entry, source.geometry)
     known = [word for word in source.words if not word.kind.startswith("select_")]
 
     def queue(rest: tuple[int, ...]) -> None:

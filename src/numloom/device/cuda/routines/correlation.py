@@ -111,6 +111,6 @@ def correlate(device: Any, a: Strided, v: Strided, *, mode: str, out: Strided) -
     words = [address(a), address(v), address(out), address(wide) if wide else 0, n, taps, results, shift, each, parts]
     words += [a.strides[0], v.strides[0], out.strides[0]]
     text = correlation_text(ctype_of(out.dtype), parts > 1)
-    run(device, text, "correlate", Grid(parts * tiles), words)
+    run(device, text, "correlate", Grid(parts * tiles), words, wait=True)
     if parts > 1:
         run(device, text, "join", Grid(-(-results // THREADS)), words)

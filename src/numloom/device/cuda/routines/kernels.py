@@ -139,6 +139,8 @@ template <class V, class C> DEV V fold_told(const u64* at, i64 count, i64 launch
 """
 
 THREADS = 256
+HURRIED = 1 << 22
+"""Most threads of a launch whose code is compiled in a hurry."""
 
 
 class Grid(NamedTuple):
@@ -150,9 +152,19 @@ class Grid(NamedTuple):
     blocks_y: int = 1
 
 
-def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int]) -> None:
-    """Launch `entry` of a text; `words` fill its struct of parameters, 8 bytes each."""
-    device.launch(device.kernel(text, entry, wait=True), array("q", words), grid)
+def kernel_of(device: Any, text: str, entry: str, grid: Any, wait: bool = False) -> Any:
+    """The kernel `entry` of a text, to be launched in this call over `grid`.
+
+    For the first call that may be code that was compiled in a hurry (see `numloom.device.interface.Device.kernel`),
+    which takes two to forty times as long; but not with `wait`, or where there are many threads.
+    """
+    wait = wait or grid.blocks * grid.blocks_y * grid.threads > HURRIED
+    return device.kernel(text, entry, wait=wait)
+
+
+def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int], wait: bool = False) -> None:
+    """Launch `entry` of a text; `words` fill its struct of parameters, 8 bytes each. For `wait` see `kernel_of`."""
+    device.launch(kernel_of(device, text, entry, grid, wait), array("q", words), grid)
 
 
 class Mail:

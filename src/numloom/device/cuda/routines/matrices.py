@@ -244,7 +244,7 @@ def determinants(device: Any, lu: Strided, pivots: Strided, info: Strided, outs:
     n = lu.shape[-1]
     where = [address(outs[name]) if name in outs else 0 for name in ("sign", "logarithm", "whole")]
     words = [address(lu), address(pivots), address(info), n, *where]
-    run(device, text, "determinant", Grid(prod(lu.shape[:-2]), 128), words)
+    run(device, text, "determinant", Grid(prod(lu.shape[:-2]), 128), words, wait=True)
 
 
 # ---------------------------------------------------------------- eigenvectors

@@ -100,7 +100,7 @@ def _tiled(device: Any, a: Strided, b: Strided, out: Strided) -> None:
     words = [address(a), address(b), address(out), n, m, k, tiles]
     words += [*a.strides[-2:], *b.strides[-2:], *out.strides[-2:], *extents, *itertools.chain(*strides)]
     text = product_text(ctype_of(out.dtype), len(extents))
-    run(device, text, "product", Grid(prod(lead) * tiles, 256), words)
+    run(device, text, "product", Grid(prod(lead) * tiles, 256), words, wait=True)
 
 
 def _lead_strides(shape: tuple[int, ...], strides: tuple[int, ...], lead: tuple[int, ...]) -> list[int]:

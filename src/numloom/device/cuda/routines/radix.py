@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from numloom.device.cuda.routines.kernels import LANES, PRELUDE, TALK, Grid, address, ctype_of, empty, mail, run
+from numloom.device.cuda.routines.kernels import (
+    LANES,
+    PRELUDE,
+    TALK,
+    Grid,
+    address,
+    ctype_of,
+    empty,
+    kernel_of,
+    mail,
+    run,
+)
 from numloom.device.interface import Strided
 
 THREADS = 512
@@ -338,8 +349,9 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     state, launch = mail(device, tiles * 256, itemsize)
     words = [address(a), 0 if order is None else address(order), *held, *held_at, *final, work.ptr, state]
     params = array("q", [*words, launch, n, a.strides[0], target.strides[0], 0])
-    device.launch(device.kernel(texts[0], "digits", wait=True), params, Grid(min(tiles, 528), THREADS))
-    move, grid = device.kernel(texts[1], "move", wait=True), Grid(tiles, THREADS)
+    grid = Grid(tiles, THREADS)
+    device.launch(kernel_of(device, texts[0], "digits", grid), params, Grid(min(tiles, 528), THREADS))
+    move = kernel_of(device, texts[1], "move", grid)
     for digit in range(itemsize):
         params[10], params[14] = launch + 2 * digit, digit
         device.launch(move, params, grid)

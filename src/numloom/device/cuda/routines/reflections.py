@@ -129,14 +129,14 @@ def reflect(device: Any, stack: Strided, scales: Strided) -> None:
     """Put reflectors and R in place of matrices (the lines of `stack` are their columns), and fill `scales`."""
     count, n, m = stack.shape
     words = [address(stack), address(scales), m, n, scales.shape[-1], stack.strides[0]]
-    run(device, reflections_text(ctype_of(stack.dtype)), "reflect", Grid(count, 128), words)
+    run(device, reflections_text(ctype_of(stack.dtype)), "reflect", Grid(count, 128), words, wait=True)
 
 
 def columns_of(device: Any, stack: Strided, scales: Strided, wide: int) -> None:
     """Put the first `wide` columns of Q in place of reflectors, and of what lines are behind them."""
     count, _, m = stack.shape
     words = [address(stack), address(scales), m, wide, scales.shape[-1], stack.strides[0]]
-    run(device, reflections_text(ctype_of(stack.dtype)), "columns", Grid(count, 128), words)
+    run(device, reflections_text(ctype_of(stack.dtype)), "columns", Grid(count, 128), words, wait=True)
 
 
 __all__ = ["SMALL", "columns_of", "reflect"]
