@@ -242,8 +242,16 @@ class SlowOnce:
         return self.asked > 1
 
 
-@pytest.mark.parametrize(("extent", "waits"), [(100, False), (1 << 31, True)])
-def test_the_engine_launches_slow_code_once(extent, waits):
+@pytest.mark.parametrize(
+    ("extent", "compute", "waits"),
+    [
+        (100, lambda x: x.sum(), False),
+        (100, lambda x: x - x.mean(keepdims=True), False),
+        (1 << 31, lambda x: x.sum(), True),
+        (100, lambda x: x + 1, True),
+    ],
+)
+def test_the_engine_launches_slow_code_once(extent, compute, waits):
     launched, waited = [], []
 
     class Device(Recorder):
@@ -262,7 +270,7 @@ def test_the_engine_launches_slow_code_once(extent, waits):
     x = wrap(build.leaf(Buffer(4096, 4 * extent), F32, (extent,), (4,)))
     plan = None
     for _ in range(3):
-        root = node_of(x.sum())
+        root = node_of(compute(x))
         found = walk([root])
         plan = plan or ReadyPlan(make_plan(found.nodes, [root.number]), device, found.second)
         run_plan(plan, list(found.nodes))

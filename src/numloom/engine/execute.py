@@ -163,7 +163,7 @@ class Ready:
             self.source = source
         self.geometry = source.geometry
         if not device.interprets:
-            wait = work_of(program)[1] > HURRIED
+            wait = not gains_by_hurry(program, source)
         elif config.cpu_compile == "wait":
             wait = True
         else:
@@ -193,6 +193,12 @@ class Ready:
             elif kind != "unused":
                 words.put(index, word.value)
         self.words = words
+
+
+def gains_by_hurry(program: Program, source: Source) -> bool:
+    """Whether a first launch had better take code that is compiled in a hurry; for maps in full is as soon."""
+    together = bool(program.reductions) or program.by_rows or "__shared__" in source.text
+    return together and work_of(program)[1] <= HURRIED
 
 
 def source_of(program: Program | None, device: Any) -> Source | None:
