@@ -9,6 +9,7 @@ import pytest
 
 import numloom as nl
 from numloom.api import elementwise
+from numloom.array.ndarray import node_of
 from numloom.base.dtypes import DTYPES
 from numloom.testing import assert_allclose, assert_bits_equal, for_all_dtypes, matches_numpy
 
@@ -194,3 +195,31 @@ def test_powers_by_few_halves(char: str, monkeypatch: pytest.MonkeyPatch) -> Non
             found, expected, rtol={"e": 1e-3, "f": 2e-7, "d": 8e-16}[char], atol=0, err_msg=str(y)
         )
         assert (np.signbit(found) == np.signbit(expected))[~np.isnan(expected)].all(), y
+
+
+def test_frequent_powers_have_operations_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exponents that the compiler knows; others are an argument; dtypes are those of NumPy in any case."""
+    monkeypatch.setattr(elementwise, "numpy_is_near", lambda: False)
+    names = [node_of(nl.ones(3, "f4") ** y).row.name for y in (3, 3.0, -1.5, 5, 2.5)]
+    assert names == ["power_of_6_halves"] * 2 + ["power_of_minus_3_halves"] + ["power_by_halves"] * 2
+    for code in DTYPES:
+        x = np.ones(3, code)
+        for y in (3, 1.5, 4.0):
+            with np.errstate(all="ignore"):
+                expected = x**y
+            found = nl.asarray(x) ** y
+            assert found.dtype == expected.dtype, (code, y)
+            assert_bits_equal(found, expected)
+
+
+@pytest.mark.parametrize("char", "efdFD")
+def test_powers_by_python_floats_are_numpys(char: str) -> None:
+    """Squares, inverses and roots; of complex numbers NumPy's operator knows the root alone."""
+    x = (np.arange(-4, 5) / 4 + (0.5j if char in "FD" else 0)).astype(char)
+    with np.errstate(all="ignore"):
+        for y in (2.0, -1.0, 0.5):
+            expected = x**y
+            if char in "FD":
+                np.testing.assert_allclose((nl.asarray(x) ** y).get(), expected, rtol=1e-6 if char == "F" else 1e-14)
+            else:
+                assert_bits_equal(nl.asarray(x) ** y, expected)

@@ -18,7 +18,8 @@ from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.layout import k_strides, strides_in_order
 from numloom.graph.node import Node
-from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.elementwise import ELEMENTWISE, name_of_halves
+from numloom.ops.elementwise import HALVES as ROWS_OF_HALVES
 
 Array = Any
 
@@ -136,9 +137,12 @@ HALVES = {
     F64: frozenset((-3, -2, -1.5, -1, -0.5, 1, 1.5, 3)),
 }
 """Exponents that take products and a root on a GPU: those of float64 that round little more than libm's powers."""
+OF_HALVES = {n / 2: ELEMENTWISE[name_of_halves(n)] for n in ROWS_OF_HALVES}
 SQUARE = ELEMENTWISE["square"]
 SQRT = ELEMENTWISE["sqrt"]
 RECIPROCAL = ELEMENTWISE["reciprocal"]
+OF_FLOATS = {0.5: SQRT, 2.0: SQUARE, -1.0: RECIPROCAL}
+"""Exponents of real numbers that are other operations; as Python floats NumPy's operator knows them, too."""
 
 
 # ---------------------------------------------------------------- power
@@ -157,10 +161,11 @@ def operator_power(x: Any, y: Any) -> Any:
                 raise OverflowError(f"Python integer {y} out of bounds for {x.dtype}")
             if y == -1 or (y < 0 and KINDS[x.code] in "bi"):
                 raise ValueError("Integers to negative integer powers are not allowed.")
-        elif kind is float and y == 0.5 and KINDS[x.code] in "fc":
-            return apply1(SQRT, x)
+        elif kind is float and y in OF_FLOATS and (KINDS[x.code] == "f" or (y == 0.5 and KINDS[x.code] == "c")):
+            return apply1(OF_FLOATS[y], x)
         if (kind is int or kind is float) and y in HALVES.get(x.code, ()) and not numpy_is_near():
-            return apply2(POWER_BY_HALVES, x, y)
+            row = OF_HALVES.get(y)
+            return apply2(POWER_BY_HALVES, x, y) if row is None else apply1(row, x)
     return apply2(POWER, x, y)
 
 

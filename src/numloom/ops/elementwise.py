@@ -240,6 +240,23 @@ def _pack_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     return dtype, dtype, np.result_type(dtype, np.complex64)
 
 
+HALVES = (-6, -4, -3, -1, 3, 6, 8)
+"""Twice the exponents that have rows of their own."""
+
+
+def name_of_halves(n: int) -> str:
+    """Name of the row of powers by ``n / 2``.
+
+    >>> name_of_halves(-3)
+    'power_of_minus_3_halves'
+    """
+    return f"power_of_{n}_halves".replace("-", "minus_")
+
+
+def _power(exponent: float, x: Any) -> Any:
+    return np.power(x, exponent)
+
+
 def _first_output(ufunc: np.ufunc, output: int) -> Loops:
     def loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
         found = ufunc.resolve_dtypes((dtypes[0], None, None))
@@ -275,6 +292,10 @@ def _fill() -> None:
     by_halves = _by_kind(i="nl::integer_power({0}, {1})", f="nl::power_by_halves({0}, {1})", c="nl::pow({0}, {1})")
     _row("power_by_halves", 2, by_halves, cost=97, exact=False, headers=("integer", "power"), numpy=np.power,
          complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)))  # fmt: skip
+    for n in HALVES:  # The frequent ones are known to the compiler.
+        _row(name_of_halves(n), 1, f"nl::power_of_halves({{0}}, {n})", cost=12 if n % 2 == 0 and n > 0 else 25,
+             exact=False, headers=("power",), numpy=functools.partial(_power, n / 2),
+             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)))  # fmt: skip
     _row("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
          complex_headers=("complex_power",))  # fmt: skip
     _row("negative", 1, _negative)

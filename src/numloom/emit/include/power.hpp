@@ -5,7 +5,7 @@ NL_LIBM1(cbrt)
 NL_LIBM2(pow)
 namespace nl {
 // Exponents that are few halves take products and a root, in which nothing rounds visibly (float32: in two parts, or in
-// double), or at most twice more than libm's powers do. `n` is twice the exponent.
+// double), or at most twice more than libm's powers do. `n` is twice the exponent: known to the compiler, or to the launch.
 NL_DEV f64 halves_in_double(f64 x, i32 n) {
     n = n < 0 ? -n : n;
     f64 r = 1.0, square = x * x;
@@ -16,9 +16,9 @@ NL_DEV f64 halves_in_double(f64 x, i32 n) {
     if (n & 8) r *= square * square;
     return r;
 }
-// high + low times a + b
-NL_DEV void multiply_parts(f32& high, f32& low, f32 a, f32 b) {
-    const f32 p = high * a, e = ::fmaf(high, a, -p) + (high * b + low * a);
+// high + low times a + b; nothing is added to the first factor's low part where that is `none`.
+NL_DEV void multiply_parts(f32& high, f32& low, f32 a, f32 b, bool none = false) {
+    const f32 p = high * a, e = ::fmaf(high, b, none ? ::fmaf(high, a, -p) : ::fmaf(low, a, ::fmaf(high, a, -p)));
     high = p + e;
     low = (p - high) + e;
 }
@@ -32,11 +32,18 @@ NL_DEV f32 halves_in_parts(f32 x, i32 n) {
         high = x * inverse;
         low = ::fmaf(-high, high, x) * (0.5f * inverse);
     }
-    if (m & 2) multiply_parts(high, low, x, 0);
-    if (m & 4) multiply_parts(high, low, square, rest);
+    if (m & 2) {
+        if (m & 1) multiply_parts(high, low, x, 0);
+        else high = x;
+    }
+    if (m & 4) {
+        if (m & 3) multiply_parts(high, low, square, rest, !(m & 1));
+        else { high = square; low = rest; }
+    }
     if (m & 8) {
-        const f32 fourth = square * square;
-        multiply_parts(high, low, fourth, ::fmaf(square, square, -fourth) + 2 * square * rest);
+        const f32 fourth = square * square, more = ::fmaf(square, square, -fourth) + 2 * square * rest;
+        if (m & 7) multiply_parts(high, low, fourth, more, (m & 7) == 2);
+        else { high = fourth; low = more; }
     }
     if (n >= 0) return high + low;
     const f32 y = ::__fdividef(1.0f, high);
@@ -48,19 +55,19 @@ static __device__ __noinline__ f32 halves_apart(f32 x, i32 n) {
     return (f32)(n < 0 ? 1.0 / r : r);
 }
 static __device__ __noinline__ f64 power_apart(f64 x, f64 y) { return ::pow(x, y); }
-NL_DEV f32 power_by_halves(f32 x, f32 y) {
-    const i32 n = (i32)(y + y);
+NL_DEV f32 power_of_halves(f32 x, i32 n) {
     const bool small = n >= -4 && n <= 4;
     const f32 size = n & 1 ? x : ::fabsf(x);
     const bool inside = size > (small ? 1e-15f : 1e-4f) && size < (small ? 1e15f : 1e4f);
     return inside ? halves_in_parts(x, n) : halves_apart(x, n);
 }
-NL_DEV f64 power_by_halves(f64 x, f64 y) {
-    const i32 n = (i32)(y + y);
+NL_DEV f64 power_of_halves(f64 x, i32 n) {
     const f64 r = halves_in_double(x, n), size = ::fabs(r);
+    if (n > 0 && n % 2 == 0) return r;  // Products leave the range where powers do.
     if (size > 1e-290 && size < 1e290) return n < 0 ? 1.0 / r : r;
-    return power_apart(x, y);
+    return power_apart(x, 0.5 * n);
 }
+template <class T> NL_DEV T power_by_halves(T x, T y) { return power_of_halves(x, (i32)(y + y)); }
 }
 #else
 namespace nl {
@@ -132,8 +139,8 @@ NL_DEV f32 pow(f32 x, f32 y) {
                    0.0013400283146562074, 0.00015475898758907894);
     return power_limits(x, y, (f32)(fma(r, q, 1.0) * exp2_integer(n)));
 }
-NL_DEV f32 power_by_halves(f32 x, f32 y) { return pow(x, y); }
-NL_DEV f64 power_by_halves(f64 x, f64 y) { return pow(x, y); }
+template <class T> NL_DEV T power_by_halves(T x, T y) { return pow(x, y); }
+template <class T> NL_DEV T power_of_halves(T x, i32 n) { return pow(x, (T)0.5 * n); }
 // sqrt(x^2 + y^2); an infinity wins over NaN.
 NL_DEV f32 hypot(f32 x, f32 y) {
     f32 a = fabs(x), b = fabs(y), h = (f32)sqrt((f64)a * a + (f64)b * b), infinity = (f32)NL_INFINITY;
