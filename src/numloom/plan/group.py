@@ -85,8 +85,8 @@ class Draft:
 
     `space` is the shape it runs over; with `axes` it reduces over them, walked in `order` (slowest first).
     `rows`: results of rows are read again for elements of those rows. `members` are the stored
-    values it computes. `update` is the number of the UPDATE it runs, or -1; `mode` then is "place"
-    (into the base's memory), "copy" (into a copy of it) or "box" (old and new into fresh memory).
+    values it computes. `updates` are the numbers of the UPDATEs it runs, each of the one before, if any; `mode` then is
+    "place" (into the base's memory), "copy" (into a copy of it) or "box" (old and new into fresh memory, one update).
     """
 
     index: int
@@ -99,7 +99,7 @@ class Draft:
     row_bytes: int = 0
     ops: int = 0
     loads: int = 0
-    update: int = -1
+    updates: list[int] = field(default_factory=list)
     mode: str = ""
     arg_order: bool = False
 
@@ -515,7 +515,7 @@ def _may_join(
     size: int,
 ) -> str:
     """How a value may join a kernel: "full", "post" (after its reductions), or not ("")."""
-    if draft.update >= 0 or not size or 0 in draft.space:
+    if draft.updates or not size or 0 in draft.space:
         return ""
     if len(draft.members) >= MAX_OUTPUTS or (draft.ops | ops).bit_count() > MAX_OPS:
         return ""
@@ -556,7 +556,7 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     if not choice.memory[base.number]:
         # A filled array that nobody else reads (`_fills_around`).
         choice.kernel[node.number] = len(drafts)
-        drafts.append(Draft(len(drafts), shape, [node.number], update=node.number, mode="box"))
+        drafts.append(Draft(len(drafts), shape, [node.number], updates=[node.number], mode="box"))
         return
     itemsize = ITEMSIZES[code]
     region = Layout(offset, shape, strides)
@@ -582,9 +582,70 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
             _place(choice, drafts, value, value.shape, None)
     else:
         mode = "copy"
-    draft = Draft(len(drafts), shape, [node.number], update=node.number, mode=mode)
-    drafts.append(draft)
+    draft = _writes_beside(choice, drafts, node, region) if mode == "place" else None
+    if draft is None:
+        draft = Draft(len(drafts), shape, [], mode=mode)
+        drafts.append(draft)
+    draft.members.append(node.number)
+    draft.updates.append(node.number)
+    draft.ops |= _inlined_ops(choice, value)
+    draft.loads |= _inlined_loads(choice, value)
     choice.kernel[node.number] = draft.index
+
+
+def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layout) -> Draft | None:
+    """The kernel of the update before this one (in place), if both regions can be written at once."""
+    base, value = node.args
+    if base.kind != UPDATE or choice.kernel[base.number] < 0:
+        return None
+    draft = drafts[choice.kernel[base.number]]
+    itemsize = ITEMSIZES[node.attr[3]]
+    ops, loads = draft.ops | _inlined_ops(choice, value), draft.loads | _inlined_loads(choice, value)
+    if (
+        draft.mode == "box"
+        or draft.updates[-1] != base.number
+        or draft.space != region.shape
+        or not node.size
+        or 0 in region.shape
+        or len(draft.updates) >= MAX_OUTPUTS
+        or ops.bit_count() > MAX_OPS
+        or loads.bit_count() > MAX_LOADS
+        or not _stored_readers(choice, base) <= {node.number}
+    ):
+        return None
+    for number in _inputs(choice, value):
+        if number != base.number and choice.nodes[number].kind != LEAF and choice.kernel[number] >= draft.index:
+            return None
+    for number in draft.updates:
+        before = choice.nodes[number]
+        offset, shape, strides, code = before.attr
+        written = Layout(offset, shape, strides)
+        if (
+            before.args[1].shape != value.shape
+            or may_overlap(written, ITEMSIZES[code], region, itemsize)
+            # What the one writes the other does not read, but for what an element itself was before.
+            or not _reads_only(choice, value, base, written, ITEMSIZES[code], same=False)
+            or not _reads_only(choice, before.args[1], before.args[0], region, itemsize)
+        ):
+            return None
+    return draft
+
+
+def _inputs(choice: Choice, value: Node) -> set[int]:
+    """Numbers of the memory that is read where `value` is computed inline."""
+    found: set[int] = set()
+    seen = {value.number}
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if choice.memory[node.number]:
+            found.add(node.number)
+            continue
+        for arg in node.args:
+            if arg.number not in seen:
+                seen.add(arg.number)
+                stack.append(arg)
+    return found
 
 
 def _subtree(choice: Choice, value: Node) -> set[int]:
@@ -616,9 +677,12 @@ def _stored_readers(choice: Choice, base: Node) -> set[int]:
     return found
 
 
-def _reads_only(choice: Choice, value: Node, base: Node, region: Layout, itemsize: int) -> bool:
-    """Whether `value` reads `base` only where it is overwritten by that very element, or elsewhere."""
-    stack = [(value, True)]
+def _reads_only(choice: Choice, value: Node, base: Node, region: Layout, itemsize: int, same: bool = True) -> bool:
+    """Whether `value` reads `base` only where it is overwritten by that very element, or elsewhere.
+
+    With ``same=False`` only elsewhere will do.
+    """
+    stack = [(value, same)]
     seen: set[tuple[int, bool]] = set()
     while stack:
         node, same = stack.pop()

@@ -83,6 +83,14 @@ class Lowered:
         self.accesses.append(Access(code, strides, binding, post, past=at % 16, inner=inner))
         return number
 
+    def reads(self, base: Node) -> int:
+        """Number of the node in whose buffer a value lies, which is noted as read."""
+        if base.number in self.draft.updates:
+            # What another update of this kernel does not write is the array's from before all of them.
+            base = self.choice.nodes[self.draft.updates[0]].args[0]
+        self.loaded.add(base.number)
+        return base.number
+
     def within(self, extent: int) -> Lowered:
         """A program inside over rows of `extent` elements: it shares operands and numbers."""
         lowered = Lowered(self.choice, self.draft, Space((*self.space.shape, extent), None, ()), inside=True)
@@ -103,7 +111,7 @@ class Lowered:
     def steps(self, needed: Sequence[int]) -> list[Step]:
         """The kernel's steps, storing the values in `needed`."""
         draft, nodes = self.draft, self.choice.nodes
-        if draft.update >= 0:
+        if draft.updates:
             return self._update_steps()
         if not needed:
             return []
@@ -123,11 +131,9 @@ class Lowered:
 
     def _update_steps(self) -> list[Step]:
         draft, nodes = self.draft, self.choice.nodes
-        node = nodes[draft.update]
-        base = node.args[0]
-        offset, _, strides, code = node.attr
+        node = nodes[draft.updates[-1]]
+        base = nodes[draft.updates[0]].args[0]
         nbytes = node.size * ITEMSIZES[node.code]
-        value = self.values[draft.update]
         number = node.number
         if draft.mode == "box":
             starts, counts, _ = box_of(node)  # type: ignore[misc]
@@ -139,25 +145,27 @@ class Lowered:
                 box = Box(-1, starts, ones, counts, self.param(base.number, base.code))
             else:
                 box = Box(self.operand(node.code, dense, Binding(base.number, 0), False), starts, ones, counts)
-            return [self._kernel_step([Store(value, out)], [], box, ((number, nbytes),), (number,))]
-        out = len(self.accesses)
-        step_strides = tuple(s // ITEMSIZES[code] for s in strides)
+            return [self._kernel_step([Store(self.values[number], out)], [], box, ((number, nbytes),), (number,))]
         in_place = draft.mode == "place"
         # Memory that is written in place may be another library's, which begins anywhere.
         begin = base.buffer.ptr if in_place and base.buffer is not None else 0
-        self.accesses.append(
-            Access(
-                code, step_strides, Binding(number, offset), written=True, in_place=in_place, past=(offset + begin) % 16
+        stores = []
+        for update in draft.updates:
+            offset, _, strides, code = nodes[update].attr
+            stores.append(Store(self.values[update], len(self.accesses)))
+            elements = tuple(s // ITEMSIZES[code] for s in strides)
+            past = (offset + begin) % 16
+            self.accesses.append(
+                Access(code, elements, Binding(number, offset), written=True, in_place=in_place, past=past)
             )
-        )
         if in_place:
             for access in self.accesses:
                 if access.binding.number == base.number:
                     access.in_place = True
-            step = self._kernel_step([Store(value, out)], [], None, (), (number,))
+            step = self._kernel_step(stores, [], None, (), (number,))
             step.adopt = ((number, base.number),)
             return [step]
-        step = self._kernel_step([Store(value, out)], [], None, ((number, nbytes),), (number,))
+        step = self._kernel_step(stores, [], None, ((number, nbytes),), (number,))
         step.copy = (number, base.number, nbytes)
         return [step]
 
@@ -255,8 +263,8 @@ def _beside(accesses: Sequence[Access], strides: Sequence[tuple[int, ...]]) -> l
 def lower(choice: Choice, draft: Draft) -> Lowered:
     """Lower a kernel's members: expressions to instructions, memory to operands."""
     nodes = choice.nodes
-    if draft.update >= 0:
-        node = nodes[draft.update]
+    if draft.updates:
+        node = nodes[draft.updates[0]]
         value = node.args[1]
         if draft.mode == "box":
             lowered = Lowered(choice, draft, Space(node.shape, None, ()))
@@ -272,8 +280,12 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
                 lowered.loaded.add(node.args[0].number)
         else:
             lowered = Lowered(choice, draft, Space(value.shape, None, ()))
-            lowered.values[node.number] = _lower_value(lowered, value, identity(value.shape), post=False)
             lowered.loaded.add(node.args[0].number)
+            written = [
+                (number, _lower_value(lowered, nodes[number].args[1], identity(value.shape), post=False))
+                for number in draft.updates
+            ]
+            lowered.values.update(written)
         return lowered
     lowered = Lowered(choice, draft, Space(draft.space, draft.axes, draft.order))
     if not all(draft.space) and all(not nodes[n].size for n in draft.members):
@@ -429,6 +441,10 @@ def _load(lowered: Lowered, base: Node, seen: Node, at: Map, offset: int, view: 
     """Read the memory of `base` at an index map of `seen` (the base itself, or a view of it)."""
     itemsize = ITEMSIZES[seen.code]
     start, strides = address(at, seen.strides, rank)
+    if (
+        base.number in lowered.draft.updates
+    ):  # What another update of this kernel does not write is the array's from before.
+        base = lowered.choice.nodes[lowered.draft.updates[0]].args[0]
     lowered.loaded.add(base.number)
     instrs = lowered.post if post else lowered.body
     binding = Binding(base.number, offset + start, view)
@@ -447,8 +463,7 @@ def _gather(lowered: Lowered, node: Node, here: Map, indices: tuple[int, ...], p
     offset = source.attr if source.kind == VIEW and not dynamic else 0
     itemsize = ITEMSIZES[source.code]
     start, strides = address(at, source.strides, rank)
-    lowered.loaded.add(base.number)
-    binding = Binding(base.number, offset + start, source.number if dynamic else -1)
+    binding = Binding(lowered.reads(base), offset + start, source.number if dynamic else -1)
     operand = lowered.operand(source.code, tuple(s // itemsize for s in strides), binding, post)
     lowered.gathers.append(node.number)
     pairs = tuple((source.shape[axis], source.strides[axis] // itemsize) for axis in axes)

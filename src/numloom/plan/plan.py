@@ -43,7 +43,7 @@ def make_plan(
         loaded.update(each.loaded)
     steps: list[Step] = []
     for draft, each in zip(drafts, lowered, strict=True):
-        needed = [n for n in draft.members if n in loaded or nodes[n].cells or draft.update >= 0]
+        needed = [n for n in draft.members if n in loaded or nodes[n].cells or draft.updates]
         steps.extend(each.steps(needed))
     return finish(steps, nodes, roots)
 

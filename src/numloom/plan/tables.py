@@ -28,7 +28,7 @@ def refused(choice: Choice, drafts: Sequence[Draft]) -> set[int]:
         own = {n for n in choice.nested if any(ops >> n & 1 for ops in inside.values())}
         reduces = all(choice.nodes[number].kind == REDUCE for number in inside)
         stores = any(choice.full[number] for number in draft.members)
-        if not reduces or stores or draft.rows or draft.update >= 0 or not _is_busy(draft):
+        if not reduces or stores or draft.rows or draft.updates or not _is_busy(draft):
             wrong |= own
         wrong |= {n for n in own if kernel.setdefault(n, draft.index) != draft.index or _streams(choice, n)}
     return wrong
