@@ -27,7 +27,7 @@ from numloom.graph import build
 from numloom.graph.layout import (
     joined_strides,
 )
-from numloom.graph.node import Node
+from numloom.graph.node import LEAF, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -115,11 +115,20 @@ def _joined(parts: list[Node], code: int, shape: tuple[int, ...], axis: int, str
     return node
 
 
+def _is_in_memory(part: Node) -> bool:
+    return (part.args[0] if part.kind == VIEW else part).kind == LEAF
+
+
 def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ...]) -> Node | None:
-    """Few parts whose elements alternate in memory, chosen one by one: a GPU would write gaps, one part at a time."""
+    """Few parts in memory whose elements are to alternate, chosen one by one: a GPU would write gaps.
+
+    Parts that have to be computed are written side by side by one kernel, each once.
+    """
     last = axis == len(strides) - 1 and strides[axis] == ITEMSIZES[code]
     if numpy_is_near() or not (
-        last and 2 <= len(parts) <= INTERLEAVED and all(part.shape[axis] == 1 for part in parts)
+        last
+        and 2 <= len(parts) <= INTERLEAVED
+        and all(part.shape[axis] == 1 and _is_in_memory(part) for part in parts)
     ):
         return None
     number = build.iota(len(parts))
