@@ -68,8 +68,7 @@ def concatenate(
     elif dtype is not None:
         code = code_of(dtype)
     else:
-        strong = {part.dtype for part, array in zip(parts, given, strict=True) if type(array) not in weak}
-        code = code_of(np.result_type(*strong, *(kind() for kind in weak)))
+        code = _common_code([part for part, array in zip(parts, given, strict=True) if type(array) not in weak], weak)
     for part, array in zip(parts, given, strict=True):
         if type(array) not in weak and not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
@@ -78,12 +77,19 @@ def concatenate(
     shape = (*parts[0].shape[:axis], sum(part.shape[axis] for part in parts), *parts[0].shape[axis + 1 :])
     if out is not None and out.shape != shape:
         raise ValueError("Output array is the wrong shape")
-    strides = joined_strides(shape, [(part.shape, part.strides) for part in parts], ITEMSIZES[code])
+    strides = joined_strides(shape, tuple([(part.shape, part.strides) for part in parts]), ITEMSIZES[code])
     result = wrap(_joined([node_of(part) for part in parts], code, shape, axis, strides))
     return result if out is None else store_result(out, result, "concatenate")
 
 
 concat = concatenate
+
+
+def _common_code(parts: list[Array], weak: Iterable[type] = ()) -> int:
+    """Code of the dtype that NumPy finds for all."""
+    if not weak and len({part.code for part in parts}) == 1:
+        return parts[0].code  # type: ignore[no-any-return]
+    return code_of(np.result_type(*{part.dtype for part in parts}, *(kind() for kind in weak)))
 
 
 def _check_joins(first: tuple[int, ...], shape: tuple[int, ...], axis: int, number: int) -> None:
@@ -126,9 +132,7 @@ def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ..
     """
     last = axis == len(strides) - 1 and strides[axis] == ITEMSIZES[code]
     if numpy_is_near() or not (
-        last
-        and 2 <= len(parts) <= INTERLEAVED
-        and all(part.shape[axis] == 1 and _is_in_memory(part) for part in parts)
+        last and 2 <= len(parts) <= INTERLEAVED and all(part.shape[axis] == 1 and _is_in_memory(part) for part in parts)
     ):
         return None
     number = build.iota(len(parts))
@@ -149,7 +153,26 @@ def stack(
     if len({part.shape for part in parts}) != 1:
         raise ValueError("all input arrays must have the same shape")
     axis = normal_axis(axis, parts[0].ndim + 1)
+    if out is None and dtype is None and casting == "same_kind" and (axis < parts[0].ndim or numpy_is_near()):
+        return _stacked(parts, axis)
     return concatenate([expand_dims(part, axis) for part in parts], axis, out, dtype=dtype, casting=casting)
+
+
+def _stacked(parts: list[Array], axis: int) -> Array:
+    """Parts written one after another to where the new axis is their number."""
+    code, extents = _common_code(parts), parts[0].shape
+    shape = (*extents[:axis], len(parts), *extents[axis:])
+    layouts = []
+    for part in parts:
+        steps = part.strides
+        layouts.append(((*extents[:axis], 1, *extents[axis:]), (*steps[:axis], 0, *steps[axis:])))
+    strides = joined_strides(shape, tuple(layouts), ITEMSIZES[code])
+    node = empty_leaf(code, shape, strides)
+    if 0 not in extents:
+        region = strides[:axis] + strides[axis + 1 :]
+        for number, part in enumerate(parts):
+            node = build.update(node, build.cast(node_of(part), code), number * strides[axis], extents, region, code)
+    return wrap(node)
 
 
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:

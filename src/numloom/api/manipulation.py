@@ -358,6 +358,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     array = asarray(a)
     if axis is None:
         return roll(array.ravel(), shift, 0).reshape(array.shape)
+    if type(axis) is int and type(shift) is int:
+        return _rolled(array, {normal_axis(axis, array.ndim): shift})
     axes = [normal_axis(k, array.ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,))]
     pairs = np.broadcast(
         np.asarray(shift.get() if isinstance(shift, ndarray) else shift), np.asarray(axes, dtype=np.int64)
@@ -367,17 +369,22 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     total = dict.fromkeys(axes, 0)
     for step, k in pairs:
         total[int(k)] += int(step.real) if isinstance(step, complex) else int(step)
+    return _rolled(array, total)
+
+
+def _rolled(array: Array, total: dict[int, int]) -> Array:
+    """The array rolled along axes, each with its shift."""
     # An index from -extent to extent - 1: negative ones count from the end.
     shifts = {k: step % array.shape[k] for k, step in total.items() if array.shape[k] and step % array.shape[k]}
     if not shifts:
         return array.copy("K")
     # The result lies as the array does: read in the order of its memory.
-    slowest_first = sorted(range(array.ndim), key=lambda k: -abs(array.strides[k]))
-    indices = {
-        slowest_first.index(k): build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()
-    }
-    rolled = wrap(gathered(array.transpose(slowest_first), indices))
-    return rolled.transpose(np.argsort(slowest_first).tolist())
+    steps = array.strides
+    order = sorted(range(array.ndim), key=lambda k: -abs(steps[k]))
+    indices = {order.index(k): build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()}
+    if order == list(range(array.ndim)):
+        return wrap(gathered(array, indices))
+    return wrap(gathered(array.transpose(order), indices)).transpose([order.index(k) for k in range(array.ndim)])
 
 
 def gathered(array: Array, indices: dict[int, Node]) -> Node:

@@ -159,7 +159,8 @@ def copy_strides(shape: Shape, strides: Shape, itemsize: int) -> Shape:
     return ordered_strides(shape, sorted(range(len(shape)), key=lambda axis: -abs(strides[axis])), itemsize)
 
 
-def joined_strides(shape: Shape, parts: Sequence[tuple[Shape, Shape]], itemsize: int) -> Shape:
+@lru_cache(4096)
+def joined_strides(shape: Shape, parts: tuple[tuple[Shape, Shape], ...], itemsize: int) -> Shape:
     """Dense strides of parts (shapes and strides) put together: as `k_strides`, but repeated axes run fastest.
 
     Only an axis of extent 1 says nothing of its place here, and axes are compared first to last, as NumPy has it.
