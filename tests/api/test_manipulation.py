@@ -248,3 +248,14 @@ def test_roll_reads_what_was_there() -> None:
     rolled = nl.roll(x, 1)
     x[...] = 0
     assert_array_equal(rolled, np.roll(np.arange(6.0), 1), strict=True)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("shift", "axis"), [(1, 0), (-2, 1), (7, -1), (0, 0), (5, None), ((1, -1), (0, 1))])
+def test_roll_asks_nothing_of_its_indices(shift: Any, axis: Any, order: str) -> None:
+    """One kernel with what it is used in, and no check of indices that cannot be out of range."""
+    host = np.asarray(np.arange(12.0).reshape(3, 4), order=order)
+    x = nl.asarray(host)
+    value = nl.roll(x, shift, axis) * 2 + x
+    assert "nl::checked(" not in str(value.explain()).partition("struct P")[2]
+    assert_array_equal(value, np.roll(host, shift, axis) * 2 + host, strict=True)

@@ -278,12 +278,12 @@ def _repeated(array: Array, counts: Array, axis: int) -> Array:
     if counts.dtype.kind == "i" and bool((counts < 0).any()):
         raise ValueError("repeats may not contain negative values.")
     place = call("searchsorted", ends, build.iota(total), code=I64, shape=(total,), side="right")
-    return wrap(build.gather(node_of(array), [place], (axis,), axis))
+    return wrap(build.gather(node_of(array), [place], (axis,), axis, inside=True))
 
 
 def taken(array: Array, index: np.ndarray[Any, Any], axis: int) -> Array:
     """Elements of `array` along `axis` at positions known on the host (all within bounds)."""
-    return wrap(build.gather(node_of(array), [node_of(asarray(index))], (axis,), axis))
+    return wrap(build.gather(node_of(array), [node_of(asarray(index))], (axis,), axis, inside=True))
 
 
 def resize(a: Any, new_shape: Any) -> Array:
@@ -301,7 +301,7 @@ def resize(a: Any, new_shape: Any) -> Array:
     if not rest:
         return broadcast_to(array, (whole, array.size)).copy().reshape(shape)
     where = build.binary_scalar(REMAINDER, build.iota(count), array.size)
-    return wrap(build.gather(node_of(array), [where], (0,), 0)).reshape(shape)
+    return wrap(build.gather(node_of(array), [where], (0,), 0, inside=True)).reshape(shape)
 
 
 # ---------------------------------------------------------------- reordering
@@ -383,12 +383,13 @@ def _rolled(array: Array, total: dict[int, int]) -> Array:
     order = sorted(range(array.ndim), key=lambda k: -abs(steps[k]))
     indices = {order.index(k): build.binary_scalar(SUBTRACT, build.iota(array.shape[k]), s) for k, s in shifts.items()}
     if order == list(range(array.ndim)):
-        return wrap(gathered(array, indices))
-    return wrap(gathered(array.transpose(order), indices)).transpose([order.index(k) for k in range(array.ndim)])
+        return wrap(gathered(array, indices, inside=True))
+    rolled = wrap(gathered(array.transpose(order), indices, inside=True))
+    return rolled.transpose([order.index(k) for k in range(array.ndim)])
 
 
-def gathered(array: Array, indices: dict[int, Node]) -> Node:
-    """`array` read at the product of index vectors, one for each of some axes."""
+def gathered(array: Array, indices: dict[int, Node], inside: bool = False) -> Node:
+    """`array` read at the product of index vectors, one for each of some axes; see `build.gather` for `inside`."""
     first, last = min(indices), max(indices)
     axes = tuple(range(first, last + 1))
     spread = []
@@ -398,7 +399,7 @@ def gathered(array: Array, indices: dict[int, Node]) -> Node:
             vector = build.iota(array.shape[axis])
         shape = tuple(vector.size if other == axis else 1 for other in axes)
         spread.append(vector if len(axes) == 1 else shaped(vector, shape))
-    return build.gather(node_of(array), spread, axes, first)
+    return build.gather(node_of(array), spread, axes, first, inside=inside)
 
 
 def shaped(vector: Node, shape: tuple[int, ...]) -> Node:

@@ -76,8 +76,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
             return array.copy("K" if array.flags.fnc else "C")
         if array.flags.fnc:
             last = array.ndim - 1
-            return wrap(gathered(array.T, {last - k: _mapped(array.shape[k], widths[k], mode) for k in padded})).T
-        return wrap(gathered(array, {k: _mapped(array.shape[k], widths[k], mode) for k in padded}))
+            return wrap(
+                gathered(array.T, {last - k: _mapped(array.shape[k], widths[k], mode) for k in padded}, inside=True)
+            ).T
+        return wrap(gathered(array, {k: _mapped(array.shape[k], widths[k], mode) for k in padded}, inside=True))
     result = _interior(array, widths)
     for axis, width in enumerate(widths):
         if any(width):

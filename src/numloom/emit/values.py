@@ -134,12 +134,15 @@ def statements(
 
 def gather_offset(instr: Instr, block: Block, prefix: str) -> str:
     """Elements from where a gather's pointer points to what it reads."""
-    return " + ".join(
-        f"nl::checked({prefix}{arg}, {block.number(f'ge{instr.index}_{k}', extent)}, "
-        f"{block.error()}, {block.place(instr.index)}) * "
-        f"{block.number(f'gs{instr.index}_{k}', stride)}"
-        for k, (arg, (extent, stride)) in enumerate(zip(instr.args, instr.strides, strict=True))
-    )
+    terms = []
+    for k, (arg, (extent, stride)) in enumerate(zip(instr.args, instr.strides, strict=True)):
+        index, most = f"{prefix}{arg}", block.number(f"ge{instr.index}_{k}", extent)
+        if instr.inside:
+            at = f"nl::from_end({index}, {most})"
+        else:
+            at = f"nl::checked({index}, {most}, {block.error()}, {block.place(instr.index)})"
+        terms.append(f"{at} * {block.number(f'gs{instr.index}_{k}', stride)}")
+    return " + ".join(terms)
 
 
 def _filled(template: str, prefix: str, args: Sequence[int], ctype: str) -> str:

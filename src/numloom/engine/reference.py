@@ -90,7 +90,7 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
         axes, fast, keepdims = node.attr
         out[...] = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)
     elif kind == GATHER:
-        axes, position, _ = node.attr
+        axes, position, _, _ = node.attr
         try:
             out[...] = gathered(args[0], args[1:], axes, position)
         except IndexError as error:

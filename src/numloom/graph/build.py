@@ -44,7 +44,7 @@ from numloom.graph.node import (
     formed2,
     new_node,
 )
-from numloom.graph.place import OUT_OF_BOUNDS, Complaint, here
+from numloom.graph.place import INSIDE, OUT_OF_BOUNDS, Complaint, here
 from numloom.ops.elementwise import resolve
 
 WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
@@ -549,11 +549,13 @@ def gather(
     position: int,
     complaint: Complaint = OUT_OF_BOUNDS,
     ordered: tuple[int, ...] | None = None,
+    inside: bool = False,
 ) -> Node:
     """`node` read at integer indices along `axes`, as NumPy's advanced indexing.
 
     The broadcast index shape stands at `position` of the result, among the axes left over. The result lies in C order,
-    or densely by the strides `ordered`. An index out of range raises `complaint` when the result is looked at.
+    or densely by the strides `ordered`. An index out of range raises `complaint` when the result is looked at; nobody
+    looks whether there is one if all are known to be `inside`.
     """
     index_shape = broadcast_shapes(*(index.shape for index in indices))
     rest = [extent for axis, extent in enumerate(node.shape) if axis not in axes]
@@ -562,7 +564,14 @@ def gather(
     count_recorded()
     strides = c_strides(shape, ITEMSIZES[node.code]) if ordered is None else ordered
     return new_node(
-        GATHER, here(complaint), args, node.code, shape, strides, prod(shape), (axes, position, len(index_shape))
+        GATHER,
+        INSIDE if inside else here(complaint),
+        args,
+        node.code,
+        shape,
+        strides,
+        prod(shape),
+        (axes, position, len(index_shape), inside),
     )
 
 

@@ -47,6 +47,9 @@ class Place:
         return kind(f"{text}; recorded at {self}")
 
 
+INSIDE = Place(0, "", 0, OUT_OF_BOUNDS)
+"""For gathers whose indices cannot be out of range."""
+
 _places: dict[int, Place] = {}
 _count = 0
 

@@ -386,7 +386,7 @@ def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, i
         assert found is not None
         return [(base, compose(here, found[0], found[1], rank))]
     if kind == GATHER:
-        _, position, count = node.attr
+        _, position, count, _ = node.attr
         index_map = here[position : position + count]
         index_shape = node.shape[position : position + count]
         return [(arg, fit(index_map, arg.shape, index_shape) if arg.shape else ()) for arg in node.args[1:]]
@@ -455,7 +455,7 @@ def _load(lowered: Lowered, base: Node, seen: Node, at: Map, offset: int, view: 
 
 def _gather(lowered: Lowered, node: Node, here: Map, indices: tuple[int, ...], post: bool, rank: int) -> Instr:
     source = node.args[0]
-    axes, position, count = node.attr
+    axes, position, count, inside = node.attr
     rest = iter((*here[:position], *here[position + count :]))
     at = tuple((0, (0,) * rank) if axis in axes else next(rest) for axis in range(len(source.shape)))
     base = source.args[0] if source.kind == VIEW else source
@@ -467,4 +467,5 @@ def _gather(lowered: Lowered, node: Node, here: Map, indices: tuple[int, ...], p
     operand = lowered.operand(source.code, tuple(s // itemsize for s in strides), binding, post)
     lowered.gathers.append(node.number)
     pairs = tuple((source.shape[axis], source.strides[axis] // itemsize) for axis in axes)
-    return Instr("gather", node.code, indices, operand=operand, index=len(lowered.gathers) - 1, strides=pairs)
+    number = len(lowered.gathers) - 1
+    return Instr("gather", node.code, indices, operand=operand, index=number, strides=pairs, inside=inside)

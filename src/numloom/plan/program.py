@@ -64,8 +64,8 @@ class Instr:
     - ``bitcast``: args[0]'s bits as `code` (equal itemsize).
     - ``gather``: `operand` read at the current index plus ``sum(checked(args[k], extents[k]) *
       gather_strides[k])`` elements; args are int64; negative ones count from the end; one out of
-      range sets the error word and reads element 0. `strides` holds ``(extent, stride)`` pairs,
-      both launch parameters; `index` numbers the gathers of the program.
+      range sets the error word and reads element 0 (with `inside` there is none). `strides` holds
+      ``(extent, stride)`` pairs, both launch parameters; `index` numbers the gathers of the program.
     - ``nested`` (only in `body`): the result of program `index` of `Program.nested` at the current index.
     - ``reduced`` (only in `post`): result of `reductions[index]`.
     - ``kept`` (only in `body`): value `index` of `post`, which is one for all elements of a row. Programs with
@@ -80,6 +80,7 @@ class Instr:
     index: int = -1
     strides: tuple[Any, ...] = ()
     by_four: bool = False
+    inside: bool = False
 
 
 @dataclass(slots=True, unsafe_hash=True)

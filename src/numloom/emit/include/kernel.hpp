@@ -8,8 +8,9 @@
 #endif
 namespace nl {
 template <class B, class A> NL_DEV B bit_cast(A a) { B b; NL_COPY(&b, &a, sizeof(B)); return b; }
+NL_DEV i64 from_end(i64 index, i64 extent) { return index < 0 ? index + extent : index; }
 NL_DEV i64 checked(i64 index, i64 extent, i64* error, i64 place) {
-    const i64 at = index < 0 ? index + extent : index;
+    const i64 at = from_end(index, extent);
     if (at < 0 || at >= extent) { *error = place; return 0; }
     return at;
 }
