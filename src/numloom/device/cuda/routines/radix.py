@@ -8,6 +8,7 @@ order). All digits are counted beforehand at once.
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from functools import cache
 from typing import Any
@@ -175,14 +176,15 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
     const i64 tile = blockIdx.x, base = tile * TILE, first = base + warp * (32 * ITEMS) + lane;
     const int count = p.n - base < TILE ? (int)(p.n - base) : TILE;
     for (int b = threadIdx.x; b < {WARPS} * 256; b += {THREADS}) ranks[b] = 0;
-    // Passes take turns with two pieces of memory; the first one reads the array, the last one writes the result.
-    const u32 passes = p.counts[DIGITS * 256] >> p.digit, done = __popc(p.counts[DIGITS * 256]) - __popc(passes);
+    // Passes take turns with two pieces of memory. The first pass reads the array, the last one the second piece, since
+    // the first piece may be the result's memory.
+    const u32 passes = p.counts[DIGITS * 256] >> p.digit, left = __popc(passes);
     if (!(passes & 1)) return;
-    const bool begins = done == 0, ends = passes == 1;
-    const U* const from = p.held[done + 1 & 1];
-    const u32* const from_at = p.held_at[done + 1 & 1];
-    U* const to_keys = p.held[done & 1];
-    u32* const to_at = p.held_at[done & 1];
+    const bool begins = left == __popc(p.counts[DIGITS * 256]), ends = left == 1;
+    const U* const from = p.held[left & 1];
+    const u32* const from_at = p.held_at[left & 1];
+    U* const to_keys = p.held[left + 1 & 1];
+    u32* const to_at = p.held_at[left + 1 & 1];
     U x[ITEMS];
     u32 rank[ITEMS];
 #pragma unroll
@@ -336,18 +338,26 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     texts = [of(dtype, positions is not None, items) for of in (digits_text, move_text)]
     device.expect(texts)
     tiles = -(-n // (THREADS * items))
-    # One pass needs no memory between, two need one piece; what is not needed is not there.
-    pieces, bytes_at = min(itemsize - 1, 2), 4 if positions is not None else 0
+    # One pass needs no memory between, two need one piece, more need two; the first may be the result's own memory.
+    lent, lent_at = 0, 0
+    if target.strides[0] == 1:
+        if positions is not None:  # its lower half; keys of four bytes have room in the upper one
+            lent_at = address(positions)
+            lent = lent_at + 4 * n if itemsize == 4 else 0
+        lent = lent if out is None else address(out)
     counts = 4 * (itemsize * 256 + 64)
-    room = [-(-n * size // 256) * 256 for size in (itemsize, bytes_at)]
-    work = device.allocate(counts + pieces * sum(room))
+    pieces = [(lent, itemsize, 2), (0, itemsize, 1), (lent_at, 4, 2), (0, 4, 1)]
+    if positions is None:
+        del pieces[2:]
+    rooms = [0 if place or itemsize <= least else -(-n * size // 256) * 256 for place, size, least in pieces]
+    work = device.allocate(counts + sum(rooms))
     device.clear(work, counts)
-    begin = work.ptr + counts
-    held = [begin + k * room[0] if k < pieces else 0 for k in range(2)]
-    held_at = [begin + pieces * room[0] + k * room[1] if k < pieces else 0 for k in range(2)]
+    ends = itertools.accumulate(rooms, initial=work.ptr + counts)
+    held = [place or at for (place, _, _), at in zip(pieces, ends, strict=False)]
+    held += [0] * (4 - len(held))
     final = [0 if x is None else address(x) for x in (out, positions)]
     state, launch = mail(device, tiles * 256, itemsize)
-    words = [address(a), 0 if order is None else address(order), *held, *held_at, *final, work.ptr, state]
+    words = [address(a), 0 if order is None else address(order), *held, *final, work.ptr, state]
     params = array("q", [*words, launch, n, a.strides[0], target.strides[0], 0])
     grid = Grid(tiles, THREADS)
     device.launch(kernel_of(device, texts[0], "digits", grid), params, Grid(min(tiles, 528), THREADS))
