@@ -94,3 +94,14 @@ def device(pytestconfig: pytest.Config) -> str:
     from numloom.device import registry
 
     return "reference" if pytestconfig.getoption("--device") == "reference" else registry.current().name
+
+
+@pytest.fixture(autouse=True)
+def _compile_for_nobody() -> Any:
+    """What a test leaves to be compiled in the background is not: the next test would wait for it."""
+    yield
+    from numloom.device import registry
+
+    cpu = registry._devices.get("cpu")
+    if cpu is not None:
+        cpu.builder.forget()

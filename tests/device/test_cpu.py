@@ -252,6 +252,18 @@ def test_waiting_for_a_queued_kernel(builder):
 
 
 @needs_compiler
+def test_what_is_forgotten_is_not_compiled(builder):
+    kernels = [builder.kernel(scale(number, f"k{number}"), f"k{number}", wait=False) for number in range(40)]
+    builder.forget()
+    assert builder.drain(60)
+    assert not all(kernel.ready for kernel in kernels)
+    again = [builder.kernel(kernel.text, kernel.entry, wait=False) for kernel in kernels]
+    assert again == kernels
+    assert builder.drain(60)
+    assert all(kernel.ready for kernel in kernels)
+
+
+@needs_compiler
 def test_compile_settings(builder):
     with config(cpu_compile="wait"):
         assert builder.kernel(scale(4), "k", wait=False).ready

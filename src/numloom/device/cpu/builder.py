@@ -209,6 +209,14 @@ class Builder:
                 lambda: not any(kernel.queued for kernel in list(self._kernels.values())), timeout
             )
 
+    def forget(self) -> None:
+        """Drop what is queued and not begun; who asks for one of these kernels again queues it again."""
+        with self._changed:
+            for kernel in self._waiting:
+                kernel.queued = False
+            self._waiting.clear()
+            self._changed.notify_all()
+
     # ------------------------------------------------------------ building
 
     def _work(self) -> None:
