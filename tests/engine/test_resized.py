@@ -36,6 +36,7 @@ class Device:
         null = NullDevice()
         self.name = name
         self.short_rows = self.fast_math = name == "cuda"
+        self.cluster = 8 if name == "cuda" else 1
         self.interprets, self.finishes = False, not self.fast_math
         self.pool, self.launch, self.kernel, self.expect, self.error_address = (
             null.pool, null.launch, null.kernel, null.expect, null.error_address,
@@ -114,7 +115,7 @@ def compared(outputs: Any, device: Device) -> None:
     """Compare the plan for these outputs with one that is made from nothing."""
     roots = [node_of(output) for output in (outputs if isinstance(outputs, list) else [outputs])]
     found = walk(roots)
-    made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.short_rows)
+    made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.short_rows, cluster=device.cluster)
     plan = resized.plan_of(found, roots, device)  # type: ignore[arg-type]
     assert plan is not None
     assert described(plan) == described(ReadyPlan(made, device, found.second))

@@ -57,6 +57,16 @@ def written(x: Node, value: Node, start: int, stop: int) -> Node:
 FIELDS = ("kind", "row", "args", "code", "shape", "strides", "size", "attr", "buffer", "readers", "cells")
 
 
+@pytest.mark.parametrize(("cluster", "kernels"), [(1, 3), (4, 3), (8, 1)])
+def test_rows_that_multiprocessors_share_are_one_kernel(cluster: int, kernels: int) -> None:
+    x = leaf(4, 100000)
+    e = op("exp", op("subtract", x, reduce("max", x, 1, keepdims=True)))
+    found = walk([root := op("divide", e, reduce("sum", e, 1, keepdims=True))])
+    plan = make_plan(found.nodes, [root.number], cluster=cluster)
+    assert len(plan.steps) == kernels
+    assert plan.steps[-1].program is not None and plan.steps[-1].program.cluster == (cluster if kernels == 1 else 1)
+
+
 def planned(*roots: Node) -> Plan:
     """The plan of some values; planning leaves every one of them as it was."""
     found = walk(list(roots))

@@ -1,0 +1,120 @@
+"""How threads, and the blocks of a cluster, share the rows of kernels that go over them several times (`emit.rows`)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numloom.ops.tree import CHUNKS, LANES, RUN
+from numloom.plan.sizes import of_sizes
+
+HELD_WORDS = 64
+"""Registers of a thread that hold elements between passes."""
+THREADS = 128
+MOST_THREADS = 1024
+EXCHANGED = 44 << 10
+"""Bytes of carriers that the threads of a block exchange at most: 48 KB of shared memory need no asking for."""
+REGISTERS = 65536
+OTHER_WORDS = 32
+"""Registers that a thread needs beside those that hold elements, about."""
+PARTS = (4, 8, 16)
+"""Runs of a row that a block of a cluster holds: the fewest that the blocks of a cluster suffice for."""
+
+
+class Shape(NamedTuple):
+    """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
+
+    Of a group's `lines` of elements the first `sure` are whole whatever the row's length. A processor holds at
+    least `blocks` blocks. With a `cluster` of several blocks each of them has so many groups.
+    """
+
+    width: int
+    threads: int
+    lanes: int
+    groups: int
+    runs: int
+    lines: int
+    sure: int
+    held: bool
+    blocks: int = 1
+    cluster: int = 1
+
+    @property
+    def block(self) -> int:
+        """Threads of a block."""
+        return max(THREADS, self.threads * self.groups)
+
+    @property
+    def of_chunk(self) -> int:
+        """Groups of a chunk."""
+        return CHUNKS[0] // (RUN * LANES * self.runs)
+
+    @property
+    def exchanged(self) -> int:
+        """Carriers of a lane that a block has in shared memory at once."""
+        if self.cluster == 1 or self.groups >= self.of_chunk:
+            return self.groups
+        return self.cluster + (self.groups if self.groups > 1 else 0)
+
+
+@of_sizes
+def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1) -> Shape:
+    """How threads share rows of `count` elements, for each of which `words` registers are held.
+
+    Threads of a block exchange `nbytes` each. Up to `cluster` blocks may share a row.
+    """
+    width = min(LANES, 1 << max(count - 1, 0).bit_length())
+    lines = -(-count // width)
+    # Few lengths have a text of their own: lines are rounded up in steps, but lengths that fill them are spared tests.
+    step = 1 if lines <= 8 else 2 if lines <= 16 else 4 if lines <= 32 else 8
+    whole = -(-lines // step) * step
+    sure = whole if whole * width == count else whole - step
+    # The fewer threads share a short row the less is exchanged; rows of up to 128 elements are a warp's at most.
+    lanes = min(8 if lines == 1 and 8 * words <= HELD_WORDS // 2 else 4, width)
+    if lines == 1 or (lines <= RUN and lanes * whole * words <= HELD_WORDS // 2):
+        return Shape(width, width // lanes, lanes, 1, 1, whole, sure, True)
+    runs = -(-lines // RUN)
+    threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
+    if whole * words <= HELD_WORDS:
+        return Shape(width, LANES, 1, 1, runs, whole, sure, True)
+    if cluster > 1:
+        shared = _cluster_shape(count, runs, words, nbytes, cluster)
+        if shared.cluster > 1:
+            return shared
+    fitting = []
+    for each in (1, 2, 4):
+        groups = -(-runs // each)
+        registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
+        if each * RUN * words <= HELD_WORDS and groups * LANES <= threads and registers <= REGISTERS:
+            fitting.append((groups * each, -each, groups, registers))
+    if fitting:
+        # The least that stays empty, then the fewest threads.
+        filled, each, groups, registers = min(fitting)
+        sure = -each * RUN if filled * RUN * width == count else 0
+        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(REGISTERS // registers, 2))
+    each = 1 << (-(-runs * LANES // threads) - 1).bit_length()
+    groups = -(-runs // each)
+    return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
+
+
+def _cluster_shape(count: int, runs: int, words: int, nbytes: int, most: int) -> Shape:
+    """How the blocks of a cluster share rows: in registers if they fit there."""
+    for part in PARTS:
+        each = min(HELD_WORDS // (RUN * words), part)
+        if not each:
+            break
+        each = 1 << (each.bit_length() - 1)
+        cluster, groups = -(-runs // part), part // each
+        registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
+        sure = each * RUN if cluster * part * RUN * LANES == count else 0
+        blocks = min(REGISTERS // registers, 2)
+        shape = Shape(LANES, LANES, 1, groups, each, each * RUN, sure, True, blocks, cluster)
+        if cluster <= most and blocks and shape.exchanged * LANES * nbytes <= EXCHANGED:
+            return shape
+    # Whole chunks for each block, by as many threads as may exchange their carriers.
+    chunk = CHUNKS[0] // (RUN * LANES)
+    part = chunk * -(-runs // (chunk * most))
+    cluster = -(-runs // part)
+    threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
+    each = 1 << (-(-part * LANES // threads) - 1).bit_length()
+    sure = each * RUN if cluster * part * RUN * LANES == count else 0
+    return Shape(LANES, LANES, 1, part // each, each, each * RUN, sure, False, 1, cluster)
