@@ -12,7 +12,7 @@ from programs import Case, Maker, describe, random_rows, reduction_of_memory, ru
 
 from numloom.base.dtypes import F16, F32, F64
 from numloom.emit.emit import emit
-from numloom.emit.sharing import EXCHANGED, row_shape
+from numloom.emit.sharing import EXCHANGED, column_shape, row_shape
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 from numloom.ops.tree import CHUNKS, LANES, RUN
@@ -60,25 +60,42 @@ def test_random_rows_of_clusters(number: int) -> None:
     check(case, backwards=number >= len(CLUSTERS))
 
 
+COLUMNS = [(40, 1), (300, 5), (130, 16), (70, 60), (33, 64), (5, 100), (64, 257), (3, 30, 300), (40, 20, 30),
+           (32, 1000), (20, 2048), (35, 2500), (16, 5000), (8, 8192), (10, 9000), (1, 20000)]  # fmt: skip
+"""Shapes whose last axis, or the last two of `(40, 20, 30)`, is reduced one after the other."""
+
+
+@pytest.mark.parametrize("number", range(3 * len(COLUMNS)))
+def test_random_columns(number: int) -> None:
+    shape = COLUMNS[number % len(COLUMNS)]
+    kept = 1 if shape == (40, 20, 30) else len(shape) - 1
+    case = clustered(random_rows(Random(number), shape, kept))
+    case.program.fast = False
+    check(case, backwards=number >= len(COLUMNS))
+
+
 @pytest.mark.parametrize("code", [F32, F64, F16])
-@pytest.mark.parametrize("count", [10000, 32768, 70001, 262144])
-def test_bits_of_a_cluster_are_those_of_kernels_that_only_reduce(count: int, code: int) -> None:
-    only = reduction_of_memory((2, count), 1, True, ("sum", "var", "max", "prod"), code)
+@pytest.mark.parametrize(("rows", "count", "fast"), [
+    (2, 10000, True), (2, 32768, True), (2, 70001, True), (1, 262144, True), (200, 16, False), (40, 777, False),
+    (33, 4096, False), (17, 8000, False),
+])  # fmt: skip
+def test_bits_are_those_of_kernels_that_only_reduce(rows: int, count: int, fast: bool, code: int) -> None:
+    only = reduction_of_memory((rows, count), 1, fast, ("sum", "var", "max", "prod"), code)
     program = only.program
     value = len(program.body)
     body = (*program.body, Instr("kept", code, index=0), Instr("op", code, (0, value), row=ELEMENTWISE["subtract"]))
-    written = Operand(code, (count, 1), 0, written=True)
+    written = replace(program.operands[0], written=True)
     both = replace(
         only,
         program=replace(program, body=body, stores=(Store(value + 1, len(program.operands)),),
                         operands=(*program.operands, written), cluster=8),
-        memory=[*only.memory, np.zeros(2 * count, only.memory[0].dtype)],
+        memory=[*only.memory, np.zeros(rows * count, only.memory[0].dtype)],
         starts=[*only.starts, 0],
     )  # fmt: skip
     found, want = run_emulated(both).memory, run_host(only).memory
     assert same(found[: len(want)], want)
-    x = want[0].reshape(2, count)
-    assert same([found[-1]], [(x - want[1][:, None]).ravel()])
+    x = want[0].reshape(rows, count) if fast else want[0].reshape(count, rows)
+    assert same([found[-1]], [(x - (want[1][:, None] if fast else want[1])).ravel()])
 
 
 def normalised(shape: tuple[int, int], code: int, bias: bool = True) -> Case:
@@ -148,7 +165,7 @@ def test_blocks_of_a_cluster_have_whole_subtrees() -> None:
                 assert shape.cluster * covered >= count > (shape.cluster - 1) * covered, (count, words)
                 assert part % runs_of_a_chunk == 0 or part & (part - 1) == 0
                 assert shape.runs & (shape.runs - 1) == 0 and shape.runs <= runs_of_a_chunk
-                assert shape.exchanged * shape.block // shape.groups * nbytes <= EXCHANGED
+                assert shape.exchanged * nbytes <= EXCHANGED
                 assert bool(shape.sure) == (shape.cluster * covered == count)
     assert [row_shape(n, 1, 16, 8).cluster for n in (8192, 8193, 32768, 65536, 65537, 262144)] == [
         1,
@@ -159,6 +176,27 @@ def test_blocks_of_a_cluster_have_whole_subtrees() -> None:
         8,
     ]
     assert row_shape(262144, 1, 16, 8).held and not row_shape(262145, 1, 16, 8).held
+
+
+def test_threads_that_share_columns() -> None:
+    for count in (1, 7, 16, 17, 64, 65, 100, 1000, 2048, 2049, 4097, 8192):
+        for words in (1, 2, 3, 5, 12):
+            for nbytes, size in ((16, 4), (40, 8), (120, 16), (300, 1)):
+                shape = column_shape(count, words, nbytes, size, 8)
+                covered = shape.groups * max(shape.lines, shape.runs * RUN if count > RUN else 0)
+                assert shape.cluster * covered >= count > (shape.cluster - 1) * covered, (count, words)
+                assert (
+                    shape.cluster <= 8
+                    and 128 <= shape.block <= 1024
+                    and shape.threads * size >= 128 // (4 // min(4, size))
+                )
+                assert shape.groups & (shape.groups - 1) == 0 and shape.runs & (shape.runs - 1) == 0
+                assert shape.sure * shape.groups * shape.cluster <= count
+    shapes = [column_shape(n, 1, 16, 4, 8) for n in (16, 64, 256, 2048, 8192)]
+    assert [(s.groups, s.threads, s.cluster) for s in shapes] == [
+        (1, 128, 1), (1, 128, 1), (4, 32, 1), (4, 32, 8), (16, 32, 8),
+    ]  # fmt: skip
+    assert all(shape.held for shape in shapes)
 
 
 @pytest.mark.parametrize("cluster", [1, 8])
@@ -175,6 +213,17 @@ def test_texts_compile_for_the_gpu(shape: tuple[int, int], cluster: int) -> None
         large = Program(shape, 1, program.body, program.stores, operands, program.params, program.reductions,
                         program.post, cluster=cluster)  # fmt: skip
         assert compile_for_gpu(emit(large).text)
+
+
+@pytest.mark.parametrize("code", [F16, F32, F64])
+@pytest.mark.parametrize("count", [3, 64, 100, 2000, 8192])
+def test_texts_of_columns_compile_for_the_gpu(count: int, code: int) -> None:
+    program = normalised((2, 2), code).program
+    operands = tuple(replace(o, strides=(1, 4096 if o.strides[0] else 0)) for o in program.operands)
+    columns = replace(program, shape=(4096, count), operands=operands, fast=False, cluster=8)
+    text = emit(columns).text
+    assert ("__cluster_dims__" in text) == (count > 256)
+    assert compile_for_gpu(text)
 
 
 def test_moments_of_rows_beyond_the_registers_compile() -> None:

@@ -79,6 +79,7 @@ PROGRAMS: dict[str, Program] = {
     "place": lambda c, n, m: [leaf(c, n, m).argmax(1), leaf(c, n, m).T.argmin()],
     "softmax": lambda c, n, m: (lambda e: e / e.sum(1, keepdims=True))(nl.exp(leaf(F64, n, m))),
     "standard": lambda c, n, m: (leaf(F32, n, m) - leaf(F32, n, m).mean(1, keepdims=True)) * leaf(F32, m),
+    "standard columns": lambda c, n, m: (leaf(F32, n, m) - leaf(F32, n, m).mean(0)) / leaf(F32, n, m).std(0),
     "outer": lambda c, n, m: leaf(c, n)[:, None] * leaf(c, m) + nl.arange(m),
     "distances": lambda c, n, m: ((leaf(F32, n, 1, 3) - leaf(F32, m, 3)) ** 2).sum(-1).min(1),
     "nearest": lambda c, n, m: ((leaf(F32, n, 1, 8) - leaf(F32, m, 8)) ** 2).sum(-1).argmin(1),

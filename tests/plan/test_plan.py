@@ -67,6 +67,16 @@ def test_rows_that_multiprocessors_share_are_one_kernel(cluster: int, kernels: i
     assert plan.steps[-1].program is not None and plan.steps[-1].program.cluster == (cluster if kernels == 1 else 1)
 
 
+@pytest.mark.parametrize(("shape", "cluster", "kernels"), [
+    ((4096, 64), 1, 2), ((4096, 64), 8, 1), ((8192, 32), 8, 1), ((8193, 32), 8, 2), ((100, 31), 8, 2),
+    ((9, 500, 40), 8, 1),
+])  # fmt: skip
+def test_columns_that_stay_on_the_chip_are_one_kernel(shape: tuple[int, ...], cluster: int, kernels: int) -> None:
+    x = leaf(*shape)
+    found = walk([root := op("subtract", x, reduce("mean", x, len(shape) - 2, keepdims=True))])
+    assert len(make_plan(found.nodes, [root.number], cluster=cluster).steps) == kernels
+
+
 def planned(*roots: Node) -> Plan:
     """The plan of some values; planning leaves every one of them as it was."""
     found = walk(list(roots))

@@ -18,26 +18,34 @@ MEET = "nl::cluster_arrive();\nnl::cluster_wait();\n"
 class Across:
     """Text that merges the carriers of each pass over rows which threads share by `shape`."""
 
-    def __init__(self, shape: Shape, carriers: Sequence[Carriers]) -> None:
+    def __init__(self, shape: Shape, carriers: Sequence[Carriers], columns: bool = False) -> None:
         self.shape = shape
+        self.columns = columns
+        self.side = shape.threads if columns else LANES
+        """Carriers beside each other: lanes, or columns."""
         self.plain = [each.plain() for each in carriers]
         self.several = [n for n, each in enumerate(carriers) if each.reductions and not self.plain[n]]
         """Passes with carriers of several numbers, which take turns in one piece of shared memory."""
 
     def memory(self) -> str:
         """The declaration of what passes with carriers of several numbers share."""
-        if not self.several or self.shape.threads < LANES:
+        if not self.several or self._in_warp():
             return ""
         most, *others = [f"sizeof(pass{number}::A)" for number in self.several]
         for size in others:
             most = f"({most} > {size} ? {most} : {size})"
-        return f"alignas(16) __shared__ u8 exchanged[{self.shape.exchanged * LANES} * {most}];\n"
+        return f"alignas(16) __shared__ u8 exchanged[{max(self.shape.exchanged, 1)} * {most}];\n"
 
     def merged(self, number: int) -> str:
         """Statements that merge a pass's carriers."""
-        if self.shape.threads < LANES:
+        if self.columns:
+            return self._columns(number)
+        if self._in_warp():
             return self._warp(number)
         return self._cluster(number) if self.shape.cluster > 1 else self._block(number)
+
+    def _in_warp(self) -> bool:
+        return not self.columns and self.shape.threads < LANES
 
     def _butterfly(self, number: int, mask: int) -> str:
         """Lanes of a warp merge; the text of a merge of several numbers stands once."""
@@ -106,12 +114,37 @@ class Across:
             f"{lanes}if (q == 0) total[threadIdx.x >> 5] = a;\n}}\n__syncthreads();\n"
         ) + self._totals(number, chunks)
 
+    def _columns(self, number: int) -> str:
+        """Groups are neighbours in the tree of each column, and so are blocks: a carrier for each column is sent."""
+        cluster, groups = self.shape.cluster, self.shape.groups
+        text, own = "", "lane[0]"
+        if cluster > 1 and not number:
+            text = "nl::cluster_wait();\n"
+        elif number in self.several[1:]:
+            text = MEET if cluster > 1 else "__syncthreads();\n"
+        if groups > 1:
+            text += self._parts(number, "part", groups) + self._gathered(number, groups, groups)
+            own = self._all("part", number, groups)
+        if cluster > 1:
+            text += (
+                self._parts(number, "blocks", cluster, groups if groups > 1 else 0)
+                + f"const A own = {own};\n#pragma unroll 1\n"
+                f"for (int k = g; k < {cluster}; k += {groups}) *nl::of_block(&blocks[rank][u], k) = own;\n{MEET}"
+                + self._merges(number, "blocks", cluster, cluster)
+            )
+            own = self._all("blocks", number, cluster)
+        return f"{text}const A a = {own};\n"
+
+    def _all(self, parts: str, number: int, count: int) -> str:
+        """All parts of a column, merged; those of several numbers are."""
+        return pairs([f"{parts}[{k}][u]" for k in range(count)]) if self.plain[number] else f"{parts}[0][u]"
+
     def _parts(self, number: int, name: str, count: int, behind: int = 0) -> str:
         """The declaration of `count` parts of each lane in shared memory, `behind` others where passes share it."""
         if self.plain[number]:
-            return f"__shared__ A {name}[{count}][{LANES}];\n"
-        begin = f"(exchanged + {behind * LANES} * sizeof(A))" if behind else "exchanged"
-        return f"A (&{name})[{count}][{LANES}] = *(A(*)[{count}][{LANES}]){begin};\n"
+            return f"__shared__ A {name}[{count}][{self.side}];\n"
+        begin = f"(exchanged + {behind * self.side} * sizeof(A))" if behind else "exchanged"
+        return f"A (&{name})[{count}][{self.side}] = *(A(*)[{count}][{self.side}]){begin};\n"
 
     def _gathered(self, number: int, count: int, each: int) -> str:
         """Statements that bring groups together in ``part``; carriers of several numbers are merged by `each` there."""
@@ -121,10 +154,10 @@ class Across:
         """Statements that merge every `each` of `count` parts into their first; those of plain numbers wait."""
         if self.plain[number] or each == 1:
             return ""
-        end = LANES * -(-count // each)
+        end = self.side * -(-count // each)
         return (
             f"#pragma unroll 1\nfor (int at = threadIdx.x; at < {end}; at += {self.shape.block}) {{\n"
-            f"const int from = at / {LANES} * {each}, to = from + {each} < {count} ? from + {each} : {count};\n"
+            f"const int from = at / {self.side} * {each}, to = from + {each} < {count} ? from + {each} : {count};\n"
             f"#pragma unroll 1\nfor (int step = 1; step < {each}; step *= 2)\n"
             "#pragma unroll 1\nfor (int k = from; k + step < to; k += 2 * step) "
             f"{parts}[k][u] = a_merge({parts}[k][u], {parts}[k + step][u]);\n}}\n__syncthreads();\n"

@@ -13,6 +13,10 @@ Devices with thread block clusters (`Program.cluster`) share what is too long fo
 cluster, each with an equal part: a power of two of runs, or whole chunks, so that each block has whole subtrees. Blocks
 send each other what they have (carriers of each lane, or of whole chunks) through the shared memory of all, and then
 every block merges the rest for itself, in the same order.
+
+Columns (not `Program.fast`): a thread has a column's runs one after the other, the first column of a group is beside
+the next one's, and groups and blocks are neighbours in the tree of each column. On the host they go one by one, which no
+plan asks for.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from numloom.emit.across import Across, halves, pairs
 from numloom.emit.carriers import Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
-from numloom.emit.sharing import Shape, row_shape
+from numloom.emit.sharing import Shape, column_shape, row_shape
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, RUN
 from numloom.plan.program import Geometry, Program, Source, Stages, Store
@@ -145,7 +149,11 @@ class _Rows(Elements):
         most = max((n for n, one in zip(nbytes, plain, strict=True) if not one), default=0)
         exchanged = most + sum(n for n, one in zip(nbytes, plain, strict=True) if one)
         words = max(1, -(-held_bytes(program, self.holding, 4) // 4))
-        self.shape = row_shape(self.count, words, max(1, exchanged), program.cluster)
+        if program.fast:
+            self.shape = row_shape(self.count, words, max(1, exchanged), program.cluster)
+        else:
+            size = max((ITEMSIZES[program.operands[k].code] for k in self.streams), default=4)
+            self.shape = column_shape(self.count, words, max(1, exchanged), size, program.cluster)
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
         for number, instr in enumerate(program.post):
@@ -399,30 +407,30 @@ class _Rows(Elements):
         count = self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
-        # Two blocks at least, where they can be: while one waits for its threads, the other goes on.
-        bounds = f"{shape.block}, {shape.blocks}" if shape.groups > 1 else f"{shape.block}"
+        # Several blocks, where they can be: while one waits for its threads, the others go on.
+        bounds = f"{shape.block}, {shape.blocks}" if shape.blocks > 1 or shape.groups > 1 else f"{shape.block}"
         group = RUN * shape.runs * shape.width
         begin = (
             f"const int u = threadIdx.x & {shape.threads - 1}, g = threadIdx.x / {shape.threads} % {shape.groups};\n"
         )
-        if shape.cluster == 1:
-            begin += (
-                f"const i64 wanted = (i64)blockIdx.x * {rows} + threadIdx.x / {shape.threads * shape.groups};\n"
-                f"const bool live = wanted < {outputs}, first = live && u == 0 && g == 0;\n"
-                # Threads without a row go along with the last one, since lanes of a warp exchange values.
-                f"const i64 output = live ? wanted : {outputs} - 1;\n"
-                f"const nl_index start = u + g * {group}, last = (nl_index){count} - 1;\n"
-            )
+        at, part, head = "blockIdx.x", "g", "g == 0"
+        if shape.cluster > 1:
+            begin += f"nl::cluster_begin();\nconst int rank = (int)(blockIdx.x % {shape.cluster}u);\n"
+            at, part, head = f"(blockIdx.x / {shape.cluster}u)", f"(rank * {shape.groups} + g)", "rank == 0 && g == 0"
+        if self.program.fast:
+            wanted = f"threadIdx.x / {shape.threads * shape.groups}"
+            offset, head = "u + ", f"u == 0 && {head}"
         else:
-            begin += (
-                "nl::cluster_begin();\n"
-                f"const int rank = (int)(blockIdx.x % {shape.cluster}u);\n"
-                f"const i64 output = blockIdx.x / {shape.cluster}u;\n"
-                "const bool live = true, first = rank == 0 && threadIdx.x == 0;\n"
-                f"const nl_index start = u + (rank * {shape.groups} + g) * {group}, last = (nl_index){count} - 1;\n"
-            )
-        begin += f"const int left = (int){count} - (int)start;\n"
-        across = Across(shape, self.carriers)
+            wanted, rows, offset = "u", shape.threads, ""
+        begin += (
+            f"const i64 wanted = (i64){at} * {rows} + {wanted};\n"
+            f"const bool live = wanted < {outputs}, first = live && {head};\n"
+            # Threads without a row go along with the last one, since lanes of a warp exchange values.
+            f"const i64 output = live ? wanted : {outputs} - 1;\n"
+            f"const nl_index start = {offset}{part} * {group}, last = (nl_index){count} - 1;\n"
+            f"const int left = (int){count} - (int)start;\n"
+        )
+        across = Across(shape, self.carriers, not self.program.fast)
         begin += across.memory()
         shares = "".join(self._share(each, shape, across.merged(each.number), True) for each in found)
         together, clustered = "", ""
@@ -442,7 +450,10 @@ class _Rows(Elements):
     def cpu(self, entry: str) -> str:
         """The kernel for the host: one row after another."""
         n = f"(nl_index){self.number('count', self.count)}"
-        if self.count <= SHORT:
+        if not self.program.fast:
+            found = self.on_host
+            each_row = "".join(self._over_column(each, n) for each in found)
+        elif self.count <= SHORT:
             sure = int(self.size == self.count)
             shape = Shape(self.size, 1, self.size, 1, 1, 1, sure, True)
             found = self.holding
@@ -461,6 +472,24 @@ class _Rows(Elements):
             + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
             + each_row + "}\n}\n"
         )  # fmt: skip
+
+    def _over_column(self, each: Pass, n: str) -> str:
+        """A pass over a whole column, run by run."""
+        call = (
+            f"{self._arrays(each, '')} {self._get(each, 'true', '')} {self._call(each, 'at', '')} {self._put(each, '')}"
+        )
+        if not each.reductions:
+            return f"for (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
+        carriers = self.carriers[each.number]
+        return (
+            f"{{ using namespace pass{each.number};\ncounter<32> c; counter_start(c);\n"
+            f"for (i64 begin = 0; begin < {n}; begin += {RUN}) {{\n"
+            f"const int used = (int)({n} - begin < {RUN} ? {n} - begin : {RUN});\n"
+            f"A acc = a_none(); {carriers.buffers()}\n"
+            f"for (int e = 0; e < used; ++e) {{ const i64 at = begin + e; {carriers.declared} {call} "
+            f"{carriers.collect('at')} }}\n{carriers.close('used')}\ncounter_add(c, acc);\n}}\n"
+            f"const A a = counter_total(c);\npost{each.number + 1}(p, output, kept, first, a);\n}}\n"
+        )
 
     def _over(self, each: Pass, n: str) -> str:
         """A pass over a whole row."""
@@ -483,7 +512,7 @@ class _Rows(Elements):
     def geometry(self) -> Geometry:
         """How the kernel is launched."""
         shape = self.shape
-        rows = shape.block // (shape.threads * shape.groups)
+        rows = shape.block // (shape.threads * shape.groups) if self.program.fast else shape.threads
         return Geometry(
             items=self.outputs,
             grain=grain_of(self.program, self.count),

@@ -16,15 +16,22 @@ EXCHANGED = 44 << 10
 REGISTERS = 65536
 OTHER_WORDS = 32
 """Registers that a thread needs beside those that hold elements, about."""
+RESIDENT = 4
+"""Blocks of a multiprocessor for which compilers keep registers free, where blocks wait for each other."""
 PARTS = (4, 8, 16)
 """Runs of a row that a block of a cluster holds: the fewest that the blocks of a cluster suffice for."""
+STRIP = 128
+"""Bytes of neighbouring columns that are read together."""
+BLOCKS = (128, 256, 512)
+"""Threads of a block that has columns: the fewest that the blocks of a cluster suffice with."""
 
 
 class Shape(NamedTuple):
     """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
 
     Of a group's `lines` of elements the first `sure` are whole whatever the row's length. A processor holds at
-    least `blocks` blocks. With a `cluster` of several blocks each of them has so many groups.
+    least `blocks` blocks. With a `cluster` of several blocks each of them has so many groups. Of columns (`width` is
+    1) a group has `threads` neighbours, one each, and a part of their elements.
     """
 
     width: int
@@ -50,10 +57,45 @@ class Shape(NamedTuple):
 
     @property
     def exchanged(self) -> int:
-        """Carriers of a lane that a block has in shared memory at once."""
-        if self.cluster == 1 or self.groups >= self.of_chunk:
-            return self.groups
-        return self.cluster + (self.groups if self.groups > 1 else 0)
+        """Carriers that a block has in shared memory at once."""
+        own = self.groups if self.groups > 1 else 0
+        if self.width == 1:
+            return self.threads * (own + (self.cluster if self.cluster > 1 else 0))
+        return LANES * (self.groups if self.cluster == 1 or self.groups >= self.of_chunk else self.cluster + own)
+
+
+@of_sizes
+def column_shape(count: int, words: int, nbytes: int, size: int, cluster: int) -> Shape:
+    """How threads share columns of `count` elements of `size` bytes, for each of which `words` registers are held.
+
+    Threads of a block exchange `nbytes` each. Up to `cluster` blocks may share columns.
+    """
+    runs, width = -(-count // RUN), STRIP // max(size, 4)
+    if count <= RUN and words * RUN <= HELD_WORDS:
+        step = 1 if count <= 8 else 2
+        whole = -(-count // step) * step
+        return Shape(1, LANES, 1, 1, 1, whole, whole if whole == count else whole - step, True)
+    each = HELD_WORDS // (RUN * words)
+    each = min(1 << (each.bit_length() - 1) if each else 0, 1 << (runs - 1).bit_length())
+    for threads in BLOCKS:
+        if not each:
+            break
+        groups = min(threads // width, 1 << (-(-runs // each) - 1).bit_length())
+        shape = _columns(count, groups, max(width, LANES // groups), each, words)
+        if shape.cluster <= cluster and shape.blocks and shape.exchanged * nbytes <= EXCHANGED:
+            return shape
+    each = CHUNKS[0] // (RUN * LANES)
+    groups = 1 << (-(-runs // (each * cluster)) - 1).bit_length()
+    return _columns(count, groups, max(width, LANES // groups), each, 0)
+
+
+def _columns(count: int, groups: int, columns: int, each: int, words: int) -> Shape:
+    """So many groups of so many columns, as many blocks as that takes; without `words` nothing is held."""
+    part = groups * each * RUN
+    cluster = -(-count // part)
+    blocks = min(REGISTERS // (groups * columns * (each * RUN * words + OTHER_WORDS)), RESIDENT)
+    sure = each * RUN if cluster * part == count else 0
+    return Shape(1, columns, 1, groups, each, each * RUN, sure, words > 0, blocks, cluster)
 
 
 @of_sizes
@@ -106,9 +148,9 @@ def _cluster_shape(count: int, runs: int, words: int, nbytes: int, most: int) ->
         cluster, groups = -(-runs // part), part // each
         registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
         sure = each * RUN if cluster * part * RUN * LANES == count else 0
-        blocks = min(REGISTERS // registers, 2)
+        blocks = min(REGISTERS // registers, RESIDENT)
         shape = Shape(LANES, LANES, 1, groups, each, each * RUN, sure, True, blocks, cluster)
-        if cluster <= most and blocks and shape.exchanged * LANES * nbytes <= EXCHANGED:
+        if cluster <= most and blocks and shape.exchanged * nbytes <= EXCHANGED:
             return shape
     # Whole chunks for each block, by as many threads as may exchange their carriers.
     chunk = CHUNKS[0] // (RUN * LANES)

@@ -17,7 +17,7 @@ may join: one not before any kernel it needs, and, where it needs that kernel's 
 at the same position. So no dependency leaves a kernel and enters it again. A kernel that reduces along the
 fast axis may go on with its rows once their results are there (softmax): what reads results of a row
 for elements of that row joins while a row is at most `ROW_BYTES`, so that it stays on the chip: as many times that as
-multiprocessors may share a row.
+multiprocessors may share a row. Where several may, columns are kept so, too.
 """
 
 from __future__ import annotations
@@ -41,6 +41,12 @@ SMALL = 65536
 
 ROW_BYTES = 1 << 17
 """Largest row that a multiprocessor keeps on the chip between reductions and what reads them."""
+
+STRIP = 128
+"""Bytes of neighbouring columns that are kept on the chip together, at least."""
+
+LEAST = 32
+"""Columns from which that is worth while."""
 
 SHORT_COST = 64
 """Instructions that such a reduction may cost."""
@@ -552,8 +558,11 @@ def _may_join(
 
 
 def _on_chip(choice: Choice, draft: Draft) -> bool:
-    """Whether the rows of a reducing kernel stay on the chip."""
-    return draft.fast and draft.row_bytes <= ROW_BYTES * choice.cluster
+    """Whether the rows of a reducing kernel stay on the chip; of columns a strip."""
+    if draft.fast:
+        return draft.row_bytes <= ROW_BYTES * choice.cluster
+    reduced = prod([draft.space[axis] for axis in draft.axes or ()])
+    return choice.cluster > 1 and reduced * STRIP <= ROW_BYTES * choice.cluster and prod(draft.space) >= LEAST * reduced
 
 
 def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
