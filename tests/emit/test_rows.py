@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from programs import Case, Maker, describe, random_rows, reduction_of_memory, run_emulated, run_host, same
 
-from numloom.base.dtypes import F16, F32, F64
+from numloom.base.dtypes import F16, F32, F64, I8, I64
 from numloom.emit.emit import emit
 from numloom.emit.sharing import EXCHANGED, column_shape, row_shape
 from numloom.ops.elementwise import ELEMENTWISE
@@ -96,6 +96,26 @@ def test_bits_are_those_of_kernels_that_only_reduce(rows: int, count: int, fast:
     assert same(found[: len(want)], want)
     x = want[0].reshape(rows, count) if fast else want[0].reshape(count, rows)
     assert same([found[-1]], [(x - (want[1][:, None] if fast else want[1])).ravel()])
+
+
+@pytest.mark.parametrize(("count", "cluster"), [(131072, 1), (300000, 8)])
+def test_more_carriers_than_a_block_has_room_for(count: int, cluster: int) -> None:
+    """Rows of narrow elements, several positions and moments of each: shared memory that has to be asked for."""
+    only = reduction_of_memory((1, count), 1, True, ("argmax", "argmin"), I8)
+    program = only.program
+    body = [*program.body, Instr("cast", F64, (0,)), Instr("kept", I64, index=0), Instr("kept", I64, index=1)]
+    body += [Instr("op", I64, (2, 3), row=ELEMENTWISE["add"]), Instr("cast", F64, (4,))]
+    body += [Instr("op", F64, (1, 5), row=ELEMENTWISE["subtract"])]
+    reductions = (*program.reductions, *(Reduce(REDUCTIONS[name], 1, F64) for name in ("var", "sum", "m2")))
+    operands = (*program.operands, Operand(F64, (count, 1), 0, written=True))
+    wide = replace(program, body=tuple(body), stores=(Store(6, len(program.operands)),), operands=operands,
+                   reductions=reductions, cluster=cluster)  # fmt: skip
+    case = replace(only, program=wide, memory=[*only.memory, np.zeros(count)], starts=[*only.starts, 0])
+    assert emit(wide).geometry.shared > EXCHANGED
+    assert compile_for_gpu(emit(wide).text)
+    check(case, backwards=False)
+    x = only.memory[0]
+    np.testing.assert_array_equal(run_emulated(case).memory[-1], x.astype("d") - (x.argmax() + x.argmin()))
 
 
 def normalised(shape: tuple[int, int], code: int, bias: bool = True) -> Case:

@@ -18,20 +18,24 @@ MEET = "nl::cluster_arrive();\nnl::cluster_wait();\n"
 class Across:
     """Text that merges the carriers of each pass over rows which threads share by `shape`."""
 
-    def __init__(self, shape: Shape, carriers: Sequence[Carriers], columns: bool = False) -> None:
+    def __init__(self, shape: Shape, carriers: Sequence[Carriers], columns: bool = False, asked: bool = False) -> None:
         self.shape = shape
         self.columns = columns
         self.side = shape.threads if columns else LANES
         """Carriers beside each other: lanes, or columns."""
         self.plain = [each.plain() for each in carriers]
-        self.several = [n for n, each in enumerate(carriers) if each.reductions and not self.plain[n]]
-        """Passes with carriers of several numbers, which take turns in one piece of shared memory."""
+        self.asked = asked
+        """Whether the shared memory is so much that it is asked for."""
+        self.turns = [n for n, each in enumerate(carriers) if each.reductions and (asked or not self.plain[n])]
+        """Passes that take turns in one piece of shared memory: those with carriers of several numbers."""
 
     def memory(self) -> str:
-        """The declaration of what passes with carriers of several numbers share."""
-        if not self.several or self._in_warp():
+        """The declaration of what passes take turns in."""
+        if self.asked:
+            return "extern __shared__ __align__(16) char exchanged[];\n"
+        if not self.turns or self._in_warp():
             return ""
-        most, *others = [f"sizeof(pass{number}::A)" for number in self.several]
+        most, *others = [f"sizeof(pass{number}::A)" for number in self.turns]
         for size in others:
             most = f"({most} > {size} ? {most} : {size})"
         return f"alignas(16) __shared__ u8 exchanged[{max(self.shape.exchanged, 1)} * {most}];\n"
@@ -63,7 +67,7 @@ class Across:
         chunks = -(-groups // each)
         plain = self.plain[number]
         text = self._parts(number, "part", groups) + self._gathered(number, groups, each)
-        if plain and groups <= 2:
+        if plain and groups <= 2 and not self.asked:
             # Every warp for itself, which spares a second barrier.
             return f"{text}const int from = 0;\n{self._lanes(number, 'part', groups, groups)}"
         return (
@@ -91,7 +95,7 @@ class Across:
                 f"if (q < {cluster}) *nl::of_block(total + rank * {chunks} + (threadIdx.x >> 5), q) = a;\n}}\n{MEET}"
                 + self._totals(number, cluster * chunks)
             )
-        if number in self.several[1:]:
+        if number in self.turns[1:]:
             text += MEET
         own = "lane[0]"
         if groups > 1:
@@ -120,7 +124,7 @@ class Across:
         text, own = "", "lane[0]"
         if cluster > 1 and not number:
             text = "nl::cluster_wait();\n"
-        elif number in self.several[1:]:
+        elif number in self.turns[1:]:
             text = MEET if cluster > 1 else "__syncthreads();\n"
         if groups > 1:
             text += self._parts(number, "part", groups) + self._gathered(number, groups, groups)
@@ -141,7 +145,7 @@ class Across:
 
     def _parts(self, number: int, name: str, count: int, behind: int = 0) -> str:
         """The declaration of `count` parts of each lane in shared memory, `behind` others where passes share it."""
-        if self.plain[number]:
+        if number not in self.turns:
             return f"__shared__ A {name}[{count}][{self.side}];\n"
         begin = f"(exchanged + {behind * self.side} * sizeof(A))" if behind else "exchanged"
         return f"A (&{name})[{count}][{self.side}] = *(A(*)[{count}][{self.side}]){begin};\n"

@@ -14,9 +14,9 @@ cluster, each with an equal part: a power of two of runs, or whole chunks, so th
 send each other what they have (carriers of each lane, or of whole chunks) through the shared memory of all, and then
 every block merges the rest for itself, in the same order.
 
-Columns (not `Program.fast`): a thread has a column's runs one after the other, the first column of a group is beside
-the next one's, and groups and blocks are neighbours in the tree of each column. On the host they go one by one, which no
-plan asks for.
+Columns (not `Program.fast`): a thread has runs of one column, one after the other, its neighbours those of the next
+columns; groups and blocks are neighbours in the tree of each column. On the host columns go one by one, which no plan
+asks for.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from numloom.emit.across import Across, halves, pairs
 from numloom.emit.carriers import Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
-from numloom.emit.sharing import Shape, column_shape, row_shape
+from numloom.emit.sharing import EXCHANGED, Shape, column_shape, row_shape
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, RUN
 from numloom.plan.program import Geometry, Program, Source, Stages, Store
@@ -154,6 +154,9 @@ class _Rows(Elements):
         else:
             size = max((ITEMSIZES[program.operands[k].code] for k in self.streams), default=4)
             self.shape = column_shape(self.count, words, max(1, exchanged), size, program.cluster)
+        self.asked = self.shape.exchanged * exchanged > EXCHANGED
+        """Whether passes exchange their carriers in shared memory that has to be asked for."""
+        self.shared = self.shape.exchanged * max(nbytes) if self.asked else 0
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
         for number, instr in enumerate(program.post):
@@ -430,7 +433,7 @@ class _Rows(Elements):
             f"const nl_index start = {offset}{part} * {group}, last = (nl_index){count} - 1;\n"
             f"const int left = (int){count} - (int)start;\n"
         )
-        across = Across(shape, self.carriers, not self.program.fast)
+        across = Across(shape, self.carriers, not self.program.fast, self.asked)
         begin += across.memory()
         shares = "".join(self._share(each, shape, across.merged(each.number), True) for each in found)
         together, clustered = "", ""
@@ -518,4 +521,5 @@ class _Rows(Elements):
             grain=grain_of(self.program, self.count),
             blocks=-(-self.outputs // rows) * shape.cluster,
             threads=shape.block,
+            shared=self.shared,
         )

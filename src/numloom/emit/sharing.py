@@ -12,7 +12,7 @@ HELD_WORDS = 64
 THREADS = 128
 MOST_THREADS = 1024
 EXCHANGED = 44 << 10
-"""Bytes of carriers that the threads of a block exchange at most: 48 KB of shared memory need no asking for."""
+"""Bytes of carriers that the threads of a block exchange without asking for them: 48 KB of shared memory are there."""
 REGISTERS = 65536
 OTHER_WORDS = 32
 """Registers that a thread needs beside those that hold elements, about."""
@@ -133,7 +133,7 @@ def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1) -> Sha
         filled, each, groups, registers = min(fitting)
         sure = -each * RUN if filled * RUN * width == count else 0
         return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(REGISTERS // registers, 2))
-    each = 1 << (-(-runs * LANES // threads) - 1).bit_length()
+    each = min(1 << (-(-runs * LANES // threads) - 1).bit_length(), CHUNKS[0] // (RUN * LANES))
     groups = -(-runs // each)
     return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
 
@@ -157,6 +157,6 @@ def _cluster_shape(count: int, runs: int, words: int, nbytes: int, most: int) ->
     part = chunk * -(-runs // (chunk * most))
     cluster = -(-runs // part)
     threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
-    each = 1 << (-(-part * LANES // threads) - 1).bit_length()
+    each = min(1 << (-(-part * LANES // threads) - 1).bit_length(), chunk)
     sure = each * RUN if cluster * part * RUN * LANES == count else 0
     return Shape(LANES, LANES, 1, part // each, each, each * RUN, sure, False, 1, cluster)
