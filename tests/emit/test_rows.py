@@ -26,7 +26,7 @@ ROWS = [(3, 1), (40, 2), (70, 5), (9, 16), (21, 24), (6, 64), (5, 100), (4, 128)
 
 
 CLUSTERS = [(2, 9000), (1, 12000), (1, 16384), (2, 17000), (1, 33000), (1, 40000), (1, 65536), (1, 3, 100, 90),
-            (1, 100000), (130000,), (1, 200000), (1, 262144)]  # fmt: skip
+            (1, 100000), (130000,), (1, 200000), (1, 262144), (1, 390000)]  # fmt: skip
 """Shapes whose rows the blocks of a cluster share."""
 
 
@@ -173,7 +173,22 @@ def test_what_a_row_holds_decides_how_threads_share_it() -> None:
 
 def test_blocks_of_a_cluster_have_whole_subtrees() -> None:
     runs_of_a_chunk = CHUNKS[0] // (RUN * LANES)
-    for count in (8193, 12000, 16384, 16385, 32768, 50000, 65536, 65537, 100000, 131072, 200000, 262144):
+    for count in (
+        8193,
+        12000,
+        16384,
+        16385,
+        32768,
+        50000,
+        65536,
+        65537,
+        100000,
+        131072,
+        200000,
+        262144,
+        300000,
+        393216,
+    ):
         for words in (1, 2, 3, 4, 5, 12):
             for nbytes in (16, 24, 40, 56):
                 shape = row_shape(count, words, nbytes, 8)
@@ -187,15 +202,8 @@ def test_blocks_of_a_cluster_have_whole_subtrees() -> None:
                 assert shape.runs & (shape.runs - 1) == 0 and shape.runs <= runs_of_a_chunk
                 assert shape.exchanged * nbytes <= EXCHANGED
                 assert bool(shape.sure) == (shape.cluster * covered == count)
-    assert [row_shape(n, 1, 16, 8).cluster for n in (8192, 8193, 32768, 65536, 65537, 262144)] == [
-        1,
-        2,
-        4,
-        8,
-        5,
-        8,
-    ]
-    assert row_shape(262144, 1, 16, 8).held and not row_shape(262145, 1, 16, 8).held
+    assert [row_shape(n, 1, 16, 8).cluster for n in (8192, 8193, 32768, 65536, 65537, 262144)] == [1, 2, 4, 8, 5, 8]
+    assert row_shape(393216, 1, 16, 8).held and not row_shape(393217, 1, 16, 8).held
 
 
 def test_threads_that_share_columns() -> None:

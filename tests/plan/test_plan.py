@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numloom.base.dtypes import BOOL, F32, F64, I64, ITEMSIZES
+from numloom.base.dtypes import BOOL, F16, F32, F64, I64, ITEMSIZES
 from numloom.device.memory import Buffer
 from numloom.engine.walk import walk
 from numloom.graph import build
@@ -57,11 +57,14 @@ def written(x: Node, value: Node, start: int, stop: int) -> Node:
 FIELDS = ("kind", "row", "args", "code", "shape", "strides", "size", "attr", "buffer", "readers", "cells")
 
 
-@pytest.mark.parametrize(("cluster", "kernels"), [(1, 3), (4, 3), (8, 1)])
-def test_rows_that_multiprocessors_share_are_one_kernel(cluster: int, kernels: int) -> None:
-    x = leaf(4, 100000)
-    e = op("exp", op("subtract", x, reduce("max", x, 1, keepdims=True)))
-    found = walk([root := op("divide", e, reduce("sum", e, 1, keepdims=True))])
+@pytest.mark.parametrize(("count", "code", "cluster", "kernels"), [
+    (100000, F64, 1, 3), (100000, F64, 4, 3), (100000, F64, 8, 1), (131073, F64, 8, 3), (393216, F32, 8, 1),
+    (393217, F32, 8, 3), (393216, F16, 8, 1), (393217, F16, 8, 3), (65536, F16, 1, 1), (65537, F16, 1, 3),
+])  # fmt: skip
+def test_rows_that_multiprocessors_share_are_one_kernel(count: int, code: int, cluster: int, kernels: int) -> None:
+    x = leaf(4, count, code=code)
+    e = op("exp", op("subtract", x, reduce("max", x, 1, keepdims=True, out=code)))
+    found = walk([root := op("divide", e, reduce("sum", e, 1, keepdims=True, out=code))])
     plan = make_plan(found.nodes, [root.number], cluster=cluster)
     assert len(plan.steps) == kernels
     assert plan.steps[-1].program is not None and plan.steps[-1].program.cluster == (cluster if kernels == 1 else 1)

@@ -18,8 +18,12 @@ OTHER_WORDS = 32
 """Registers that a thread needs beside those that hold elements, about."""
 RESIDENT = 4
 """Blocks of a multiprocessor for which compilers keep registers free, where blocks wait for each other."""
-PARTS = (4, 8, 16)
-"""Runs of a row that a block of a cluster holds: the fewest that the blocks of a cluster suffice for."""
+PARTS = ((4, HELD_WORDS), (8, HELD_WORDS), (16, HELD_WORDS), (24, 2 * HELD_WORDS))
+"""Runs of a row that a block of a cluster may have, and how many registers of a thread then hold elements.
+
+The fewest are taken that the blocks of a cluster suffice for. All of a multiprocessor's registers hold 24 runs if
+threads are few.
+"""
 STRIP = 128
 """Bytes of neighbouring columns that are read together."""
 BLOCKS = (128, 256, 512)
@@ -140,8 +144,8 @@ def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1) -> Sha
 
 def _cluster_shape(count: int, runs: int, words: int, nbytes: int, most: int) -> Shape:
     """How the blocks of a cluster share rows: in registers if they fit there."""
-    for part in PARTS:
-        each = min(HELD_WORDS // (RUN * words), part)
+    for part, held in PARTS:
+        each = min(held // (RUN * words), part)
         if not each:
             break
         each = 1 << (each.bit_length() - 1)

@@ -559,10 +559,15 @@ def _may_join(
 
 def _on_chip(choice: Choice, draft: Draft) -> bool:
     """Whether the rows of a reducing kernel stay on the chip; of columns a strip."""
-    if draft.fast:
-        return draft.row_bytes <= ROW_BYTES * choice.cluster
-    reduced = prod([draft.space[axis] for axis in draft.axes or ()])
-    return choice.cluster > 1 and reduced * STRIP <= ROW_BYTES * choice.cluster and prod(draft.space) >= LEAST * reduced
+    most = ROW_BYTES * choice.cluster
+    if choice.cluster == 1:
+        return draft.fast and draft.row_bytes <= most
+    count = prod([draft.space[axis] for axis in draft.axes or ()])
+    if not draft.fast:
+        return count * STRIP <= most and prod(draft.space) >= LEAST * count
+    # Registers hold narrow elements as words, and half as many words more if each element is one.
+    words = 4 * count
+    return words <= most + most // 2 if draft.row_bytes <= words else draft.row_bytes <= most
 
 
 def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
