@@ -222,6 +222,7 @@ class EmulatedDevice:
     stream = 0
     discrete = fast_math = short_rows = True
     interprets = finishes = False
+    cluster = 1
     dlpack = (2, 0)
     total_memory = 1 << 30
 

@@ -1,5 +1,7 @@
 // CUDA's threads as fibres of one host thread: enough of the language to run the kernels of the tests without a GPU.
 // A barrier that not every thread of a block reaches, or a shuffle that not every lane reaches, is reported.
+// Blocks of a cluster take turns, each until it waits for the others; what they share lies in one section of the library,
+// of which each has a copy while it does not run.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -10,8 +12,11 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
 #define __grid_constant__
-#define __shared__ static
+#define LINKED __attribute__((weak, visibility("hidden")))
+#define __shared__ static __attribute__((section("shared")))
+extern "C" char __start_shared[] LINKED, __stop_shared[] LINKED;
 #define __CUDA_PREC_DIV 1
 inline float __fmul_rn(float a, float b) { return a * b; }
 inline float __fmaf_rn(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -22,14 +27,16 @@ struct alignas(16) uint4 { unsigned x, y, z, w; };
 struct dim3 { unsigned x, y, z; };
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 namespace fibres {
-enum State { READY, AT_BARRIER, IN_SHUFFLE, DONE };
-constexpr int MOST = 1024;
+enum State { READY, AT_BARRIER, IN_SHUFFLE, IN_CLUSTER, DONE };
+constexpr int BLOCKS = 8, MOST = 1024 * BLOCKS;
 constexpr size_t STACK = 128 << 10;
 ucontext_t scheduler, thread[MOST];
 State state[MOST];
 unsigned slot[MOST];
 char* stacks;
-int now;
+char* memory[BLOCKS];
+int arrived[MOST], waited[MOST];
+int now, threads, block, wrong;
 void (*entry)();
 void wait(State why) {
     state[now] = why;
@@ -39,41 +46,82 @@ void start() {
     entry();
     state[now] = DONE;
 }
-// 0, or what went wrong: 1 a shuffle without all lanes, 2 a barrier that some thread waits at in a shuffle.
-int run_block(int count, bool backwards) {
-    if (!stacks) stacks = (char*)malloc(MOST * STACK);
-    for (int t = 0; t < count; ++t) {
-        getcontext(&thread[t]);
-        thread[t].uc_stack.ss_sp = stacks + t * STACK;
-        thread[t].uc_stack.ss_size = STACK;
-        thread[t].uc_link = &scheduler;
-        makecontext(&thread[t], start, 0);
-        state[t] = READY;
-    }
+// Runs a block until all of its threads are done, or wait for the cluster.
+int advance(int count, bool backwards) {
+    const int begin = block * count, end = begin + count;
     for (;;) {
         for (int k = 0; k < count; ++k) {
-            now = backwards ? count - 1 - k : k;
+            now = backwards ? end - 1 - k : begin + k;
             if (state[now] != READY) continue;
-            threadIdx.x = (unsigned)now;
+            threadIdx.x = (unsigned)(now - begin);
             swapcontext(&scheduler, &thread[now]);
         }
         bool shuffled = false, barrier = false;
-        for (int first = 0; first < count; first += 32) {
+        for (int first = begin; first < end; first += 32) {
             int lanes = 0;
-            for (int t = first; t < first + 32 && t < count; ++t) lanes += state[t] == IN_SHUFFLE;
+            for (int t = first; t < first + 32 && t < end; ++t) lanes += state[t] == IN_SHUFFLE;
             if (!lanes) continue;
             if (lanes != 32) return 1;
             for (int t = first; t < first + 32; ++t) state[t] = READY;
             shuffled = true;
         }
         if (shuffled) continue;
-        for (int t = 0; t < count; ++t) barrier |= state[t] == AT_BARRIER;
+        for (int t = begin; t < end; ++t) barrier |= state[t] == AT_BARRIER;
         if (!barrier) return 0;
-        for (int t = 0; t < count; ++t) {
-            if (state[t] == IN_SHUFFLE) return 2;
+        for (int t = begin; t < end; ++t) {
+            if (state[t] == IN_SHUFFLE || state[t] == IN_CLUSTER) return 2;
             if (state[t] == AT_BARRIER) state[t] = READY;
         }
     }
+}
+// 0, or what went wrong: 1 a shuffle without all lanes, 2 a barrier that some thread waits at elsewhere, 3 one of the
+// cluster that not all reach, 4 memory of a block that has not begun or has ended.
+int run_cluster(int count, int blocks, bool backwards) {
+    if (!stacks) stacks = (char*)malloc(MOST * STACK);
+    const size_t nbytes = __stop_shared - __start_shared;
+    threads = count;
+    wrong = 0;
+    for (int t = 0; t < count * blocks; ++t) {
+        getcontext(&thread[t]);
+        thread[t].uc_stack.ss_sp = stacks + t * STACK;
+        thread[t].uc_stack.ss_size = STACK;
+        thread[t].uc_link = &scheduler;
+        makecontext(&thread[t], start, 0);
+        state[t] = READY;
+        arrived[t] = waited[t] = 0;
+    }
+    for (int k = 0; k < blocks; ++k) memset(memory[k] = (char*)malloc(nbytes + 1), 0xA5, nbytes);
+    const unsigned first = blockIdx.x;
+    for (bool going = true; going && !wrong;) {
+        for (int k = 0; k < blocks && !wrong; ++k) {
+            block = backwards ? blocks - 1 - k : k;
+            blockIdx.x = first + (unsigned)block;
+            memcpy(__start_shared, memory[block], nbytes);
+            if (int found = advance(count, backwards)) wrong = found;
+            memcpy(memory[block], __start_shared, nbytes);
+        }
+        int least = 1 << 30, moved = 0;
+        for (int t = 0; t < count * blocks; ++t) if (state[t] != DONE && arrived[t] < least) least = arrived[t];
+        going = false;
+        for (int t = 0; t < count * blocks; ++t) {
+            going |= state[t] != DONE;
+            if (state[t] == IN_CLUSTER && waited[t] <= least) state[t] = READY, ++moved;
+        }
+        if (going && !moved) wrong = 3;
+    }
+    for (int t = 0; t < count * blocks; ++t) if (arrived[t] != waited[t] && !wrong) wrong = 3;
+    for (int k = 0; k < blocks; ++k) free(memory[k]);
+    return wrong;
+}
+inline void arrive() { ++arrived[now]; }
+inline void meet() { ++waited[now]; wait(IN_CLUSTER); }
+// Where a block of the cluster has what this one has at an address.
+template <class T> T* of_block(T* own, int rank) {
+    const int first = rank * threads;
+    bool runs = waited[now];
+    for (int t = first; t < first + threads; ++t) runs &= state[t] != DONE;
+    if (!runs) wrong = 4;
+    return rank == block ? own : (T*)(memory[rank] + ((char*)own - __start_shared));
 }
 }
 inline void __syncthreads() { fibres::wait(fibres::AT_BARRIER); }

@@ -148,16 +148,26 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
     """The CUDA side of the text, with emulated threads."""
     text = re.sub(r'asm\("cvt\.f32\.f16.*?\)\);', "r = half_to_float(h.bits);", text)
     text = re.sub(r'asm\("cvt\.rn\.f16.*?\)\);', "r.bits = to_half(x);", text)
+    text = text.replace(
+        "extern __shared__ __align__(16) char exchanged[]", "alignas(16) __shared__ char exchanged[1 << 18]"
+    )
+    text = re.sub(r'asm volatile\("mapa.*?\)\);', "r = fibres::of_block(own, rank);", text)
+    text = re.sub(r'asm volatile\("barrier.cluster.arrive.*?\);', "fibres::arrive();", text)
+    text = re.sub(r'asm volatile\("barrier.cluster.wait.*?\);', "fibres::meet();", text)
     text = re.sub(r'asm volatile\((""[^;]*|"prefetch[^)]*\)\));', "", text)
+    clusters = re.search(r"__cluster_dims__\((\d+)", text)
+    blocks = clusters[1] if clusters else "1"
     launch = (
         f'static P params;\nextern "C" void run_thread() {{ {entry}(params); }}\n'
         'extern "C" int run_grid(const void* p, unsigned blocks, unsigned blocks_y, unsigned threads, int backwards)\n'
         "{\n"
         "memcpy(&params, p, sizeof(P)); fibres::entry = run_thread;\n"
         "gridDim = {blocks, blocks_y, 1}; blockDim = {threads, 1, 1};\n"
-        "for (unsigned b = 0; b < blocks * blocks_y; ++b) {\n"
-        "const unsigned at = backwards ? blocks * blocks_y - 1 - b : b; blockIdx = {at % blocks, at / blocks, 0};\n"
-        "if (int wrong = fibres::run_block((int)threads, backwards)) return wrong;\n}\nreturn 0; }\n"
+        f"if (blocks % {blocks}) return 5;\n"
+        f"for (unsigned b = 0; b < blocks * blocks_y / {blocks}; ++b) {{\n"
+        f"const unsigned at = {blocks} * (backwards ? blocks * blocks_y / {blocks} - 1 - b : b);\n"
+        "blockIdx = {at % blocks, at / blocks, 0};\n"
+        f"if (int wrong = fibres::run_cluster((int)threads, {blocks}, backwards)) return wrong;\n}}\nreturn 0; }}\n"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "emulated.cpp"

@@ -36,6 +36,7 @@ class Device:
         null = NullDevice()
         self.name = name
         self.short_rows = self.fast_math = name == "cuda"
+        self.cluster = 8 if name == "cuda" else 1
         self.interprets, self.finishes = False, not self.fast_math
         self.pool, self.launch, self.kernel, self.expect, self.error_address = (
             null.pool, null.launch, null.kernel, null.expect, null.error_address,
@@ -78,6 +79,7 @@ PROGRAMS: dict[str, Program] = {
     "place": lambda c, n, m: [leaf(c, n, m).argmax(1), leaf(c, n, m).T.argmin()],
     "softmax": lambda c, n, m: (lambda e: e / e.sum(1, keepdims=True))(nl.exp(leaf(F64, n, m))),
     "standard": lambda c, n, m: (leaf(F32, n, m) - leaf(F32, n, m).mean(1, keepdims=True)) * leaf(F32, m),
+    "standard columns": lambda c, n, m: (leaf(F32, n, m) - leaf(F32, n, m).mean(0)) / leaf(F32, n, m).std(0),
     "outer": lambda c, n, m: leaf(c, n)[:, None] * leaf(c, m) + nl.arange(m),
     "distances": lambda c, n, m: ((leaf(F32, n, 1, 3) - leaf(F32, m, 3)) ** 2).sum(-1).min(1),
     "nearest": lambda c, n, m: ((leaf(F32, n, 1, 8) - leaf(F32, m, 8)) ** 2).sum(-1).argmin(1),
@@ -114,7 +116,7 @@ def compared(outputs: Any, device: Device) -> None:
     """Compare the plan for these outputs with one that is made from nothing."""
     roots = [node_of(output) for output in (outputs if isinstance(outputs, list) else [outputs])]
     found = walk(roots)
-    made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.short_rows)
+    made = make_plan(found.nodes, [root.number for root in roots], short_rows=device.short_rows, cluster=device.cluster)
     plan = resized.plan_of(found, roots, device)  # type: ignore[arg-type]
     assert plan is not None
     assert described(plan) == described(ReadyPlan(made, device, found.second))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numloom.base.dtypes import BOOL, F32, F64, I64, ITEMSIZES
+from numloom.base.dtypes import BOOL, F16, F32, F64, I64, ITEMSIZES
 from numloom.device.memory import Buffer
 from numloom.engine.walk import walk
 from numloom.graph import build
@@ -55,6 +55,29 @@ def written(x: Node, value: Node, start: int, stop: int) -> Node:
 
 
 FIELDS = ("kind", "row", "args", "code", "shape", "strides", "size", "attr", "buffer", "readers", "cells")
+
+
+@pytest.mark.parametrize(("count", "code", "cluster", "kernels"), [
+    (100000, F64, 1, 3), (100000, F64, 4, 3), (100000, F64, 8, 1), (131073, F64, 8, 3), (393216, F32, 8, 1),
+    (393217, F32, 8, 3), (393216, F16, 8, 1), (393217, F16, 8, 3), (65536, F16, 1, 1), (65537, F16, 1, 3),
+])  # fmt: skip
+def test_rows_that_multiprocessors_share_are_one_kernel(count: int, code: int, cluster: int, kernels: int) -> None:
+    x = leaf(4, count, code=code)
+    e = op("exp", op("subtract", x, reduce("max", x, 1, keepdims=True, out=code)))
+    found = walk([root := op("divide", e, reduce("sum", e, 1, keepdims=True, out=code))])
+    plan = make_plan(found.nodes, [root.number], cluster=cluster)
+    assert len(plan.steps) == kernels
+    assert plan.steps[-1].program is not None and plan.steps[-1].program.cluster == (cluster if kernels == 1 else 1)
+
+
+@pytest.mark.parametrize(("shape", "cluster", "kernels"), [
+    ((4096, 64), 1, 2), ((4096, 64), 8, 1), ((8192, 32), 8, 1), ((8193, 32), 8, 2), ((100, 31), 8, 2),
+    ((9, 500, 40), 8, 1),
+])  # fmt: skip
+def test_columns_that_stay_on_the_chip_are_one_kernel(shape: tuple[int, ...], cluster: int, kernels: int) -> None:
+    x = leaf(*shape)
+    found = walk([root := op("subtract", x, reduce("mean", x, len(shape) - 2, keepdims=True))])
+    assert len(make_plan(found.nodes, [root.number], cluster=cluster).steps) == kernels
 
 
 def planned(*roots: Node) -> Plan:

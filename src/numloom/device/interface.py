@@ -166,6 +166,8 @@ class Device(Protocol):
         Whether its compiler has a mode for `config.fast_math`.
     short_rows : bool
         Whether threads are so many that reductions of short rows are best computed where they are read (`plan.group`).
+    cluster : int
+        Most blocks that share their memory (a thread block cluster), and so may share a row; 1 where none do.
     finishes : bool
         Whether `launch` runs the ``_finish`` of a kernel whose geometry has `finish_items`, too.
     """
@@ -177,6 +179,7 @@ class Device(Protocol):
     interprets: bool
     fast_math: bool
     short_rows: bool
+    cluster: int
     finishes: bool
 
     @classmethod

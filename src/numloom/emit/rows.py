@@ -8,6 +8,15 @@ an array that the cache holds (what costs little is computed again).
 CUDA: a row of up to 2048 elements has up to 32 threads (four of its 128 lanes each, one run); longer ones have blocks
 of 128 threads a group of up to four runs, up to four groups. Where a row's held elements exceed the registers,
 each pass computes them again from memory, which by then is cached.
+
+Devices with thread block clusters (`Program.cluster`) share what is too long for one group among the blocks of a
+cluster, each with an equal part: a power of two of runs, or whole chunks, so that each block has whole subtrees. Blocks
+send each other what they have (carriers of each lane, or of whole chunks) through the shared memory of all, and then
+every block merges the rest for itself, in the same order.
+
+Columns (not `Program.fast`): a thread has runs of one column, one after the other, its neighbours those of the next
+columns; groups and blocks are neighbours in the tree of each column. On the host columns go one by one, which no plan
+asks for.
 """
 
 from __future__ import annotations
@@ -15,33 +24,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import NamedTuple
 
 from numloom.base.dtypes import ITEMSIZES
+from numloom.emit.across import Across, halves, pairs
 from numloom.emit.carriers import Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
+from numloom.emit.sharing import EXCHANGED, Shape, column_shape, row_shape
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
-from numloom.ops.tree import CHUNKS, LANES, RUN
+from numloom.ops.tree import CHUNKS, RUN
 from numloom.plan.program import Geometry, Program, Source, Stages, Store
-from numloom.plan.sizes import of_sizes
 
 SHORT = 16
-HELD_WORDS = 64
-"""Registers of a thread that hold elements between passes."""
 COSTLY = 8
 """Instructions from which the host holds a value instead of computing it again."""
 HELD_BYTES = 1 << 20
 """Bytes that a row's held elements may take on the host's stack."""
-THREADS = 128
-MOST_THREADS = 1024
-EXCHANGED = 44 << 10
-"""Bytes of carriers that the threads of a block exchange at most: 48 KB of shared memory need no asking for."""
-REGISTERS = 65536
 TESTED = 32
 """Bytes of quotients by values of the row that share a test."""
-OTHER_WORDS = 32
-"""Registers that a thread needs beside those that hold elements, about."""
 
 
 def emit_rows(program: Program, entry: str) -> Source:
@@ -61,29 +61,6 @@ class Pass:
     evaluate: list[int] = field(default_factory=list)
     takes: list[int] = field(default_factory=list)
     gives: list[int] = field(default_factory=list)
-
-
-class Shape(NamedTuple):
-    """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
-
-    Of a group's `lines` of elements the first `sure` are whole whatever the row's length. A processor holds at
-    least `blocks` blocks.
-    """
-
-    width: int
-    threads: int
-    lanes: int
-    groups: int
-    runs: int
-    lines: int
-    sure: int
-    held: bool
-    blocks: int = 1
-
-    @property
-    def block(self) -> int:
-        """Threads of a block."""
-        return max(THREADS, self.threads * self.groups)
 
 
 def costs_of(program: Program) -> list[int]:
@@ -172,7 +149,14 @@ class _Rows(Elements):
         most = max((n for n, one in zip(nbytes, plain, strict=True) if not one), default=0)
         exchanged = most + sum(n for n, one in zip(nbytes, plain, strict=True) if one)
         words = max(1, -(-held_bytes(program, self.holding, 4) // 4))
-        self.shape = row_shape(self.count, words, max(1, exchanged))
+        if program.fast:
+            self.shape = row_shape(self.count, words, max(1, exchanged), program.cluster)
+        else:
+            size = max((ITEMSIZES[program.operands[k].code] for k in self.streams), default=4)
+            self.shape = column_shape(self.count, words, max(1, exchanged), size, program.cluster)
+        self.asked = self.shape.exchanged * exchanged > EXCHANGED
+        """Whether passes exchange their carriers in shared memory that has to be asked for."""
+        self.shared = self.shape.exchanged * max(nbytes) if self.asked else 0
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
         for number, instr in enumerate(program.post):
@@ -345,7 +329,7 @@ class _Rows(Elements):
         exists = "true" if sure else f"line < {shape.sure} || ahead < left"
         # One test for some: a branch for each element costs what is gained, and one for a run many registers.
         near = self._call(each, slot, "[e]", near=True) if device and self._divides(each) else ""
-        if sure or shape.groups == 1:
+        if sure or shape.groups * shape.cluster == 1:
             compute = self._computed(shape, near, f"{carriers.declared} {call}\n{take}", exists)
             of_run = self._lines(shape, get, exists) + compute + self._lines(shape, put, exists)
         else:
@@ -374,7 +358,7 @@ class _Rows(Elements):
         run = f"A acc = a_none(); {carriers.buffers()} {'int used = 0;' if counted else ''}\n{of_run}{close}"
         if shape.held:
             inner = f"A run[{shape.runs}];\n{runs}{run}run[r] = acc;\n}}\n"
-            total = _pairs([f"run[{r}]" for r in range(shape.runs)])
+            total = pairs([f"run[{r}]" for r in range(shape.runs)])
         else:
             counter = "stack" if self._stack(carriers) else "counter"
             inner = f"{counter}<4> c; counter_start(c);\n{runs}{run}counter_add(c, acc);\n}}\n"
@@ -426,91 +410,57 @@ class _Rows(Elements):
         count = self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
-        # Two blocks at least, where they can be: while one waits for its threads, the other goes on.
-        bounds = f"{shape.block}, {shape.blocks}" if shape.groups > 1 else f"{shape.block}"
+        # Several blocks, where they can be: while one waits for its threads, the others go on.
+        bounds = f"{shape.block}, {shape.blocks}" if shape.blocks > 1 or shape.groups > 1 else f"{shape.block}"
         group = RUN * shape.runs * shape.width
         begin = (
             f"const int u = threadIdx.x & {shape.threads - 1}, g = threadIdx.x / {shape.threads} % {shape.groups};\n"
-            f"const i64 wanted = (i64)blockIdx.x * {rows} + threadIdx.x / {shape.threads * shape.groups};\n"
-            f"const bool live = wanted < {outputs}, first = live && u == 0 && g == 0;\n"
+        )
+        at, part, head = "blockIdx.x", "g", "g == 0"
+        if shape.cluster > 1:
+            begin += f"nl::cluster_begin();\nconst int rank = (int)(blockIdx.x % {shape.cluster}u);\n"
+            at, part, head = f"(blockIdx.x / {shape.cluster}u)", f"(rank * {shape.groups} + g)", "rank == 0 && g == 0"
+        if self.program.fast:
+            wanted = f"threadIdx.x / {shape.threads * shape.groups}"
+            offset, head = "u + ", f"u == 0 && {head}"
+        else:
+            wanted, rows, offset = "u", shape.threads, ""
+        begin += (
+            f"const i64 wanted = (i64){at} * {rows} + {wanted};\n"
+            f"const bool live = wanted < {outputs}, first = live && {head};\n"
             # Threads without a row go along with the last one, since lanes of a warp exchange values.
             f"const i64 output = live ? wanted : {outputs} - 1;\n"
-            f"const nl_index start = u + g * {group}, last = (nl_index){count} - 1;\n"
+            f"const nl_index start = {offset}{part} * {group}, last = (nl_index){count} - 1;\n"
             f"const int left = (int){count} - (int)start;\n"
         )
-        several = [f"sizeof(pass{c}::A)" for c, carriers in enumerate(self.carriers) if not carriers.plain()]
-        if several and shape.threads == LANES:
-            most = several[0]
-            for size in several[1:]:
-                most = f"({most} > {size} ? {most} : {size})"
-            begin += f"alignas(16) __shared__ u8 exchanged[{shape.groups * LANES} * {most}];\n"
-        across = self._across_block if shape.threads == LANES else self._across_warp
-        shares = "".join(self._share(each, shape, across(shape, each.number), True) for each in found)
+        across = Across(shape, self.carriers, not self.program.fast, self.asked)
+        begin += across.memory()
+        shares = "".join(self._share(each, shape, across.merged(each.number), True) for each in found)
+        together, clustered = "", ""
+        if shape.cluster > 1:
+            together, clustered = header("cluster"), f"__cluster_dims__({shape.cluster}, 1, 1) "
         return (
-            self._elements(found, device=True)
-            + f'extern "C" __global__ void __launch_bounds__({bounds}) {entry}(const __grid_constant__ P p) {{\n'
+            together
+            + self._elements(found, device=True)
+            + f'extern "C" __global__ void {clustered}__launch_bounds__({bounds}) {entry}'
+            + "(const __grid_constant__ P p) {\n"
             + begin + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
             + self._held(found, shape.lanes * shape.lines) + "\n" + shares + "}\n"
         )  # fmt: skip
-
-    def _butterfly(self, number: int, mask: int) -> str:
-        """Lanes of a warp merge; the text of a merge of several numbers stands once."""
-        unroll = "NL_UNROLL" if self.carriers[number].plain() else "#pragma unroll 1"
-        return f"{unroll}\nfor (int mask = {mask}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
-
-    def _across_warp(self, shape: Shape, number: int) -> str:
-        lanes = [f"lane[{j}]" for j in range(shape.lanes)]
-        return f"A a = {_halves(lanes)};\n{self._butterfly(number, shape.threads // 2)}"
-
-    def _across_block(self, shape: Shape, number: int) -> str:
-        """Groups are neighbours in the tree: they merge for each lane of a chunk, then lanes, then chunks."""
-        groups = shape.groups
-        each = CHUNKS[0] // (RUN * LANES * shape.runs) if groups > 1 else 1
-        chunks = -(-groups // each)
-        plain = self.carriers[number].plain()
-        part = f"__shared__ A part[{groups}][{LANES}];"
-        if not plain:
-            part = f"A (&part)[{groups}][{LANES}] = *(A(*)[{groups}][{LANES}])exchanged;"
-        text = f"{part}\npart[g][u] = lane[0];\n__syncthreads();\n"
-        text += "const int q = threadIdx.x & 31;\n"
-        butterfly = self._butterfly(number, 16)
-        if plain and groups <= 2:
-            # Every warp for itself, which spares a second barrier.
-            four = [_pairs([f"part[{k}][q + {32 * j}]" for k in range(groups)]) for j in range(4)]
-            return f"{text}A a = {_halves(four)};\n{butterfly}"
-        four = [f"part[from][q + {32 * j}]" for j in range(4)]
-        begin = f"const int from = (threadIdx.x >> {{}}) * {each};\n"
-        if plain:
-            for j in range(4):
-                own = [f"part[from + {k}][q + {32 * j}]" for k in range(each)]
-                if groups % each:
-                    own = [f"(from + {k} < {groups} ? {part} : a_none())" for k, part in enumerate(own)]
-                four[j] = _pairs(own)
-        elif groups > 1:
-            text += (
-                f"if (threadIdx.x < {LANES * chunks}) {{\n{begin.format(7)}"
-                f"const int to = from + {each} < {groups} ? from + {each} : {groups};\n"
-                f"#pragma unroll 1\nfor (int step = 1; step < {each}; step *= 2)\n"
-                "#pragma unroll 1\nfor (int k = from; k + step < to; k += 2 * step) "
-                "part[k][u] = a_merge(part[k][u], part[k + step][u]);\n}\n__syncthreads();\n"
-            )
-        return (
-            f"{text}__shared__ A total[{chunks}];\nif (threadIdx.x < {32 * chunks}) {{\n"
-            f"{begin.format(5)}A a = {_halves(four)};\n{butterfly}"
-            "if (q == 0) total[threadIdx.x >> 5] = a;\n}\n__syncthreads();\n"
-            f"const A a = {_pairs([f'total[{c}]' for c in range(chunks)])};\n"
-        )
 
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
         """The kernel for the host: one row after another."""
         n = f"(nl_index){self.number('count', self.count)}"
-        if self.count <= SHORT:
+        if not self.program.fast:
+            found = self.on_host
+            each_row = "".join(self._over_column(each, n) for each in found)
+        elif self.count <= SHORT:
             sure = int(self.size == self.count)
             shape = Shape(self.size, 1, self.size, 1, 1, 1, sure, True)
             found = self.holding
-            merged = f"const A a = {_halves([f'lane[{j}]' for j in range(self.size)])};\n"
+            merged = f"const A a = {halves([f'lane[{j}]' for j in range(self.size)])};\n"
             each_row = f"const nl_index start = 0, last = {n} - 1;\nconst int left = (int){n};\n"
             each_row += "".join(self._share(each, shape, merged) for each in found)
         else:
@@ -525,6 +475,24 @@ class _Rows(Elements):
             + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
             + each_row + "}\n}\n"
         )  # fmt: skip
+
+    def _over_column(self, each: Pass, n: str) -> str:
+        """A pass over a whole column, run by run."""
+        call = (
+            f"{self._arrays(each, '')} {self._get(each, 'true', '')} {self._call(each, 'at', '')} {self._put(each, '')}"
+        )
+        if not each.reductions:
+            return f"for (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
+        carriers = self.carriers[each.number]
+        return (
+            f"{{ using namespace pass{each.number};\ncounter<32> c; counter_start(c);\n"
+            f"for (i64 begin = 0; begin < {n}; begin += {RUN}) {{\n"
+            f"const int used = (int)({n} - begin < {RUN} ? {n} - begin : {RUN});\n"
+            f"A acc = a_none(); {carriers.buffers()}\n"
+            f"for (int e = 0; e < used; ++e) {{ const i64 at = begin + e; {carriers.declared} {call} "
+            f"{carriers.collect('at')} }}\n{carriers.close('used')}\ncounter_add(c, acc);\n}}\n"
+            f"const A a = counter_total(c);\npost{each.number + 1}(p, output, kept, first, a);\n}}\n"
+        )
 
     def _over(self, each: Pass, n: str) -> str:
         """A pass over a whole row."""
@@ -547,62 +515,11 @@ class _Rows(Elements):
     def geometry(self) -> Geometry:
         """How the kernel is launched."""
         shape = self.shape
-        rows = shape.block // (shape.threads * shape.groups)
+        rows = shape.block // (shape.threads * shape.groups) if self.program.fast else shape.threads
         return Geometry(
             items=self.outputs,
             grain=grain_of(self.program, self.count),
-            blocks=-(-self.outputs // rows),
+            blocks=-(-self.outputs // rows) * shape.cluster,
             threads=shape.block,
+            shared=self.shared,
         )
-
-
-@of_sizes
-def row_shape(count: int, words: int, nbytes: int = 16) -> Shape:
-    """How threads share rows of `count` elements, for each of which `words` registers are held.
-
-    Threads of a block exchange `nbytes` each.
-    """
-    width = min(LANES, 1 << max(count - 1, 0).bit_length())
-    lines = -(-count // width)
-    # Few lengths have a text of their own: lines are rounded up in steps, but lengths that fill them are spared tests.
-    step = 1 if lines <= 8 else 2 if lines <= 16 else 4 if lines <= 32 else 8
-    whole = -(-lines // step) * step
-    sure = whole if whole * width == count else whole - step
-    # The fewer threads share a short row the less is exchanged; rows of up to 128 elements are a warp's at most.
-    lanes = min(8 if lines == 1 and 8 * words <= HELD_WORDS // 2 else 4, width)
-    if lines == 1 or (lines <= RUN and lanes * whole * words <= HELD_WORDS // 2):
-        return Shape(width, width // lanes, lanes, 1, 1, whole, sure, True)
-    runs = -(-lines // RUN)
-    threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
-    if whole * words <= HELD_WORDS:
-        return Shape(width, LANES, 1, 1, runs, whole, sure, True)
-    fitting = []
-    for each in (1, 2, 4):
-        groups = -(-runs // each)
-        registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
-        if each * RUN * words <= HELD_WORDS and groups * LANES <= threads and registers <= REGISTERS:
-            fitting.append((groups * each, -each, groups, registers))
-    if fitting:
-        # The least that stays empty, then the fewest threads.
-        filled, each, groups, registers = min(fitting)
-        sure = -each * RUN if filled * RUN * width == count else 0
-        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(REGISTERS // registers, 2))
-    each = 1 << (-(-runs * LANES // threads) - 1).bit_length()
-    groups = -(-runs // each)
-    return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
-
-
-def _pairs(values: Sequence[str]) -> str:
-    """Text that merges neighbours, then neighbours of those, as a binary counter does."""
-    while len(values) > 1:
-        merged = [f"a_merge({a}, {b})" for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = [*merged, values[-1]] if len(values) % 2 else merged
-    return values[0]
-
-
-def _halves(values: Sequence[str]) -> str:
-    """Text that merges the first half with the second, and so on."""
-    while len(values) > 1:
-        half = len(values) // 2
-        values = [f"a_merge({a}, {b})" for a, b in zip(values[:half], values[half:], strict=True)]
-    return values[0]

@@ -67,7 +67,8 @@ def structure(root: Node) -> Structure:
     nodes = tuple(_describe(node) for node in found.nodes)
     if root.kind in (LEAF, SCALAR):
         return Structure(root.number, nodes, ())
-    plan = make_plan(found.nodes, [root.number], short_rows=current().short_rows)
+    device = current()
+    plan = make_plan(found.nodes, [root.number], short_rows=device.short_rows, cluster=device.cluster)
     return Structure(root.number, nodes, tuple(_step(step) for step in plan.steps))
 
 

@@ -134,7 +134,9 @@ class Variant:
         self.device = device
         trace = Trace(sizes)
         traced = traced_nodes(nodes, trace)
-        plan = change(make_plan(traced, roots, short_rows=device.short_rows, nearby=nearby_views(nodes)))
+        plan = change(
+            make_plan(traced, roots, short_rows=device.short_rows, nearby=nearby_views(nodes), cluster=device.cluster)
+        )
         self.wanted = plan is not None
         if plan is None:
             plan = Plan((), ())
@@ -230,7 +232,7 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
     if family.plans <= len(family.variants) // 4:
         # Of what has many variants, not every size is worth a trace.
         family.plans += 1
-        plan = change(make_plan(found.nodes, numbers, short_rows=device.short_rows))
+        plan = change(make_plan(found.nodes, numbers, short_rows=device.short_rows, cluster=device.cluster))
         return None if plan is None else ReadyPlan(plan, device, found.second)
     family.plans = 0
     made = Variant(found.nodes, numbers, sizes, device, change)

@@ -16,7 +16,8 @@ Kernels run in the order of their making. A stored value joins the latest kernel
 may join: one not before any kernel it needs, and, where it needs that kernel's own result, reading it
 at the same position. So no dependency leaves a kernel and enters it again. A kernel that reduces along the
 fast axis may go on with its rows once their results are there (softmax): what reads results of a row
-for elements of that row joins while a row is at most `ROW_BYTES`, so that it stays on the chip.
+for elements of that row joins while a row is at most `ROW_BYTES`, so that it stays on the chip: as many times that as
+multiprocessors may share a row. Where several may, columns are kept so, too.
 """
 
 from __future__ import annotations
@@ -39,7 +40,13 @@ SMALL = 65536
 """Elements up to which launches, not bytes, decide, so that unrelated values share a kernel."""
 
 ROW_BYTES = 1 << 17
-"""Largest row that is kept on the chip between reductions and what reads them."""
+"""Largest row that a multiprocessor keeps on the chip between reductions and what reads them."""
+
+STRIP = 128
+"""Bytes of neighbouring columns that are kept on the chip together, at least."""
+
+LEAST = 32
+"""Columns from which that is worth while."""
 
 SHORT_COST = 64
 """Instructions that such a reduction may cost."""
@@ -78,6 +85,9 @@ class Choice:
     full: list[bool] = field(default_factory=list)
     """Whether a stored value is computed on its kernel's full space (else: after its reductions)."""
 
+    cluster: int = 1
+    """Most multiprocessors that may share a row."""
+
 
 @dataclass(slots=True)
 class Draft:
@@ -110,10 +120,12 @@ def choose_stored(
     short_rows: bool = False,
     nearby: Mapping[int, Nearby] | None = None,
     tables: Collection[int] = (),
+    cluster: int = 1,
 ) -> Choice:
     """Apply the rules for storing to a walk.
 
-    With `short_rows` reductions of short rows are not all stored, but those in `tables` are.
+    With `short_rows` reductions of short rows are not all stored, but those in `tables` are. Up to `cluster`
+    multiprocessors may share a row.
     """
     if nearby is None:
         nearby = nearby_views(nodes)
@@ -181,6 +193,7 @@ def choose_stored(
     choice.nested = frozenset([number for number in nested if not memory[number]])
     choice.kernel = [-1] * total
     choice.full = [True] * total
+    choice.cluster = cluster
     return choice
 
 
@@ -525,7 +538,7 @@ def _may_join(
     close = bool(inside) or bool(draft.loads & loads) or size <= SMALL
     of_rows = [number for number in inside if not choice.full[number]]
     if reduction is not None:
-        if not close or draft.space != space or (of_rows and not _on_chip(draft)):
+        if not close or draft.space != space or (of_rows and not _on_chip(choice, draft)):
             return ""
         if draft.axes is None:
             # A map kernel becomes a reducing one; its outputs are written on the way.
@@ -539,14 +552,22 @@ def _may_join(
     after = draft.axes is not None and inside and len(of_rows) == len(inside)
     if after and kept_position(draft.space, draft.axes or (), space) is not None:
         return "post"
-    if draft.space == space and close and (not of_rows or _on_chip(draft)):
+    if draft.space == space and close and (not of_rows or _on_chip(choice, draft)):
         return "full"
     return ""
 
 
-def _on_chip(draft: Draft) -> bool:
-    """Whether the rows of a reducing kernel stay on the chip."""
-    return draft.fast and draft.row_bytes <= ROW_BYTES
+def _on_chip(choice: Choice, draft: Draft) -> bool:
+    """Whether the rows of a reducing kernel stay on the chip; of columns a strip."""
+    most = ROW_BYTES * choice.cluster
+    if choice.cluster == 1:
+        return draft.fast and draft.row_bytes <= most
+    count = prod([draft.space[axis] for axis in draft.axes or ()])
+    if not draft.fast:
+        return count * STRIP <= most and prod(draft.space) >= LEAST * count
+    # Registers hold narrow elements as words, and half as many words more if each element is one.
+    words = 4 * count
+    return words <= most + most // 2 if draft.row_bytes <= words else draft.row_bytes <= most
 
 
 def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:

@@ -23,15 +23,21 @@ from numloom.plan.tables import refused
 
 
 def make_plan(
-    nodes: Sequence[Node], roots: Sequence[int], short_rows: bool = False, nearby: Mapping[int, Nearby] | None = None
+    nodes: Sequence[Node],
+    roots: Sequence[int],
+    short_rows: bool = False,
+    nearby: Mapping[int, Nearby] | None = None,
+    cluster: int = 1,
 ) -> Plan:
-    """Plan the values numbered `roots` of a walk (`nodes` in order); `short_rows` for a device with many threads.
+    """Plan the values numbered `roots` of a walk (`nodes` in order).
+
+    `short_rows` is for a device with many threads, `cluster` for one whose blocks share their memory, so many at most.
 
     `nearby` is what `nearby_views` says of the walk, for nodes that do not know where views begin.
     """
     tables: set[int] = set()
     while True:
-        choice = choose_stored(nodes, roots, short_rows, nearby, tables)
+        choice = choose_stored(nodes, roots, short_rows, nearby, tables, cluster)
         drafts = group(choice)
         wrong = refused(choice, drafts) if choice.nested else None
         if not wrong:

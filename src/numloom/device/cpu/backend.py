@@ -39,6 +39,7 @@ class CpuDevice:
     interprets = True
     fast_math = False
     short_rows = False
+    cluster = 1
     finishes = True
 
     def __init__(self) -> None:

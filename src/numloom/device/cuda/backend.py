@@ -41,6 +41,7 @@ except ImportError:
 
 STREAM = 0
 PLAIN_SHARED = 48 << 10  # bytes of dynamic shared memory that need no asking
+CLUSTER = 8  # blocks that a cluster has room for on every GPU that has clusters
 READ = 16 << 10  # bytes that are copied by way of one small pinned block
 PINNED = 256 << 10  # bytes from which a downloaded array lies in pinned memory itself
 STAGED_DOWNLOAD = 64 << 20  # pinning more takes longer than copying it once more
@@ -111,7 +112,7 @@ class CudaDevice:
         Number of the GPU among those that CUDA_VISIBLE_DEVICES shows.
     architecture : str
         For the compiler, such as "sm_90".
-    multiprocessors, total_memory : int
+    multiprocessors, total_memory, cluster : int
         Properties of the GPU.
     pool : Pool
         Memory of the arrays.
@@ -149,6 +150,7 @@ class CudaDevice:
         driver.call("cuCtxSetCurrent", self.context)
         state.context, state.index, state.process = self.context, index, os.getpid()
         self.multiprocessors = driver.attribute(self.device, "MULTIPROCESSOR_COUNT")
+        self.cluster = CLUSTER if major >= 9 and driver.attribute(self.device, "CLUSTER_LAUNCH") else 1
         self.l2_bytes = driver.attribute(self.device, "L2_CACHE_SIZE")
         self.total_memory = int(driver.call("cuDeviceTotalMem", self.device))
         name = driver.call("cuDeviceGetName", 256, self.device)

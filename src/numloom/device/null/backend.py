@@ -42,6 +42,7 @@ class NullDevice:
     interprets = False
     fast_math = False
     short_rows = False
+    cluster = 1
     finishes = True
 
     def __init__(self) -> None:
