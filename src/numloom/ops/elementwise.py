@@ -187,6 +187,7 @@ def _row(
     numpy: Callable[..., Any] | None = None,
     loops: Loops | None = None,
     quotient: bool = False,
+    near: bool = False,
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
     twin = ufunc if numpy is None else numpy
@@ -205,6 +206,7 @@ def _row(
         exact_kinds="b" + kinds,
         loops=loops,
         quotient=quotient,
+        near=near,
     )
     ELEMENTWISE[name] = op
     if ufunc is not None:
@@ -287,17 +289,19 @@ def _fill() -> None:
          headers=floor_headers)  # fmt: skip
     power = _by_kind(i="nl::integer_power({0}, {1})", f="nl::pow({0}, {1})", c="nl::pow({0}, {1})")
     # NumPy refuses negative exponents of integers, so its own loop cannot stand in for ours.
-    _row("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",))
+    _row("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",),
+         near=True)  # fmt: skip
     # Exponents that are known to be few halves: for a GPU products and a root.
     by_halves = _by_kind(i="nl::integer_power({0}, {1})", f="nl::power_by_halves({0}, {1})", c="nl::pow({0}, {1})")
     _row("power_by_halves", 2, by_halves, cost=97, exact=False, headers=("integer", "power"), numpy=np.power,
-         complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)))  # fmt: skip
+         complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)),
+         near=True)  # fmt: skip
     for n in HALVES:  # The frequent ones are known to the compiler.
         _row(name_of_halves(n), 1, f"nl::power_of_halves({{0}}, {n})", cost=12 if n % 2 == 0 and n > 0 else 25,
              exact=False, headers=("power",), numpy=functools.partial(_power, n / 2),
-             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)))  # fmt: skip
+             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)), near=True)  # fmt: skip
     _row("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
-         complex_headers=("complex_power",))  # fmt: skip
+         complex_headers=("complex_power",), near=True)  # fmt: skip
     _row("negative", 1, _negative)
     _row("positive", 1, "({0})")
     absolute = _by_kind(b="{0}", i="nl::integer_absolute({0})", u="{0}", f="nl::fabs({0})", c="nl::abs({0})")
@@ -320,9 +324,10 @@ def _fill() -> None:
         ("exp", 10, "exp"), ("exp2", 10, "exp"), ("expm1", 20, "exp"), ("log", 26, "log"), ("log2", 26, "log"),
         ("log10", 26, "log"), ("log1p", 32, "log"),
     ):  # fmt: skip
-        _row(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_math",))
-    _row("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",))
-    _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",))
+        _row(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_math",),
+             near=name != "expm1")  # fmt: skip
+    _row("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",), near=True)
+    _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",), near=True)
 
     # Trigonometric and hyperbolic
     for name, cost in (("sin", 60), ("cos", 60), ("tan", 80)):
