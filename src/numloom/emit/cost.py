@@ -39,7 +39,7 @@ LONG = 10
 """Cost of an expression without branches from which on a loop takes several vectors abreast."""
 ABREAST = ((150, 4), (300, 2))
 """How many, by the cost: what is longer has work enough, and takes long to compile."""
-FUNCTIONS = frozenset(("exp", "log", "logaddexp", "hyperbolic", "inverse_trigonometric", "power"))
+FUNCTIONS = frozenset(("exp", "log", "logaddexp", "hyperbolic", "inverse_trigonometric", "power", "ldexp"))
 """Headers with functions of real numbers that are long and have no branch."""
 STRAIGHT = FUNCTIONS | {"integer", "order", "libm"}
 """Headers whose functions of real numbers have no branch."""

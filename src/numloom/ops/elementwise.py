@@ -37,6 +37,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "held": (),
     "complex_moments": ("moments",),
     "floating": ("libm",),
+    "ldexp": ("libm",),
     "portable": (),
     "exp": ("libm", "portable"),
     "log": ("libm", "portable"),
@@ -54,7 +55,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "complex_power": ("complex_math",),
     "random": ("philox", "libm", "portable"),
     "series": ("exp", "log"),
-    "smooth": ("series", "floating", "power", "trigonometric"),
+    "smooth": ("series", "floating", "ldexp", "power", "trigonometric"),
     "erf": ("series",),
     "gamma": ("series", "power", "trigonometric"),
     "bessel": ("series",),
@@ -353,7 +354,7 @@ def _fill() -> None:
     _row("rint", 1, _by_kind(f=_call("rint"), c="nl::rint({0})"), headers=("libm",), complex_headers=("complex_parts",))
     for name, function, count in (("spacing", "spacing", 1), ("nextafter", "next_after", 2)):
         _row(name, count, _half_aware(function, count), cost=8, headers=("floating",))
-    _row("ldexp", 2, "nl::ldexp({0}, {1})", cost=6, headers=("floating",))
+    _row("ldexp", 2, "nl::ldexp({0}, {1})", cost=12, headers=("ldexp",), near=True)
     _row("copysign", 2, _call("copysign", 2), headers=("libm",))
     _row("signbit", 1, _call("sign_bit"), headers=("floating",))
     _row("heaviside", 2, _call("heaviside", 2), cost=4, headers=("floating",))
