@@ -17,13 +17,26 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 from single_loops import DTYPE, build, loops_of, same_bits, special_values
 
 NEAR = [name for name, row in ELEMENTWISE.items() if row.near and row.ufunc is not None]
-LOOPS = {loop[:2]: loop for name in NEAR for loop in loops_of(ELEMENTWISE[name]) if loop[2] in "efd"}
+
+
+def is_near(name: str, loop: Any) -> bool:
+    """Whether a loop has a short form."""
+    return DTYPE[loop[1][0]].kind in ELEMENTWISE[name].near
+
+
+LOOPS = {loop[:2]: loop for name in NEAR for loop in loops_of(ELEMENTWISE[name]) if is_near(name, loop)}
 SHARES = (0, 0.001, 0.2, 1)
 """Which part of the arguments is out of the ordinary."""
 
 
 def arguments(char: str, count: int, share: float, rng: Any) -> Any:
     """Ordinary positive numbers, and among them others."""
+    if char in "FD":
+        part = char.lower()
+        found = np.empty(count, DTYPE[char])
+        found.real, found.imag = arguments(part, count, share, rng), arguments(part, count, share, rng)
+        found[rng.random(count) < share] = special_values(char)[rng.integers(0, 81)]
+        return found * rng.choice([1, 0.01], count).astype(part)
     special = np.concatenate([special_values(char), -np.geomspace(1e-3, 900, 40), np.geomspace(80, 900, 40)])
     found = rng.uniform(0.01, 4, count)
     others = rng.random(count) < share
@@ -57,7 +70,7 @@ def test_bits_of_vectors(name: str, chars: str, expected: Any) -> None:
             assert same_bits(got, expected[loop](*hosts)).all(), (share, count)
 
 
-@pytest.mark.parametrize(("name", "chars"), [key for key in LOOPS if key[1][0] in "fd"])
+@pytest.mark.parametrize(("name", "chars"), [key for key in LOOPS if key[1][0] in "fdFD"])
 def test_bits_of_other_layouts(name: str, chars: str, expected: Any) -> None:
     rng = np.random.default_rng(1)
     call, loop = getattr(numloom, name), LOOPS[name, chars]

@@ -540,13 +540,16 @@ class _Map(MapText):
     def _is_near(self) -> bool:
         """Whether loops first take functions to be of ordinary arguments."""
         body = self.program.body
-        rows = [instr.row for instr in body if instr.row is not None and KINDS[instr.code] == "f"]
-        return self._abreast() > 1 and any(row.near for row in rows)
+        kinds = {KINDS[instr.code] for instr in body if instr.row is not None and KINDS[instr.code] in instr.row.near}
+        return self._is_free() and ("c" in kinds or ("f" in kinds and self._abreast() > 1))
+
+    def _is_free(self) -> bool:
+        """Whether every element is computed, and no result lies where others read."""
+        return self.program.box is None and not any(o.in_place for o in self.program.operands)
 
     def _abreast(self) -> int:
         """Vectors that a loop takes at a time."""
-        alone = self.program.box is None and not any(o.in_place for o in self.program.operands)
-        return abreast(self.program) if alone else 1
+        return abreast(self.program) if self._is_free() else 1
 
     def _outer_offset(self, k: int, operand: Operand, outer: list[str]) -> str:
         terms = [
