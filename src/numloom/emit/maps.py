@@ -478,9 +478,9 @@ class _Map(MapText):
         """
         operands = self.program.operands
         lanes = 64 // min(ITEMSIZES[operands[k].code] for k in used)
-        called = "__attribute__((noinline))"
+        called, many = "__attribute__((noinline))", self._abreast()
         lines = [f"const auto near = [&]({given}, const i64 begin, const i64 count) {called} NL_SCHEDULED {{"]
-        lines += ["nl::Far far = {};", f"NL_ABREAST({self._abreast()})"]
+        lines += ["nl::Far far = {};", *([f"NL_ABREAST({many})"] if many > 1 else [])]
         lines += self._cpu_each("0", f"(count & -{lanes})", row, near=True)
         lines += ["return nl::is_far(far);", "};"]
         lines += [f"const auto whole = [&]({given}, const i64 begin, const i64 end) {called} {{"]
