@@ -23,8 +23,8 @@ BYTES = 100.0
 """Bytes that a thread moves in a nanosecond, from its second cache."""
 INSTRUCTION = 0.005
 """Nanoseconds of an instruction for a byte of a vector's element."""
-SCALAR = 16
-"""How much longer functions of complex numbers take, which are computed one by one."""
+SCALAR, SHORT = 16, 3
+"""How much longer functions of complex numbers take, which are computed one by one, or first in short forms."""
 GATHER = 2.0
 """Nanoseconds of a read at an index."""
 FUNCTIONS_HERE = {
@@ -39,7 +39,7 @@ LONG = 10
 """Cost of an expression without branches from which on a loop takes several vectors abreast."""
 ABREAST = ((150, 4), (300, 2))
 """How many, by the cost: what is longer has work enough, and takes long to compile."""
-FUNCTIONS = frozenset(("exp", "log", "logaddexp", "hyperbolic", "inverse_trigonometric", "power"))
+FUNCTIONS = frozenset(("exp", "log", "logaddexp", "hyperbolic", "inverse_trigonometric", "power", "ldexp"))
 """Headers with functions of real numbers that are long and have no branch."""
 STRAIGHT = FUNCTIONS | {"integer", "order", "libm"}
 """Headers whose functions of real numbers have no branch."""
@@ -62,7 +62,8 @@ def nanoseconds(program: Program) -> float:
             alone = KINDS[code] == "c" and not exact
             if KINDS[code] == "f" and instr.row is not None:
                 cost = FUNCTIONS_HERE.get(instr.row.name, cost)
-            total += INSTRUCTION * ITEMSIZES[code] * cost * (SCALAR if alone else 1)
+            longer = SHORT if instr.row is not None and "c" in instr.row.near else SCALAR
+            total += INSTRUCTION * ITEMSIZES[code] * cost * (longer if alone else 1)
     return total
 
 

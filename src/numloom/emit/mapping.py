@@ -62,8 +62,8 @@ class MapText:
         self.gathers = gather_instrs(program.body)
         self.taken: list[int] = []
 
-    def element(self) -> str:
-        """The function that computes one element's outputs from its inputs."""
+    def element(self, near: bool = False) -> str:
+        """The function that computes one element's outputs from its inputs; a near one may set ``far`` instead."""
         program = self.program
         args = ["const P& p"]
         args += [f"{VALUE_TYPES[program.operands[k].code]} in{k}" for k in self.reads]
@@ -80,11 +80,15 @@ class MapText:
             {i.index: f"iota{i.index}" for i in self.iotas},
             {n: f"g{n}" for n in self.gathers},
             taken={n: f"taken{n}" for n in self.taken},
+            near=near,
         )
         for store in program.stores:
             lines.append(f"out{store.operand} = {stored(f'v{store.value}', program.operands[store.operand].code)};")
-        places = self._places() if self.taken else ""
-        return f"{places}NL_DEV void element({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+        name = "element"
+        if near:
+            name, args = "near_element", [*args, "nl::Far& far"]
+        places = self._places() if self.taken and not near else ""
+        return f"{places}NL_DEV void {name}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
 
     def _places(self) -> str:
         """The function that computes where rows begin that are taken."""
@@ -156,6 +160,7 @@ class MapText:
         outs: dict[int, str],
         taken: dict[int, str] | None = None,
         first: str = "",
+        near: bool = False,
     ) -> str:
         """The call of `element` at indices: loaded values and output lvalues by operand, taken values by gather."""
         program = self.program
@@ -167,7 +172,7 @@ class MapText:
             k = program.body[n].operand
             args.append(f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, indices, kind)})")
         args += [outs[s.operand] for s in program.stores]
-        return f"element({', '.join(args)});"
+        return f"near_element({', '.join(args)}, far);" if near else f"element({', '.join(args)});"
 
     def store_offset(self, k: int, names: list[str], kind: str) -> str:
         return self.offset(f"s{k}", self.program.operands[k].strides, names, kind)

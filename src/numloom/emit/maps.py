@@ -11,6 +11,7 @@ space, else rows.
 from __future__ import annotations
 
 from math import prod
+from typing import NamedTuple
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
@@ -65,6 +66,14 @@ def is_dear(program: Program) -> bool:
             function = KINDS[instr.code] == "c" and instr.row.cost >= FUNCTION
             cost += instr.row.cost * (COMPLEX if function else 1)
     return cost >= DEAR
+
+
+class _Row(NamedTuple):
+    """What the loop over a row is inside of: indices, where elements of some operands are, what gathers have taken."""
+
+    outer: list[str]
+    elsewhere: dict[int, str]
+    taken: dict[int, str]
 
 
 class _Map(MapText):
@@ -344,7 +353,8 @@ class _Map(MapText):
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
-        return self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry)
+        near = self.element(near=True) if self._is_near() else ""
+        return near + (self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry))
 
     def _cpu_tiles(self, entry: str) -> str:
         """What lies across is turned in the cache, a tile at a time; the rows of a tile are loops like all others."""
@@ -441,37 +451,105 @@ class _Map(MapText):
             restrict = "" if program.operands[k].in_place else " __restrict__"
             lines.append(f"const {MEMORY_TYPES[code]}*{restrict} z{n} = {start};")
             taken[n] = loaded(f"z{n}[i]", code)
-        many = self._abreast()
         used = list(dict.fromkeys([*self.reads, *(s.operand for s in program.stores)]))
-        if many > 1:
-            # Of parameters only, compilers believe that nothing else points there, and mix loads with stores before.
-            kinds = [(k, "" if program.operands[k].written else "const ", program.operands[k].code) for k in used]
-            given = ", ".join(f"{const}{MEMORY_TYPES[code]}* __restrict__ y{k}" for k, const, code in kinds)
-            lines += [f"[&]({given}) __attribute__((always_inline)) {{", f"NL_ABREAST({many})"]
-        lines += ["NL_IVDEP", f"for (i64 i = {low}; i < {high}; ++i) {{"]
+        # Of parameters only, compilers believe that nothing else points there, and mix loads with stores before.
+        kinds = [(k, "" if program.operands[k].written else "const ", program.operands[k].code) for k in used]
+        given = ", ".join(f"{const}{MEMORY_TYPES[code]}* __restrict__ y{k}" for k, const, code in kinds)
+        many = self._abreast()
+        row = _Row(outer, elsewhere, taken)
+        if self._is_near():
+            return lines + self._cpu_near(low, high, row, given, used)
+        each = self._cpu_each(low, high, row)
+        if many == 1:
+            return lines + each
+        pointers = ", ".join(f"y{k}" for k in used)
+        return [
+            *lines,
+            f"[&]({given}) __attribute__((always_inline)) {{",
+            f"NL_ABREAST({many})",
+            *each,
+            f"}}({pointers});",
+        ]
+
+    def _cpu_near(self, low: str, high: str, row: _Row, given: str, used: list[int]) -> list[str]:
+        """The loop over a row by short forms of functions, some hundred elements at a time; where they are far, again.
+
+        What is left at the end becomes a vector, too: its elements are copied, the last of them as often as it takes.
+        """
+        operands = self.program.operands
+        lanes = 64 // min(ITEMSIZES[operands[k].code] for k in used)
+        called, many = "__attribute__((noinline))", self._abreast()
+        lines = [f"const auto near = [&]({given}, const i64 begin, const i64 count) {called} NL_SCHEDULED {{"]
+        lines += ["nl::Far far = {};", *([f"NL_ABREAST({many})"] if many > 1 else [])]
+        lines += self._cpu_each("0", f"(count & -{lanes})", row, near=True)
+        lines += ["return nl::is_far(far);", "};"]
+        lines += [f"const auto whole = [&]({given}, const i64 begin, const i64 end) {called} {{"]
+        lines += [*self._cpu_each("begin", "end", row), "};"]
+        whole = ", ".join(f"y{k}" for k in used)
+        begin = ", ".join(f"y{k} + {self._inner(k, operands[k], 'first')}" for k in used)
+        lines += [f"i64 first = {low}, more = 0;"]
+        lines += [f"for (i64 count; (count = nl::near_count({high} - first, {lanes})); first += count) {{"]
+        # Where there are far ones, more are expected: as many again as before are not tried.
+        lines += [f"if (!near({begin}, first, count)) {{ more = 0; continue; }}"]
+        lines += [f"count = first + count + more < {high} ? count + more : {high} - first;"]
+        lines += [f"whole({whole}, first, first + count);", "more = count;", "}", f"if (first < {high}) {{"]
+        apart = any(operands[k].strides[-1] not in (0, 1) for k in used)
+        if (
+            apart
+            or row.elsewhere
+            or row.taken
+            or any(operands[s.operand].strides[-1] != 1 for s in self.program.stores)
+        ):
+            return [*lines, f"whole({whole}, first, {high});", "}"]
+        lines.append(f"const i64 left = {high} - first;")
+        for k in used:
+            if operands[k].strides[-1]:
+                lines.append(f"{MEMORY_TYPES[operands[k].code]} z{k}[{lanes}];")
+        for k in self.reads:
+            if operands[k].strides[-1]:
+                lines.append(f"for (i64 k = 0; k < {lanes}; ++k) z{k}[k] = y{k}[first + (k < left ? k : left - 1)];")
+        ends = ", ".join(f"z{k}" if operands[k].strides[-1] else f"y{k}" for k in used)
+        copies = " ".join(f"y{s.operand}[first + k] = z{s.operand}[k];" for s in self.program.stores)
+        lines.append(f"if (near({ends}, first, {lanes})) whole({whole}, first, {high});")
+        return [*lines, f"else for (i64 k = 0; k < left; ++k) {{ {copies} }}", "}"]
+
+    def _cpu_each(self, low: str, high: str, row: _Row, near: bool = False) -> list[str]:
+        """The loop itself; a near one begins at `begin`, where its pointers point to."""
+        program = self.program
+        lines = ["NL_IVDEP", f"for (i64 i = {low}; i < {high}; ++i) {{"]
+        at = "i"
+        if near:
+            lines, at = ["NL_IVDEP", f"for (i64 k = {low}; k < {high}; ++k) {{", "const i64 i = begin + k;"], "k"
         values = {}
         for k in self.reads:
             operand = program.operands[k]
-            text = f"a{k}" if operand.strides[-1] == 0 else f"y{k}[{self._inner(k, operand)}]"
-            values[k] = loaded(elsewhere.get(k, text), operand.code)
+            text = f"a{k}" if operand.strides[-1] == 0 else f"y{k}[{self._inner(k, operand, at)}]"
+            values[k] = loaded(row.elsewhere.get(k, text), operand.code)
         outs = {s.operand: f"r{s.operand}" for s in program.stores}
         for s in program.stores:
             lines.append(f"{CTYPES[program.operands[s.operand].code]} r{s.operand};")
         grid = self.box_grid(self.rank - 1, "i", "i64") if program.box is not None else ""
         if grid:
             lines.append(f"if (!({grid})) {{ {self._cpu_copy()} continue; }}")
-        lines.append(self.call(values, [*outer, "i"], "i64", outs, taken))
+        lines.append(self.call(values, [*row.outer, "i"], "i64", outs, row.taken, near=near))
         for s in program.stores:
-            lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand])}] = r{s.operand};")
+            lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand], at)}] = r{s.operand};")
         lines.append("}")
-        if many > 1:
-            lines.append(f"}}({', '.join(f'y{k}' for k in used)});")
         return lines
+
+    def _is_near(self) -> bool:
+        """Whether loops first take functions to be of ordinary arguments."""
+        body = self.program.body
+        kinds = {KINDS[instr.code] for instr in body if instr.row is not None and KINDS[instr.code] in instr.row.near}
+        return self._is_free() and ("c" in kinds or ("f" in kinds and self._abreast() > 1))
+
+    def _is_free(self) -> bool:
+        """Whether every element is computed, and no result lies where others read."""
+        return self.program.box is None and not any(o.in_place for o in self.program.operands)
 
     def _abreast(self) -> int:
         """Vectors that a loop takes at a time."""
-        alone = self.program.box is None and not any(o.in_place for o in self.program.operands)
-        return abreast(self.program) if alone else 1
+        return abreast(self.program) if self._is_free() else 1
 
     def _outer_offset(self, k: int, operand: Operand, outer: list[str]) -> str:
         terms = [
@@ -481,11 +559,11 @@ class _Map(MapText):
         ]
         return " + ".join(terms) or "0"
 
-    def _inner(self, k: int, operand: Operand) -> str:
+    def _inner(self, k: int, operand: Operand, at: str = "i") -> str:
         stride = operand.strides[-1]
         if stride in (0, 1):
-            return "i" if stride else "0"
-        return f"i * {self.block.number(f's{k}_{self.rank - 1}', stride)}"
+            return at if stride else "0"
+        return f"{at} * {self.block.number(f's{k}_{self.rank - 1}', stride)}"
 
     def _cpu_box(self, box: object, outer: list[str]) -> list[str]:
         """Copy what lies outside of the box; leaves the inner range inside it as [low, high)."""

@@ -109,9 +109,9 @@ template <class T, {_REAL}> NL_DEV T abs(T x) {{ return magnitude(x); }}
                  f"template <class T, {_REAL}> NL_DEV bool isfinite(T x) {{ return nl::is_finite((C)x); }}\n"),
     "signbit": (("floating",),
                 f"template <class T, {_REAL}> NL_DEV bool signbit(T x) {{ return nl::sign_bit((C)x); }}\n"),
-    "ldexp": (("floating",),
+    "ldexp": (("ldexp",),
               f"template <class T, {_REAL}> NL_DEV R ldexp(T x, int n) {{ return R(nl::ldexp((C)x, (i64)n)); }}\n"),
-    "scalbn": (("floating",),
+    "scalbn": (("ldexp",),
                f"template <class T, {_REAL}> NL_DEV R scalbn(T x, int n) {{ return R(nl::ldexp((C)x, (i64)n)); }}\n"),
     "frexp": (("floating",), f"""template <class T, {_REAL}> NL_DEV R frexp(T x, int* n) {{
     *n = nl::frexp_exponent((C)x);

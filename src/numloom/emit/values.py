@@ -81,6 +81,7 @@ def statements(
     taken: Mapping[int, str] | None = None,
     inverses: Mapping[int, str] | None = None,
     nested: Mapping[int, str] | None = None,
+    near: bool = False,
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 
@@ -88,7 +89,8 @@ def statements(
     iota, `gathers` the pointer from which a gather reads, or `taken` what it has read, `reduced` the finished
     reductions (or, in a body, the values of the row), `nested` the results of programs inside; `only` are the
     instructions wanted, if not all. `inverses`: what `nl::inverse` gave of values that many are divided by (``far`` is
-    set where a quotient needs more; where nothing is given the division is called).
+    set where a quotient needs more; where nothing is given the division is called). `near`: functions take their short
+    forms, which set ``far``.
     """
     lines = []
     for number, instr in enumerate(instrs):
@@ -100,7 +102,7 @@ def statements(
             text = reads[instr.operand]
         elif kind == "op":
             chars = "".join([CHARS[instrs[arg].code] for arg in instr.args])
-            template = instr.row.text(chars, CHARS[code])
+            template = instr.row.near_text(chars, CHARS[code]) if near else instr.row.text(chars, CHARS[code])
             if inverses and instr.row.quotient and instr.args[1] in inverses:
                 inverse = inverses[instr.args[1]]
                 template = f"nl::divide_by({{0}}, {{1}}, {inverse}, far)" if inverse else "nl::divided({0}, {1})"

@@ -37,6 +37,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "held": (),
     "complex_moments": ("moments",),
     "floating": ("libm",),
+    "ldexp": ("libm",),
     "portable": (),
     "exp": ("libm", "portable"),
     "log": ("libm", "portable"),
@@ -52,9 +53,10 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "complex_parts": ("complex", "floating", "power"),
     "complex_math": ("complex_parts", "exp", "log", "trigonometric", "inverse_trigonometric", "hyperbolic", "power"),
     "complex_power": ("complex_math",),
+    "complex_near": ("complex_math",),
     "random": ("philox", "libm", "portable"),
     "series": ("exp", "log"),
-    "smooth": ("series", "floating", "power", "trigonometric"),
+    "smooth": ("series", "floating", "ldexp", "power", "trigonometric"),
     "erf": ("series",),
     "gamma": ("series", "power", "trigonometric"),
     "bessel": ("series",),
@@ -187,6 +189,7 @@ def _row(
     numpy: Callable[..., Any] | None = None,
     loops: Loops | None = None,
     quotient: bool = False,
+    near: str = "",
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
     twin = ufunc if numpy is None else numpy
@@ -205,6 +208,7 @@ def _row(
         exact_kinds="b" + kinds,
         loops=loops,
         quotient=quotient,
+        near=near,
     )
     ELEMENTWISE[name] = op
     if ufunc is not None:
@@ -287,17 +291,19 @@ def _fill() -> None:
          headers=floor_headers)  # fmt: skip
     power = _by_kind(i="nl::integer_power({0}, {1})", f="nl::pow({0}, {1})", c="nl::pow({0}, {1})")
     # NumPy refuses negative exponents of integers, so its own loop cannot stand in for ours.
-    _row("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",))
+    _row("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",),
+         near="f")  # fmt: skip
     # Exponents that are known to be few halves: for a GPU products and a root.
     by_halves = _by_kind(i="nl::integer_power({0}, {1})", f="nl::power_by_halves({0}, {1})", c="nl::pow({0}, {1})")
     _row("power_by_halves", 2, by_halves, cost=97, exact=False, headers=("integer", "power"), numpy=np.power,
-         complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)))  # fmt: skip
+         complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)),
+         near="f")  # fmt: skip
     for n in HALVES:  # The frequent ones are known to the compiler.
         _row(name_of_halves(n), 1, f"nl::power_of_halves({{0}}, {n})", cost=12 if n % 2 == 0 and n > 0 else 25,
              exact=False, headers=("power",), numpy=functools.partial(_power, n / 2),
-             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)))  # fmt: skip
+             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)), near="f")  # fmt: skip
     _row("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
-         complex_headers=("complex_power",))  # fmt: skip
+         complex_headers=("complex_power",), near="f")  # fmt: skip
     _row("negative", 1, _negative)
     _row("positive", 1, "({0})")
     absolute = _by_kind(b="{0}", i="nl::integer_absolute({0})", u="{0}", f="nl::fabs({0})", c="nl::abs({0})")
@@ -320,21 +326,24 @@ def _fill() -> None:
         ("exp", 10, "exp"), ("exp2", 10, "exp"), ("expm1", 20, "exp"), ("log", 26, "log"), ("log2", 26, "log"),
         ("log10", 26, "log"), ("log1p", 32, "log"),
     ):  # fmt: skip
-        _row(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_math",))
-    _row("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",))
-    _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",))
+        _row(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
+             near="c" if name == "expm1" else "fc")  # fmt: skip
+    _row("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",), near="f")
+    _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",), near="f")
 
     # Trigonometric and hyperbolic
     for name, cost in (("sin", 60), ("cos", 60), ("tan", 80)):
         _row(name, 1, _by_kind(f=_call(f"loop_{name}"), c=_call(name)), cost=cost, exact=False,
-             headers=(f"loop_{name}",), complex_headers=("complex_math",))  # fmt: skip
+             headers=(f"loop_{name}",), complex_headers=("complex_near",),
+             near="" if name == "tan" else "c")  # fmt: skip
     for name, function, cost, header in (
         ("arcsin", "asin", 30, "inverse_trigonometric"), ("arccos", "acos", 30, "inverse_trigonometric"),
         ("arctan", "atan", 30, "inverse_trigonometric"), ("sinh", "sinh", 40, "hyperbolic"),
         ("cosh", "cosh", 30, "hyperbolic"), ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),
         ("arccosh", "acosh", 50, "hyperbolic"), ("arctanh", "atanh", 40, "hyperbolic"),
     ):  # fmt: skip
-        _row(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_math",))
+        _row(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
+             near="c" if name in ("sinh", "cosh") else "")  # fmt: skip
     _row("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("inverse_trigonometric",))
     _row("hypot", 2, _call("hypot", 2), cost=30, exact=False, headers=("power",))
     for name in ("degrees", "rad2deg"):
@@ -348,7 +357,7 @@ def _fill() -> None:
     _row("rint", 1, _by_kind(f=_call("rint"), c="nl::rint({0})"), headers=("libm",), complex_headers=("complex_parts",))
     for name, function, count in (("spacing", "spacing", 1), ("nextafter", "next_after", 2)):
         _row(name, count, _half_aware(function, count), cost=8, headers=("floating",))
-    _row("ldexp", 2, "nl::ldexp({0}, {1})", cost=6, headers=("floating",))
+    _row("ldexp", 2, "nl::ldexp({0}, {1})", cost=12, headers=("ldexp",), near="f")
     _row("copysign", 2, _call("copysign", 2), headers=("libm",))
     _row("signbit", 1, _call("sign_bit"), headers=("floating",))
     _row("heaviside", 2, _call("heaviside", 2), cost=4, headers=("floating",))

@@ -45,6 +45,9 @@ class Op:
         C++ that the text needs besides headers, such as functions with a user's text; a kernel has each of them once.
     quotient : bool
         Whether the result is the first argument divided by the second, as C++ divides numbers of one type.
+    near : str
+        Kinds ("f", "c") for which the text is a function that takes ``far`` as one more argument on the host: then it
+        is right for ordinary arguments in fewer instructions, and says where one was not (see `near_text`).
     """
 
     name: str
@@ -60,6 +63,12 @@ class Op:
     loops: Callable[[tuple[np.dtype[Any], ...]], tuple[np.dtype[Any], ...]] | None = None
     preamble: tuple[str, ...] = ()
     quotient: bool = False
+    near: str = ""
+
+    def near_text(self, in_chars: str, out_char: str) -> str:
+        """The C++ template for loops that do all again where ``far`` was set."""
+        text = self.text(in_chars, out_char)
+        return f"{text[:-1]}, far)" if np.dtype(in_chars[0]).kind in self.near else text
 
     def is_exact(self, in_chars: str) -> bool:
         """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""

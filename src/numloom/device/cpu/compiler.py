@@ -33,6 +33,7 @@ EXACT = (
 # What is only better with them; each is left out where the compiler refuses it.
 WANTED = (
     "-march=native",
+    "-mprefer-vector-width=512",
     "-nostdlib",
     "-fopenmp-simd",
     "-fno-exceptions",

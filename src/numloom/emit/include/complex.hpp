@@ -23,15 +23,17 @@ template <class T> NL_DEV complex<T> operator*(complex<T> a, complex<T> b) {
     return make_complex<T>(product(a.re, b.re) - product(a.im, b.im), product(a.re, b.im) + product(a.im, b.re));
 }
 template <class T> NL_DEV complex<T> scale(complex<T> a, T s) { return make_complex<T>(a.re * s, a.im * s); }
+// By the larger part of the divisor, chosen by selects: branches would guess, and keep loops from being vectors. What is
+// divided by zero is multiplied by infinity.
 template <class T> NL_DEV complex<T> operator/(complex<T> a, complex<T> b) {
-    T re = b.re < 0 ? -b.re : b.re + 0, im = b.im < 0 ? -b.im : b.im + 0;
-    if (re >= im) {
-        if (re == 0 && im == 0) return make_complex<T>(a.re / re, a.im / re);
-        T ratio = b.im / b.re, s = (T)1 / (b.re + b.im * ratio);
-        return make_complex<T>((a.re + product(a.im, ratio)) * s, (a.im - product(a.re, ratio)) * s);
-    }
-    T ratio = b.re / b.im, s = (T)1 / (b.im + b.re * ratio);
-    return make_complex<T>((product(a.re, ratio) + a.im) * s, (product(a.im, ratio) - a.re) * s);
+    T re = b.re < 0 ? -b.re : b.re + 0, im = b.im < 0 ? -b.im : b.im + 0, infinity = (T)NL_INFINITY;
+    bool first = re >= im;
+    T large = first ? b.re : b.im, small = first ? b.im : b.re, ratio = small / large;
+    T s = (T)1 / (large + product(small, ratio));
+    T u = first ? a.re : a.im, v = first ? a.im : a.re, w = product(u, ratio);
+    T x = (u + product(v, ratio)) * s, y = ((first ? v : w) - (first ? w : v)) * s;
+    bool zero = re + im == 0;
+    return make_complex<T>(zero ? a.re * infinity : x, zero ? a.im * infinity : y);
 }
 template <class T> NL_DEV bool is_nan(complex<T> a) { return (a.re != a.re) | (a.im != a.im); }
 template <class T> NL_DEV bool nonzero(complex<T> a) { return (a.re != 0) | (a.im != 0); }
@@ -64,11 +66,9 @@ template <class T> NL_DEV complex<T> clip(complex<T> a, complex<T> low, complex<
 template <class T> NL_DEV complex<T> conj(complex<T> a) { return make_complex<T>(a.re, -a.im); }
 template <class T> NL_DEV complex<T> reciprocal(complex<T> a) {
     T re = a.re < 0 ? -a.re : a.re, im = a.im < 0 ? -a.im : a.im;
-    if (im <= re) {
-        T ratio = a.im / a.re, d = a.re + a.im * ratio;
-        return make_complex<T>((T)1 / d, -ratio / d);
-    }
-    T ratio = a.re / a.im, d = a.re * ratio + a.im;
-    return make_complex<T>(ratio / d, (T)-1 / d);
+    bool first = im <= re;
+    T large = first ? a.re : a.im, small = first ? a.im : a.re, ratio = small / large;
+    T d = large + product(small, ratio), u = first ? (T)1 : ratio, v = first ? -ratio : (T)-1;
+    return make_complex<T>(u / d, v / d);
 }
 }

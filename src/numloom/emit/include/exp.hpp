@@ -35,17 +35,25 @@ NL_DEV void reduce_exp(f64 x, i64& n, f64& r, f64& t) {
                    2.7557253939287671843e-6, 2.7557272599857137691e-7, 2.5105821598328188174e-8, 2.0915118711997294226e-9);
     t = fma(r * r, q, c);
 }
-NL_DEV f32 exp(f32 x) {
+// Arguments of `exp` and `exp2`, and 2^n y: ordinary ones have results in the normal range.
+template <class T> NL_DEV T bounded(T x, T low, T high) { return clamp(x, low, high); }
+template <class T> NL_DEV T bounded(T x, T, T, Far& far) {
+    want_small(x, far);
+    return x;
+}
+NL_DEV f32 scale_exp2(f32 y, i32 n, Far&) { return from_bits(bits(y) + ((u32)n << 23)); }
+NL_DEV f64 scale_exp2(f64 y, i64 n, Far&) { return from_bits(bits(y) + ((u64)n << 52)); }
+template <class... F> NL_DEV f32 exp(f32 x, F&... far) {
     i32 n;
     f32 r, t;
-    reduce_exp(clamp(x, -104.0f, 89.0f), n, r, t);
-    return scale_exp2(1.0f + (r + t), n);
+    reduce_exp(bounded(x, -104.0f, 89.0f, far...), n, r, t);
+    return scale_exp2(1.0f + (r + t), n, far...);
 }
-NL_DEV f64 exp(f64 x) {
+template <class... F> NL_DEV f64 exp(f64 x, F&... far) {
     i64 n;
     f64 r, t;
-    reduce_exp(clamp(x, -746.0, 710.0), n, r, t);
-    return scale_exp2(1.0 + (r + t), n);
+    reduce_exp(bounded(x, -746.0, 710.0, far...), n, r, t);
+    return scale_exp2(1.0 + (r + t), n, far...);
 }
 // 2^(h + l), h within 1/2 of 0 and l below its digits, as 1 + the result
 NL_DEV f32 exp2_series(f32 h, f32 l) {
@@ -62,20 +70,20 @@ NL_DEV f64 exp2_series(f64 h, f64 l) {
                    4.455817908336064493e-10, 2.5729324177362304214e-11);
     return a + fma(h * h, q, rest);
 }
-NL_DEV f64 exp2(f64 x) {
+template <class... F> NL_DEV f64 exp2(f64 x, F&... far) {
     i64 n;
-    f64 y = clamp(x, -1076.0, 1025.0), r = y - nearest(y, 1.0, n);
+    f64 y = bounded(x, -1076.0, 1025.0, far...), r = y - nearest(y, 1.0, n);
     f64 q = horner(r, 0.24022650695910071233, 0.055504108664821626712, 0.0096181291076284794928,
                    0.0013333558146406470697, 0.00015403530393370733411, 0.000015252733841556772589,
                    1.321548680870556279e-6, 1.0178057087733941105e-7, 7.0548973041554992774e-9,
                    4.455817908336064493e-10, 2.5729324177362304214e-11);
-    return scale_exp2(1.0 + fma(r, 0.69314718055994529, fma(r * r, q, 2.3190468138462996e-17 * r)), n);
+    return scale_exp2(1.0 + fma(r, 0.69314718055994529, fma(r * r, q, 2.3190468138462996e-17 * r)), n, far...);
 }
-NL_DEV f32 exp2(f32 x) {
+template <class... F> NL_DEV f32 exp2(f32 x, F&... far) {
     i32 n;
-    f32 y = clamp(x, -151.0f, 129.0f), r = y - nearest(y, 1.0f, n);
+    f32 y = bounded(x, -151.0f, 129.0f, far...), r = y - nearest(y, 1.0f, n);
     f32 q = horner(r, 0.240226507f, 0.0555041097f, 0.00961808302f, 0.00133335218f, 0.000154531634f, 1.52909488e-05f);
-    return scale_exp2(1.0f + fma(r, 0.693147182f, fma(r * r, q, -1.90465421e-09f * r)), n);
+    return scale_exp2(1.0f + fma(r, 0.693147182f, fma(r * r, q, -1.90465421e-09f * r)), n, far...);
 }
 // exp(x) - 1 = 2 ((s - 1/2) + s r + s t), s = 2^(n-1)
 template <class T> NL_DEV T expm1_of(T s, T r, T t) {

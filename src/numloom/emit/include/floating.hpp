@@ -65,13 +65,4 @@ template <class T> NL_DEV T frexp_mantissa(T x) {
     T m = split_float(x, e);
     return (x == 0) | !is_finite(x) ? x : m;
 }
-NL_DEV f32 power_of_two(f32, i32 n) { return from_bits((u32)(n + 127) << 23); }
-NL_DEV f64 power_of_two(f64, i32 n) { return from_bits((u64)(n + 1023) << 52); }
-// x 2^n by three factors. The last one rounds: before it x grows, or shrinks exactly, or to what becomes zero.
-template <class T> NL_DEV T ldexp_by(T x, i32 n, i32 least) {
-    i32 last = n < least ? least : n > 1 - least ? 1 - least : n, rest = n - last, half = rest >> 1;
-    return x * power_of_two(x, half) * power_of_two(x, rest - half) * power_of_two(x, last);
-}
-template <class I> NL_DEV f64 ldexp(f64 x, I n) { return ldexp_by(x, n > 2100 ? 2100 : n < -2100 ? -2100 : (i32)n, -1022); }
-template <class I> NL_DEV f32 ldexp(f32 x, I n) { return ldexp_by(x, n > 300 ? 300 : n < -300 ? -300 : (i32)n, -126); }
 }

@@ -23,6 +23,17 @@ NL_DEV f64 split(f64 x, f64& k) {
     k = small ? k - 54.0 : k;
     return m - 1.0;
 }
+// The same of ordinary numbers
+NL_DEV f32 split(f32 x, f32& k, Far& far) {
+    want_normal(x, far);
+    i32 u = (i32)(bits(x) - 0x3f3504f3u);
+    k = (f32)(u >> 23);
+    return from_bits((u & 0x7fffffu) + 0x3f3504f3u) - 1.0f;
+}
+NL_DEV f64 split(f64 x, f64& k, Far& far) {
+    want_normal(x, far);
+    return split_log(x, k) - 1.0;
+}
 // (log(1 + f) - f) / f^2: for floats multiplications cost less than the quotient of the series for doubles.
 NL_DEV f32 log_tail(f32 f) {
     return horner(f, -0.499999881f, 0.333333254f, -0.250016123f, 0.200020298f, -0.166083321f, 0.141800046f, -0.132478356f,
@@ -35,6 +46,7 @@ NL_DEV f64 log_series(f64 f, f64 h) {
                              0.14630031364122860468), h);
 }
 // Results outside of the positive finite numbers
+template <class T> NL_DEV T log_limits(T, T y, Far&) { return y; }
 template <class T> NL_DEV T log_limits(T x, T y) {
     T infinity = (T)NL_INFINITY;
     y = x == infinity ? x : y;
@@ -50,51 +62,54 @@ NL_DEV f64 join_log(f64 k, f64 f, f64 rest) {
     f64 low = fma(k, 1.90821492927058770002e-10, log_series(f, h) + rest);
     return fma(k, 6.93147180369123816490e-01, f - (h - low));
 }
-template <class T> NL_DEV T log_of(T x) {
-    T k, f = split(x, k);
-    return log_limits(x, join_log(k, f, (T)0));
+template <class T, class... F> NL_DEV T log(T x, F&... far) {
+    T k, f = split(x, k, far...);
+    return log_limits(x, join_log(k, f, (T)0), far...);
 }
-NL_DEV f32 log(f32 x) { return log_of(x); }
-NL_DEV f64 log(f64 x) { return log_of(x); }
 // c log(1 + f) + k d, c and d in two parts: only c f counts in both.
-NL_DEV f64 scaled_log(f64 x, f64 c, f64 c_rest, f64 d, f64 d_rest) {
-    f64 k, f = split(x, k), h = 0.5 * f * f, a = c * f;
+template <class... F> NL_DEV f64 scaled_log(f64 x, f64 c, f64 c_rest, f64 d, f64 d_rest, F&... far) {
+    f64 k, f = split(x, k, far...), h = 0.5 * f * f, a = c * f;
     f64 rest = fma(c, f, -a) + fma(c_rest, f, k * d_rest);
-    return log_limits(x, fma(k, d, a + fma(log_series(f, h) - h, c, rest)));
+    return log_limits(x, fma(k, d, a + fma(log_series(f, h) - h, c, rest)), far...);
 }
-NL_DEV f64 log2(f64 x) { return scaled_log(x, 1.4426950408889634, 2.0355273740931033e-17, 1.0, 0.0); }
+template <class... F> NL_DEV f64 log2(f64 x, F&... far) {
+    return scaled_log(x, 1.4426950408889634, 2.0355273740931033e-17, 1.0, 0.0, far...);
+}
 // Half of f, and three, are exact, so what is near 0 is rounded once.
-NL_DEV f32 log2(f32 x) {
-    f32 k, f = split(x, k);
+template <class... F> NL_DEV f32 log2(f32 x, F&... far) {
+    f32 k, f = split(x, k, far...);
     f32 p = horner(f, -0.0573049597f, -0.721347332f, 0.48089847f, -0.360698521f, 0.288554013f, -0.239561528f,
                    0.20483467f, -0.191768885f, 0.184922919f, -0.106652424f);
-    return log_limits(x, fma(f, p, fma(f, 1.5f, k)));
+    return log_limits(x, fma(f, p, fma(f, 1.5f, k)), far...);
 }
-NL_DEV f64 log10(f64 x) {
+template <class... F> NL_DEV f64 log10(f64 x, F&... far) {
     return scaled_log(x, 0.43429448190325182, 1.0983196502167651e-17, 3.01029995663611771306e-01,
-                      3.69423907715893078616e-13);
+                      3.69423907715893078616e-13, far...);
 }
-NL_DEV f32 log10(f32 x) {
-    f32 k, f = split(x, k);
+template <class... F> NL_DEV f32 log10(f32 x, F&... far) {
+    f32 k, f = split(x, k, far...);
     f32 p = horner(f, -0.0657055155f, -0.217147246f, 0.144764543f, -0.108576633f, 0.0868723691f, -0.0722109005f,
                    0.0615872368f, -0.0569650754f, 0.0557583198f, -0.03388099f);
-    return log_limits(x, fma(k, 0.301025391f, fma(f, 0.5f, fma(f, p, k * 4.60503898e-06f))));
+    return log_limits(x, fma(k, 0.301025391f, fma(f, 0.5f, fma(f, p, k * 4.60503898e-06f))), far...);
+}
+// The same of 1 + x, which is never below the normal range
+NL_DEV f32 split_sum(f32 u, f32& k) { return split_bits(bits(u), k, 127.0f); }
+NL_DEV f64 split_sum(f64 u, f64& k) { return split_log(u, k) - 1.0; }
+template <class T> NL_DEV T split_sum(T u, T& k, Far& far) { return split(u, k, far); }
+// 2^-k of a number that was split
+NL_DEV f32 inverse_power(f32 u) {
+    return from_bits(0x7f800000u - ((bits(u) + (0x3f800000u - 0x3f3504f3u)) & 0x7f800000u)) * 0.5f;
+}
+NL_DEV f64 inverse_power(f64 u) {
+    u64 e = (bits(u) + (0x3ff0000000000000ull - 0x3fe6a09e00000000ull)) & 0x7ff0000000000000ull;
+    return from_bits(0x7ff0000000000000ull - e) * 0.5;
 }
 // 1 + x = u + c, and u + c = 2^k (1 + f): f takes up c, exactly where k is 0.
-NL_DEV f32 log1p(f32 x) {
-    f32 u = 1.0f + x, c = x >= 1.0f ? 1.0f - (u - x) : x - (u - 1.0f), k;
-    f32 m = split_bits(bits(u), k, 127.0f);
-    c = c * from_bits(0x7f800000u - ((bits(u) + (0x3f800000u - 0x3f3504f3u)) & 0x7f800000u)) * 0.5f;
-    f32 f = m + c, y = join_log(k, f, c - (f - m));
-    return x == 0 ? x : log_limits(u, y);
-}
-NL_DEV f64 log1p(f64 x) {
-    f64 u = 1.0 + x, c = x >= 1.0 ? 1.0 - (u - x) : x - (u - 1.0), k;
-    f64 m = split_log(u, k) - 1.0;
-    u64 e = (bits(u) + (0x3ff0000000000000ull - 0x3fe6a09e00000000ull)) & 0x7ff0000000000000ull;
-    c = c * from_bits(0x7ff0000000000000ull - e) * 0.5;
-    f64 f = m + c, y = join_log(k, f, c - (f - m));
-    return x == 0 ? x : log_limits(u, y);
+template <class T, class... F> NL_DEV T log1p(T x, F&... far) {
+    T u = 1 + x, c = x >= 1 ? 1 - (u - x) : x - (u - 1), k, m = split_sum(u, k, far...);
+    c = c * inverse_power(u);
+    T f = m + c, y = join_log(k, f, c - (f - m));
+    return x == 0 ? x : log_limits(u, y, far...);
 }
 }
 #endif

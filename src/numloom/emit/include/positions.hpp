@@ -6,6 +6,7 @@ template <> struct flags<1> { typedef i8 type; };
 template <> struct flags<2> { typedef i16 type; };
 template <> struct flags<4> { typedef i32 type; };
 template <> struct flags<8> { typedef i64 type; };
+template <bool LARGEST, class T> NL_DEV T extreme(T a, T b) { return (LARGEST ? b > a : b < a) ? b : a; }
 // Position of the first extreme of a block (of the first NaN, if there is one), if it takes the place of `best`; else -1.
 template <bool LARGEST, class T> static i64 find_extreme(const T* x, i64 n, T& best, bool some) {
     constexpr i64 W = 256 / sizeof(T), S = 64;
@@ -25,33 +26,46 @@ template <bool LARGEST, class T> static i64 find_extreme(const T* x, i64 n, T& b
             top = (LARGEST ? x[l] > top : x[l] < top) ? x[l] : top;
         }
     } else {
-        T lane[W];
-        F nan[W];
-        for (i64 l = 0; l < W; ++l) { lane[l] = x[l]; nan[l] = (F)(x[l] != x[l]); }
+        // A sum that is no number may come of infinities, too: then all are asked.
+        T lane[W], sum[W];
+        for (i64 l = 0; l < W; ++l) sum[l] = lane[l] = x[l];
         i64 e = W;
-        for (; e + W <= n; e += W) {
+        for (; e + 4 * W <= n; e += 4 * W) {  // Lanes go to memory and back each time.
             const T* y = x + e;
             for (i64 l = 0; l < W; ++l) {
-                nan[l] |= (F)(y[l] != y[l]);
-                lane[l] = (LARGEST ? y[l] > lane[l] : y[l] < lane[l]) ? y[l] : lane[l];
+                sum[l] += (y[l] + y[l + W]) + (y[l + 2 * W] + y[l + 3 * W]);
+                lane[l] = extreme<LARGEST>(lane[l], extreme<LARGEST>(extreme<LARGEST>(y[l], y[l + W]),
+                                                                     extreme<LARGEST>(y[l + 2 * W], y[l + 3 * W])));
             }
         }
-        for (i64 l = 0; l < n - e; ++l) {
-            nan[l] |= (F)(x[e + l] != x[e + l]);
-            lane[l] = (LARGEST ? x[e + l] > lane[l] : x[e + l] < lane[l]) ? x[e + l] : lane[l];
+        for (; e < n; e += W) {
+            const T* y = x + (e + W <= n ? e : n - W);  // Some may be seen twice.
+            for (i64 l = 0; l < W; ++l) {
+                sum[l] += y[l];
+                lane[l] = extreme<LARGEST>(lane[l], y[l]);
+            }
         }
-        for (i64 l = 0; l < W; ++l) odd |= nan[l];
         NL_UNROLL
         for (i64 half = W / 2; half > 0; half /= 2)
-            for (i64 l = 0; l < half; ++l) lane[l] = (LARGEST ? lane[l + half] > lane[l] : lane[l + half] < lane[l]) ? lane[l + half] : lane[l];
+            for (i64 l = 0; l < half; ++l) {
+                sum[l] += sum[l + half];
+                lane[l] = extreme<LARGEST>(lane[l], lane[l + half]);
+            }
         top = lane[0];
+        if (sum[0] != sum[0]) for (i64 l = 0; l < n; ++l) odd |= (F)(x[l] != x[l]);
     }
     i64 at = 0;
     for (; at + S <= n; at += S) {
-        F hit = 0;
+        F hit = 0, first = S;
         if (odd) for (i64 l = 0; l < S; ++l) hit |= (F)(x[at + l] != x[at + l]);
         else for (i64 l = 0; l < S; ++l) hit |= (F)(x[at + l] == top);
-        if (hit) break;
+        if (!hit) continue;
+        for (i64 l = 0; l < S; ++l) {
+            const F here = (odd ? x[at + l] != x[at + l] : x[at + l] == top) ? (F)l : (F)S;
+            first = here < first ? here : first;
+        }
+        at += first;
+        break;
     }
     while (odd ? x[at] == x[at] : x[at] != top) ++at;
     best = x[at];

@@ -71,36 +71,50 @@ template <class T> NL_DEV T power_by_halves(T x, T y) { return power_of_halves(x
 }
 #else
 namespace nl {
-// (3 atanh(s) / s - 3 - z) / z^2 by z = s^2
-NL_DEV f32 atanh_rest(f32 z) { return horner(z, 0.600000203f, 0.428433567f, 0.345722288f); }
-NL_DEV f64 atanh_rest(f64 z) {
-    return horner(z, 0.59999999999999998, 0.42857142857144048, 0.33333333332484349, 0.27272727502971605,
-                  0.23076892456343187, 0.20002206357338018, 0.17559372811383578, 0.17584576542146629);
+// k + log2(1 + f) = high + low: log(1 + f) = 2 atanh(s), s = f / (2 + f), with every step that counts in two parts. What is
+// left out of s shows in one fma, since 2 s is near f; so does what is left out of products.
+template <class T> NL_DEV T atanh_ratio(T f, T& s) {
+    T inverse = 1 / (2 + f);
+    s = f * inverse;
+    return fma(-s, f, fma((T)-2, s, f)) * inverse;
 }
-// 2 / (3 log(2)) in two parts
-NL_DEV void log2_scale(f32& high, f32& low) { high = 0.961796701f; low = -7.028462e-09f; }
-NL_DEV void log2_scale(f64& high, f64& low) { high = 0.96179669392597556; low = 5.0577616648125907e-17; }
-// log2(x) = high + low: log(1 + f) = 2 atanh(s), s = f / (2 + f), with every step that counts in two parts.
-template <class T> NL_DEV void log2_parts(T x, T& high, T& low) {
-    T k, c, c_rest, f = split(x, k);
-    log2_scale(c, c_rest);
-    T d = 2 + f, inverse = 1 / d, s = f * inverse, sl = fma(-s, f - (d - 2), fma(-s, d, f)) * inverse;
-    T z = s * s, zl = fma(s, s, -z), tail = fma(z * z, atanh_rest(z), fma(2 * s, sl, zl));
-    T t = z + tail, th = 3 + t, tl = (t - (th - 3)) + ((z - t) + tail);
-    T p = s * th, pl = fma(s, th, -p) + fma(sl, th, tl * s);
-    T scaled = c * p, rest = fma(c, p, -scaled) + fma(c_rest, p, c * pl);
-    high = k + scaled;
-    low = ((k - high) + scaled) + rest;
+template <class T> NL_DEV void add_parts(T k, T p, T rest, T& high, T& low) {
+    high = k + p;
+    low = ((k - high) + p) + rest;
 }
-NL_DEV f32 exp2_parts(f32 high, f32 low) {
+// Doubles: atanh(s) by s (3 + z + ...) / 3, z = s^2
+NL_DEV void log2_parts(f64 k, f64 f, f64& high, f64& low) {
+    f64 s, sl = atanh_ratio(f, s), z = s * s;
+    f64 r = horner(z, 0.59999999999999998, 0.42857142857144048, 0.33333333332484349, 0.27272727502971605,
+                   0.23076892456343187, 0.20002206357338018, 0.17559372811383578, 0.17584576542146629);
+    f64 tail = fma(z * z, r, fma(s + s, sl, fma(s, s, -z)));
+    f64 th = 3 + (z + tail), tl = (z - (th - 3)) + tail;
+    f64 p = s * th, pl = fma(sl, th, fma(s, tl, fma(s, th, -p)));
+    f64 scaled = 0.96179669392597556 * p;
+    f64 rest = fma(5.0577616648125907e-17, p, fma(0.96179669392597556, pl, fma(0.96179669392597556, p, -scaled)));
+    add_parts(k, scaled, rest, high, low);
+}
+// Floats: by s (2 / log(2) + z 2 / (3 log(2)) + ...), of which two terms are in two parts. What s lost counts by the
+// derivative.
+NL_DEV void log2_parts(f32 k, f32 f, f32& high, f32& low) {
+    f32 s, sl = atanh_ratio(f, s), z = s * s, th = fma(z, 0.961796701f, 2.88539004f);
+    f32 less = fma(0.961796701f, fma(s, s, -z), 3.85192598e-08f);
+    f32 tail = fma(z * z, horner(z, 0.577078212f, 0.412065988f, 0.332514554f), less);
+    f32 tl = fma(z, 0.961796701f, 2.88539004f - th) + tail;
+    f32 p = s * th, pl = fma(sl, fma(z, 2.88539004f, 2.88539004f), fma(s, tl, fma(s, th, -p)));
+    add_parts(k, p, pl, high, low);
+}
+template <class... F> NL_DEV f32 exp2_parts(f32 high, f32 low, F&... far) {
     i32 n;
     f32 r = high - nearest(high, 1.0f, n), h = r + low;
-    return scale_exp2(1.0f + exp2_series(h, low - (h - r)), n);
+    f32 q = horner(h, 0.240226507f, 0.0555041097f, 0.00961808302f, 0.00133335218f, 0.000154531634f, 1.52909488e-05f);
+    f32 rest = fma(h * h, q, 0.693147182f * (low - (h - r)));
+    return scale_exp2(1.0f + fma(h, 0.693147182f, rest), n, far...);
 }
-NL_DEV f64 exp2_parts(f64 high, f64 low) {
+template <class... F> NL_DEV f64 exp2_parts(f64 high, f64 low, F&... far) {
     i64 n;
     f64 r = high - nearest(high, 1.0, n), h = r + low;
-    return scale_exp2(1.0 + exp2_series(h, low - (h - r)), n);
+    return scale_exp2(1.0 + exp2_series(h, low - (h - r)), n, far...);
 }
 // |x|^y with the sign and the special results of x^y; r is |x|^y but for x of zero, infinity or NaN.
 template <class T> NL_DEV T power_limits(T x, T y, T r) {
@@ -114,33 +128,27 @@ template <class T> NL_DEV T power_limits(T x, T y, T r) {
     r = y == 0 ? (T)1 : r;
     return x == 1 ? (T)1 : r;
 }
-NL_DEV f64 pow(f64 x, f64 y) {
-    f64 a = fabs(x), high, low;
-    log2_parts(a, high, low);
-    high = a == 0 ? -NL_INFINITY : a == NL_INFINITY ? a : high;
-    f64 product = y * high, rest = fma(y, high, -product) + y * low;
-    f64 inside = clamp(product, -1500.0, 1500.0);
-    return power_limits(x, y, exp2_parts(inside, inside == product ? rest : 0.0));
+template <class T> NL_DEV T power_parts(T y, T high, T low, T& rest) {
+    T product = y * high;
+    rest = fma(y, low, fma(y, high, -product));
+    return product;
 }
-// In double, where no step needs two parts.
-NL_DEV f32 pow(f32 x, f32 y) {
-    f32 a = fabs(x), k, g = split(a, k);
-    // The quotient by its float and one step, which is a vector of twice as many as a quotient of doubles.
-    f32 inverse = 1.0f / (2.0f + g);
-    f64 f = g, s = f * inverse;
-    s = fma(fma(-s, 2.0 + f, f), (f64)inverse, s);
-    f64 z = s * s;
-    f64 p = horner(z, 0.3333333282181785, 0.20000167819656894, 0.14268638983690676, 0.11791384024396297);
-    f64 e = fma(2.8853900817779268 * s, fma(z, p, 1.0), (f64)k);
-    e = a == 0 ? -NL_INFINITY : a == (f32)NL_INFINITY ? NL_INFINITY : e;
-    i64 n;
-    f64 product = clamp((f64)y * e, -400.0, 400.0), r = product - nearest(product, 1.0, n);
-    f64 q = horner(r, 0.69314720628837589, 0.24022651332461792, 0.055503277425140753, 0.0096180054079038745,
-                   0.0013400283146562074, 0.00015475898758907894);
-    return power_limits(x, y, (f32)(fma(r, q, 1.0) * exp2_integer(n)));
+template <class T> NL_DEV T pow(T x, T y) {
+    T a = fabs(x), k, high, low, rest, f = split(a, k), bound = sizeof(T) == 4 ? 160 : 1500;
+    log2_parts(k, f, high, low);
+    high = a == 0 ? -(T)NL_INFINITY : a == (T)NL_INFINITY ? a : high;
+    T product = power_parts(y, high, low, rest), inside = clamp(product, -bound, bound);
+    return power_limits(x, y, exp2_parts(inside, inside == product ? rest : (T)0));
 }
-template <class T> NL_DEV T power_by_halves(T x, T y) { return pow(x, y); }
-template <class T> NL_DEV T power_of_halves(T x, i32 n) { return pow(x, (T)0.5 * n); }
+template <class T> NL_DEV T pow(T x, T y, Far& far) {
+    T k, high, low, rest, f = split(x, k, far), product;
+    log2_parts(k, f, high, low);
+    product = power_parts(y, high, low, rest);
+    want_small(product, far);
+    return exp2_parts(product, rest, far);
+}
+template <class T, class... F> NL_DEV T power_by_halves(T x, T y, F&... far) { return pow(x, y, far...); }
+template <class T, class... F> NL_DEV T power_of_halves(T x, i32 n, F&... far) { return pow(x, (T)0.5 * n, far...); }
 // sqrt(x^2 + y^2); an infinity wins over NaN.
 NL_DEV f32 hypot(f32 x, f32 y) {
     f32 a = fabs(x), b = fabs(y), h = (f32)sqrt((f64)a * a + (f64)b * b), infinity = (f32)NL_INFINITY;

@@ -1,0 +1,69 @@
+// Short forms of complex functions, for loops on the host: no branch, so that they are vectors.
+#ifndef __CUDACC__
+namespace nl {
+NL_DEV void want(bool ordinary, Far& far) { far.wide |= !ordinary; }
+NL_DEV complex<f64> exp(complex<f64> z, Far& far) {
+    want((z.re < 700.0) & is_near(z.im), far);
+    f64 e = exp(z.re, far);
+    return cplx(e * near_cos(z.im), e * near_sin(z.im));
+}
+NL_DEV complex<f64> exp2(complex<f64> z, Far& far) { return exp(scale(z, 0.69314718055994530942), far); }
+NL_DEV complex<f64> expm1(complex<f64> z, Far& far) {
+    want(fabs(z.re) <= 30.0, far);
+    complex<f64> e = exp(z, far);
+    f64 s = near_sin(0.5 * z.im);
+    return cplx(expm1(z.re) * near_cos(z.im) - 2.0 * s * s, e.im);
+}
+NL_DEV complex<f64> sinh(complex<f64> z, Far& far) {
+    want((fabs(z.re) <= 700.0) & is_near(z.im), far);
+    return cplx(sinh(z.re) * near_cos(z.im), cosh(z.re) * near_sin(z.im));
+}
+NL_DEV complex<f64> cosh(complex<f64> z, Far& far) {
+    want((fabs(z.re) <= 700.0) & is_near(z.im), far);
+    return cplx(cosh(z.re) * near_cos(z.im), sinh(z.re) * near_sin(z.im));
+}
+NL_DEV complex<f64> sin(complex<f64> z, Far& far) { return over_i(sinh(times_i(z), far)); }
+NL_DEV complex<f64> cos(complex<f64> z, Far& far) { return cosh(times_i(z), far); }
+// log |z|; `known` says that |z|^2 - 1 is `excess`, which else is asked for near the unit circle.
+NL_DEV f64 log_abs(f64 x, f64 y, bool known, f64 excess, Far& far) {
+    f64 u = fabs(x), v = fabs(y), a = u < v ? v : u, b = u < v ? u : v;
+    want((a >= 1e-290) & (a <= 1e300), far);
+    f64 h = a * a + b * b, p = a * a, q = b * b, r = product_rest(a, a, p) + product_rest(b, b, q);
+    f64 m = p - 1.0, s = m + q, t = s - m, other = s + (((m - (s - t)) + (q - t)) + r);
+    f64 near = h > 0.5 ? other : 0.0;
+    near = h < 2.0 ? near : 0.0;
+    near = 0.5 * log1p(known ? excess : near, far);
+    f64 away = log(hypot(a, b), far);
+    away = h > 0.5 ? h < 2.0 ? near : away : away;
+    return known ? near : away;
+}
+NL_DEV complex<f64> log(complex<f64> z, Far& far) {
+    return cplx(log_abs(z.re, z.im, false, 0.0, far), atan2(z.im, z.re));
+}
+NL_DEV complex<f64> log2(complex<f64> z, Far& far) { return scale(log(z, far), 1.4426950408889634074); }
+NL_DEV complex<f64> log10(complex<f64> z, Far& far) { return scale(log(z, far), 0.43429448190325182765); }
+NL_DEV complex<f64> log1p(complex<f64> z, Far& far) {
+    f64 x = z.re, y = z.im, p = x * x, q = y * y, u = 2.0 * x, s = u + q, t = s - u, v = s + p, w = v - s;
+    f64 rest = ((u - (s - t)) + (q - t)) + ((s - (v - w)) + (p - w));
+    rest += product_rest(x, x, p) + product_rest(y, y, q);
+    bool small = (fabs(x) < 0.5) & (fabs(y) < 0.5);
+    return cplx(log_abs(x + 1.0, y, small, v + rest, far), atan2(y, x + 1.0));
+}
+#define NL_NEAR64(name) \
+NL_DEV complex<f32> name(complex<f32> z, Far& far) { \
+    complex<f64> r = name(cplx(z.re, z.im), far); \
+    return make_complex<f32>((f32)r.re, (f32)r.im); \
+}
+NL_NEAR64(exp)
+NL_NEAR64(exp2)
+NL_NEAR64(expm1)
+NL_NEAR64(log)
+NL_NEAR64(log2)
+NL_NEAR64(log10)
+NL_NEAR64(log1p)
+NL_NEAR64(sin)
+NL_NEAR64(cos)
+NL_NEAR64(sinh)
+NL_NEAR64(cosh)
+}
+#endif
