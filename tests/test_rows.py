@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.device.registry import current
 from numloom.testing import assert_bits_equal, assert_kernels
 
 pytestmark = pytest.mark.skipif(
@@ -173,9 +174,20 @@ def test_operands_that_rows_share_or_own() -> None:
     assert_bits_equal(got, one_by_one(pattern, *arrays))
 
 
-def test_long_rows_and_columns_take_more_kernels() -> None:
-    check(softmax, numbers((2, 100_000)), kernels=3)
-    check(lambda xp, a: a - a.mean(0), numbers((300, 40)), kernels=2)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+@pytest.mark.parametrize("shape", [(2, 100_000), (3, 70_000), (1, 131_072)], ids=str)
+@pytest.mark.parametrize(("pattern", "kernels"), [(softmax, 3), (standardise, 2), (centre, 2)])
+def test_long_rows(pattern: Callable[..., Any], kernels: int, shape: tuple[int, ...], dtype: str) -> None:
+    """One kernel where blocks may share rows."""
+    check(pattern, numbers(shape, dtype), 1 if current().cluster > 1 else kernels)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2"])
+@pytest.mark.parametrize("shape", [(5, 50), (300, 40), (64, 1000), (3000, 33), (7000, 64)], ids=str)
+@pytest.mark.parametrize(("pattern", "kernels"), [(softmax, 3), (standardise, 2), (centre, 2)])
+def test_columns(pattern: Callable[..., Any], kernels: int, shape: tuple[int, ...], dtype: str) -> None:
+    """One kernel where blocks may share them."""
+    check(lambda xp, x: pattern(xp, x.T), numbers(shape, dtype), 1 if current().cluster > 1 else kernels)
 
 
 def test_other_rows_are_not_of_this_row() -> None:
