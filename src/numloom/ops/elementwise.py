@@ -317,7 +317,8 @@ def _fill() -> None:
     _row("reciprocal", 1, reciprocal, cost=14, headers=("integer",), kinds="?biuf", complex_headers=())
     square = _arithmetic("*", "({0} && {0})")
     _row("square", 1, lambda a, o: square(a, o).replace("{1}", "{0}"), kinds="?biuf")
-    _row("sqrt", 1, "nl::sqrt({0})", cost=14, headers=("libm",), kinds="?biuf", complex_headers=("complex_math",))
+    _row("sqrt", 1, "nl::sqrt({0})", cost=14, headers=("libm",), kinds="?biuf", complex_headers=("complex_near",),
+         near="c")  # fmt: skip
     _row("cbrt", 1, "nl::cbrt({0})", cost=40, exact=False, headers=("power",))
     _row("conjugate", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="nl::conj({0})"))
 
@@ -343,7 +344,7 @@ def _fill() -> None:
         ("arccosh", "acosh", 50, "hyperbolic"), ("arctanh", "atanh", 40, "hyperbolic"),
     ):  # fmt: skip
         _row(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
-             near="c" if name in ("sinh", "cosh") else "")  # fmt: skip
+             near="" if name in ("tanh", "arctan", "arctanh") else "c")  # fmt: skip
     _row("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("inverse_trigonometric",))
     _row("hypot", 2, _call("hypot", 2), cost=30, exact=False, headers=("power",))
     for name in ("degrees", "rad2deg"):

@@ -49,6 +49,33 @@ NL_DEV complex<f64> log1p(complex<f64> z, Far& far) {
     bool small = (fabs(x) < 0.5) & (fabs(y) < 0.5);
     return cplx(log_abs(x + 1.0, y, small, v + rest, far), atan2(y, x + 1.0));
 }
+NL_DEV complex<f64> sqrt(complex<f64> z, Far& far) {
+    f64 x = z.re, y = z.im, a = fabs(x), b = fabs(y);
+    want((a <= 4e307) & (b <= 4e307) & ((a >= 1e-290) | (b >= 1e-290)), far);
+    f64 t = sqrt(0.5 * (a + hypot(a, b))), u = b / (2.0 * t);
+    return cplx(x >= 0 ? t : u, copysign(x >= 0 ? u : t, y));
+}
+NL_DEV void want_moderate(complex<f64> z, Far& far) { want((fabs(z.re) <= 1e150) & (fabs(z.im) <= 1e150), far); }
+NL_DEV complex<f64> asin(complex<f64> z, Far& far) {
+    f64 x = z.re, y = z.im;
+    want_moderate(z, far);
+    complex<f64> s = sqrt(cplx(1.0 - x, -y), far), t = sqrt(cplx(1.0 + x, y), far);
+    return cplx(atan2(x, product(s.re, t.re) - product(s.im, t.im)),
+                copysign(asinh(product(s.re, t.im) - product(s.im, t.re)), y));
+}
+NL_DEV complex<f64> acos(complex<f64> z, Far& far) {
+    f64 x = z.re, y = z.im;
+    want_moderate(z, far);
+    complex<f64> s = sqrt(cplx(1.0 - x, -y), far), t = sqrt(cplx(1.0 + x, y), far);
+    return cplx(2.0 * atan2(s.re, t.re), copysign(asinh(product(t.re, s.im) - product(t.im, s.re)), -y));
+}
+NL_DEV complex<f64> acosh(complex<f64> z, Far& far) {
+    f64 x = z.re, y = z.im;
+    want_moderate(z, far);
+    complex<f64> s = sqrt(cplx(x - 1.0, y), far), t = sqrt(cplx(x + 1.0, y), far);
+    return cplx(asinh(product(s.re, t.re) + product(s.im, t.im)), 2.0 * atan2(s.im, t.re));
+}
+NL_DEV complex<f64> asinh(complex<f64> z, Far& far) { return over_i(asin(times_i(z), far)); }
 #define NL_NEAR64(name) \
 NL_DEV complex<f32> name(complex<f32> z, Far& far) { \
     complex<f64> r = name(cplx(z.re, z.im), far); \
@@ -65,5 +92,10 @@ NL_NEAR64(sin)
 NL_NEAR64(cos)
 NL_NEAR64(sinh)
 NL_NEAR64(cosh)
+NL_NEAR64(sqrt)
+NL_NEAR64(asin)
+NL_NEAR64(acos)
+NL_NEAR64(acosh)
+NL_NEAR64(asinh)
 }
 #endif
