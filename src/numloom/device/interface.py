@@ -44,7 +44,9 @@ class Kernel(Protocol):
     there who asks for the second time waits.
     """
 
-    ready: bool
+    @property
+    def ready(self) -> bool:
+        """Whether it is what it will be."""
 
 
 @dataclass(frozen=True, slots=True)

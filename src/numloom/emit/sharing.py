@@ -18,12 +18,14 @@ OTHER_WORDS = 32
 """Registers that a thread needs beside those that hold elements, about."""
 RESIDENT = 4
 """Blocks of a multiprocessor for which compilers keep registers free, where blocks wait for each other."""
-PARTS = ((4, HELD_WORDS), (8, HELD_WORDS), (16, HELD_WORDS), (24, 2 * HELD_WORDS))
+PARTS = ((8, HELD_WORDS), (16, HELD_WORDS), (24, 2 * HELD_WORDS))
 """Runs of a row that a block of a cluster may have, and how many registers of a thread then hold elements.
 
-The fewest are taken that the blocks of a cluster suffice for. All of a multiprocessor's registers hold 24 runs if
-threads are few.
+The fewest are taken that the blocks of a cluster suffice for (fewer than 8 were slower, for moments twice and more).
+All of a multiprocessor's registers hold 24 runs if threads are few.
 """
+ALONE = 1 << 15
+"""Held words of a row up to which one block is as fast as a cluster, or faster."""
 STRIP = 128
 """Bytes of neighbouring columns that are read together."""
 BLOCKS = (128, 256, 512)
@@ -122,16 +124,16 @@ def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1) -> Sha
     threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
     if whole * words <= HELD_WORDS:
         return Shape(width, LANES, 1, 1, runs, whole, sure, True)
-    if cluster > 1:
-        shared = _cluster_shape(count, runs, words, nbytes, cluster)
-        if shared.cluster > 1:
-            return shared
     fitting = []
     for each in (1, 2, 4):
         groups = -(-runs // each)
         registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
         if each * RUN * words <= HELD_WORDS and groups * LANES <= threads and registers <= REGISTERS:
             fitting.append((groups * each, -each, groups, registers))
+    if cluster > 1 and not (fitting and words * count <= ALONE):
+        shared = _cluster_shape(count, runs, words, nbytes, cluster)
+        if shared.cluster > 1:
+            return shared
     if fitting:
         # The least that stays empty, then the fewest threads.
         filled, each, groups, registers = min(fitting)
