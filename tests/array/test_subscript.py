@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numloom.array.slicing import bounds
-from numloom.array.subscript import Advanced, Basic, simple, subscript
+from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 
 shapes = st.lists(st.integers(0, 4), max_size=4).map(tuple)
 ends = st.none() | st.integers(-6, 6)
@@ -100,3 +100,37 @@ def test_index_arrays_stand_where_numpy_puts_them(index: tuple[Any, ...]) -> Non
     count = arrays[0].ndim
     result = np.moveaxis(moved, range(count), range(found.position, found.position + count))
     assert np.array_equal(result, x[index])
+
+
+def test_bounds_that_run_other_subscripts() -> None:
+    class Bound:
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def __index__(self) -> int:
+            simple(0, (7, 8, 9), (72, 9, 1), (slice(1, 3), slice(2, 5), slice(None, None, 2)))
+            return self.value
+
+    for _ in range(3):
+        found = simple(0, (10, 20), (20, 1), (slice(2, 7), slice(Bound(3), Bound(9), Bound(2))))
+        assert found is not None
+        assert (found.offset, found.shape, found.strides) == (43, (5, 3), (20, 2))
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(-40, 40)), max_size=10))
+def test_turned(axes: list[tuple[int, int]]) -> None:
+    shape, strides = tuple(e for e, _ in axes), tuple(s for _, s in axes)
+    for _ in range(2):
+        found = turned(shape, strides)
+        if len(axes) > 8:
+            assert found is None
+        else:
+            assert found is not None
+            assert (found.offset, found.shape, found.strides) == (0, shape[::-1], strides[::-1])
+
+
+def test_equal_layouts_are_one_object() -> None:
+    a, b = (simple(0, (10, 20), (20, 1), (slice(start, start + 5), slice(None))) for start in (1, 4))
+    assert a is not None and b is not None
+    assert a.shape is b.shape
+    assert a.strides is b.strides

@@ -33,6 +33,8 @@ LAYOUTS: dict[str, Any] = {
     "F": lambda x: x.T,
     "permuted": lambda x: x.transpose(1, 0, 2),
     "part": lambda x: x[:, 1:2],
+    "backwards": lambda x: x[::-1, :, ::-1],
+    "converted": lambda x: x.transpose(2, 0, 1).astype("f4"),
     "one row": lambda x: x[0],
     "0-d": lambda x: x[1, 1, 1],
 }
@@ -71,10 +73,10 @@ def test_recorded_again() -> None:
             *((rng.choice(places), rng.choice(list(LAYOUTS))) for _ in range(2)),
             rng.random() < 0.3,
         )
-        for _ in range(250)
+        for _ in range(400)
     ]
     with np.errstate(all="ignore"), nl.config(max_pending=1 << 20):
-        for key in rng.choices(cases, k=800):
+        for key in rng.choices(cases, k=1600):
             name, *chosen, pending = key
             host_x, host_y = (LAYOUTS[layout](shown[at][0]) for at, layout in chosen)
             x, y = (LAYOUTS[layout](shown[at][1]) for at, layout in chosen)
@@ -91,7 +93,7 @@ def test_recorded_again() -> None:
             node = tree(node_of(found))
             met += key in known
             assert known.setdefault(key, node) == node, key
-    assert met > 300, met
+    assert met > 600, met
 
 
 def test_what_is_recalled_is_counted_and_read() -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api import reductions
+from numloom.api import products, reductions
 from numloom.api.calling import Plain
 from numloom.array.ndarray import node_of
 from numloom.device.registry import current
@@ -78,7 +79,74 @@ def test_the_same_nodes(name: str) -> None:
                     assert chain(got) == chain(expected), (dtype, form, axis, keepdims)
                     assert got.is_scalar == expected.is_scalar
                     if turn == 0 and form in KNOWN and len(chain(expected)) > 1 and chain(expected)[0][0] != OP:
-                        assert replay(plain.chains, node_of(x), axis, keepdims) is not None, (form, axis)
+                        assert replay(plain.chains, node_of(x), None, axis, keepdims) is not None, (form, axis)
+
+
+PAIRS: dict[str, Any] = {
+    "matrix and vector": lambda x, y: (x, y[0]),
+    "vector and matrix": lambda x, y: (x[0], y),
+    "turned": lambda x, y: (x.T, y[:, 1]),
+    "turned and backwards": lambda x, y: (x.T[::-1], y[::-1, 1]),
+    "vectors": lambda x, y: (x[1], y[2]),
+    "small matrices": lambda x, y: (x, y),
+    "of one memory": lambda x, y: (x.T, x),
+    "the same": lambda x, y: (x, x),
+    "pending": lambda x, y: (x + y, y),
+    "converted": lambda x, y: (x.T.astype("f4"), y.T),
+    "of two dtypes": lambda x, y: (x, y > 3),
+    "stacks": lambda x, y: (nl.broadcast_to(x, (2, 4, 4)), y[:, None, :]),
+    "a number": lambda x, y: (x[1, 1], y),
+    "filled": lambda x, y: (nl.full((4, 4), 3, x.dtype), y),
+    "empty": lambda x, y: (x[:, :0], y[:0]),
+}
+
+
+@pytest.mark.parametrize("name", ["matmul", "dot"])
+def test_the_same_nodes_of_products(name: str) -> None:
+    plain = {"matmul": products._MATMUL, "dot": products._DOT}[name]
+    again = 0
+    with nl.config(max_pending=1 << 20):
+        for dtype, made in itertools.product("?bHqefdFD", PAIRS.values()):
+            host = np.arange(16).astype(dtype).reshape(4, 4)
+            for turn in range(3):
+                x, y = made(nl.asarray(host), nl.asarray(host.T.copy()))
+                try:
+                    expected = plain.general(x, y)
+                except ValueError as error:
+                    with pytest.raises(ValueError, match=re.escape(str(error))):
+                        getattr(nl, name)(x, y)
+                    continue
+                again += replay(plain.chains, node_of(x), node_of(y), None, False) is not None
+                got = getattr(nl, name)(x, y)
+                assert nodes_of(got) == nodes_of(expected)
+                assert (got.shape, got.strides, got.is_scalar) == (
+                    expected.shape, expected.strides, expected.is_scalar
+                )  # fmt: skip
+                if turn:
+                    np.testing.assert_array_equal(got.get(), expected.get())
+    assert again > 50
+
+
+def nodes_of(array: Any) -> Any:
+    """What an array's value is recorded as; leaves by their place in the order of their first use."""
+    met: dict[int, int] = {}
+
+    def tree(node: Any) -> Any:
+        if node.kind == LEAF:
+            return LEAF, node.code, node.shape, met.setdefault(id(node), len(met))
+        return node.kind, node.row, node.code, node.shape, node.strides, repr(node.attr), [*map(tree, node.args)]
+
+    return tree(array.cell.value)
+
+
+def test_operands_of_one_memory_are_told_apart() -> None:
+    x, y = nl.asarray([[1.0, 2], [3, 4]]), nl.asarray([[5.0, 6], [7, 8]])
+    for _ in range(3):
+        assert (x.T @ x[0]).tolist() == [7, 10]
+        assert (x.T @ y[0]).tolist() == [23, 34]
+        assert (y.T @ x[0]).tolist() == [19, 22]
+        assert (x @ x).tolist() == [[7, 10], [15, 22]]
+        assert (x @ y).tolist() == [[19, 22], [43, 50]]
 
 
 @for_all_dtypes()

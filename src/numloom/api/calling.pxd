@@ -37,5 +37,10 @@ cdef class Plain:
 
 cdef bint _is_plain(object axis) except -1
 
-@cython.locals(operand=Node, node=Node, keep=cython.bint, result=ndarray, one=object)
+@cython.locals(operand=Node, node=Node, keep=cython.bint, given=ndarray, result=ndarray, one=object)
 cpdef object reduce_plainly(Plain function, object array, object axis, object keepdims)
+
+@cython.locals(left=ndarray, right=ndarray, a=Node, b=Node, node=Node, result=ndarray)
+cpdef object combine_plainly(Plain function, object x, object y)
+@cython.locals(node=Node)
+cpdef bint is_whole(ndarray array) except -1

@@ -122,12 +122,12 @@ def store_plainly(out: Any, node: Node) -> bool:
 
 
 class Plain:
-    """A reduction that is asked for with nothing but axes.
+    """A reduction that is asked for with nothing but axes, or a product with nothing but its operands.
 
     Attributes
     ----------
     general : callable
-        ``general(array, axis, keepdims=...)`` in full.
+        ``general(array, axis, keepdims=...)`` or ``general(x, y)`` in full.
     chains : Chains
         What it recorded before.
     """
@@ -141,22 +141,51 @@ class Plain:
         self.general = general
         self.chains = Chains()
 
+    def __call__(self, x: Any, y: Any) -> Any:
+        return combine_plainly(self, x, y)
+
 
 def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
     """The reduction of an array over axes; what is known of arrays like it is recorded at once."""
     keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and bool(keepdims))
     if type(array) is not ndarray or not _is_plain(axis):
         return function.general(array, axis, keepdims=keep)
-    operand = node_of(array)
-    node = replay(function.chains, operand, axis, keep)
+    given = array
+    operand = node_of(given)
+    node = replay(function.chains, operand, None, axis, keep)
     if node is None:
         result = function.general(array, axis, keepdims=keep)
-        learn(function.chains, operand, axis, keep, result.cell.value)
+        learn(function.chains, operand, None, axis, keep, result.cell.value)
         return result
     result = wrap(node)
-    if array.cell.pins:
+    if given.cell.pins:
         after_record(node, now=True)
     return result
+
+
+def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
+    """The product of two values; what is known of arrays like them is recorded at once."""
+    if type(x) is not ndarray or type(y) is not ndarray:
+        return function.general(x, y)
+    left, right = x, y
+    a, b = node_of(left), node_of(right)
+    node = replay(function.chains, a, b, None, False)
+    if node is None:
+        given = function.general(x, y)
+        if type(given) is ndarray and is_whole(given):
+            learn(function.chains, a, b, None, False, given.cell.value)
+        return given
+    result = wrap(node)
+    if left.cell.pins or right.cell.pins:
+        after_record(node, now=True)
+    return result
+
+
+def is_whole(array: Any) -> bool:
+    """Whether an array is what `wrap` makes of the value that its memory holds."""
+    node = array.cell.value
+    whole = array.offset == 0 and array.code == node.code and array.is_scalar == (not node.shape)
+    return whole and array.extents == node.shape and array.steps == node.strides
 
 
 def _is_plain(axis: Any) -> bool:
@@ -171,4 +200,4 @@ def _is_plain(axis: Any) -> bool:
     return True
 
 
-__all__ = ["ElementwiseCall", "Plain", "call_plainly", "choose_plainly", "reduce_plainly"]
+__all__ = ["ElementwiseCall", "Plain", "call_plainly", "choose_plainly", "combine_plainly", "reduce_plainly"]

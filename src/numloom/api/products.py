@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, combine_plainly
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
@@ -404,8 +405,15 @@ def matmul(
     """
     if (
         type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None and signature is None
-        and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and x1.code == x2.code
+        and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and casting == "same_kind"
     ):  # fmt: skip
+        return combine_plainly(_MATMUL, x1, x2)
+    return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
+
+
+def _plain_matmul(x1: Any, x2: Any) -> Array:
+    """`matmul` with no other arguments."""
+    if type(x1) is ndarray and type(x2) is ndarray and x1.code == x2.code:
         # Matrices and vectors of one dtype, which loops of small products are made of: nothing is to be resolved.
         shape, vector = x1.shape, x2.shape
         if len(shape) == len(vector) == 2 and shape[1] == vector[0]:
@@ -413,7 +421,12 @@ def matmul(
         if len(vector) == 1 and shape and shape[-1] == vector[0]:
             cores = 1 if len(shape) > 2 else None
             return deliver(multiplied(node_of(x1), node_of(x2), len(shape) - 1, cores=cores), (x1, x2))
-    return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
+    return generalized(
+        "matmul", x1, x2, _matmul, None, NO_VALUE, NO_VALUE, False, "same_kind", "K", None, None
+    )  # fmt: skip
+
+
+_MATMUL = Plain(_plain_matmul)
 
 
 def _matmul(left: Node, right: Node) -> Node:
@@ -539,6 +552,11 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     ValueError
         If shapes do not fit, or `out` does not.
     """
+    return combine_plainly(_DOT, a, b) if out is None else _general_dot(a, b, out)
+
+
+def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
+    """`dot` of anything."""
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
         x, y = build.cast(node_of(left), code), build.cast(node_of(right), code)
@@ -554,6 +572,9 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
         )
     node = contracted(build.cast(node_of(left), code), build.cast(node_of(right), code), (left.ndim - 1,), (axis,))
     return _dotted(node, out, left, right)
+
+
+_DOT = Plain(_general_dot)
 
 
 def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:
@@ -758,7 +779,7 @@ def _shown(shape: Sequence[int]) -> str:
     return "(" + ",".join(map(str, shape)) + ("," if len(shape) == 1 else "") + ")"
 
 
-bind(matmul=operator_matmul, method_dot=dot, method_trace=trace)
+bind(matmul=Plain(operator_matmul), method_dot=dot, method_trace=trace)
 
 __all__ = [
     "cross",

@@ -1,12 +1,13 @@
 cimport cython
 from numloom.array.storage cimport Cell, new_cell, read, write
-from numloom.array.subscript cimport Basic, simple
+from numloom.array.subscript cimport Basic, simple, turned
 from numloom.engine.evaluate cimport element, element_on_host, number
 from numloom.graph.node cimport Node, Register
 from numloom.graph.build cimport binary, binary_scalar, cast, copied, known, scalar, scalar_as, scalar_binary, unary
 
 
 cdef int BOOL, C64, C128, F16, F32, F64, VIEW
+cdef tuple ITEMSIZES
 
 
 @cython.final
@@ -32,19 +33,25 @@ cpdef ndarray wrap(Node node)
 @cython.locals(result=ndarray)
 cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strides)
 
+cdef object seen_through(ndarray array, Basic found)
+cdef object _looked_up(ndarray array, object index)
+@cython.locals(given=ndarray, node=Node)
+cdef object assign(ndarray array, Basic found, object value)
+cdef object _assigned(ndarray array, object index, object value)
+
+@cython.locals(part=ndarray)
+cdef ndarray part_of(ndarray array, Py_ssize_t offset)
+
 @cython.locals(cell=Cell, current=Node)
 cpdef Node node_of(ndarray array)
 
 cpdef object only_number(ndarray array)
 
-@cython.locals(a=ndarray, b=ndarray, result=ndarray)
+@cython.locals(a=ndarray, b=ndarray, node=object, result=ndarray, pins=cython.Py_ssize_t)
 cpdef object apply2(object row, object x, object y)
 @cython.locals(a=object, b=object)
 cpdef object record2(object row, object x, object y)
 cpdef object operand(object value)
-
-@cython.locals(result=ndarray)
-cpdef object finish(Node node, object x, object y)
 
 @cython.locals(array=ndarray)
 cpdef bint pinned(object x)
@@ -52,7 +59,7 @@ cpdef bint pinned(object x)
 @cython.locals(node=Node, result=ndarray)
 cpdef object apply1(object row, ndarray x)
 
-@cython.locals(node=Node)
+@cython.locals(node=Node, given=ndarray)
 cpdef object apply_inplace(object row, ndarray target, object other)
 
 cpdef Node assigned_value(object value, int code, bint basic=*)

@@ -23,7 +23,7 @@ except ImportError:
     set_member = None
 
 from numloom.array.storage import Cell, arranged, new_cell, read, write
-from numloom.array.subscript import Advanced, simple, subscript
+from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, SCALAR_CODES, code_of
 from numloom.base.errors import casting_error
 from numloom.engine.evaluate import after_record, download_layout, element, element_on_host, number
@@ -300,41 +300,16 @@ class ndarray:
 
     def __getitem__(self, index: Any) -> Any:
         found = simple(self.offset, self.extents, self.steps, index)
-        if found is None:
-            general = subscript(self.offset, self.extents, self.steps, index, _bound["expand_index"])
-            if type(general) is Advanced:
-                return _bound["take_advanced"](self, general)
-            found = general
-        if found.scalar:
-            value = None if self.cell.pins else element_on_host(self.cell.value, self.code, found.offset)
-            if value is not None:
-                return wrap(known(value, self.code))
-            return wrap(read(self.cell, self.code, found.offset, (), ()))
-        return view_of(self, found.offset, found.shape, found.strides)
+        return seen_through(self, found) if found is not None else _looked_up(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
             raise ValueError("assignment destination is read-only")
         found = simple(self.offset, self.extents, self.steps, index)
-        if found is None:
-            general = subscript(self.offset, self.extents, self.steps, index, _bound["expand_mask"])
-            if type(general) is Advanced:
-                _bound["put_advanced"](self, index, general, value)
-                return
-            found = general
-        if (
-            type(value) is ndarray
-            and value.cell is self.cell
-            and value.offset == found.offset
-            and value.shape == found.shape
-            and value.strides == found.strides
-            and value.code == self.code
-        ):
-            return  # What `x[i] += y` assigns last is what is there already.
-        node = assigned_value(value, self.code, True)
-        if found.scalar and node.shape and (self.code != BOOL or node.size != 1):
-            raise (TypeError if self.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
-        write(self.cell, self.code, found.offset, found.shape, found.strides, node)
+        if found is not None:
+            assign(self, found, value)
+        else:
+            _assigned(self, index, value)
 
     def __delitem__(self, index: Any) -> None:
         raise ValueError("cannot delete array elements")
@@ -497,7 +472,10 @@ class ndarray:
 
     @property
     def T(self) -> Any:
-        return view_of(self, self.offset, self.extents[::-1], self.steps[::-1])
+        found = turned(self.extents, self.steps)
+        if found is None:
+            return view_of(self, self.offset, self.extents[::-1], self.steps[::-1])
+        return view_of(self, self.offset, found.shape, found.strides)
 
     @property
     def mT(self) -> Any:
@@ -507,6 +485,24 @@ class ndarray:
         return view_of(
             self, self.offset, (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2])
         )
+
+    @property
+    def real(self) -> Any:
+        return part_of(self, 0) if self.code in (C64, C128) else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        _bound["set_real"](self, value)
+
+    @property
+    def imag(self) -> Any:
+        if self.code in (C64, C128):
+            return part_of(self, ITEMSIZES[self.code] // 2)
+        return _bound["imag_of_real"](self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        _bound["set_imag"](self, value)
 
     @property
     def flags(self) -> Any:
@@ -637,6 +633,58 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
     return result
 
 
+def seen_through(array: Any, found: Basic) -> Any:
+    """What a subscript gives that stands for a view: an element becomes an array of its own."""
+    if not found.scalar:
+        return view_of(array, found.offset, found.shape, found.strides)
+    value = None if array.cell.pins else element_on_host(array.cell.value, array.code, found.offset)
+    if value is not None:
+        return wrap(known(value, array.code))
+    return wrap(read(array.cell, array.code, found.offset, (), ()))
+
+
+def _looked_up(array: Any, index: Any) -> Any:
+    """What any subscript gives."""
+    found = subscript(array.offset, array.extents, array.steps, index, _bound["expand_index"])
+    if type(found) is Advanced:
+        return _bound["take_advanced"](array, found)
+    return seen_through(array, found)  # type: ignore[arg-type]
+
+
+def assign(array: Any, found: Basic, value: Any) -> None:
+    """Store a value where a subscript that stands for a view leads."""
+    if type(value) is ndarray:
+        given = value
+        if (
+            given.cell is array.cell
+            and given.offset == found.offset
+            and given.code == array.code
+            and (given.extents is found.shape or given.extents == found.shape)
+            and (given.steps is found.strides or given.steps == found.strides)
+        ):
+            return  # What `x[i] += y` assigns last is what is there already.
+    node = assigned_value(value, array.code, True)
+    if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
+        raise (TypeError if array.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
+    write(array.cell, array.code, found.offset, found.shape, found.strides, node)
+
+
+def _assigned(array: Any, index: Any, value: Any) -> None:
+    """Store a value where any subscript leads."""
+    found = subscript(array.offset, array.extents, array.steps, index, _bound["expand_mask"])
+    if type(found) is Advanced:
+        _bound["put_advanced"](array, index, found, value)
+    else:
+        assign(array, found, value)  # type: ignore[arg-type]
+
+
+def part_of(array: Any, offset: int) -> Any:
+    """A view of the halves of complex numbers that begin so many bytes after them."""
+    part = view_of(array, array.offset + offset, array.extents, array.steps)
+    part.code = F32 if array.code == C64 else F64
+    return part
+
+
 def node_of(array: Any) -> Node:
     """The array's current value."""
     cell = array.cell
@@ -669,14 +717,32 @@ def operand(value: Any) -> Any:
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
-    if type(x) is ndarray and type(y) is ndarray:
-        a, b = x, y
-        result = wrap(binary(row, node_of(a), node_of(b)))
-        if a.cell.pins or b.cell.pins:
-            after_record(result.cell.value, now=True)
-        return result
-    node = record2(row, x, y)
-    return node if node is NotImplemented else finish(node, x, y)
+    pins = 0
+    if type(x) is ndarray:
+        a = x
+        pins = a.cell.pins
+        if type(y) is ndarray:
+            b = y
+            pins += b.cell.pins
+            node = binary(row, node_of(a), node_of(b))
+        elif type(y) is float:
+            node = binary_scalar(row, node_of(a), y)
+        else:
+            node = record2(row, x, y)
+    else:
+        if type(y) is ndarray:
+            b = y
+            pins = b.cell.pins
+        if type(x) is float and type(y) is ndarray:
+            node = scalar_binary(row, x, node_of(y))
+        else:
+            node = record2(row, x, y)
+    if node is NotImplemented:
+        return node
+    result = wrap(node)
+    if pins:
+        after_record(node, now=True)
+    return result
 
 
 def record2(row: Any, x: Any, y: Any) -> Any:
@@ -706,14 +772,6 @@ def record2(row: Any, x: Any, y: Any) -> Any:
         if row not in _COMPARISONS:
             raise
         return node_of(_bound["compare_out_of_range"](row, a, b))
-
-
-def finish(node: Node, x: Any, y: Any) -> Any:
-    """The result as an array; at once if it read pinned memory."""
-    result = wrap(node)
-    if pinned(x) or pinned(y):
-        after_record(node, now=True)
-    return result
 
 
 def pinned(x: Any) -> bool:
@@ -776,12 +834,14 @@ def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
 
 def apply_inplace(row: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
-    if type(other) is ndarray and target.writeable and not target.is_scalar and other.shape == target.extents:
-        # As below, without an array for the result in between.
-        node = binary(row, node_of(target), node_of(other))
-        if node.code == target.code:
-            write(target.cell, target.code, target.offset, target.extents, target.steps, node)
-            return target
+    if type(other) is ndarray and target.writeable and not target.is_scalar:
+        given = other
+        if given.extents is target.extents or given.extents == target.extents:
+            # As below, without an array for the result in between.
+            node = binary(row, node_of(target), node_of(given))
+            if node.code == target.code:
+                write(target.cell, target.code, target.offset, target.extents, target.steps, node)
+                return target
     result = apply2(row, target, other)
     if result is NotImplemented:
         if isinstance(other, np.ndarray) and not target.is_scalar:

@@ -1,6 +1,7 @@
 cimport cython
-from numloom.graph.build cimport cast, copied, full, leaf, unary, update, view
-from numloom.graph.node cimport Node, Register, hold, unhold
+from numloom.device.memory cimport Buffer
+from numloom.graph.build cimport cast, copied, full, known_update, leaf, unary, update, view
+from numloom.graph.node cimport Form, Node, Register, formed2, hold, unhold
 
 cdef int C64, C128, F32, F64, U8
 cdef int FILL, LEAF, SCALAR, VIEW
@@ -21,14 +22,16 @@ cpdef void set_value(Cell cell, Node value) noexcept
 cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)
 @cython.locals(itemsize=cython.Py_ssize_t, part=cython.Py_ssize_t)
 cpdef Node read_part(Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)
-@cython.locals(stride=cython.Py_ssize_t)
+@cython.locals(stride=cython.Py_ssize_t, buffer=Buffer)
 cdef bint _is_aligned(Node value, Py_ssize_t itemsize, Py_ssize_t offset, tuple strides) except -1
 
 cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
 cdef Py_ssize_t _count(tuple shape) except? -1
-@cython.locals(itemsize=cython.Py_ssize_t, current=Node, new=Node, r=Register)
-cpdef object write(Cell cell, int code, object offset, object shape, tuple strides, Node value)
+@cython.locals(current=Node, known=Form, new=Node, changed=Node, r=Register)
+cpdef object write(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides, Node value)
+@cython.locals(itemsize=cython.Py_ssize_t, current=Node, kept=object)
+cdef Node _written(Cell cell, Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)
 
 cpdef Node materialize(Cell cell)
 @cython.locals(value=Node, own=Node)

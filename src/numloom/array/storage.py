@@ -21,7 +21,7 @@ except ImportError:
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
 from numloom.engine.routines import call_in_place
-from numloom.graph.build import cast, copied, full, leaf, unary, update, view
+from numloom.graph.build import cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.layout import (
     broadcast_strides,
     c_strides,
@@ -30,7 +30,7 @@ from numloom.graph.layout import (
     may_self_overlap,
     shown,
 )
-from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, register, unhold
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, formed2, hold, register, unhold
 from numloom.ops.elementwise import ELEMENTWISE
 
 _REAL = ELEMENTWISE["real"]
@@ -110,7 +110,12 @@ def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strid
         part = offset % itemsize
         row = _REAL if part == 0 else _IMAG if 2 * part == itemsize else None
         # No view where the whole is read: two layouts of one value would have it stored.
-        if row is not None and offset == part and shape == value.shape and strides == value.strides:
+        if (
+            row is not None
+            and offset == part
+            and (shape is value.shape or shape == value.shape)
+            and (strides is value.strides or strides == value.strides)
+        ):
             return unary(row, value)
         if row is not None and not any([stride % itemsize for stride in strides]):
             return unary(row, view(value, value.code, offset - part, shape, strides))
@@ -125,8 +130,9 @@ def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strid
 
 def _is_aligned(value: Node, itemsize: int, offset: int, strides: tuple[int, ...]) -> bool:
     """Whether all elements seen through a layout begin at multiples of their size."""
-    if value.buffer is not None:
-        offset += value.buffer.ptr & 15  # Memory of other libraries may begin anywhere.
+    buffer = value.buffer
+    if buffer is not None:
+        offset += buffer.ptr & 15  # Memory of other libraries may begin anywhere.
     if offset & (itemsize - 1):
         return False
     for stride in strides:  # noqa: SIM110  (compiled)
@@ -176,31 +182,24 @@ def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code:
 
 def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node) -> None:
     """Store `value` (any dtype, broadcastable) through a layout; recorded, or at once if pinned."""
-    if shape and 0 in shape:
+    current = cell.value
+    known = known_update(current, offset, shape, strides, code)
+    if (
+        known is not None
+        and value.code == code
+        and (value.shape is shape or value.shape == shape)
+        and value.kind != VIEW
+        and _is_aligned(current, ITEMSIZES[code], offset, strides)
+    ):
+        new = formed2(known, current, value)
+    elif shape and 0 in shape:
         broadcast_value(value, shape)
         return
-    itemsize = ITEMSIZES[code]
-    current = cell.value
-    if (
-        offset == 0
-        and _count(shape) * itemsize == current.size * ITEMSIZES[current.code]
-        and (strides == current.strides or is_dense_order(shape, strides, itemsize))
-    ):
-        new = arranged(value, shape, strides, code)
     else:
-        if shape and may_self_overlap(shape, strides, itemsize):
-            value, offset, shape, strides = _last_written(cell, value, code, offset, shape, strides)
-            if shape is None:
-                return
-        if value.shape != shape:
-            value = broadcast_value(value, shape)
-        if value.code != code:
-            value = cast(value, code)
-        if not _is_aligned(current, itemsize, offset, strides):
-            steps = c_strides(shape, itemsize)
-            value = view(copied(value, steps, code), U8, 0, (*shape, itemsize), (*steps, 1))
-            shape, strides, code = (*shape, itemsize), (*strides, 1), U8
-        new = update(current, value, offset, shape, strides, code)
+        changed = _written(cell, value, code, offset, shape, strides)
+        if changed is None:
+            return
+        new = changed
     if cell.pins:
         if new.cells or new.readers:
             # Others have this value, too: it must not come to lie in memory that is written in place.
@@ -210,6 +209,34 @@ def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: t
     r = register
     if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
         after_record(new)
+
+
+def _written(
+    cell: Cell, value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+) -> Node | None:
+    """What the memory holds once `value` has been stored; None where it has been, by way of the host."""
+    itemsize = ITEMSIZES[code]
+    current = cell.value
+    if (
+        offset == 0
+        and _count(shape) * itemsize == current.size * ITEMSIZES[current.code]
+        and (strides == current.strides or is_dense_order(shape, strides, itemsize))
+    ):
+        return arranged(value, shape, strides, code)
+    if shape and may_self_overlap(shape, strides, itemsize):
+        value, offset, kept, strides = _last_written(cell, value, code, offset, shape, strides)
+        if kept is None:
+            return None
+        shape = kept
+    if value.shape != shape:
+        value = broadcast_value(value, shape)
+    if value.code != code:
+        value = cast(value, code)
+    if not _is_aligned(current, itemsize, offset, strides):
+        steps = c_strides(shape, itemsize)
+        value = view(copied(value, steps, code), U8, 0, (*shape, itemsize), (*steps, 1))
+        shape, strides, code = (*shape, itemsize), (*strides, 1), U8
+    return update(current, value, offset, shape, strides, code)
 
 
 def _count(shape: tuple[int, ...]) -> int:

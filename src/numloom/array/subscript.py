@@ -15,6 +15,9 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.array.slicing import bounds
+from numloom.graph.build import one_tuple
+
+_NOTHING: tuple[Any, ...] = ()
 
 
 @cython.no_gc
@@ -57,46 +60,105 @@ class Advanced(NamedTuple):
     position: int
 
 
+_AXES = 8
+_PLACES = 512
+
+
+class Layouts:
+    """Shapes and strides met last, by their numbers: equal ones are the same objects, which forms are found by.
+
+    Attributes
+    ----------
+    kept : list of int
+        Extents and strides of each layout that is known, in pairs.
+    counts, shapes, strides : list
+        Their axes, shapes and strides.
+    """
+
+    __slots__ = ("counts", "kept", "shapes", "strides")
+
+    def __init__(self) -> None:
+        if not cython.compiled:  # Arrays of C there.
+            self.kept = [0] * (2 * _AXES * _PLACES)
+            self.counts = [0] * _PLACES
+        self.shapes: list[Any] = [()] * _PLACES
+        self.strides: list[Any] = [()] * _PLACES
+
+    def find(self, numbers: list[int], count: int) -> int:
+        """Place of the layout of `count` axes whose extents and strides are `numbers`."""
+        place = count
+        for at in range(2 * count):
+            place = (place * 31 + numbers[at]) & 0xFFFFFFF
+        place = (place ^ (place >> 9)) & (_PLACES - 1)
+        begin = 2 * _AXES * place
+        if self.counts[place] == count:
+            for at in range(2 * count):
+                if self.kept[begin + at] != numbers[at]:
+                    break
+            else:
+                return place
+        for at in range(2 * count):
+            self.kept[begin + at] = numbers[at]
+        self.counts[place] = count
+        self.shapes[place] = one_tuple(tuple([numbers[2 * axis] for axis in range(count)]))
+        self.strides[place] = one_tuple(tuple([numbers[2 * axis + 1] for axis in range(count)]))
+        return place
+
+
+_layouts = Layouts()
+
+
 def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index: Any) -> Basic | None:
     """What most subscripts are: an integer, a slice, or a tuple of them; None for anything else, also for errors."""
+    if not cython.compiled:  # An array of C there.
+        numbers = [0] * (2 * _AXES)
+    layouts = _layouts
     ndim = len(shape)
-    if type(index) is int and ndim:  # As below, without lists.
-        extent = shape[0]
-        if not -extent <= index < extent:
-            return None
-        position = index
-        offset += (position + extent if position < 0 else position) * strides[0]
-        return new_basic(offset, (), (), True) if ndim == 1 else new_basic(offset, shape[1:], strides[1:], False)
-    if type(index) is slice and ndim == 1:
-        stride = strides[0]
-        start, count, step = bounds(index, shape[0])
-        return new_basic(offset + start * stride if count else offset, (count,), (stride * step,), False)
-    items = index if type(index) is tuple else (index,)
-    given = len(items)
-    if given > ndim:
+    several = type(index) is tuple
+    items = index if several else _NOTHING
+    given = len(items) if several else 1
+    if given > ndim or ndim > _AXES:
         return None
-    new_shape = []
-    new_strides = []
-    for axis in range(given):
-        item = items[axis]
+    count = 0
+    for axis in range(ndim):
         extent = shape[axis]
         stride = strides[axis]
-        if type(item) is int:
-            if not -extent <= item < extent:
+        if axis < given:
+            item = items[axis] if several else index
+            if type(item) is int:
+                if not -extent <= item < extent:
+                    return None
+                position = item
+                offset += (position + extent if position < 0 else position) * stride
+                continue
+            if type(item) is not slice:
                 return None
-            position = item
-            offset += (position + extent if position < 0 else position) * stride
-        elif type(item) is slice:
-            start, count, step = bounds(item, extent)
-            if count:
+            start, extent, step = bounds(item, extent)
+            if extent:
                 offset += start * stride
-            new_shape.append(count)
-            new_strides.append(stride * step)
-        else:
-            return None
-    if given == ndim:
-        return new_basic(offset, tuple(new_shape), tuple(new_strides), not new_shape)
-    return new_basic(offset, (*new_shape, *shape[given:]), (*new_strides, *strides[given:]), False)
+            stride *= step
+        numbers[2 * count] = extent
+        numbers[2 * count + 1] = stride
+        count += 1
+    if count == 0:
+        return new_basic(offset, _NOTHING, _NOTHING, True)
+    place = layouts.find(numbers, count)
+    return new_basic(offset, layouts.shapes[place], layouts.strides[place], False)
+
+
+def turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> Basic | None:
+    """A layout's axes in reverse order, from the front of the memory; None for more axes than are kept."""
+    if not cython.compiled:  # An array of C there.
+        numbers = [0] * (2 * _AXES)
+    layouts = _layouts
+    ndim = len(shape)
+    if ndim > _AXES:
+        return None
+    for axis in range(ndim):
+        numbers[2 * (ndim - 1 - axis)] = shape[axis]
+        numbers[2 * (ndim - 1 - axis) + 1] = strides[axis]
+    place = layouts.find(numbers, ndim)
+    return new_basic(0, layouts.shapes[place], layouts.strides[place], False)
 
 
 def check_integer(index: int, axis: int, extent: int) -> int:

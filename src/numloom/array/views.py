@@ -16,7 +16,7 @@ import numpy as np
 from numloom.array.convert import exported_on_host
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, reshaped_before, view_of, wrap
 from numloom.array.storage import new_cell
-from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
+from numloom.base.dtypes import C64, C128, DTYPES, ITEMSIZES, code_of
 from numloom.device import registry
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -215,20 +215,13 @@ def setflags(array: Array, write: bool | None = None, align: bool | None = None,
 # ---------------------------------------------------------------- parts of complex numbers
 
 
-def real(array: Array) -> Array:
-    """A view of the real parts; the array itself if it is not complex."""
-    return _part(array, 0) if array.code in (C64, C128) else array
-
-
 def set_real(array: Array, value: Any) -> None:
     """Write the real parts."""
-    real(array)[...] = value
+    array.real[...] = value
 
 
-def imag(array: Array) -> Array:
-    """A view of the imaginary parts; zeros that cannot be written if the array is not complex."""
-    if array.code in (C64, C128):
-        return _part(array, ITEMSIZES[array.code] // 2)
+def imag_of_real(array: Array) -> Array:
+    """The imaginary parts of an array that is not complex: zeros that cannot be written."""
     strides = (f_strides if array.flags.fnc else c_strides)(array.shape, array.itemsize)
     zeros = wrap(build.full(DTYPES[array.code].type(0).item(), array.code, array.shape, strides))
     zeros.writeable = False
@@ -239,13 +232,7 @@ def set_imag(array: Array, value: Any) -> None:
     """Write the imaginary parts."""
     if array.code not in (C64, C128):
         raise TypeError("array does not have imaginary part to set")
-    imag(array)[...] = value
-
-
-def _part(array: Array, offset: int) -> Array:
-    part = view_of(array, array.offset + offset, array.shape, array.strides)
-    part.code = F32 if array.code == C64 else F64
-    return part
+    array.imag[...] = value
 
 
 # ---------------------------------------------------------------- order
@@ -400,15 +387,14 @@ def ctypes_of(array: Array) -> Any:
 
 
 bind(
+    imag_of_real=imag_of_real,
     iterate=iterate,
     method_ctypes=property(ctypes_of),
     method_data=property(data),
     method_fill=fill,
     method_flatten=flatten,
     method_getfield=getfield,
-    method_imag=property(imag, set_imag),
     method_ravel=ravel,
-    method_real=property(real, set_real),
     method_resize=resize,
     method_setfield=setfield,
     method_setflags=setflags,
@@ -416,6 +402,8 @@ bind(
     offset_of_item=offset_of_item,
     reshaped=reshaped,
     set_dtype=set_dtype,
+    set_imag=set_imag,
+    set_real=set_real,
     set_shape=set_shape,
     view_as=view_as,
 )

@@ -4,27 +4,28 @@ from numloom.engine._words cimport Words
 from numloom.engine.execute cimport Parameter, Pointer, Ready, ReadyPlan, pack
 from numloom.engine.state cimport count_flush, count_kernel
 from numloom.engine.walk cimport next_epoch
-from numloom.graph.node cimport Form, Node, become_leaf
+from numloom.graph.node cimport Form, Node, become_leaf, form_of
 
-cdef int LEAF, SCALAR
+cdef int LEAF, OP, REDUCE, SCALAR, VIEW
 cdef Py_ssize_t _SLOTS, _PATIENCE, _WORDS, _MOST
 
 
 @cython.final
 cdef class Direct:
-    cdef long long words[32]
-    cdef long long marks[8]
-    cdef Py_ssize_t times[8]
-    cdef long long addresses[9]
-    cdef Py_ssize_t targets[8]
-    cdef Py_ssize_t sources[8]
-    cdef long long offsets[8]
+    cdef long long words[64]
+    cdef long long marks[16]
+    cdef Py_ssize_t times[16]
+    cdef long long addresses[17]
+    cdef Py_ssize_t targets[16]
+    cdef Py_ssize_t sources[16]
+    cdef long long offsets[16]
     cdef readonly Py_ssize_t length
     cdef readonly list parameters
     cdef readonly Py_ssize_t count
     cdef readonly Py_ssize_t patches
     cdef Py_ssize_t at
     cdef Py_ssize_t met
+    cdef Py_ssize_t operations
     cdef bint learning
     cdef readonly ReadyPlan plan
     cdef readonly Ready ready
@@ -45,10 +46,17 @@ cdef Table table
 @cython.locals(form=Form, number=cython.Py_ssize_t, arg=Node)
 cdef Py_ssize_t slot_of(Node node) except -1
 
-@cython.locals(form=Form, at=cython.Py_ssize_t, args=tuple, place=cython.Py_ssize_t, arg=Node, number=cython.Py_ssize_t, mark=cython.longlong)
+@cython.locals(form=Form, args=tuple, place=cython.Py_ssize_t, arg=Node, kind=cython.int)
 cdef bint follow(Direct direct, Node node, Py_ssize_t epoch) except -1
+@cython.locals(at=cython.Py_ssize_t)
+cdef bint same_word(Direct direct, long long word) noexcept
+cdef bint follow_operand(Direct direct, Node node, Py_ssize_t epoch) except -1
+@cython.locals(base=Node, form=Form, begin=cython.longlong)
+cdef bint follow_view(Direct direct, Node node, Py_ssize_t epoch) except -1
+@cython.locals(number=cython.Py_ssize_t)
+cdef bint meet(Direct direct, Node node) except -1
 
-@cython.locals(mark=cython.longlong, buffer=Buffer, parameter=Parameter, value=object)
+@cython.locals(mark=cython.longlong, buffer=Buffer, form=Form, base=Node, parameter=Parameter, value=object)
 cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssize_t times) except -1
 
 @cython.locals(direct=Direct)
@@ -58,6 +66,6 @@ cpdef Direct find_direct(Node node)
 cpdef object run_direct(Direct direct, Node node)
 
 @cython.locals(node=Node, arg=Node, ready=Ready, pointer=Pointer, parameter=Parameter, slot=cython.Py_ssize_t,
-               found=Direct, made=Direct, epoch=cython.Py_ssize_t, operations=cython.Py_ssize_t,
+               found=Direct, made=Direct, epoch=cython.Py_ssize_t,
                place=cython.Py_ssize_t, source=cython.Py_ssize_t)
 cpdef object learn_direct(list nodes, Py_ssize_t count, ReadyPlan plan)

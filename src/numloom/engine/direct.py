@@ -17,13 +17,13 @@ except ImportError:
 from numloom.engine.execute import Ready, ReadyPlan, pack
 from numloom.engine.state import count_flush, count_kernel
 from numloom.engine.walk import next_epoch
-from numloom.graph.node import LEAF, SCALAR, Node, become_leaf
+from numloom.graph.node import LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
 
 _SLOTS = 256
 _PATIENCE = 8
-_WORDS = 32
-_MOST = 8
-"""Operands that are told apart, and words of a block that are patched."""
+_WORDS = 64
+_MOST = 16
+"""Operands and views that are told apart, and words of a block that are patched."""
 
 
 class Direct:
@@ -32,7 +32,8 @@ class Direct:
     Attributes
     ----------
     words, length : list of int, int
-        The tree in the order of a walk from its root: numbers of the operations' forms, and -1 - n for operand n.
+        The tree from its root on: numbers of forms, -1 - n for operand n, and where views begin: the first one of an
+        operand by its alignment, others by their distance from it.
     marks : list of int
         What a plan may depend on of each operand: see `walk.make_key`.
     times : list of int
@@ -42,11 +43,11 @@ class Direct:
     addresses : list of int
         Where the result lies, then each operand.
     count : int
-        Number of operands.
+        Number of operands. Views of operands, which are computed memory, count as operands themselves.
     targets, sources, offsets, patches
         Words that are addresses, which of `addresses` each is, the bytes from there on, and how many there are.
-    at, met, learning
-        Scratch of a comparison: words, operands met so far; and whether it writes them down.
+    at, met, operations, learning
+        Scratch of a comparison: words, operands and operations met so far; and whether it writes them down.
     plan, ready : ReadyPlan, Ready
         The plan and its only step.
     block : Words
@@ -59,7 +60,7 @@ class Direct:
 
     __slots__ = (
         "addresses", "at", "block", "count", "entry", "faults", "items", "learning", "length", "marks", "met", "nbytes",
-        "offsets", "parameters", "patches", "plan", "ready", "sources", "targets", "times", "words",
+        "offsets", "operations", "parameters", "patches", "plan", "ready", "sources", "targets", "times", "words",
     )  # fmt: skip
 
     words: list[int]
@@ -75,6 +76,7 @@ class Direct:
     patches: int
     at: int
     met: int
+    operations: int
     learning: bool
     plan: ReadyPlan
     ready: Ready
@@ -130,49 +132,76 @@ def slot_of(node: Node) -> int:
 def follow(direct: Direct, node: Node, epoch: int) -> bool:
     """Compare a tree with the one that was met (or write it down), and find its operands' addresses and numbers."""
     form = node.form
-    at = direct.at
-    if form is None or at >= _WORDS - 4:
+    if form is None or node.kind > REDUCE or direct.at >= _WORDS - 8 or not same_word(direct, form.number):
         return False
-    if direct.learning:
-        direct.words[at] = form.number
-    elif direct.words[at] != form.number:
-        return False
-    at += 1
+    direct.operations += 1
     args = node.args
     for place in range(len(args)):
         arg = args[place]
-        if arg.kind <= SCALAR:
-            if arg.mark == epoch:
-                arg.seen += 1
-            else:
-                number = direct.met
-                if number >= _MOST:
-                    return False
-                arg.mark = epoch
-                arg.seen = 1
-                arg.number = number
-                direct.met = number + 1
-                if (
-                    not direct.learning
-                    and take_operand(direct, arg, number, direct.times[number]) != direct.marks[number]
-                ):
-                    return False
-            if direct.learning:
-                direct.words[at] = -1 - arg.number
-            elif direct.words[at] != -1 - arg.number:
+        kind = arg.kind
+        if kind <= SCALAR:
+            if not follow_operand(direct, arg, epoch):
                 return False
-            at += 1
-        else:
-            if arg.readers != 1 or arg.cells > 0:
+        elif kind >= OP:
+            if arg.readers != 1 or arg.cells > 0 or not follow(direct, arg, epoch):
                 return False
-            direct.at = at
-            if not follow(direct, arg, epoch):
-                return False
-            at = direct.at
-        if at >= _WORDS - 4:
+        elif kind != VIEW or not follow_view(direct, arg, epoch):
             return False
-    direct.at = at
+        if direct.at >= _WORDS - 8:
+            return False
     return True
+
+
+def same_word(direct: Direct, word: int) -> bool:
+    """Compare the next word, or write it down."""
+    at = direct.at
+    direct.at = at + 1
+    if direct.learning:
+        direct.words[at] = word
+        return True
+    return direct.words[at] == word
+
+
+def follow_operand(direct: Direct, node: Node, epoch: int) -> bool:
+    """Compare an operand."""
+    if node.mark == epoch:
+        node.seen += 1
+    else:
+        node.mark = epoch
+        node.seen = 1
+        node.word = 0
+        if not meet(direct, node):
+            return False
+    return same_word(direct, -1 - node.number)
+
+
+def follow_view(direct: Direct, node: Node, epoch: int) -> bool:
+    """Compare a view of computed memory."""
+    base = node.args[0]
+    form = node.form
+    if base.kind != LEAF or form is None or node.readers != 1 or node.cells > 0:
+        return False
+    if not follow_operand(direct, base, epoch) or not same_word(direct, form.number):
+        return False
+    begin = node.attr
+    if base.word == 0:
+        base.word = begin + 1
+        begin &= 15
+    else:
+        begin -= base.word - 1
+    node.mark = epoch
+    node.seen = 1
+    return same_word(direct, begin) and meet(direct, node)
+
+
+def meet(direct: Direct, node: Node) -> bool:
+    """Number an operand or a view that was not met before, and compare what else counts of it."""
+    number = direct.met
+    if number >= _MOST:
+        return False
+    node.number = number
+    direct.met = number + 1
+    return direct.learning or take_operand(direct, node, number, direct.times[number]) == direct.marks[number]
 
 
 def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
@@ -183,14 +212,22 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
     if node.kind == LEAF:
         buffer = node.buffer
         direct.addresses[number + 1] = buffer.ptr
-        return mark + ((buffer.ptr & 15) << 3)
+        form = node.form
+        if form is None:
+            form = form_of(node)
+        return mark + ((buffer.ptr & 15) << 3) + (form.number << 7)
+    if node.kind == VIEW:
+        base = node.args[0]
+        buffer = base.buffer
+        direct.addresses[number + 1] = buffer.ptr + node.attr
+        return mark
     parameter = direct.parameters[number]
     if parameter is not None:
         value = node.attr
         if value is not parameter.last:
             pack(direct.block, parameter.word, value, parameter.code)
             parameter.last = value
-    return mark + 1
+    return mark + 1 + (node.code << 3)
 
 
 def find_direct(node: Node) -> Direct | None:
@@ -202,6 +239,7 @@ def find_direct(node: Node) -> Direct | None:
         return None
     direct.at = 0
     direct.met = 0
+    direct.operations = 0
     if not follow(direct, node, next_epoch()) or direct.at != direct.length:
         return None
     return direct  # type: ignore[no-any-return]
@@ -226,8 +264,10 @@ def run_direct(direct: Direct, node: Node) -> None:
 
 def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
     """Keep how a walk of `count` nodes runs, if that is one launch of a kernel that is there, for its last node."""
+    if count > _WORDS:  # Of every node there is a word at least.
+        return
     node = nodes[count - 1]
-    if node.form is None or len(plan.steps) != 1 or node.readers > 0 or node.cells < 1:
+    if node.form is None or node.kind < OP or len(plan.steps) != 1 or node.readers > 0 or node.cells < 1:
         return
     ready = plan.steps[0]
     if ready.run is None or len(ready.allocate) != 1 or ready.adopt or ready.copy is not None or ready.places:
@@ -243,32 +283,27 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
     made.learning = True
     made.at = 0
     made.met = 0
+    made.operations = 0
     epoch = next_epoch()
     if not follow(made, node, epoch):
         return
     made.learning = False
     made.length = made.at
     made.count = made.met
-    operations = 0
-    for place in range(made.length):
-        if made.words[place] > 0:
-            operations += 1
-    if operations + made.count != count:
+    if made.operations + made.count != count:
         return
     for place in range(count):
         arg = nodes[place]
-        if arg.kind <= SCALAR:
+        if arg.kind <= VIEW:
             if arg.mark != epoch:
                 return
             made.times[arg.number] = arg.seen
             made.marks[arg.number] = take_operand(made, arg, arg.number, arg.seen)
     for pointer in ready.pointers:
-        if pointer.view >= 0:
-            return
         source = 0
-        if pointer.place < 0:
-            arg = nodes[pointer.number]
-            if arg.kind != LEAF:
+        if pointer.view >= 0 or pointer.place < 0:
+            arg = nodes[pointer.view if pointer.view >= 0 else pointer.number]
+            if arg.kind != LEAF and arg.kind != VIEW:
                 return
             source = arg.number + 1
         made.targets[made.patches] = pointer.word

@@ -71,7 +71,7 @@ cdef class ReadyPlan:
     cdef public list steps
 
 
-@cython.locals(number=cython.Py_ssize_t, ready=Ready, released=tuple)
+@cython.locals(number=cython.Py_ssize_t, ready=Ready, steps=list)
 cpdef object run_plan(ReadyPlan plan, list nodes)
 
 @cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t, count=cython.Py_ssize_t)

@@ -308,9 +308,14 @@ class ReadyPlan:
 
 def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     """Run every step of a plan over the nodes of a walk with the plan's key."""
+    steps = plan.steps
+    if len(steps) == 1:  # Everything is let go when it has run.
+        ready = steps[0]
+        run_step(ready, nodes, plan)
+        return
     for number in plan.drop:
         nodes[number] = None
-    for ready in plan.steps:
+    for ready in steps:
         run_step(ready, nodes, plan)
         for number in ready.release:
             nodes[number] = None

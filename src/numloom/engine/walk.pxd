@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer
-from numloom.graph.node cimport Node, Register
+from numloom.graph.node cimport Form, Node, Register, form_of
 
 
 @cython.final
@@ -22,10 +22,8 @@ cdef class Epoch:
 
 cdef Epoch _epoch
 cdef dict _numbers, _near
-cdef object _shape, _strides
-cdef unsigned long long _shape_number, _strides_number
 cdef unsigned long long _MASK, _P1, _P2, _P3, _P4, _P5
-cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
+cdef int FILL, LEAF, SCALAR, UPDATE, VIEW
 
 @cython.locals(r=Register, roots=list, node=Node, live=Node, generated=cython.bint)
 cpdef list pending_roots(list wanted)
@@ -44,15 +42,13 @@ cpdef object end_walk(Walk found)
                args=tuple, count=cython.Py_ssize_t, room=cython.Py_ssize_t)
 cdef object visit(Walk found, Node root)
 
-@cython.locals(nodes=list, shape=tuple, strides=tuple, node=Node, arg=Node, base=Node, kind=cython.int,
+@cython.locals(nodes=list, node=Node, form=Form, base=Node, kind=cython.int,
                position=cython.Py_ssize_t, updates=cython.bint, buffer=Buffer,
                word=cython.ulonglong, first=cython.ulonglong, second=cython.ulonglong, number=cython.longlong, known=list)
 cpdef object make_key(Walk found)
 
 @cython.locals(place=cython.Py_ssize_t, key=tuple)
 cdef unsigned long long near_number(list known, long long number, tuple strides) except? 0
-cdef unsigned long long shape_number(object shape) except? 0
-cdef unsigned long long strides_number(object strides) except? 0
 
 @cython.locals(number=object)
 cpdef unsigned long long number_of(object thing) except? 0

@@ -1,4 +1,4 @@
-# cython: boundscheck=False
+# cython: boundscheck=False, wraparound=False
 """From values to a plan key: one iterative pass over what is pending.
 
 The key says everything that a plan may depend on: operations, dtypes, shapes, orders, who is held
@@ -15,7 +15,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.graph.layout import displacement
-from numloom.graph.node import FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node, register
+from numloom.graph.node import FILL, LEAF, SCALAR, UPDATE, VIEW, Node, form_of, register
 from numloom.plan.nearby import PLACES
 
 
@@ -76,10 +76,6 @@ _numbers: dict[Any, int] = {}
 _near: dict[Any, int] = {}
 _last_number = 0
 _NUMBERS_KEPT = 1 << 16
-_shape: tuple[int, ...] | None = None
-_shape_number = 0
-_strides: tuple[int, ...] | None = None
-_strides_number = 0
 _MASK = 0xFFFFFFFFFFFFFFFF
 _P1 = 0x9E3779B97F4A7C15
 _P2 = 0xC2B2AE3D27D4EB4F
@@ -158,9 +154,9 @@ def new_walk() -> Walk:
 
 def end_walk(found: Walk) -> None:
     """Forget the nodes, and keep their list for the next walk."""
-    nodes = found.nodes
-    for position in range(found.count):
-        nodes[position] = None  # type: ignore[call-overload]
+    nodes: list[Any] = found.nodes
+    for position in range(found.count - 1, -1, -1):  # What is computed from others first: nothing is freed in depth.
+        nodes[position] = None
     _epoch.spare = nodes
 
 
@@ -227,39 +223,27 @@ def visit(found: Walk, root: Node) -> None:
 
 
 def make_key(found: Walk) -> None:
-    """Set the structural key of a walk: two independent 64-bit hashes of everything a plan may depend on.
-
-    Rows count by identity (a plan keeps those it was made for alive).
-    """
+    """Set the structural key of a walk: two independent 64-bit hashes of everything a plan may depend on."""
     nodes = found.nodes
     updates = found.updates
     first = (_P1 + found.roots) & _MASK
     second = (_P2 + found.roots) & _MASK
-    shape: tuple[int, ...] | None = None
-    strides: tuple[int, ...] | None = None
     for position in range(found.count):
         node = nodes[position]
         kind = node.kind
         # Held by a live array, or read by pending work outside of this walk.
-        word = node.code * 16 + kind
-        if kind > SCALAR:
-            word = (word + node.word * _P5) & _MASK
-        if node.cells:
-            word += 1024
+        word = 1 if node.cells else 0
         if node.readers > node.seen:
-            word += 2048
+            word += 2
         if kind == SCALAR:
+            word += node.code * 4
             first = ((first ^ word) * _P3) & _MASK
             second = ((second + word) * _P4) & _MASK
             continue
-        if kind in (OP, REDUCE):
-            word = (word + hash(node.row) * 4096) & _MASK
-        if node.shape is not shape:
-            shape = node.shape
-            word = (word * 69069 + shape_number(shape)) & _MASK
-        if node.strides is not strides:
-            strides = node.strides
-            word = (word * 69061 + strides_number(strides)) & _MASK
+        form = node.form
+        if form is None:
+            form = form_of(node)
+        word = (word + 4 * form.number + 256 + node.word * _P5) & _MASK
         if kind == LEAF:
             buffer = node.buffer
             number = buffer.ptr
@@ -285,11 +269,8 @@ def make_key(found: Walk) -> None:
                     if known is None:
                         known = begins[base.number] = [base.word - 1]
                     word = (word * 69073 + near_number(known, number, node.strides)) & _MASK
-        elif kind == FILL:
-            if node.attr is None:
-                word += 17592186044416
-        elif kind > VIEW and kind != OP:
-            word = (word * 69073 + number_of(node.attr)) & _MASK
+        elif kind == FILL and node.attr is None:
+            word += 17592186044416
         first = ((first ^ word) * _P3) & _MASK
         first = first ^ (first >> 29)
         second = ((second + word) * _P4) & _MASK
@@ -315,26 +296,8 @@ def near_number(known: list[int], number: int, strides: tuple[int, ...]) -> int:
     return 0
 
 
-def shape_number(shape: tuple[int, ...]) -> int:
-    """`number_of` a shape, at hand if it is the one asked for last."""
-    global _shape, _shape_number
-    if shape is not _shape:
-        _shape_number = number_of(shape)
-        _shape = shape
-    return _shape_number
-
-
-def strides_number(strides: tuple[int, ...]) -> int:
-    """`number_of` strides, at hand if they are those asked for last."""
-    global _strides, _strides_number
-    if strides is not _strides:
-        _strides_number = number_of(strides)
-        _strides = strides
-    return _strides_number
-
-
 def number_of(thing: Any) -> int:
-    """A number of its own for each different shape, strides or attribute met so far."""
+    """A number of its own for each different attribute or distance met so far."""
     global _last_number
     number = _numbers.get(thing)
     if number is None:

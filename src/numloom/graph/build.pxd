@@ -1,5 +1,14 @@
 cimport cython
-from numloom.graph.node cimport Form, Node, Register, count_reader, count_recorded, formed, formed1, formed2, new_node
+from numloom.graph.node cimport (
+    Form, Node, Register, count_reader, count_recorded, form_by, form_of, formed, formed1, formed2, new_node, new_number,
+    viewed,
+)
+
+cdef extern from *:
+    """
+    #define nl_address(thing) ((Py_ssize_t)(thing))
+    """
+    Py_ssize_t address "nl_address"(object thing)
 
 cdef dict _rules
 cdef dict _order
@@ -10,7 +19,7 @@ cdef dict _reduced
 cdef dict _loops
 cdef dict _orders
 cdef tuple _sizes
-cdef dict _integer_range
+cdef list _integer_range
 cdef int C64, C128, I64
 cdef int _NONE, _NUMBER, _AS, _LEFT
 cdef Py_ssize_t _PLACES, _PATIENCE
@@ -21,6 +30,8 @@ cdef class Recorded:
     cdef object row
     cdef int first
     cdef int second
+    cdef int first_how
+    cdef int second_how
     cdef tuple first_shape
     cdef tuple first_strides
     cdef tuple second_shape
@@ -37,14 +48,17 @@ cdef class Table:
     cdef list slots
 
 
-cdef Table _table
+cdef Table _table, _views, _updates
+cdef int _DENSE, _VIEWED, _SPECIAL
 
-@cython.locals(place=cython.Py_ssize_t, found=Recorded, made=Recorded, args=tuple, arg=Node)
+@cython.locals(place=cython.Py_ssize_t, found=Recorded, made=Recorded, args=tuple, arg=Node, first_how=cython.int,
+               second_how=cython.int)
 cdef object remember(object row, Node a, int second, Node b, Node result)
-cdef Form _form_of(Node node)
-@cython.locals(kind=cython.int)
-cdef bint _is_special(Node node, bint converted) except -1
-@cython.locals(place=cython.Py_ssize_t, found=Recorded)
+@cython.locals(kind=cython.int, arg=Node)
+cpdef int how(Node node) noexcept
+@cython.locals(place=cython.Py_ssize_t)
+cdef Py_ssize_t _place(object row, Node a, int first_how, int second, Node b, int second_how) noexcept
+@cython.locals(found=Recorded, first_how=cython.int, second_how=cython.int)
 cdef Recorded recall(object row, Node a, int second, Node b)
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
@@ -66,6 +80,7 @@ cdef Node _binary_loop(object row, Node a, Node b, int out)
 cdef tuple _result_strides1(Node a, int out)
 @cython.locals(have=cython.int, want=cython.int, known=dict, strides=tuple)
 cdef tuple _scaled(Node node, int code)
+@cython.locals(place=cython.Py_ssize_t, form=Form)
 cpdef Node view(Node node, int code, object offset, tuple shape, tuple strides)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
 cpdef Py_ssize_t count_of(tuple shape) except? -1
@@ -84,4 +99,8 @@ cpdef tuple one_tuple(tuple numbers)
 cpdef Node reduce(object row, Node node, tuple axes, bint keepdims, int out, tuple ordered=*)
 cpdef Node scalar(object value, int code)
 cpdef Node known(object value, int code)
-cpdef Node update(Node base, Node value, object offset, tuple shape, tuple strides, int code)
+@cython.locals(form=Form)
+cpdef Node update(Node base, Node value, Py_ssize_t offset, tuple shape, tuple strides, int code)
+@cython.locals(form=Form, known=tuple)
+cpdef Form known_update(Node base, Py_ssize_t offset, tuple shape, tuple strides, int code)
+cdef Py_ssize_t _place_of_update(Py_ssize_t offset, tuple shape, tuple strides) noexcept

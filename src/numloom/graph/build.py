@@ -14,6 +14,11 @@ from typing import Any
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
 from numloom.graph.layout import (
     broadcast_shapes,
@@ -39,13 +44,20 @@ from numloom.graph.node import (
     Node,
     count_reader,
     count_recorded,
+    form_by,
+    form_of,
     formed,
     formed1,
     formed2,
     new_node,
+    new_number,
+    viewed,
 )
 from numloom.graph.place import INSIDE, OUT_OF_BOUNDS, Complaint, here
 from numloom.ops.elementwise import resolve
+
+if not cython.compiled:
+    address = id
 
 WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
 """Codes of Python scalars in the rule table, whose dtype follows the other operands (NEP 50)."""
@@ -70,16 +82,20 @@ _orders: dict[Any, Form] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
 _PLACES = 1024
 _PATIENCE = 8
-_integer_range = {code: (int(np.iinfo(d).min), int(np.iinfo(d).max)) for code, d in enumerate(DTYPES) if d.kind in "iu"}
+_integer_range: list[Any] = [
+    (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None for dtype in DTYPES
+]
 
 
 class Recorded:
-    """What was recorded for operands of these dtypes, shapes and orders, that are neither views nor filled.
+    """What was recorded for operands of these dtypes, shapes and orders.
 
     Attributes
     ----------
     row, first, second, first_shape, first_strides, second_shape, second_strides
         The operation, and codes and layouts of its operands; without a second array its code says what there is.
+    first_how, second_how : int
+        What else counts of them: see `how`.
     cast_first, cast_second : Form or None
         How they are converted.
     loop : int
@@ -91,13 +107,15 @@ class Recorded:
     """
 
     __slots__ = (
-        "cast_first", "cast_second", "faults", "first", "first_shape", "first_strides", "form", "loop", "row",
-        "second", "second_shape", "second_strides",
+        "cast_first", "cast_second", "faults", "first", "first_how", "first_shape", "first_strides", "form", "loop",
+        "row", "second", "second_how", "second_shape", "second_strides",
     )  # fmt: skip
 
     row: Any
     first: int
     second: int
+    first_how: int
+    second_how: int
     first_shape: tuple[int, ...]
     first_strides: tuple[int, ...]
     second_shape: tuple[int, ...] | None
@@ -121,17 +139,27 @@ class Table:
 
 
 _table = Table()
+_views = Table()
+_updates = Table()
+"""Forms of views and of updates, by the addresses of shapes and strides, of which equal ones are mostly one object."""
+
+
+DENSE, VIEWED, SPECIAL = range(3)
+_DENSE, _VIEWED, _SPECIAL = DENSE, VIEWED, SPECIAL
+"""The same, as numbers of C in what is compiled here."""
 
 
 def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
     """Keep what was recorded for operands of this form."""
-    if _is_special(a, False) or (b is not None and _is_special(b, False)):
+    first_how = how(a)
+    second_how = _DENSE if b is None else how(b)
+    if first_how == _SPECIAL or second_how == _SPECIAL:
         return
     if result.kind != OP and result.kind != CAST:
         return
     if a.kind == SCALAR and result.args[0] is not a and (len(result.args) == 1 or result.args[1] is not a):
         return  # A number that is known is converted at once, which leaves no form of the conversion.
-    place = (hash(row) + 31 * a.code + 37 * second + 7 * a.size + (0 if b is None else 13 * b.size)) & (_PLACES - 1)
+    place = _place(row, a, first_how, second, b, second_how)
     found = _table.slots[place]
     if found is not None and found.faults < _PATIENCE:
         found.faults += 1
@@ -139,9 +167,11 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
     made = Recorded()
     made.row = row
     made.first = a.code
+    made.first_how = first_how
     made.first_shape = a.shape
     made.first_strides = a.strides
     made.second = second
+    made.second_how = second_how
     made.second_shape = None if b is None else b.shape
     made.second_strides = None if b is None else b.strides
     made.cast_first = None
@@ -156,31 +186,43 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
                 return
             made.loop = arg.code
         elif b is None or arg is args[0]:
-            made.cast_first = _form_of(arg)
+            made.cast_first = form_of(arg)
         else:
-            made.cast_second = _form_of(arg)
-    made.form = _form_of(result)
+            made.cast_second = form_of(arg)
+    made.form = form_of(result)
     made.faults = 0
     _table.slots[place] = made
 
 
-def _is_special(node: Node, converted: bool) -> bool:
-    """Whether more than dtype, shape and order of an operand says what is recorded."""
+def how(node: Node) -> int:
+    """What counts of an operand beside dtype, shape and strides: whether it is a view.
+
+    Of others more counts: filled arrays and numbers may be computed at once, and a view's order counts where the view
+    is converted on the way.
+    """
     kind = node.kind
     if kind in (LEAF, OP) or kind > CAST:
-        return False
-    return kind != SCALAR or converted
+        return _DENSE
+    if kind == VIEW:
+        return _VIEWED
+    if kind == CAST and (node.cells or node.args[0].kind != VIEW):
+        return _DENSE
+    return _DENSE if kind == SCALAR else _SPECIAL
 
 
-def _form_of(node: Node) -> Form:
-    """The form of an operation."""
-    return Form(node) if node.form is None else node.form
+def _place(row: Any, a: Node, first_how: int, second: int, b: Node | None, second_how: int) -> int:
+    """Where what is recorded for such operands is kept."""
+    place = (address(row) >> 4) + (address(a.strides) >> 4) + 31 * a.code + 37 * second + 7 * a.size + 71 * first_how
+    if b is not None:
+        place += (address(b.strides) >> 3) + 13 * b.size + 73 * second_how
+    return (place ^ (place >> 10)) & (_PLACES - 1)
 
 
 def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     """What was recorded for operands of this form; None where all must be looked at."""
-    place = (hash(row) + 31 * a.code + 37 * second + 7 * a.size + (0 if b is None else 13 * b.size)) & (_PLACES - 1)
-    found = _table.slots[place]
+    first_how = how(a)
+    second_how = _DENSE if b is None else how(b)
+    found = _table.slots[_place(row, a, first_how, second, b, second_how)]
     if (
         found is None
         or found.row is not row
@@ -188,14 +230,16 @@ def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
         or found.second != second
         or found.first_shape is not a.shape
         or found.first_strides is not a.strides
+        or found.first_how != first_how
     ):
         return None
-    if _is_special(a, found.cast_first is not None):
+    if a.kind == SCALAR and found.cast_first is not None:
         return None
     if b is not None and (
         found.second_shape is not b.shape
         or found.second_strides is not b.strides
-        or _is_special(b, found.cast_second is not None)
+        or found.second_how != second_how
+        or (b.kind == SCALAR and found.cast_second is not None)
     ):
         return None
     found.faults = 0
@@ -214,7 +258,7 @@ def leaf(buffer: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...
 
 def scalar(value: Any, code: int) -> Node:
     """A 0-d value known on the host; it becomes a launch parameter, never part of a kernel's text."""
-    return new_node(SCALAR, None, (), code, (), (), 1, value)
+    return new_number(value, code)
 
 
 def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
@@ -292,10 +336,10 @@ def binary_rule(row: Any, a: int, b: int) -> tuple[int, int, int]:
 
 def scalar_as(value: Any, code: int) -> Node:
     """A Python scalar as a value of a loop dtype; OverflowError, as NumPy's, if an int does not fit."""
-    limits = _integer_range.get(code)
+    limits = _integer_range[code]
     if limits is not None and not limits[0] <= value <= limits[1]:
         raise OverflowError(f"Python integer {value} out of bounds for {DTYPES[code].name}")
-    return new_node(SCALAR, None, (), code, (), (), 1, value)
+    return new_number(value, code)
 
 
 def cast(node: Node, code: int) -> Node:
@@ -303,7 +347,7 @@ def cast(node: Node, code: int) -> Node:
     if node.code == code:
         return node
     if node.kind == SCALAR:
-        return new_node(SCALAR, None, (), code, (), (), 1, host_cast(node.attr, node.code, code))
+        return new_number(host_cast(node.attr, node.code, code), code)
     if node.kind == FILL:
         return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
     found = recall(None, node, _AS + code, None)
@@ -427,7 +471,7 @@ def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
         result = new_node(OP, row, tuple(nodes), out, shape, strides, size, None)
         if len(_orders) > 4096:
             _orders.clear()
-        _orders[asked] = Form(result)
+        _orders[asked] = form_of(result)
         return result
     for node in nodes:
         node.readers += 1
@@ -529,17 +573,40 @@ def view(node: Node, code: int, offset: int, shape: tuple[int, ...], strides: tu
         return full(node.attr, code, shape, k_strides(shape, [strides], ITEMSIZES[code]))
     if node.kind == SCALAR and code == node.code and not shape:
         return node
-    return new_node(VIEW, None, (node,), code, shape, strides, count_of(shape), offset)
+    place = ((address(shape) >> 4) + (address(strides) >> 3) + code) & (_PLACES - 1)
+    form = _views.slots[place]
+    if form is None or form.shape is not shape or form.strides is not strides or form.code != code:
+        form = form_by(VIEW, None, code, one_tuple(shape), one_tuple(strides), count_of(shape), None)
+        _views.slots[place] = form
+    return viewed(form, node, offset)
 
 
 def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
     """`base` with `value` (already of `shape` and dtype `code`) written through a layout of its memory."""
+    form = known_update(base, offset, shape, strides, code)
+    if form is None:
+        shape, strides = one_tuple(shape), one_tuple(strides)
+        attr = (offset, shape, strides, code)
+        form = form_by(UPDATE, None, base.code, base.shape, base.strides, base.size, attr)
+        _updates.slots[_place_of_update(offset, shape, strides)] = form
     if value.kind == VIEW:
         value = copied(value, c_strides(value.shape, ITEMSIZES[value.code]), value.code)
-    count_recorded()
-    return new_node(
-        UPDATE, None, (base, value), base.code, base.shape, base.strides, base.size, (offset, shape, strides, code)
-    )
+    return formed2(form, base, value)
+
+
+def known_update(base: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Form | None:
+    """The form of an `update`, if it is at hand: then this was written to such a value before."""
+    form = _updates.slots[_place_of_update(offset, shape, strides)]
+    if form is None or form.shape is not base.shape or form.strides is not base.strides or form.code != base.code:
+        return None
+    known = form.attr
+    if known[1] is not shape or known[2] is not strides or known[0] != offset or known[3] != code:
+        return None
+    return form  # type: ignore[no-any-return]
+
+
+def _place_of_update(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    return ((address(shape) >> 4) + (address(strides) >> 3) + offset) & (_PLACES - 1)
 
 
 def gather(

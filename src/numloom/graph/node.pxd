@@ -3,14 +3,15 @@ cimport cython
 
 @cython.final
 cdef class Form:
-    cdef readonly int kind
-    cdef readonly int code
-    cdef readonly object row
-    cdef readonly tuple shape
-    cdef readonly tuple strides
-    cdef readonly Py_ssize_t size
-    cdef readonly object attr
-    cdef readonly Py_ssize_t number
+    cdef public int kind
+    cdef public int code
+    cdef public object row
+    cdef public tuple shape
+    cdef public tuple strides
+    cdef public Py_ssize_t size
+    cdef public object attr
+    cdef public Py_ssize_t number
+    cdef public Form computed
 
 
 @cython.final
@@ -34,7 +35,6 @@ cdef class Node:
     cdef public Node back
     cdef public Node older
     cdef public Node newer
-    cdef object __weakref__
 
 
 @cython.final
@@ -52,8 +52,21 @@ cdef class Register:
 
 cdef Register _register
 cdef Py_ssize_t _DEPTH, _GRAVES
-cdef int _VIEW
-cdef Py_ssize_t _forms
+cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE
+cdef tuple _NOTHING
+cdef dict _forms
+cdef Py_ssize_t _FORMS_KEPT, _last_form
+
+@cython.locals(form=Form, key=tuple)
+cpdef Form form_by(int kind, object row, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
+@cython.locals(form=Form, kind=cython.int)
+cpdef Form form_of(Node node)
+@cython.locals(computed=Form)
+cdef Form computed_form(Form form)
+@cython.locals(node=Node)
+cpdef Node viewed(Form form, Node base, object offset)
+@cython.locals(node=Node)
+cpdef Node new_number(object value, int code)
 
 @cython.locals(node=Node, arg=Node)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)

@@ -21,13 +21,12 @@ memory through a layout; UPDATE is its first argument with the second written th
 KIND_NAMES = ("leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update")
 
 
-_forms = 0
-
-
 @cython.no_gc
 @cython.cclass
 class Form:
-    """An operation on operands of one dtype, shape and order each, but for the operands: what is recorded again.
+    """All of a value but what it is computed from, where it lies and which number it is: what is recorded again.
+
+    Equal values have the same form, so its number says to a plan key all that a plan may depend on.
 
     Attributes
     ----------
@@ -35,9 +34,11 @@ class Form:
         Its node's.
     number : int
         A number of its own.
+    computed : Form or None
+        Of such a value when it has been computed, once that has been asked for.
     """
 
-    __slots__ = ("attr", "code", "kind", "number", "row", "shape", "size", "strides")
+    __slots__ = ("attr", "code", "computed", "kind", "number", "row", "shape", "size", "strides")
 
     kind: int
     row: Any
@@ -47,23 +48,64 @@ class Form:
     size: int
     attr: Any
     number: int
+    computed: Form | None
 
-    def __init__(self, node: Node) -> None:
-        global _forms
-        _forms += 1
-        self.kind = node.kind
-        self.row = node.row
-        self.code = node.code
-        self.shape = node.shape
-        self.strides = node.strides
-        self.size = node.size
-        self.attr = node.attr
-        self.number = _forms
-        node.form = self
+
+_FORMS_KEPT = 1 << 16
+_forms: dict[Any, Form] = {}
+_last_form = 0
+
+
+def form_by(
+    kind: int, row: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...], size: int, attr: Any
+) -> Form:
+    """The form of values that are like this."""
+    global _last_form
+    key = (kind, row, code, shape, strides, attr)
+    form = _forms.get(key)
+    if form is None:
+        if len(_forms) >= _FORMS_KEPT:  # Numbers are never given twice: plans of old ones are only met no more.
+            _forms.clear()
+        form = Form.__new__(Form)
+        form.kind = kind
+        form.row = row
+        form.code = code
+        form.shape = shape
+        form.strides = strides
+        form.size = size
+        form.attr = attr
+        form.computed = None
+        _last_form += 1
+        form.number = _last_form
+        _forms[key] = form
+    return form
+
+
+def form_of(node: Node) -> Form:
+    """The form of a value, which it knows from then on.
+
+    Rows count by identity, but of gathers, which differ in the place of their recording alone; attributes count where
+    they are no number and no offset.
+    """
+    form = node.form
+    if form is None:
+        kind = node.kind
+        row = node.row if kind in (_OP, _REDUCE) else None
+        attr = node.attr if kind > _CAST else None
+        form = node.form = form_by(kind, row, node.code, node.shape, node.strides, node.size, attr)
+    return form
+
+
+def computed_form(form: Form) -> Form:
+    """The form of a computed value."""
+    computed = form.computed
+    if computed is None:
+        computed = form.computed = form_by(_LEAF, None, form.code, form.shape, form.strides, form.size, None)
+    return computed
 
 
 @cython.no_gc
-@cython.freelist(256)
+@cython.freelist(1024)
 @cython.cclass
 class Node:
     """One immutable value.
@@ -89,7 +131,7 @@ class Node:
     buffer : object
         Device memory once computed.
     form : Form or None
-        What it was recorded as, where operations of that form are kept.
+        Its form, once somebody has asked for it or it was recorded by one.
     readers : int
         Pending nodes that have this one as an argument (once for each occurrence).
     cells : int
@@ -154,7 +196,9 @@ class Node:
         return f"<{name} {self.shape} code {self.code}>"
 
 
-_VIEW = VIEW
+_LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE = LEAF, SCALAR, VIEW, OP, CAST, REDUCE
+"""The same, as numbers of C in what is compiled here."""
+_NOTHING: tuple[Any, ...] = ()
 _GRAVES = 8
 _DEPTH = 20
 """Nodes freed one within the other, before the rest waits its turn."""
@@ -250,6 +294,40 @@ def formed(form: Form, args: tuple[Node, ...]) -> Node:
     node.form = form
     r = _register
     r.recorded += 1
+    return node
+
+
+def viewed(form: Form, base: Node, offset: int) -> Node:
+    """A view of this form over the memory of a value, which is no operation."""
+    base.readers += 1
+    node = Node.__new__(Node)
+    node.kind = _VIEW
+    node.args = (base,)
+    node.code = form.code
+    node.shape = form.shape
+    node.strides = form.strides
+    node.size = form.size
+    node.attr = offset
+    if not cython.compiled:
+        node.row = None
+        _begin(node)
+    node.form = form
+    return node
+
+
+def new_number(value: Any, code: int) -> Node:
+    """A 0-d value known on the host."""
+    node = Node.__new__(Node)
+    node.kind = _SCALAR
+    node.args = _NOTHING
+    node.code = code
+    node.shape = _NOTHING
+    node.strides = _NOTHING
+    node.size = 1
+    node.attr = value
+    if not cython.compiled:
+        node.row = None
+        _begin(node)
     return node
 
 
@@ -374,6 +452,8 @@ def become_leaf(node: Node, buffer: Any) -> None:
     node.buffer = buffer
     if node.kind != FILL:  # A later step of the same plan may have the number as its parameter.
         node.attr = 0
-    node.kind = LEAF
+    node.kind = _LEAF
     node.row = None
+    if node.form is not None:
+        node.form = computed_form(node.form)
     release(node)

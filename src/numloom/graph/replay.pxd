@@ -1,7 +1,16 @@
 cimport cython
-from numloom.graph.node cimport Form, Node, formed1
+from numloom.graph.build cimport how
+from numloom.graph.node cimport Form, Node, form_of, formed1, formed2, viewed
 
-cdef int LEAF, VIEW
+cdef int CAST, LEAF, OP, REDUCE, SPECIAL, VIEW
+
+
+@cython.final
+cdef class Link:
+    cdef readonly Form form
+    cdef readonly Py_ssize_t first
+    cdef readonly Py_ssize_t second
+    cdef readonly Py_ssize_t offset
 
 
 @cython.final
@@ -10,6 +19,10 @@ cdef class Chain:
     cdef readonly tuple shape
     cdef readonly tuple strides
     cdef readonly bint seen
+    cdef readonly int other_code
+    cdef readonly tuple other_shape
+    cdef readonly tuple other_strides
+    cdef readonly bint other_seen
     cdef readonly object axis
     cdef readonly bint keepdims
     cdef readonly list links
@@ -21,5 +34,9 @@ cdef class Chains:
     cdef readonly Chain last
 
 
-@cython.locals(chain=Chain, seen=cython.bint, node=Node, link=Form)
-cpdef Node replay(Chains chains, Node operand, object axis, bint keepdims)
+@cython.locals(chain=Chain, values=list, node=Node, link=Link, form=Form)
+cpdef Node replay(Chains chains, Node a, Node b, object axis, bint keepdims)
+cdef bint _can_follow(Node a, Node b) noexcept
+cdef bint _fits(Chain chain, Node a, Node b, object axis, bint keepdims) noexcept
+@cython.locals(seen=cython.bint, other=cython.bint)
+cdef object _key(Node a, Node b, object axis, bint keepdims)

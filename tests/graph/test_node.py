@@ -1,0 +1,60 @@
+"""Forms: equal values have one, whatever recorded them, and different ones have others."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+
+import numloom as nl
+from numloom.array.ndarray import node_of
+from numloom.graph.node import LEAF, SCALAR, form_of
+
+WORK: dict[str, Any] = {
+    "sum": lambda x: x + x,
+    "sum with a number": lambda x: x + 1,
+    "product": lambda x: x * x,
+    "conversion": lambda x: x.astype("c16"),
+    "reduction": lambda x: x.sum(0),
+    "reduction with its axis": lambda x: x.sum(0, keepdims=True),
+    "reduction of all": lambda x: x.sum(),
+    "part": lambda x: x[1:],
+    "reversed": lambda x: x[::-1],
+    "turned": lambda x: x.T,
+    "write": lambda x: write(x, 1),
+    "write elsewhere": lambda x: write(x, 0),
+    "filled": lambda x: nl.full((2, 3), 3, x.dtype),
+}
+
+
+def write(x: Any, begin: int) -> Any:
+    """A copy whose last rows from `begin` on are zero."""
+    x = x + 0
+    x[begin : begin + 1] = x[begin : begin + 1] * 0
+    return x
+
+
+def test_equal_values_have_one_form() -> None:
+    known: dict[Any, Any] = {}
+    with nl.config(max_pending=1 << 20):
+        for dtype, order, (name, work) in [*itertools.product("fdiq", "CF", WORK.items())] * 2:
+            x = nl.asarray(np.arange(12).astype(dtype).reshape(3, 4, order=order))
+            nl.evaluate(x)
+            node = node_of(work(x))
+            assert node.kind != SCALAR
+            form = form_of(node)
+            assert form is form_of(node_of(work(x)))
+            attr = None if name in ("part", "reversed", "turned", "filled") else node.attr
+            said = node.kind, node.code, node.shape, node.strides, node.row, attr
+            assert known.setdefault(form, said) == said
+    assert len(known) == len({repr(said) for said in known.values()})
+
+
+def test_computed_values_have_the_form_of_leaves() -> None:
+    x = nl.asarray(np.arange(12.0).reshape(3, 4))
+    y = x * 2
+    form_of(y.cell.value)
+    nl.evaluate(y)
+    assert y.cell.value.kind == LEAF == form_of(y.cell.value).kind
+    assert form_of(y.cell.value) is form_of(x.cell.value)
