@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -134,3 +135,16 @@ def test_equal_layouts_are_one_object() -> None:
     assert a is not None and b is not None
     assert a.shape is b.shape
     assert a.strides is b.strides
+
+
+@pytest.mark.parametrize("extent", [0, 1, 7])
+def test_bounds_of_any_integers(extent: int) -> None:
+    numbers = [None, 0, 3, -2, True, np.int64(2), 1 << 80, -(1 << 80), (1 << 63) - 1, -(1 << 63)]
+    for start, stop, step in itertools.product(numbers, numbers, [None, 1, -1, 2, -(1 << 80), np.int8(3)]):
+        item = slice(start, stop, step)
+        first, count, by = item.indices(extent)
+        begin, found, _ = bounds(item, extent)
+        assert found == len(range(first, count, by))
+        assert begin == first or not found
+    with pytest.raises(TypeError):
+        bounds(slice(1.0, None), extent)

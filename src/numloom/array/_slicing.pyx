@@ -1,12 +1,35 @@
 """Bounds of a slice without an object for each: see ``slicing.py``."""
 
 cdef extern from "Python.h":
+    ctypedef struct Slice "PySliceObject":
+        void* start
+        void* stop
+        void* step
+
+    Py_ssize_t PY_SSIZE_T_MAX
     int PySlice_Unpack(object, Py_ssize_t*, Py_ssize_t*, Py_ssize_t*) except -1
     Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t*, Py_ssize_t*, Py_ssize_t)
+    Py_ssize_t PyLong_AsSsize_t(object) except? -1
+
+
+cdef inline Py_ssize_t bound(object given, Py_ssize_t missing) except? -1:
+    return missing if given is None else PyLong_AsSsize_t(given)
 
 
 cpdef (Py_ssize_t, Py_ssize_t, Py_ssize_t) bounds(object item, Py_ssize_t extent) except *:
     cdef Py_ssize_t start, stop, step, count
-    PySlice_Unpack(item, &start, &stop, &step)
+    cdef Slice* given = <Slice*><void*>item
+    first, last = <object>given.start, <object>given.stop
+    if (
+        <object>given.step is None
+        and (first is None or type(first) is int)
+        and (last is None or type(last) is int)
+    ):
+        try:
+            start, stop, step = bound(first, 0), bound(last, PY_SSIZE_T_MAX), 1
+        except OverflowError:
+            PySlice_Unpack(item, &start, &stop, &step)
+    else:
+        PySlice_Unpack(item, &start, &stop, &step)
     count = PySlice_AdjustIndices(extent, &start, &stop, step)
     return start, count, step
