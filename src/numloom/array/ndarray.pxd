@@ -47,7 +47,7 @@ cpdef Node node_of(ndarray array)
 
 cpdef object only_number(ndarray array)
 
-@cython.locals(a=ndarray, b=ndarray, node=object, result=ndarray, pins=cython.Py_ssize_t)
+@cython.locals(a=ndarray, b=ndarray, node=object, result=ndarray)
 cpdef object apply2(object row, object x, object y)
 @cython.locals(a=object, b=object)
 cpdef object record2(object row, object x, object y)

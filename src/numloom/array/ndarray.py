@@ -717,30 +717,17 @@ def operand(value: Any) -> Any:
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
-    pins = 0
-    if type(x) is ndarray:
-        a = x
-        pins = a.cell.pins
-        if type(y) is ndarray:
-            b = y
-            pins += b.cell.pins
-            node = binary(row, node_of(a), node_of(b))
-        elif type(y) is float:
-            node = binary_scalar(row, node_of(a), y)
-        else:
-            node = record2(row, x, y)
-    else:
-        if type(y) is ndarray:
-            b = y
-            pins = b.cell.pins
-        if type(x) is float and type(y) is ndarray:
-            node = scalar_binary(row, x, node_of(y))
-        else:
-            node = record2(row, x, y)
+    if type(x) is ndarray and type(y) is ndarray:
+        a, b = x, y
+        result = wrap(binary(row, node_of(a), node_of(b)))
+        if a.cell.pins or b.cell.pins:
+            after_record(result.cell.value, now=True)
+        return result
+    node = record2(row, x, y)
     if node is NotImplemented:
         return node
     result = wrap(node)
-    if pins:
+    if pinned(x) or pinned(y):
         after_record(node, now=True)
     return result
 
@@ -750,9 +737,13 @@ def record2(row: Any, x: Any, y: Any) -> Any:
     if type(x) is ndarray:
         if type(y) is ndarray:
             return binary(row, node_of(x), node_of(y))
+        if type(y) is float:  # Which overflows nothing.
+            return binary_scalar(row, node_of(x), y)
         a = node_of(x)
         b = operand(y)
     elif type(y) is ndarray:
+        if type(x) is float:
+            return scalar_binary(row, x, node_of(y))
         a = operand(x)
         b = node_of(y)
     else:

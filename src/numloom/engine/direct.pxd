@@ -56,7 +56,7 @@ cdef bint follow_view(Direct direct, Node node, Py_ssize_t epoch) except -1
 @cython.locals(number=cython.Py_ssize_t)
 cdef bint meet(Direct direct, Node node) except -1
 
-@cython.locals(mark=cython.longlong, buffer=Buffer, form=Form, base=Node, parameter=Parameter, value=object)
+@cython.locals(mark=cython.longlong, buffer=Buffer, base=Node, parameter=Parameter, value=object)
 cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssize_t times) except -1
 
 @cython.locals(direct=Direct)

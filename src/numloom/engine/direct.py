@@ -212,10 +212,9 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
     if node.kind == LEAF:
         buffer = node.buffer
         direct.addresses[number + 1] = buffer.ptr
-        form = node.form
-        if form is None:
-            form = form_of(node)
-        return mark + ((buffer.ptr & 15) << 3) + (form.number << 7)
+        if node.form is None:
+            form_of(node)
+        return mark + ((buffer.ptr & 15) << 3) + (node.form.number << 7)  # type: ignore[union-attr]
     if node.kind == VIEW:
         base = node.args[0]
         buffer = base.buffer

@@ -57,8 +57,8 @@ cdef object remember(object row, Node a, int second, Node b, Node result)
 @cython.locals(kind=cython.int, arg=Node)
 cpdef int how(Node node) noexcept
 @cython.locals(place=cython.Py_ssize_t)
-cdef Py_ssize_t _place(object row, Node a, int first_how, int second, Node b, int second_how) noexcept
-@cython.locals(found=Recorded, first_how=cython.int, second_how=cython.int)
+cdef Py_ssize_t _place(object row, Node a, int second, Node b) noexcept
+@cython.locals(found=Recorded)
 cdef Recorded recall(object row, Node a, int second, Node b)
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 

@@ -159,7 +159,7 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
         return
     if a.kind == SCALAR and result.args[0] is not a and (len(result.args) == 1 or result.args[1] is not a):
         return  # A number that is known is converted at once, which leaves no form of the conversion.
-    place = _place(row, a, first_how, second, b, second_how)
+    place = _place(row, a, second, b)
     found = _table.slots[place]
     if found is not None and found.faults < _PATIENCE:
         found.faults += 1
@@ -210,19 +210,15 @@ def how(node: Node) -> int:
     return _DENSE if kind == SCALAR else _SPECIAL
 
 
-def _place(row: Any, a: Node, first_how: int, second: int, b: Node | None, second_how: int) -> int:
+def _place(row: Any, a: Node, second: int, b: Node | None) -> int:
     """Where what is recorded for such operands is kept."""
-    place = (address(row) >> 4) + (address(a.strides) >> 4) + 31 * a.code + 37 * second + 7 * a.size + 71 * first_how
-    if b is not None:
-        place += (address(b.strides) >> 3) + 13 * b.size + 73 * second_how
-    return (place ^ (place >> 10)) & (_PLACES - 1)
+    place = (address(row) >> 4) + (address(a.strides) >> 4) + 31 * a.code + 37 * second + 7 * a.size
+    return (place if b is None else place + (address(b.strides) >> 3) + 13 * b.size) & (_PLACES - 1)
 
 
 def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     """What was recorded for operands of this form; None where all must be looked at."""
-    first_how = how(a)
-    second_how = _DENSE if b is None else how(b)
-    found = _table.slots[_place(row, a, first_how, second, b, second_how)]
+    found = _table.slots[_place(row, a, second, b)]
     if (
         found is None
         or found.row is not row
@@ -230,7 +226,7 @@ def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
         or found.second != second
         or found.first_shape is not a.shape
         or found.first_strides is not a.strides
-        or found.first_how != first_how
+        or found.first_how != how(a)
     ):
         return None
     if a.kind == SCALAR and found.cast_first is not None:
@@ -238,7 +234,7 @@ def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     if b is not None and (
         found.second_shape is not b.shape
         or found.second_strides is not b.strides
-        or found.second_how != second_how
+        or found.second_how != how(b)
         or (b.kind == SCALAR and found.cast_second is not None)
     ):
         return None

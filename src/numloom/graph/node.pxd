@@ -61,7 +61,6 @@ cdef Py_ssize_t _FORMS_KEPT, _last_form
 cpdef Form form_by(int kind, object row, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 @cython.locals(form=Form, kind=cython.int)
 cpdef Form form_of(Node node)
-@cython.locals(computed=Form)
 cdef Form computed_form(Form form)
 @cython.locals(node=Node)
 cpdef Node viewed(Form form, Node base, object offset)
@@ -90,5 +89,5 @@ cpdef void hold(Node node) noexcept
 cpdef void unhold(Node node) noexcept
 @cython.locals(r=Register, older=Node, newer=Node)
 cpdef void leave_live(Node node) noexcept
-@cython.locals(r=Register)
+@cython.locals(r=Register, form=Form)
 cpdef void become_leaf(Node node, object buffer) noexcept

@@ -97,11 +97,9 @@ def form_of(node: Node) -> Form:
 
 
 def computed_form(form: Form) -> Form:
-    """The form of a computed value."""
-    computed = form.computed
-    if computed is None:
-        computed = form.computed = form_by(_LEAF, None, form.code, form.shape, form.strides, form.size, None)
-    return computed
+    """The form of such a value when it has been computed, which is kept."""
+    form.computed = form_by(_LEAF, None, form.code, form.shape, form.strides, form.size, None)
+    return form.computed
 
 
 @cython.no_gc
@@ -454,6 +452,7 @@ def become_leaf(node: Node, buffer: Any) -> None:
         node.attr = 0
     node.kind = _LEAF
     node.row = None
-    if node.form is not None:
-        node.form = computed_form(node.form)
+    form = node.form
+    if form is not None:
+        node.form = computed_form(form) if form.computed is None else form.computed
     release(node)

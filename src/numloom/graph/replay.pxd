@@ -26,6 +26,7 @@ cdef class Chain:
     cdef readonly object axis
     cdef readonly bint keepdims
     cdef readonly list links
+    cdef readonly bint straight
 
 
 @cython.final

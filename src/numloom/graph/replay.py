@@ -56,11 +56,13 @@ class Chain:
         The call's other arguments.
     links : list of Link
         What follows the operands; the last one is the result.
+    straight : bool
+        Whether each is an operation on the one before, the first on the first operand.
     """
 
     __slots__ = (
         "axis", "code", "keepdims", "links", "other_code", "other_seen", "other_shape", "other_strides", "seen",
-        "shape", "strides",
+        "shape", "straight", "strides",
     )  # fmt: skip
 
     code: int
@@ -74,6 +76,7 @@ class Chain:
     axis: Any
     keepdims: bool
     links: list[Link]
+    straight: bool
 
     def __init__(self, a: Node, b: Node | None, axis: Any, keepdims: bool, links: list[Link]) -> None:
         self.code = a.code
@@ -92,6 +95,10 @@ class Chain:
         self.axis = axis
         self.keepdims = keepdims
         self.links = links
+        self.straight = True
+        for place, link in enumerate(links):
+            if link.form.kind == VIEW or link.second >= 0 or link.first != (place + 1 if place else 0):
+                self.straight = False
 
 
 class Chains:
@@ -127,8 +134,12 @@ def replay(chains: Chains, a: Node, b: Node | None, axis: Any, keepdims: bool) -
         chains.last = chain
     elif not _can_follow(a, b):
         return None
-    values: list[Any] = [a, b]
     node = a
+    if chain.straight:
+        for link in chain.links:
+            node = formed1(link.form, node)
+        return node
+    values: list[Any] = [a, b]
     for link in chain.links:
         node = values[link.first]
         form = link.form
