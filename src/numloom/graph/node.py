@@ -51,7 +51,7 @@ class Form:
     computed: Form | None
 
 
-_FORMS_KEPT = 1 << 16
+_FORMS_KEPT = 1 << 14
 _forms: dict[Any, Form] = {}
 _last_form = 0
 
