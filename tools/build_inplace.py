@@ -11,14 +11,18 @@ import argparse
 import concurrent.futures
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
+import Cython
 import numpy
 
+CYTHON = (3, 3, 1)
+"""As pyproject.toml says; slices that generator expressions share crash where 3.3.0 made them."""
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "numloom"
 WORK = ROOT / "build" / "inplace"
@@ -109,6 +113,8 @@ def main() -> None:
     if options.clean:
         clean()
         return
+    if tuple(int(part) for part in re.findall(r"\d+", Cython.__version__)[:3]) < CYTHON:
+        sys.exit(f"Cython {Cython.__version__} makes modules that crash: install {'.'.join(map(str, CYTHON))} or newer")
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as executor:
         tasks = [] if options.no_loops else [executor.submit(compile_loops, options.force)]
         tasks += [executor.submit(compile_module, source, options.force) for source in modules()]

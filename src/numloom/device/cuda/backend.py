@@ -127,6 +127,7 @@ class CudaDevice:
     fast_math = True
     short_rows = True
     finishes = False
+    cluster = 1
 
     def __init__(self, index: int | None = None) -> None:
         if index is None:
