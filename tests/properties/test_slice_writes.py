@@ -112,3 +112,17 @@ def test_what_shares_a_kernel() -> None:
         square[:, 0] = 3
         square[:, -1] = 4
         nl.evaluate(square)
+
+
+def test_large_parts_share_a_kernel_for_a_reason() -> None:
+    x, y = (nl.asarray(np.arange(70_000.0) + k) for k in range(2))
+    nl.evaluate(x, y)
+    with assert_kernels(2):
+        nl.evaluate(nl.concatenate([x, y]))
+    with assert_kernels(1):  # one input
+        nl.evaluate(nl.stack([x * 2, x + 1]))
+    with assert_kernels(1):  # one cache line
+        z = nl.empty((70_000, 2))
+        z[:, 0] = x
+        z[:, 1] = y
+        nl.evaluate(z)

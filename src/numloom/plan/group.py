@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from numloom.base.dtypes import BOOL, F16, ITEMSIZES
-from numloom.graph.layout import Layout, factor, may_overlap
+from numloom.graph.layout import Layout, extent_of, factor, may_overlap
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import Nearby, nearby_views
 from numloom.plan.nested import SHORT, nested_rows
@@ -621,7 +621,9 @@ def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layo
         return None
     draft = drafts[choice.kernel[base.number]]
     itemsize = ITEMSIZES[node.attr[3]]
-    ops, loads = draft.ops | _inlined_ops(choice, value), draft.loads | _inlined_loads(choice, value)
+    own = _inlined_loads(choice, value)
+    ops, loads = draft.ops | _inlined_ops(choice, value), draft.loads | own
+    close = bool(draft.loads & own) or prod(region.shape) <= SMALL
     if (
         draft.mode == "box"
         or draft.updates[-1] != base.number
@@ -643,6 +645,8 @@ def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layo
         written = Layout(offset, shape, strides)
         if (
             before.args[1].shape != value.shape
+            # Large parts that have nothing in common are better written one after another.
+            or not (close or _alternate(written, ITEMSIZES[code], region, itemsize))
             or may_overlap(written, ITEMSIZES[code], region, itemsize)
             # What the one writes the other does not read, but for what an element itself was before.
             or not _reads_only(choice, value, base, written, ITEMSIZES[code], same=False)
@@ -650,6 +654,13 @@ def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layo
         ):
             return None
     return draft
+
+
+def _alternate(a: Layout, a_itemsize: int, b: Layout, b_itemsize: int) -> bool:
+    """Whether elements of one layout lie between those of another."""
+    a_low, a_high = extent_of(a, a_itemsize)
+    b_low, b_high = extent_of(b, b_itemsize)
+    return a_low < b_high and b_low < a_high
 
 
 def _inputs(choice: Choice, value: Node) -> set[int]:
