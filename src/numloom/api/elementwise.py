@@ -18,8 +18,7 @@ from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.layout import k_strides, strides_in_order
 from numloom.graph.node import Node
-from numloom.ops.elementwise import ELEMENTWISE, name_of_halves
-from numloom.ops.elementwise import HALVES as ROWS_OF_HALVES
+from numloom.ops.elementwise import ELEMENTWISE, FREQUENT_HALVES, name_of_halves
 
 Array = Any
 
@@ -137,7 +136,7 @@ HALVES = {
     F64: frozenset((-3, -2, -1.5, -1, -0.5, 1, 1.5, 3)),
 }
 """Exponents that take products and a root on a GPU: those of float64 that round little more than libm's powers."""
-OF_HALVES = {n / 2: ELEMENTWISE[name_of_halves(n)] for n in ROWS_OF_HALVES}
+OF_HALVES = {n / 2: ELEMENTWISE[name_of_halves(n)] for n in FREQUENT_HALVES}
 SQUARE = ELEMENTWISE["square"]
 SQRT = ELEMENTWISE["sqrt"]
 RECIPROCAL = ELEMENTWISE["reciprocal"]

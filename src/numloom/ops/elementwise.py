@@ -244,7 +244,7 @@ def _pack_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     return dtype, dtype, np.result_type(dtype, np.complex64)
 
 
-HALVES = (-6, -4, -3, -1, 3, 6, 8)
+FREQUENT_HALVES = (-6, -4, -3, -1, 3, 6, 8)
 """Twice the exponents that have rows of their own."""
 
 
@@ -298,7 +298,7 @@ def _fill() -> None:
     _row("power_by_halves", 2, by_halves, cost=97, exact=False, headers=("integer", "power"), numpy=np.power,
          complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)),
          near="f")  # fmt: skip
-    for n in HALVES:  # The frequent ones are known to the compiler.
+    for n in FREQUENT_HALVES:  # The frequent ones are known to the compiler.
         _row(name_of_halves(n), 1, f"nl::power_of_halves({{0}}, {n})", cost=12 if n % 2 == 0 and n > 0 else 25,
              exact=False, headers=("power",), numpy=functools.partial(_power, n / 2),
              loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)), near="f")  # fmt: skip

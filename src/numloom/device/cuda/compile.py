@@ -94,11 +94,15 @@ def known_cubin(text: str, architecture: str) -> bytes | None:
 def cached_cubin(text: str, architecture: str) -> bytes:
     """`compile_cubin` through the disk cache."""
     cubin = known_cubin(text, architecture)
-    if cubin is None:
-        cubin = compile_cubin(text, architecture)
-        where = origin(architecture)
-        # Until a file is on the disk takes milliseconds, for which nobody waits.
-        _in_thread(functools.partial(shared().put, key_of(text, where), cubin, where))
+    return new_cubin(text, architecture) if cubin is None else cubin
+
+
+def new_cubin(text: str, architecture: str) -> bytes:
+    """`compile_cubin`, kept in the disk cache."""
+    cubin = compile_cubin(text, architecture)
+    where = origin(architecture)
+    # Until a file is on the disk takes milliseconds, for which nobody waits.
+    _in_thread(functools.partial(shared().put, key_of(text, where), cubin, where))
     return cubin
 
 
@@ -134,7 +138,7 @@ class Ahead:
     def _compile(self) -> None:
         try:
             with _turns:
-                self._cubin = cached_cubin(self._text, self._architecture)
+                self._cubin = new_cubin(self._text, self._architecture)
         except CompileError:
             pass  # Whoever needs the text compiles it again, and is told.
         finally:
