@@ -49,31 +49,143 @@ def test_the_contract_is_kept():
         assert hasattr(CudaDevice, name), name
 
 
-def test_bound_launches_are_launches():
+class LaunchConfig(ctypes.Structure):
+    _fields_ = (
+        *[(name, ctypes.c_uint) for name in ("x", "y", "z", "threads", "threads_y", "threads_z", "shared")],
+        ("stream", ctypes.c_void_p), ("attributes", ctypes.POINTER(ctypes.c_int)), ("count", ctypes.c_uint),
+    )  # fmt: skip
+
+
+class NodeParameters(ctypes.Structure):
+    _fields_ = (
+        ("function", ctypes.c_void_p), *LaunchConfig._fields_[:7],
+        ("parameters", ctypes.POINTER(ctypes.POINTER(ctypes.c_int64))), *[(n, ctypes.c_void_p) for n in "abc"],
+    )  # fmt: skip
+
+
+def address(callback):
+    return ctypes.cast(callback, ctypes.c_void_p).value
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_bound_launches_are_launches(early):
     launch = pytest.importorskip("numloom.device.cuda._launch").Launch
     seen, failed, codes = [], [], [0, 0, 0, 7, 7]
 
-    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_uint] * 7, *[ctypes.c_void_p] * 3)
-    def driver_launch(function, *rest):
-        *sizes, stream, parameters, extra = rest
+    @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(LaunchConfig), *[ctypes.c_void_p] * 3)
+    def driver_launch(config, function, parameters, extra):
+        at = config.contents
         block = ctypes.cast(ctypes.cast(parameters, ctypes.POINTER(ctypes.c_void_p))[0], ctypes.POINTER(ctypes.c_int64))
-        seen.append((function, *sizes, stream, extra, block[0], block[1]))
+        sizes = at.x, at.y, at.z, at.threads, at.threads_y, at.threads_z, at.shared
+        attributes = [at.attributes[word] for word in (0, 2)] if at.count else None
+        seen.append((function, *sizes, at.stream, extra, block[0], block[1], attributes))
         return codes.pop(0)
 
-    address = ctypes.cast(driver_launch, ctypes.c_void_p).value
     prepared = []
-    run = launch(address, 5, lambda *given: prepared.append(given), lambda *given: failed.append(given))
-    kernel = SimpleNamespace(function=1234)
+    run = launch(
+        address(driver_launch), 5, early, lambda *given: prepared.append(given), lambda *given: failed.append(given)
+    )
+    kernel = SimpleNamespace(function=1234, waits=True)
     for shared in (0, 1 << 17):
         grid, block = Grid(3, 64, shared, 2), array("q", [8, 9])
         bound = run.bound(kernel, block, grid)
         run(kernel, block, grid)
         block[1] = 10
         bound()
-    assert seen[0] == (1234, 3, 2, 1, 64, 1, 1, 0, 5, None, 8, 9) and seen[1] == (*seen[0][:-1], 10)
+    attributes = [6, 1] if early else None
+    assert seen[0] == (1234, 3, 2, 1, 64, 1, 1, 0, 5, None, 8, 9, attributes)
+    assert seen[1] == (*seen[0][:-2], 10, attributes)
     assert prepared == [(kernel, 1 << 17)] * 2 and seen[3][7] == 1 << 17
     bound()
     assert [given[-1] for given in failed] == [7, 7] and failed[0][0] is kernel
+    kernel.waits = False
+    codes.append(0)
+    run(kernel, block, Grid(1, 32))
+    assert seen[-1][-1] is None  # A kernel that does not wait is never early.
+
+
+@pytest.mark.parametrize("refused", ["", "cuGraphAddKernelNode", "cuGraphInstantiateWithFlags"])
+def test_launches_together_are_a_graph(refused):
+    module = pytest.importorskip("numloom.device.cuda._launch")
+    log, failing = [], []
+    pointer = ctypes.c_void_p
+
+    def give(name, target, value):
+        target[0] = value
+        return 3 if name == refused else 0
+
+    def note(name, *rest):
+        log.append((name, *rest))
+        return failing.pop() if name == "cuGraphLaunch" and failing else 0
+
+    def words_of(parameters):
+        at = parameters.contents
+        return at.function, at.x, at.y, at.threads, at.shared, at.parameters[0][0], at.parameters[0][1]
+
+    def add(target, graph, before, count, parameters):
+        log.append(("add", *words_of(parameters)))
+        return give("cuGraphAddKernelNode", target, 100 + len(log))
+
+    out, node = ctypes.POINTER(pointer), ctypes.POINTER(NodeParameters)
+    functions = {
+        "cuGraphCreate": ((out, ctypes.c_uint), lambda target, flags: give("cuGraphCreate", target, 7)),
+        "cuGraphAddKernelNode": ((out, pointer, out, ctypes.c_size_t, node), add),
+        "cuGraphAddDependencies": (
+            (pointer, out, out, ctypes.POINTER(ctypes.c_ubyte), ctypes.c_size_t),
+            lambda graph, first, then, edge, count: note("depend", first[0], then[0], tuple(edge[:3])),
+        ),
+        "cuGraphInstantiateWithFlags": (
+            (out, pointer, ctypes.c_ulonglong), lambda target, graph, _: give("cuGraphInstantiateWithFlags", target, 8)
+        ),
+        "cuGraphExecKernelNodeSetParams": (
+            (pointer, pointer, node), lambda graph, at, parameters: note("set", at, *words_of(parameters))
+        ),
+        "cuGraphLaunch": ((pointer, pointer), lambda graph, stream: note("cuGraphLaunch", graph, stream)),
+        "cuGraphDestroy": ((pointer,), lambda graph: note("destroy", graph)),
+        "cuGraphExecDestroy": ((pointer,), lambda graph: note("destroy", graph)),
+    }  # fmt: skip
+    callbacks = {name: ctypes.CFUNCTYPE(ctypes.c_int, *types)(work) for name, (types, work) in functions.items()}
+    alone = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4)(lambda config, function, *_: note("alone", function))
+    launch = module.Launch(address(alone), 5, True, None, None)
+    blocks = [array("q", [k, 20 + k]) for k in range(3)]
+    bound = [
+        launch.bound(SimpleNamespace(function=50 + k, waits=k != 1), blocks[k], Grid(3 + k, 64)) for k in range(3)
+    ]
+    if refused:
+        with pytest.raises(RuntimeError, match="no graph of 3 kernels"):
+            module.Replay(bound, lambda name: address(callbacks[name]))
+        return
+    replay = module.Replay(bound, lambda name: address(callbacks[name]))
+    added = [entry for entry in log if entry[0] == "add"]
+    assert added == [("add", 50 + k, 3 + k, 1, 64, 0, k, 20 + k) for k in range(3)]
+    # The edge to a kernel that waits for itself is one that the hardware may cross early.
+    assert [entry[3] for entry in log if entry[0] == "depend"] == [(0, 0, 0), (1, 0, 1)]
+    del log[:]
+    replay()
+    assert log == [("cuGraphLaunch", 8, 5)]
+    blocks[1][1] = 99
+    replay()
+    replay()
+    assert [entry[0] for entry in log] == ["cuGraphLaunch", "set", "cuGraphLaunch", "cuGraphLaunch"]
+    assert log[1][2:] == (51, 4, 1, 64, 0, 1, 99)
+    del log[:]
+    failing.append(201)
+    replay()
+    assert log == [("cuGraphLaunch", 8, 5), *[("alone", 50 + k) for k in range(3)]]
+    del log[:], replay
+    gc.collect()
+    assert log == [("destroy", 8), ("destroy", 7)]
+
+
+def test_kernels_wait_where_they_are_launched_early():
+    assert not nvrtc.launches_early("sm_80") and nvrtc.launches_early("sm_90a") and nvrtc.launches_early("sm_120")
+    assert nvrtc.waits(AXPY) and nvrtc.waiting(AXPY).count(nvrtc.WAIT) == 1
+    assert not nvrtc.waits("__global__ void mine(int n) { }")
+    assert not nvrtc.waits(AXPY + "static __global__ void other() { }"), "one of them would not wait"
+    pytest.importorskip("cuda.bindings.nvrtc")
+    assert "griddepcontrol.wait" in nvrtc.compile_text(AXPY, "sm_90")[1]
+    assert "griddepcontrol.wait" not in nvrtc.compile_text(AXPY, "sm_80")[1]
+    assert nvrtc.origin("sm_90") != nvrtc.origin("sm_90").replace(" early", "")
 
 
 def test_compile_needs_no_gpu():

@@ -225,6 +225,9 @@ class Device(Protocol):
     def bound(self, kernel: Kernel, params: Any, geometry: Any) -> Callable[[], None]:
         """`launch` with these arguments, again and again; the block may have other numbers each time."""
 
+    def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
+        """`bound` launches, one after another, as one that takes the host less time; None where there is none."""
+
     def module(
         self,
         sources: Mapping[str, str],
@@ -249,6 +252,9 @@ class Device(Protocol):
 
     def workspace(self, nbytes: int, counters: int) -> int:
         """Address of scratch memory for the next launch; its first `counters` bytes are zero."""
+
+    def clear(self, buffer: Any, nbytes: int) -> None:
+        """Set the first bytes of a buffer to zero, after what was launched before."""
 
     def error_address(self) -> int:
         """Address (as kernels see it) of the int64 error word."""

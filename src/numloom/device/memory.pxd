@@ -17,6 +17,7 @@ cdef class Pool:
     cdef readonly long long parted
     cdef readonly bint closed
     cdef readonly long long error_at
+    cdef public object held
     cdef list _free
     cdef dict _parts
     cdef dict _spare

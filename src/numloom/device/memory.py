@@ -129,6 +129,8 @@ class Pool:
         Bytes in buffers, in freed blocks kept, and the most that were used at once.
     parted : int
         Bytes of blocks that were cut (`cut`), in buffers or not.
+    held : callable or None
+        Called before memory is asked of the backend: whoever holds launches back launches them now.
     """
 
     def __init__(
@@ -150,6 +152,7 @@ class Pool:
         self.cached = 0
         self.peak = 0
         self.parted = 0
+        self.held: Callable[[], None] | None = None
         self.closed = False
         if not cython.compiled:  # Arrays of C there.
             self._kept = [0] * (_SMALL * _ROOM)
@@ -204,6 +207,8 @@ class Pool:
         size = class_bytes(size_class)
         ptr = self._take_part(size_class, size_class) if self.parted else 0
         if ptr == 0:
+            if self.held is not None:
+                self.held()
             ptr = self._try_raw(size)
         if ptr == 0:
             cached = self.cached

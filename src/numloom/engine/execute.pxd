@@ -43,6 +43,7 @@ cdef class Ready:
     cdef public object pattern
     cdef public list sizes
     cdef public list buffers
+    cdef public object scratch
 
 
 @cython.final
@@ -69,10 +70,19 @@ cdef class ReadyPlan:
     cdef public unsigned long long second
     cdef public tuple drop
     cdef public list steps
+    cdef public int turns
+    cdef public object replay
+    cdef public Py_ssize_t held
+
+    @cython.locals(ready=Ready, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
+    cpdef object launch_held(self)
 
 
 @cython.locals(number=cython.Py_ssize_t, ready=Ready, steps=list)
 cpdef object run_plan(ReadyPlan plan, list nodes)
+
+@cython.locals(pool=Pool, ready=Ready, number=cython.Py_ssize_t, node=Node, buffer=Buffer)
+cdef run_together(ReadyPlan plan, list nodes)
 
 @cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
 cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)

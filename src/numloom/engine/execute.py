@@ -28,6 +28,13 @@ from numloom.plan.step import Plan, Step
 HURRIED = 2_000_000_000
 """Most instructions of a launch whose code is compiled in a hurry; that takes a millisecond for some 10^8 of them."""
 
+LEAST_TOGETHER = 2
+"""Launches that a plan must have to be launched together (a graph costs what one launch does, and 0.4 µs a kernel)."""
+TURNS = 3
+"""Runs of a plan before its launches are put together, which takes the time of some four more."""
+SCRATCH = 16 << 20
+"""Most bytes of scratch memory that a plan may keep to itself for that."""
+
 _long_word = Struct("<q")
 _NOTHING = object()
 
@@ -107,13 +114,15 @@ class Ready:
         Words that say where a gather was recorded.
     workspace : int
         Word that is the address of scratch memory, or -1.
+    scratch : Buffer or None
+        Scratch memory of this plan alone, whose address the word has for good.
     pattern, sizes : Pattern or None, list of int or None
         What it was made from by `resized`; its step and source are then made when they are asked for.
     """
 
     __slots__ = (
         "adopt", "allocate", "buffers", "computed", "copy", "geometry", "kernel", "params", "pattern", "places",
-        "pointers", "ready", "release", "run", "sizes", "source", "step", "words", "workspace",
+        "pointers", "ready", "release", "run", "scratch", "sizes", "source", "step", "words", "workspace",
     )  # fmt: skip
 
     step: Any
@@ -130,6 +139,7 @@ class Ready:
     pattern: Any
     sizes: Any
     buffers: Any
+    scratch: Any
 
     def __init__(self, step: Step, device: Any, source: Source | None = None) -> None:
         self.step = step
@@ -146,6 +156,7 @@ class Ready:
         self.params = []
         self.places = []
         self.workspace = -1
+        self.scratch = None
         self.words = None
         self.geometry = None
         self.source = source
@@ -263,6 +274,7 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
     ready.params = [Parameter(parameter.word, parameter.number, parameter.code) for parameter in known.params]
     ready.places = known.places
     ready.workspace = known.workspace
+    ready.scratch = None
     ready.pointers = known.pointers
     ready.allocate = tuple([(number, values[place]) for number, place in pattern.allocate])
     ready.copy = known.copy
@@ -285,9 +297,33 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
 
 
 class ReadyPlan:
-    """A plan made ready for one device; `first` (where it is kept in a table) and `second` are its key."""
+    """A plan made ready for one device; `first` (where it is kept in a table) and `second` are its key.
 
-    __slots__ = ("device", "drop", "first", "pool", "second", "steps")
+    Attributes
+    ----------
+    device, pool : Device, Pool
+        Where it runs.
+    steps : list of Ready
+        The steps.
+    drop : tuple of int
+        Nodes that nothing reads.
+    turns : int
+        How many times it ran, up to `TURNS`.
+    replay : callable or None
+        Launches all steps together.
+    held : int
+        How many steps wait for that now; -1 while each is launched at once.
+    """
+
+    __slots__ = ("device", "drop", "first", "held", "pool", "replay", "second", "steps", "turns")
+
+    device: Any
+    pool: Any
+    drop: tuple[int, ...]
+    steps: list[Ready]
+    replay: Any
+    held: int
+    turns: int
 
     def __init__(self, plan: Plan, device: Any, second: int) -> None:
         sources: list[Any] = [None] * len(plan.steps)
@@ -304,6 +340,16 @@ class ReadyPlan:
         self.second = second
         self.drop = drop
         self.steps = steps
+        self.turns = 0
+        self.replay = None
+        self.held = -1
+
+    def launch_held(self) -> None:
+        """Launch what waits for `replay`, and from now on each step at once."""
+        count = self.held
+        self.held = -1
+        for position in range(count):
+            self.steps[position].run()
 
 
 def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
@@ -315,10 +361,73 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
         return
     for number in plan.drop:
         nodes[number] = None
+    if plan.replay is not None:
+        run_together(plan, nodes)
+        return
     for ready in steps:
         run_step(ready, nodes, plan)
         for number in ready.release:
             nodes[number] = None
+    if plan.turns < TURNS:
+        plan.turns += 1
+        if plan.turns == TURNS:
+            put_together(plan)
+
+
+def put_together(plan: ReadyPlan) -> None:
+    """Have the plan's steps launched together from now on, if they are launches and nothing else."""
+    steps = plan.steps
+    if len(steps) < LEAST_TOGETHER:
+        return
+    scratch: dict[int, int] = {}
+    for ready in steps:
+        if ready.run is None or ready.copy is not None:
+            return
+        if ready.workspace >= 0:
+            geometry = ready.geometry
+            scratch[geometry.counters] = max(scratch.get(geometry.counters, 0), geometry.workspace)
+    if sum(scratch.values()) > SCRATCH:
+        return
+    # Kernels leave their counters at zero and what is behind them as they like, so those with as many share memory.
+    buffers = {}
+    for counters_bytes, nbytes in scratch.items():
+        buffers[counters_bytes] = plan.pool.allocate(nbytes)
+        plan.device.clear(buffers[counters_bytes], counters_bytes)
+    for ready in steps:
+        if ready.workspace >= 0:
+            buffer = buffers[ready.geometry.counters]
+            ready.words.put(ready.workspace, buffer.ptr)
+            ready.scratch = buffer
+    plan.replay = plan.device.together([ready.run for ready in steps])
+    if plan.replay is None:
+        for ready in steps:
+            ready.scratch = None
+
+
+def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
+    """`run_plan` with one launch at the end, or earlier where the pool asks for memory."""
+    pool = plan.pool
+    before = pool.held
+    foreign = []  # Memory of others, which they may free as soon as nobody here has it.
+    plan.held = 0
+    pool.held = plan.launch_held
+    try:
+        for ready in plan.steps:
+            run_step(ready, nodes, plan)
+            for number in ready.release:
+                node = nodes[number]
+                buffer = node.buffer
+                if buffer is not None and buffer.owner is not None:
+                    foreign.append(buffer)
+                node = None
+                buffer = None
+                nodes[number] = None
+        if plan.held >= 0:
+            plan.held = -1
+            plan.replay()
+    finally:
+        pool.held = before
+        plan.launch_held()
 
 
 def run_step(ready: Ready, nodes: list[Any], plan: ReadyPlan) -> None:
@@ -375,10 +484,12 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
     for word, number in ready.places:
         node = nodes[number]
         words.put(word, node.row.id)
-    if ready.workspace >= 0:
+    if ready.workspace >= 0 and ready.scratch is None:
         geometry = ready.geometry
         words.put(ready.workspace, plan.device.workspace(geometry.workspace, geometry.counters))
-    if ready.run is not None or is_ready(ready, plan):
+    if plan.held >= 0:
+        plan.held += 1
+    elif ready.run is not None or is_ready(ready, plan):
         ready.run()
     elif plan.device.interprets:
         run_interpreted(ready, nodes, plan.device)

@@ -97,6 +97,9 @@ class CpuDevice:
     def bound(self, kernel: Any, params: Any, geometry: Any) -> Callable[[], None]:
         return partial(self.launch, kernel, params, geometry)
 
+    def together(self, launches: list[Callable[[], None]]) -> None:
+        """None: a launch is a call."""
+
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
     ) -> CpuModule:
@@ -122,6 +125,9 @@ class CpuDevice:
         # The kernel leaves its counters at zero and anything else as it likes.
         local.clean = counters
         return int(buffer.ptr)
+
+    def clear(self, buffer: Any, nbytes: int) -> None:
+        ctypes.memset(buffer.ptr, 0, nbytes)
 
     def error_address(self) -> int:
         return self._error_address

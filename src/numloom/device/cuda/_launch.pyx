@@ -1,10 +1,62 @@
-"""cuLaunchKernel through its address: no link to the driver, no CUDA header at build time."""
+"""cuLaunchKernelEx and graphs through their addresses: no link to the driver, no CUDA header at build time."""
+
+import atexit
+import os
 
 from cpython cimport array
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcmp, memcpy, memset
 
-ctypedef int (*launch_type)(
-    void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**
-) noexcept nogil
+cdef enum:
+    EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    PROGRAMMATIC = 1  # CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC
+
+cdef struct Attribute:  # CUlaunchAttribute
+    int id
+    int pad
+    int value
+    char rest[60]
+
+cdef struct Config:  # CUlaunchConfig
+    unsigned blocks
+    unsigned blocks_y
+    unsigned blocks_z
+    unsigned threads
+    unsigned threads_y
+    unsigned threads_z
+    unsigned shared
+    void* stream
+    Attribute* attributes
+    unsigned count
+
+cdef struct Node:  # CUDA_KERNEL_NODE_PARAMS_v2
+    void* function
+    unsigned blocks
+    unsigned blocks_y
+    unsigned blocks_z
+    unsigned threads
+    unsigned threads_y
+    unsigned threads_z
+    unsigned shared
+    void** parameters
+    void** extra
+    void* kernel
+    void* context
+
+cdef struct Edge:  # CUgraphEdgeData
+    unsigned char from_port
+    unsigned char to_port
+    unsigned char kind
+    unsigned char reserved[5]
+
+ctypedef int (*launch_type)(const Config*, void*, void**, void**) noexcept nogil
+ctypedef int (*create_type)(void**, unsigned) noexcept nogil
+ctypedef int (*add_type)(void**, void*, void**, size_t, const Node*) noexcept nogil
+ctypedef int (*depend_type)(void*, void**, void**, const Edge*, size_t) noexcept nogil
+ctypedef int (*instantiate_type)(void**, void*, unsigned long long) noexcept nogil
+ctypedef int (*set_type)(void*, void*, const Node*) noexcept nogil
+ctypedef int (*run_type)(void*, void*) noexcept nogil
+ctypedef int (*destroy_type)(void*) noexcept nogil
 
 
 cdef class Launch:
@@ -13,7 +65,9 @@ cdef class Launch:
     Attributes
     ----------
     address, stream : int
-        Of cuLaunchKernel, and the stream's handle.
+        Of cuLaunchKernelEx, and the stream's handle.
+    early : bool
+        Whether kernels that wait themselves are launched before the work before them is done.
     prepare : callable
         ``prepare(kernel, shared)`` before the first launch with more than 48 KiB of shared memory.
     failed : callable
@@ -22,36 +76,47 @@ cdef class Launch:
 
     cdef size_t address
     cdef size_t stream
+    cdef bint early
     cdef object prepare
     cdef object failed
 
-    def __init__(self, size_t address, size_t stream, object prepare, object failed):
+    def __init__(self, size_t address, size_t stream, bint early, object prepare, object failed):
         self.address = address
         self.stream = stream
+        self.early = early
         self.prepare = prepare
         self.failed = failed
 
+    cdef configure(self, Config* config, Attribute* early, kernel, geometry):
+        """Everything about a launch but the kernel and its parameters."""
+        config.blocks = geometry.blocks
+        config.blocks_y = geometry.blocks_y
+        config.blocks_z = config.threads_y = config.threads_z = 1
+        config.threads = geometry.threads
+        config.shared = geometry.shared
+        config.stream = <void*>self.stream
+        config.attributes = early
+        config.count = 1 if self.early and kernel.waits else 0
+        memset(early, 0, sizeof(Attribute))
+        early.id = EARLY
+        early.value = 1
+        if config.shared > 49152:
+            self.prepare(kernel, config.shared)
+
     def __call__(self, kernel, array.array params, geometry):
         cdef void* parameters[1]
+        cdef Config config
+        cdef Attribute early
         cdef size_t function = kernel.function
-        cdef unsigned blocks = geometry.blocks
-        cdef unsigned blocks_y = geometry.blocks_y
-        cdef unsigned threads = geometry.threads
-        cdef unsigned shared = geometry.shared
         cdef int code
-        if shared > 49152:
-            self.prepare(kernel, shared)
+        self.configure(&config, &early, kernel, geometry)
         parameters[0] = params.data.as_voidptr
-        code = (<launch_type><void*>self.address)(
-            <void*>function, blocks, blocks_y, 1, threads, 1, 1, shared, <void*>self.stream, parameters, NULL
-        )
+        code = (<launch_type><void*>self.address)(&config, <void*>function, parameters, NULL)
         if code:
             self.failed(kernel, params, geometry, code)
 
     def bound(self, kernel, array.array params, geometry):
         """A launch whose arguments are known: calling it launches."""
-        if geometry.shared > 49152:
-            self.prepare(kernel, geometry.shared)
         return Bound(self, kernel, params, geometry)
 
 
@@ -64,10 +129,8 @@ cdef class Bound:
     cdef object geometry
     cdef void* function
     cdef void* block
-    cdef unsigned blocks
-    cdef unsigned blocks_y
-    cdef unsigned threads
-    cdef unsigned shared
+    cdef Config config
+    cdef Attribute early
 
     def __init__(self, Launch launch, kernel, array.array params, geometry):
         self.launch = launch
@@ -76,18 +139,148 @@ cdef class Bound:
         self.geometry = geometry
         self.function = <void*><size_t>kernel.function
         self.block = params.data.as_voidptr
-        self.blocks = geometry.blocks
-        self.blocks_y = geometry.blocks_y
-        self.threads = geometry.threads
-        self.shared = geometry.shared
+        launch.configure(&self.config, &self.early, kernel, geometry)
 
     def __call__(self):
         cdef void* parameters[1]
         cdef int code
         parameters[0] = self.block
-        code = (<launch_type><void*>self.launch.address)(
-            self.function, self.blocks, self.blocks_y, 1, self.threads, 1, 1, self.shared,
-            <void*>self.launch.stream, parameters, NULL
-        )
+        code = (<launch_type><void*>self.launch.address)(&self.config, self.function, parameters, NULL)
         if code:
             self.launch.failed(self.kernel, self.params, self.geometry, code)
+
+
+cdef class Replay:
+    """Bound launches in a row as one graph: calling it launches them all, with what their blocks hold now.
+
+    The driver takes some 4 µs for a launch, 3 for a graph and 0.4 for a node whose block has changed.
+
+    Parameters
+    ----------
+    launches : list of Bound
+        Of one device. Raises RuntimeError where the driver makes no graph of them.
+    address_of : callable
+        Address of a function of the driver, by name.
+    """
+
+    cdef list launches
+    cdef Py_ssize_t count
+    cdef void* stream
+    cdef void* graph
+    cdef void* executable
+    cdef void** handles
+    cdef Node* nodes
+    cdef void** blocks
+    cdef char** copies
+    cdef set_type set_node
+    cdef run_type run
+    cdef destroy_type destroy_graph
+    cdef destroy_type destroy_executable
+    cdef int process
+
+    def __cinit__(self, list launches, address_of):
+        cdef Py_ssize_t count = len(launches), i
+        cdef Bound bound
+        self.launches = launches
+        self.count = count
+        self.process = os.getpid()
+        self.handles = <void**>calloc(count, sizeof(void*))
+        self.nodes = <Node*>calloc(count, sizeof(Node))
+        self.blocks = <void**>calloc(count, sizeof(void*))
+        self.copies = <char**>calloc(count, sizeof(char*))
+        if self.handles == NULL or self.nodes == NULL or self.blocks == NULL or self.copies == NULL:
+            raise MemoryError
+        for i in range(count):
+            bound = launches[i]
+            self.copies[i] = <char*>malloc(nbytes_of(bound))
+            if self.copies[i] == NULL:
+                raise MemoryError
+            memcpy(self.copies[i], bound.block, nbytes_of(bound))
+            self.blocks[i] = bound.block
+            self.stream = bound.config.stream
+            node = &self.nodes[i]
+            node.function = bound.function
+            node.blocks = bound.config.blocks
+            node.blocks_y = bound.config.blocks_y
+            node.blocks_z = node.threads_y = node.threads_z = 1
+            node.threads = bound.config.threads
+            node.shared = bound.config.shared
+            node.parameters = &self.blocks[i]
+        self.destroy_graph = <destroy_type><void*><size_t>address_of("cuGraphDestroy")
+        self.destroy_executable = <destroy_type><void*><size_t>address_of("cuGraphExecDestroy")
+        self.set_node = <set_type><void*><size_t>address_of("cuGraphExecKernelNodeSetParams")
+        self.run = <run_type><void*><size_t>address_of("cuGraphLaunch")
+        self.build(address_of)
+
+    cdef build(self, address_of):
+        cdef create_type create = <create_type><void*><size_t>address_of("cuGraphCreate")
+        cdef add_type add = <add_type><void*><size_t>address_of("cuGraphAddKernelNode")
+        cdef depend_type depend = <depend_type><void*><size_t>address_of("cuGraphAddDependencies")
+        cdef instantiate_type instantiate = <instantiate_type><void*><size_t>address_of("cuGraphInstantiateWithFlags")
+        cdef Edge edge
+        cdef Bound bound
+        cdef Py_ssize_t i
+        cdef int code = create(&self.graph, 0)
+        for i in range(self.count):
+            if code == 0:
+                code = add(&self.handles[i], self.graph, NULL, 0, &self.nodes[i])
+            if code == 0 and i > 0:
+                bound = self.launches[i]
+                memset(&edge, 0, sizeof(Edge))
+                if bound.config.count:  # It waits itself.
+                    edge.from_port = edge.kind = PROGRAMMATIC
+                code = depend(self.graph, &self.handles[i - 1], &self.handles[i], &edge, 1)
+        if code == 0:
+            code = instantiate(&self.executable, self.graph, 0)
+        if code:
+            raise RuntimeError(f"the driver makes no graph of {self.count} kernels (error {code})")
+
+    def __call__(self):
+        cdef Py_ssize_t i
+        cdef size_t nbytes
+        cdef Bound bound
+        cdef int code = 0
+        for i in range(self.count):
+            bound = <Bound>self.launches[i]
+            nbytes = nbytes_of(bound)
+            if memcmp(self.copies[i], self.blocks[i], nbytes):
+                code = self.set_node(self.executable, self.handles[i], &self.nodes[i])
+                if code:
+                    break
+                memcpy(self.copies[i], self.blocks[i], nbytes)
+        if code == 0:
+            code = self.run(self.executable, self.stream)
+        if code:  # Each for itself knows what to do, and what to say.
+            for bound in self.launches:
+                bound()
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if not _over and os.getpid() == self.process:
+            if self.executable != NULL:
+                self.destroy_executable(self.executable)
+            if self.graph != NULL:
+                self.destroy_graph(self.graph)
+        if self.copies != NULL:
+            for i in range(self.count):
+                free(self.copies[i])
+        free(self.copies)
+        free(self.blocks)
+        free(self.nodes)
+        free(self.handles)
+
+
+cdef inline size_t nbytes_of(Bound bound):
+    return len(bound.params) * 8
+
+
+cdef bint _over = False
+
+
+def _end():
+    """At exit the driver may be gone before us."""
+    global _over
+    _over = True
+
+
+atexit.register(_end)

@@ -15,7 +15,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,10 +34,10 @@ from numloom.device.interface import Image, Module, Sampling, Texels
 from numloom.device.memory import Buffer, Pool
 
 try:
-    from numloom.device.cuda._launch import Launch  # type: ignore[import-not-found]
+    from numloom.device.cuda._launch import Launch, Replay  # type: ignore[import-not-found]
     from numloom.device.cuda._read import Read  # type: ignore[import-not-found]
 except ImportError:
-    Launch = Read = None
+    Launch = Read = Replay = None
 
 STREAM = 0
 PLAIN_SHARED = 48 << 10  # bytes of dynamic shared memory that need no asking
@@ -57,17 +57,20 @@ class CudaKernel:
     ----------
     module, function : object, int
         What the driver launches.
+    waits : bool
+        Whether it can be launched before the work before it is done.
     full : Ahead or None
         While `function` is of code that was compiled in a hurry: the full code, which takes its place.
     shared : int
         Bytes of dynamic shared memory that the driver was asked for.
     """
 
-    __slots__ = ("_asked", "_load", "entry", "full", "function", "module", "shared", "text")
+    __slots__ = ("_asked", "_load", "entry", "full", "function", "module", "shared", "text", "waits")
 
     def __init__(self, text: str, entry: str, load: Callable[[bytes], Any], module: Any, full: Any = None) -> None:
         self.text = text
         self.entry = entry
+        self.waits = nvrtc.waits(text)
         self.full = full
         self._load = load
         self._asked = False
@@ -175,8 +178,9 @@ class CudaDevice:
         self._clean = 0
         self._read: Any = None
         if Launch is not None:
-            address = driver.address_of("cuLaunchKernel")
-            launch = Launch(address, self.stream, self._prepare, self._launch_failed)
+            address = driver.address_of("cuLaunchKernelEx")
+            early = nvrtc.launches_early(self.architecture)
+            launch = Launch(address, self.stream, early, self._prepare, self._launch_failed)
             self.launch, self.bound = launch, launch.bound  # type: ignore[method-assign]
             copy, query = driver.address_of("cuMemcpyDtoHAsync"), driver.address_of("cuStreamQuery")
             self._read = Read(copy, query, self.stream, self.pinned.allocate(READ), READ)
@@ -360,6 +364,14 @@ class CudaDevice:
     def bound(self, kernel: Any, params: array[int], geometry: Any) -> Callable[[], None]:
         return functools.partial(self.launch, kernel, params, geometry)
 
+    def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
+        if Replay is None:
+            return None
+        try:
+            return cast(Callable[[], None], Replay(launches, driver.address_of))
+        except RuntimeError:  # A driver that refuses graphs still launches.
+            return None
+
     def _launch_uncompiled(self, kernel: Any, params: array[int], geometry: Any) -> int:
         pointers = (ctypes.c_void_p * 1)(params.buffer_info()[0])
         (code,) = driver.bindings().cuLaunchKernel(
@@ -437,7 +449,6 @@ class CudaDevice:
             return word.value
 
     def clear(self, buffer: Any, nbytes: int) -> None:
-        """Set the first bytes of a buffer to zero, in stream order."""
         if nbytes:
             driver.call("cuMemsetD8Async", buffer.ptr, 0, nbytes, self.stream, doing="clearing memory")
 

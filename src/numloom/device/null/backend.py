@@ -90,6 +90,13 @@ class NullDevice:
         """A launch that counts."""
         return partial(self.launch, kernel, params, geometry)
 
+    def together(self, launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
+        """Launches that are counted at once."""
+        return partial(self._launch_all, len(launches))
+
+    def _launch_all(self, count: int) -> None:
+        self.launches += count
+
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
     ) -> NoReturn:
@@ -111,6 +118,9 @@ class NullDevice:
     def workspace(self, nbytes: int, counters: int) -> int:
         """An address."""
         return 1 << 16
+
+    def clear(self, buffer: Any, nbytes: int) -> None:
+        """Nothing."""
 
     def error_address(self) -> int:
         """An address."""
