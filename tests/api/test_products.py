@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.products import TINY
+from numloom.api import products
+from numloom.api.products import CUBE, THIN, is_recorded
+from numloom.device.registry import current
 from numloom.testing import assert_allclose, assert_array_equal, assert_kernels, for_all_dtypes, matches_numpy
 
 CASES = """
@@ -273,12 +276,48 @@ def test_a_cross_product_is_one_kernel() -> None:
 def test_size_rule() -> None:
     """What is bound by memory is recorded, what is not goes to the BLAS."""
     counters = nl.engine.state.counters
-    x = nl.asarray(np.ones((64, 65)))
+    edge = round(current().tiny_product ** (1 / 3))
+    x = nl.asarray(np.ones((2 * edge, 2 * edge + 1)))
     before = counters.library_calls
     (x @ x[0]).get()
     (x[:, 0] @ x).get()
-    small = nl.asarray(np.ones((round(TINY ** (1 / 3)) - 1,) * 2))
+    small = nl.asarray(np.ones((edge - 1,) * 2))
     (small @ small).get()
     assert counters.library_calls == before
     (x @ x.T).get()
     assert counters.library_calls == before + 1
+
+
+def test_thin_and_stacked_products_are_recorded_where_threads_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "current", lambda: SimpleNamespace(tiny_product=10, short_rows=True))
+    assert is_recorded(10**6, 3, 3, 3) and is_recorded(10**5, 8, 8, 8) and not is_recorded(10**5, 9, 9, 9)
+    assert is_recorded(1, 10**6, 3, 3) and is_recorded(1, 3, 3, 10**6) and not is_recorded(1, 10**6, 16, 16)
+    assert CUBE == 8**3 and THIN == 8**2
+    monkeypatch.setattr(products, "current", lambda: SimpleNamespace(tiny_product=10, short_rows=False))
+    assert not is_recorded(10**6, 3, 3, 3) and not is_recorded(1, 10**6, 3, 3) and is_recorded(1, 2, 2, 2)
+
+
+@pytest.mark.parametrize("code", ["?", "i1", "u2", "i4", "i8", "e", "f4", "f8", "F", "D"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [((50, 3, 3), (50, 3, 3)), ((7, 1, 4, 5), (6, 5, 2)), ((300, 3), (3, 3)), ((3, 4), (4, 300)), ((2, 300, 8), (8, 8)),
+     ((0, 3, 3), (3, 3)), ((4, 0), (0, 5)), ((30, 31), (31, 29))],
+)  # fmt: skip
+@pytest.mark.parametrize("turned", [False, True])
+def test_recorded_products_are_products(
+    code: str, left: tuple[int, ...], right: tuple[int, ...], turned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the device would have the library do them."""
+    rng = np.random.default_rng(0)
+
+    def operand(shape: tuple[int, ...]) -> np.ndarray:
+        values = rng.integers(0, 5, (*shape[:-2], shape[-1], shape[-2]) if turned else shape).astype(code)
+        return values.swapaxes(-1, -2) if turned else values
+
+    a, b = operand(left), operand(right)
+    x, y = nl.asarray(a), nl.asarray(b)
+    monkeypatch.setattr(products, "is_recorded", lambda *sizes: True)
+    got = x @ y
+    want = a @ b
+    assert got.dtype == want.dtype and got.shape == want.shape
+    np.testing.assert_array_equal(got.get(), want)

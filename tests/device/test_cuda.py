@@ -148,9 +148,7 @@ def test_launches_together_are_a_graph(refused):
     alone = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4)(lambda config, function, *_: note("alone", function))
     launch = module.Launch(address(alone), 5, True, None, None)
     blocks = [array("q", [k, 20 + k]) for k in range(3)]
-    bound = [
-        launch.bound(SimpleNamespace(function=50 + k, waits=k != 1), blocks[k], Grid(3 + k, 64)) for k in range(3)
-    ]
+    bound = [launch.bound(SimpleNamespace(function=50 + k, waits=k != 1), blocks[k], Grid(3 + k, 64)) for k in range(3)]
     if refused:
         with pytest.raises(RuntimeError, match="no graph of 3 kernels"):
             module.Replay(bound, lambda name: address(callbacks[name]))

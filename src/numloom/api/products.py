@@ -1,8 +1,8 @@
 """Products: matrix products by the vendor's BLAS, products bound by memory as recorded reductions.
 
-The size rule: a product ``(..., n, k) @ (..., k, m)`` is recorded as ``sum(a * b)`` where n or m is
-1 (matrix times vector, inner products) or where all its multiplications are at most `TINY`; then it
-fuses with its neighbours. Any other product runs at once through the device's matmul.
+The size rule (`is_recorded`): a product ``(..., n, k) @ (..., k, m)`` is recorded as ``sum(a * b)`` where n or m is
+1 (matrix times vector, inner products), where it is small, and on a GPU also where it is thin or one of a stack of
+small ones; then it fuses with its neighbours. Any other product runs at once through the device's matmul.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, ITEMSIZES, code_of
 from numloom.base.release import FROM_2_5
+from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call
 from numloom.graph import build
@@ -43,8 +44,10 @@ from numloom.ops.reductions import REDUCTIONS
 
 Array = Any
 
-TINY = 4096
-"""Multiplications up to which a product is recorded, whatever its shape."""
+THIN = 64
+"""Elements up to which an operand is so small that the other one's memory is what a product takes its time for."""
+CUBE = 512
+"""Multiplications up to which the same holds for each product of a stack."""
 
 ADD = ELEMENTWISE["add"]
 SUBTRACT = ELEMENTWISE["subtract"]
@@ -143,13 +146,21 @@ def product(a: Node, b: Node) -> Node:
         return multiplied(a, turned(b), len(lead) + 1, keepdims=True, cores=2)
     if n == 1:
         return multiplied(turned(a), b, len(lead), keepdims=True, cores=2)
-    if prod(lead) * n * k * m <= TINY:
+    if is_recorded(prod(lead), n, k, m):
         return multiplied(expanded(a, -2), expanded(turned(b), -3), len(lead) + 2, cores=2)
     if code == BOOL:
         # A count of true products; float32 holds it well enough to tell it from 0.
         counts = product(build.cast(a, F32), build.cast(b, F32))
         return build.elementwise(ELEMENTWISE["not_equal"], [counts, 0.0])
     return call("matmul", a, b, code=code, shape=(*lead, n, m), strides=strides)  # type: ignore[no-any-return]
+
+
+def is_recorded(lead: int, n: int, k: int, m: int) -> bool:
+    """Whether `lead` products of n × k by k × m elements are recorded: small ones, and those bound by memory."""
+    device = current()
+    if lead * n * k * m <= device.tiny_product:
+        return True
+    return device.short_rows and (n * k * m <= CUBE or k * m <= THIN or n * k <= THIN)
 
 
 def turned(node: Node) -> Node:

@@ -168,6 +168,8 @@ class Device(Protocol):
         Whether its compiler has a mode for `config.fast_math`.
     short_rows : bool
         Whether threads are so many that reductions of short rows are best computed where they are read (`plan.group`).
+    tiny_product : int
+        Multiplications up to which a matrix product is done sooner by a fused kernel than by the vendor's library.
     cluster : int
         Most blocks that share their memory (a thread block cluster), and so may share a row; 1 where none do.
     finishes : bool
@@ -181,6 +183,7 @@ class Device(Protocol):
     interprets: bool
     fast_math: bool
     short_rows: bool
+    tiny_product: int
     cluster: int
     finishes: bool
 

@@ -111,14 +111,15 @@ class MapText:
         instrs = [body[number] for number in wanted]
         return wanted, read_operands(instrs), iota_instrs(instrs)
 
-    def find_places(self, values: dict[int, str], indices: list[str]) -> list[str]:
-        """Statements that give the places of taken rows, with loaded values."""
+    def find_places(self, values: dict[int, str], indices: list[str], held: str = "") -> list[str]:
+        """Statements that give the places of taken rows, with loaded values; `held` is a subscript of declared ones."""
         _, reads, iotas = self.placing
         args = ["p", *(values[k] for k in reads)]
         for iota in iotas:
             args.append(self._number(iota, indices))
-        args += [f"at{n}" for n in self.taken]
-        return ["i64 " + ", ".join(f"at{n}" for n in self.taken) + ";", f"places({', '.join(args)});"]
+        args += [f"at{n}{held}" for n in self.taken]
+        declared = [] if held else ["i64 " + ", ".join(f"at{n}" for n in self.taken) + ";"]
+        return [*declared, f"places({', '.join(args)});"]
 
     def pointer(self, k: int) -> str:
         operand = self.program.operands[k]

@@ -27,6 +27,8 @@ DEAR = 400
 """Cost from which a thread takes one element: computing takes longer than memory, and copies of the text to compile."""
 COMPLEX, FUNCTION = 6, 10
 """How much longer functions of complex numbers take; what costs at least so much is one."""
+TAKEN = 2
+"""Vectors of taken rows that a thread asks for at once: a load that waits for an index is late (measured)."""
 EARLY_BYTES = 256
 """Bytes of operands that a thread asks for at once, before its block's tile is there."""
 TILE_BYTES = 40 << 10
@@ -153,6 +155,8 @@ class _Map(MapText):
         names = [f"i{d}" for d in range(self.rank)]
         if self.turned:
             lines += self._tiled_body(names, kind)
+        elif self.wide and self.taken:
+            lines += self._taking_body(names, kind, v)
         elif self.wide:
             lines.append(f"const {kind} t = ({kind})blockIdx.x * {THREADS} + ({kind})threadIdx.x;")
             if self.rank == 1:
@@ -211,21 +215,57 @@ class _Map(MapText):
             operand = program.operands[store.operand]
             lines.append(f"nl::pack<{v}, {CTYPES[operand.code]}> b{store.operand};")
             outs[store.operand] = f"b{store.operand}.x[v]"
-        taken = {}
-        if self.taken:
-            lines += self.find_places(values, names)
-        for n in self.taken:
-            k, code = program.body[n].operand, program.body[n].code
-            at = f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, names, kind)}) + at{n}"
-            lines.append(f"nl::pack<{v}, {CTYPES[code]}> y{n}; nl::load(y{n}, {at});")
-            taken[n] = loaded(f"y{n}.x[v]", code)
         inner = [*names[:-1], f"({names[-1]} + v)"]
-        each = self.call(values, inner, kind, outs, taken, names[-1])
+        each = self.call(values, inner, kind, outs, first=names[-1])
         lines.append(f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {each} }}")
         for store in program.stores:
             operand = program.operands[store.operand]
             at = f"{self.pointer(store.operand)} + ({self.store_offset(store.operand, names, kind)})"
             lines.append(f"nl::store({at}, b{store.operand});")
+        return lines
+
+    def _taking_body(self, names: list[str], kind: str, v: int) -> list[str]:
+        """Rows that gathers take, `TAKEN` vectors a thread: first all that says where, then all that lies there."""
+        program, number = self.program, self.block.number
+        n, last = number("nt", prod(program.shape) // v), self.rank - 1
+        lines, values, outs, taken = [], {}, {}, {}
+        lines.append(f"const {kind} first = ({kind})blockIdx.x * {THREADS * TAKEN} + ({kind})threadIdx.x;")
+        loop = [
+            f"#pragma unroll\nfor (int u = 0; u < {TAKEN}; ++u) {{",
+            f"const {kind} there = first + u * {THREADS}, t = there < ({kind}){n} ? there : ({kind}){n} - 1;",
+            *self._decompose("t", names, kind, inner=program.shape[-1] // v), f"{names[last]} *= {v};",
+        ]  # fmt: skip
+        reads = []
+        for k in self.reads:
+            operand, ctype = program.operands[k], CTYPES[program.operands[k].code]
+            at = f"{self.pointer(k)} + ({self.offset(f's{k}', operand.strides, names, kind)})"
+            if operand.strides[-1] == 1:
+                lines.append(f"nl::pack<{v}, {ctype}> a{k}[{TAKEN}];")
+                reads.append(f"nl::load(a{k}[u], {at});")
+                values[k] = loaded(f"a{k}[u].x[v]", operand.code)
+            else:
+                lines.append(f"{ctype} a{k}[{TAKEN}];")
+                reads.append(f"a{k}[u] = *({at});")
+                values[k] = loaded(f"a{k}[u]", operand.code)
+        takes = []
+        for g in self.taken:
+            k, code = program.body[g].operand, program.body[g].code
+            at = f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, names, kind)}) + at{g}[u]"
+            lines.append(f"i64 at{g}[{TAKEN}]; nl::pack<{v}, {CTYPES[code]}> y{g}[{TAKEN}];")
+            takes.append(f"nl::load(y{g}[u], {at});")
+            taken[g] = loaded(f"y{g}[u].x[v]", code)
+        computed, stores = [], []
+        for store in program.stores:
+            k = store.operand
+            computed.append(f"nl::pack<{v}, {CTYPES[program.operands[k].code]}> b{k};")
+            outs[k] = f"b{k}.x[v]"
+            stores.append(f"nl::store({self.pointer(k)} + ({self.store_offset(k, names, kind)}), b{k});")
+        inner = [*names[:-1], f"({names[-1]} + v)"]
+        each = self.call(values, inner, kind, outs, taken, names[-1])
+        computed.append(f"#pragma unroll\nfor (int v = 0; v < {v}; ++v) {{ {each} }}")
+        computed += [f"if (t == there) {{ {' '.join(stores)} }}"]
+        for part in (reads, self.find_places(values, names, "[u]"), takes, computed):
+            lines += [*loop, *part, "}"]
         return lines
 
     def _scalar_body(self, names: list[str], kind: str) -> list[str]:
@@ -612,6 +652,8 @@ class _Map(MapText):
             tiles = [-(-shape[d] // self.tile) for d in (self.across, self.rank - 1)]
             blocks = prod(tiles) * (count // (shape[self.across] * shape[-1]))
             items, each = blocks, 2 * self.tile**2
+        elif self.wide and self.taken:
+            blocks = -(-threads // (THREADS * TAKEN))
         elif self.patch is not None:
             blocks = blocks_of(self.program, self.patch)
         return Geometry(items=items, grain=grain_of(self.program, each), blocks=blocks, threads=THREADS)

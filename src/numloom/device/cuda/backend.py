@@ -129,6 +129,7 @@ class CudaDevice:
     interprets = False
     fast_math = True
     short_rows = True
+    tiny_product = 1 << 21
     finishes = False
     cluster = 1
 
