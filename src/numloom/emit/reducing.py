@@ -475,7 +475,9 @@ class Reduction(Elements):
             # Groups are neighbours in the tree: pairs of them, then pairs of pairs.
             "for (int step = 1; step < groups; step *= 2) {\n"
             "if (group % (2 * step) == 0) part[group][u] = a_merge(part[group][u], part[group + step][u]);\n"
-            "__syncthreads(); }\n" + self._meet() + "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
+            "__syncthreads(); }\n"
+            + self._meet()
+            + "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
             "A a = a_merge(a_merge(part[0][u], part[0][u + 64]), a_merge(part[0][u + 32], part[0][u + 96]));\n"
             f"#pragma unroll{rolled}\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
@@ -517,8 +519,7 @@ class Reduction(Elements):
         # Blocks are neighbours in the tree as well. They stay until the first one has read what they have.
         steps = [1 << k for k in range(self.cluster.bit_length() - 1)]
         merges = [
-            f"#pragma unroll\nfor (int r = 0; r < {self.cluster}; r += {2 * step}) "
-            f"of[r] = a_merge(of[r], of[r + {step}]);\n"
+            f"#pragma unroll\nfor (int r = 0; r < {self.cluster}; r += {2 * step}) of[r] = a_merge(of[r], of[r + {step}]);\n"
             for step in steps
         ]
         return (
