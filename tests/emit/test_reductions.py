@@ -80,49 +80,6 @@ def test_many_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     check(random_reduction(Random(500 + seed), budget=1500), backwards=bool(seed & 1))
 
 
-@pytest.mark.parametrize("blocks", [2, 4, 8])
-@pytest.mark.parametrize("name", ["sum", "prod", "max", "argmin", "var", "any", "sum i8", "argmax i8"])
-@pytest.mark.parametrize(("rows", "count"), [(3, 16384), (2, 5000), (1, 40001), (2, 65536), (1, 2049)])
-def test_chunks_that_clusters_share(
-    rows: int, count: int, name: str, blocks: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A block that has nothing of a chunk, one that has a part of a run, several chunks of a row."""
-    name, _, dtype = name.partition(" ")
-    code = I64 if dtype else BOOL if name == "any" else F32
-    row = REDUCTIONS[name]
-    result = I64 if name.startswith("arg") else code
-    body = (Instr("load", code, operand=0),)
-    operands = (
-        Operand(code, (count, 1), word=16 if dtype and count % 2 == 0 else 0),
-        Operand(result, (1,), written=True, post=True),
-    )
-    program = Program(
-        (rows, count), 1, body, (), operands, reductions=(Reduce(row, 0, code),),
-        post=(Instr("reduced", result, index=0),), post_stores=(Store(0, 1),), cluster=8,
-    )  # fmt: skip
-    choose = reducing.cluster_of.__wrapped__
-    monkeypatch.setattr(reducing, "CLUSTERED", (1, 10**6))
-    monkeypatch.setattr(reducing, "GROUPS", 8 // blocks)
-    monkeypatch.setattr(reducing, "cluster_of", lambda *given: min(blocks, choose(*given)))
-    assert reducing.Reduction(program).cluster == blocks or count < 16384
-    random = np.random.default_rng(count)
-    values = random.integers(0, 2 if name == "any" else 2000, rows * count) / (1 if name != "prod" else 1000)
-    values = np.where(random.random(rows * count) < 0.99, 1, values) if name == "prod" else values
-    memory = [values.astype(DTYPES[code]), np.zeros(rows, DTYPES[result])]
-    check(Case(program, memory, [0, 0]), backwards=bool(rows & 1))
-
-
-def test_when_clusters_share_chunks() -> None:
-    shared = {
-        (1, 10**7): 4, (1, 10**6): 2, (1, 10**5): 1, (1, 10**8): 1, (40, 16384): 2, (400, 16384): 1, (64, 3000): 1,
-        (10, 10**6): 1, (1, 2 * 10**7): 2,
-    }  # fmt: skip
-    for (rows, count), blocks in shared.items():
-        chunk = reducing.chunk_of(count)
-        assert reducing.cluster_of(rows * -(-count // chunk), count, chunk, 4, 8) == blocks, (rows, count)
-        assert reducing.cluster_of(rows * -(-count // chunk), count, chunk, 4, 1) == 1
-
-
 @pytest.mark.parametrize("code", [F32, F64, I32, F16])
 @pytest.mark.parametrize(("down", "across", "count"), [(9, 40, 8), (17, 33, 12), (35, 32, 32), (9, 64, 30)])
 @pytest.mark.parametrize("outer", [1, 2])

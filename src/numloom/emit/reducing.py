@@ -7,8 +7,7 @@ and the number O of outputs:
 - fast axis reduced (128 lanes): R <= 16 (64 where operands are read by many rows) a thread a row;
   R <= 128 a warp or a part of one a row, an element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
   block a row; beyond, a block a chunk, and the block that finishes a row last merges its chunks in order (one
-  launch). Blocks have 128 threads, or up to four groups of them that share a chunk's runs where blocks are few, and
-  where these are still few the blocks of a cluster share a chunk;
+  launch). Blocks have 128 threads, or up to four groups of them that share a chunk's runs where blocks are few;
 - fast axis kept (one lane): columns by parts a block, 32 by 8 where parts are many, fewer columns where there are
   no more, up to 256 where parts are not needed; parts of long columns over blocks too, merged by the last block of a
   tile.
@@ -48,8 +47,6 @@ VECTORS = 4
 """Vectors that a thread asks for at a time."""
 GROUPS = 4
 """Most threads that share a lane of a chunk."""
-CLUSTERED = 32, 660
-"""Chunks from which it pays that the blocks of a cluster share one, and blocks that a large GPU runs at once, about."""
 SHARED = 32 << 10
 """Bytes of carriers that a block exchanges at most."""
 BLOCK = 256
@@ -71,7 +68,6 @@ class Reduction(Elements):
         self.lanes = LANES if program.fast else 1
         self.chunk = chunk_of(self.count)
         self.together = 1
-        self.cluster = 1
         self.line = 32
         self.groups = self.abreast = 1
         if program.fast:
@@ -89,8 +85,6 @@ class Reduction(Elements):
             else:
                 self.strategy = "block" if self.chunks == 1 else "split"
                 self.groups = self._groups()
-                units = self.outputs * self.chunks
-                self.cluster = int(cluster_of(units, self.count, self.chunk, self.groups, program.cluster))
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
             self.abreast = self._abreast()
@@ -315,10 +309,8 @@ class Reduction(Elements):
         threads = LANES * self._most_groups() if self.strategy in ("block", "split") else 256
         # Moments: 64 registers, so that more threads wait for memory at a time (var of 512 rows of 65536 58 to 46 us).
         least = ", 2" if self.strategy in ("block", "split") and self._has_runs() else ""
-        clustered = f"__cluster_dims__({self.cluster}, 1, 1) " if self.cluster > 1 else ""
         head = (
-            f'{header("cluster") if clustered else ""}extern "C" __global__ void {clustered}'
-            f"__launch_bounds__({threads}{least}) {entry}(const __grid_constant__ P p) {{\n"
+            f'extern "C" __global__ void __launch_bounds__({threads}{least}) {entry}(const __grid_constant__ P p) {{\n'
         )
         if self.strategy == "thread":
             return head + self._cuda_thread(kind, n, outputs) + "}\n"
@@ -441,14 +433,14 @@ class Reduction(Elements):
         )
 
     def _cuda_block(self, kind: str, n: str, outputs: str) -> str:
-        """A block a chunk, or the blocks of a cluster; the last one of a row merges its chunks."""
+        """A block a chunk; the last block of a row merges its chunks."""
         split, most = self.strategy == "split", self._most_groups()
         levels = (CHUNKS[-1] // WARP).bit_length()
         if self._has_runs() and self.count <= WARP << FEW - 1:
             levels = next(most for most in range(1, FEW + 1) if self.count <= WARP << most - 1)
         run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind, not self.carriers.positions())
         start, add, total = self._counting(run, levels)
-        runs = -(-min(self.count, self.chunk) // (WARP * self.groups * self.cluster))
+        runs = -(-min(self.count, self.chunk) // (WARP * self.groups))
         each = self.block.narrow("part", WARP << (runs - 1).bit_length(), kind)
         size = self.block.narrow("size", self.chunk, kind)
         chunks = self.number("chunks", self.chunks) if split else "1"
@@ -459,25 +451,20 @@ class Reduction(Elements):
         if self.vector > 1:
             loop, total = self._vectors(kind), "acc"
         rolled = "" if self.carriers.plain() else " 1"  # once a block, and much text
-        which, ahead = "blockIdx.x", "group"
-        if self.cluster > 1:
-            which, ahead = f"(blockIdx.x / {self.cluster}u)", "(rank * groups + group)"
         text = (
-            f"const i64 output = (i64){which} / {chunks};\n"
-            f"const {kind} chunk = ({kind})({which} % {chunks});\n@WORK@"
+            f"const i64 output = (i64)blockIdx.x / {chunks};\n"
+            f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const int u = threadIdx.x % {LANES}, group = threadIdx.x / {LANES}, groups = blockDim.x / {LANES};\n"
-            + (f"const int rank = (int)(blockIdx.x % {self.cluster}u);\n" if self.cluster > 1 else "")
-            + f"const Row row = row_of(p, output);\n"
+            f"const Row row = row_of(p, output);\n"
             f"const {kind} begin = chunk * {size}, rest = {n} - begin;\n"
-            f"const {kind} from = {ahead} * {each} < rest ? begin + {ahead} * {each} : {n};\n"
+            f"const {kind} from = group * {each} < rest ? begin + group * {each} : {n};\n"
             f"const {kind} end = {each} < {n} - from ? from + {each} : {n};\n{loop}"
             f"__shared__ A part[{most}][{LANES}];\npart[group][u] = {total};\n__syncthreads();\n"
             # Groups are neighbours in the tree: pairs of them, then pairs of pairs.
             "for (int step = 1; step < groups; step *= 2) {\n"
             "if (group % (2 * step) == 0) part[group][u] = a_merge(part[group][u], part[group + step][u]);\n"
             "__syncthreads(); }\n"
-            + self._meet()
-            + "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
+            "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
             "A a = a_merge(a_merge(part[0][u], part[0][u + 64]), a_merge(part[0][u + 32], part[0][u + 96]));\n"
             f"#pragma unroll{rolled}\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
@@ -510,24 +497,6 @@ class Reduction(Elements):
             "if ((threadIdx.x & 31) == 0) to[g] = a;\n}\n"
             "__syncthreads();\nA* other = some; some = to; to = other; left = lines;\n}\n"
             "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(some)); }\n"
-        )
-
-    def _meet(self) -> str:
-        """Statements by which the first block of a cluster merges what the others have of a chunk; these end there."""
-        if self.cluster == 1:
-            return ""
-        # Blocks are neighbours in the tree as well. They stay until the first one has read what they have.
-        steps = [1 << k for k in range(self.cluster.bit_length() - 1)]
-        merges = [
-            f"#pragma unroll\nfor (int r = 0; r < {self.cluster}; r += {2 * step}) of[r] = a_merge(of[r], of[r + {step}]);\n"
-            for step in steps
-        ]
-        return (
-            "nl::cluster_arrive(); nl::cluster_wait();\n"
-            f"if (rank == 0 && threadIdx.x < {LANES}) {{\nA of[{self.cluster}];\n#pragma unroll\n"
-            f"for (int r = 0; r < {self.cluster}; ++r) of[r] = *nl::of_block(&part[0][u], r);\n"
-            f"{''.join(merges)}part[0][u] = of[0];\n}}\n"
-            "nl::cluster_arrive(); nl::cluster_wait();\nif (rank) return;\n"
         )
 
     def _counter_bytes(self) -> int:
@@ -653,20 +622,6 @@ def groups_of(blocks: int, count: int, chunk: int, most: int, least: int) -> int
     runs = -(-min(count, chunk) // WARP)
     wanted = max(FULL // (LANES * max(blocks, 1)), least)
     return 1 << (min(most, runs, wanted).bit_length() - 1)
-
-
-@of_sizes
-def cluster_of(units: int, count: int, chunk: int, groups: int, most: int) -> int:
-    """Blocks of a cluster that share a chunk, each a run a lane at least, where `units` chunks leave a GPU half empty.
-
-    Sums and the like of 10^6 to 3 * 10^7 elements: their chunks are many enough to share, and too few to be even.
-    """
-    least, full = CLUSTERED
-    runs = -(-min(count, chunk) // (WARP * groups))
-    blocks = 1
-    while least <= units and 2 * blocks <= min(most, runs) and units * 2 * blocks <= full:
-        blocks *= 2
-    return blocks
 
 
 @of_sizes

@@ -361,7 +361,7 @@ class Kernel(Reduction):
         elif self.strategy in ("line", "warp"):
             blocks, threads = -(-self.outputs * self.line // 256), 256
         elif self.strategy in ("block", "split"):
-            blocks, threads = self.outputs * self.chunks * self.cluster, LANES * self.groups
+            blocks, threads = self.outputs * self.chunks, LANES * self.groups
             if self.strategy == "split":
                 counters = self._counter_bytes()
                 space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier
