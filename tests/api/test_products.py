@@ -291,8 +291,8 @@ def test_size_rule() -> None:
 def test_thin_and_stacked_products_are_recorded_where_threads_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "current", lambda: SimpleNamespace(tiny_product=10, short_rows=True))
     assert is_recorded(10**6, 3, 3, 3) and is_recorded(10**5, 8, 8, 8) and not is_recorded(10**5, 9, 9, 9)
-    assert is_recorded(1, 10**6, 3, 3) and is_recorded(1, 3, 3, 10**6) and not is_recorded(1, 10**6, 16, 16)
-    assert CUBE == 8**3 and THIN == 8**2
+    assert is_recorded(1, 10**6, 3, 3) and not is_recorded(1, 3, 3, 10**6) and not is_recorded(1, 10**6, 5, 4)
+    assert CUBE == 8**3 and THIN == 4**2
     monkeypatch.setattr(products, "current", lambda: SimpleNamespace(tiny_product=10, short_rows=False))
     assert not is_recorded(10**6, 3, 3, 3) and not is_recorded(1, 10**6, 3, 3) and is_recorded(1, 2, 2, 2)
 

@@ -47,15 +47,36 @@ def make(total=1 << 40, error=False, **named):
 
 
 def test_size_classes():
-    sizes = [class_bytes(number) for number in range(300)]
-    assert sizes == sorted(set(sizes)) and sizes[0] == 256
+    sizes = [class_bytes(number) for number in range(1528)]
+    assert sizes == sorted(set(sizes)) and sizes[0] == 256 and sizes[-1] == 1 << 47
     assert all(size % 256 == 0 for size in sizes)
-    samples = [size + change for size in sizes[:250] for change in (-1, 0, 1)]
+    samples = [size + change for size in sizes[:-1] for change in (-1, 0, 1)]
     for nbytes in samples:
         number = class_of(nbytes)
         assert class_bytes(number) >= nbytes
         assert number == 0 or class_bytes(number - 1) < nbytes
-        assert nbytes < 4096 or class_bytes(number) <= nbytes * 1.13
+        assert nbytes < 4096 or class_bytes(number) <= nbytes * (1.13 if nbytes <= 32 << 20 else 1.016)
+
+
+def test_much_memory_is_used_again_for_somewhat_less():
+    raw, pool = make()
+    first = pool.allocate(400_000_000)
+    address, nbytes = first.ptr, class_bytes(class_of(400_000_000))
+    del first
+    again = pool.allocate(370_000_000)
+    assert again.ptr == address and pool.used == nbytes and pool.cached == 0
+    other = pool.allocate(370_000_000)
+    assert other.ptr != address and pool.used == nbytes + class_bytes(class_of(370_000_000))
+    del again
+    assert pool.cached == nbytes
+    less = pool.allocate(300_000_000)
+    assert less.ptr != address and pool.cached == nbytes, "more than an eighth would be lost"
+
+
+@pytest.mark.parametrize("nbytes", [(1 << 47) + 1, 1 << 60, (1 << 63) - 1])
+def test_more_than_any_memory_has(nbytes):
+    with pytest.raises(OutOfMemoryError):
+        make()[1].allocate(nbytes)
 
 
 def test_a_freed_block_is_used_again():

@@ -44,8 +44,8 @@ from numloom.ops.reductions import REDUCTIONS
 
 Array = Any
 
-THIN = 64
-"""Elements up to which an operand is so small that the other one's memory is what a product takes its time for."""
+THIN = 16
+"""Elements up to which a right operand is so small that the left one's memory is what a product takes its time for."""
 CUBE = 512
 """Multiplications up to which the same holds for each product of a stack."""
 
@@ -160,7 +160,7 @@ def is_recorded(lead: int, n: int, k: int, m: int) -> bool:
     device = current()
     if lead * n * k * m <= device.tiny_product:
         return True
-    return device.short_rows and (n * k * m <= CUBE or k * m <= THIN or n * k <= THIN)
+    return device.short_rows and (n * k * m <= CUBE or k * m <= THIN)
 
 
 def turned(node: Node) -> Node:

@@ -1,7 +1,8 @@
 import cython
 
 cdef Py_ssize_t _FLOOR, _ROOM, _SMALL
-cdef int _PART
+cdef long long _MOST
+cdef int _PART, _COARSE, _NEAR, _CLASSES
 
 @cython.final
 cdef class Pool:
@@ -26,6 +27,8 @@ cdef class Pool:
 
     @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer, part="bint")
     cpdef Buffer allocate(self, long long nbytes)
+    @cython.locals(larger=int)
+    cdef int _near_class(self, int size_class)
     cdef Py_ssize_t _allocate_block(self, long long nbytes, int size_class) except? -1
     @cython.locals(larger=int, spare=dict, block=Block)
     cdef Py_ssize_t _take_part(self, int size_class, int last) except? -1

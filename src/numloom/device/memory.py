@@ -2,8 +2,8 @@
 
 Ordinary Python, compiled with the types of ``memory.pxd``. A pool asks its backend for memory
 (`raw_allocate`) only when no freed block of the same size class is left. Sizes are rounded up to
-multiples of 256 bytes to 4 KiB, then to eight steps for each power of two, so at most an eighth
-is lost. All methods run under the interpreter's lock and never call Python code between reading
+multiples of 256 bytes to 4 KiB, then to eight steps for each power of two, and from 32 MiB on to 64 steps, so at most
+an eighth is lost, of much memory a 64th. There a block of up to an eighth more is taken where one was freed. All methods run under the interpreter's lock and never call Python code between reading
 and changing a list, so a buffer may die in any thread at any time.
 """
 
@@ -20,7 +20,13 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.errors import OutOfMemoryError
 
-_CLASSES = 512
+_COARSE = 119
+"""Class of 32 MiB, above which there are 64 of them for each power of two."""
+_NEAR = 8
+"""Classes above its own that a freed block of much memory may have."""
+_CLASSES = _COARSE + 1 + 64 * 22
+_MOST = 1 << 47
+"""Bytes of the last class, more than any memory has."""
 _FLOOR = 4
 """Zeros at the bottom of each list of freed blocks: one that runs empty gives its memory back at every turn."""
 _SMALL, _ROOM = 16, 16
@@ -173,6 +179,8 @@ class Pool:
         """
         if nbytes < 0:
             raise ValueError(f"a buffer cannot have {nbytes} bytes")
+        if nbytes > _MOST:
+            raise OutOfMemoryError(self.name, nbytes, self.used, self.cached, self.limit)
         size_class = class_of(nbytes)
         size = class_bytes(size_class)
         ptr = 0
@@ -183,6 +191,10 @@ class Pool:
             self.cached -= size
         else:
             blocks = self._free[size_class]
+            if len(blocks) <= _FLOOR and size_class > _COARSE:
+                size_class = self._near_class(size_class)
+                size = class_bytes(size_class)
+                blocks = self._free[size_class]
             if len(blocks) > _FLOOR:
                 ptr = blocks.pop()
                 self.cached -= size
@@ -201,6 +213,13 @@ class Pool:
         buffer.owner = None
         buffer.size_class = _PART - size_class if part else size_class
         return buffer
+
+    def _near_class(self, size_class: int) -> int:
+        """The first class of few more bytes that has a freed block, or this one."""
+        for larger in range(size_class + 1, size_class + _NEAR + 1):
+            if larger < _CLASSES and len(self._free[larger]) > _FLOOR:
+                return larger
+        return size_class
 
     def _allocate_block(self, nbytes: int, size_class: int) -> int:
         """A spare part, or a new block from the backend; trims and tries once more where there is none."""
@@ -366,28 +385,36 @@ class Pool:
 def class_of(nbytes: int) -> int:
     """Number of the smallest size class that holds `nbytes` bytes.
 
-    >>> [class_of(n) for n in (0, 1, 256, 257, 4096, 4097)]
-    [0, 0, 0, 1, 15, 16]
+    >>> [class_of(n) for n in (0, 1, 256, 257, 4096, 4097, 32 << 20)]
+    [0, 0, 0, 1, 15, 16, 119]
     """
     last = nbytes - 1
     if last < 4096:
         return last >> 8 if last >= 0 else 0
-    shift = 9
-    while last >> shift > 15:
+    if last < 32 << 20:
+        shift = 9
+        while last >> shift > 15:
+            shift += 1
+        return (shift - 8) * 8 + (last >> shift)
+    shift = 19
+    while last >> shift > 127:
         shift += 1
-    return (shift - 8) * 8 + (last >> shift)
+    return _COARSE + 1 + (shift - 20) * 64 + (last >> shift)
 
 
 def class_bytes(size_class: int) -> int:
     """Bytes of the blocks of a size class.
 
-    >>> [class_bytes(class_of(n)) for n in (1, 4096, 4097, 1_000_000)]
-    [256, 4096, 4608, 1048576]
+    >>> [class_bytes(class_of(n)) for n in (1, 4096, 4097, 1_000_000, 400_000_000)]
+    [256, 4096, 4608, 1048576, 402653184]
     """
     if size_class < 16:
         return (size_class + 1) << 8
-    steps = (size_class & 7) + 9
-    return steps << (size_class // 8 + 7)
+    if size_class <= _COARSE:
+        steps = (size_class & 7) + 9
+        return steps << (size_class // 8 + 7)
+    steps = size_class - _COARSE - 1
+    return (65 + steps % 64) << (19 + steps // 64)
 
 
 def _close_pools() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from math import prod
 
 from numloom.emit.block import MEMORY_TYPES, Block
 from numloom.emit.mapping import index_type, magic
 from numloom.emit.values import (
+    behind,
     gather_instrs,
+    gather_offset,
     header,
     iota_instrs,
     loaded,
@@ -44,6 +47,39 @@ class Elements:
                 ]
             )
         )
+
+    @cached_property
+    def taken(self) -> list[int]:
+        """Gathers of the body that read at one place of a row (rows taken by an index array): found once a row."""
+        body, operands = self.program.body, self.program.operands
+
+        def varies(number: int) -> bool:
+            instr = body[number]
+            if instr.kind == "load":
+                return any(operands[instr.operand].strides[self.kept :])
+            return instr.kind in ("gather", "kept", "nested") or (
+                instr.kind == "iota" and any(instr.strides[self.kept :])
+            )
+
+        if self.program.nested:
+            return []
+        return [n for n in self.gathers if not any(map(varies, behind(body, body[n].args)))]
+
+    def _taken_text(self) -> str:
+        """Functions that give where taken rows begin, by gather."""
+        body, text = self.program.body, ""
+        for n in self.taken:
+            k = body[n].operand
+            wanted = behind(body, body[n].args)
+            instrs = [body[number] for number in wanted]
+            reads = {k: loaded(f"row.q{k}[0]", self.program.operands[k].code) for k in read_operands(instrs)}
+            iotas = {iota.index: f"row.t{iota.index}" for iota in iota_instrs(instrs)}
+            lines = statements(body, self.block, "v", reads, iotas, {}, only=wanted)
+            text += (
+                f"NL_DEV const {MEMORY_TYPES[self.program.operands[k].code]}* taken{n}(const P& p, const Row& row) "
+                f"{{ {' '.join(lines)} return row.q{k} + {gather_offset(body[n], self.block, 'v')}; }}\n"
+            )
+        return text
 
     def source(self, entry: str, shared: str, cuda: str, cpu: str, geometry: Geometry) -> Source:
         """The whole text, the parameter block before what was written with it."""
@@ -82,6 +118,9 @@ class Elements:
             fields.append(f"i64 t{iota.index};")
             offset = self._sum(f"t{iota.index}", iota.strides, 0, self.kept, "i64", "k")
             sets.append(f"r.t{iota.index} = {self.block.iota_offset(iota.index)} + {offset};")
+        for n in self.taken:
+            fields.append(f"const {MEMORY_TYPES[program.operands[program.body[n].operand].code]}* g{n};")
+            sets.append(f"r.g{n} = taken{n}(p, r);")
         names = ", ".join(f"i64& k{d}" for d in range(self.kept))
         comma = ", " if names else ""
         split = f"NL_DEV void split(const P& p, i64 output{comma}{names}) {{{self._split_lines()}}}\n"
@@ -89,7 +128,7 @@ class Elements:
         declared = f"i64 {args}; " if args else ""
         return (
             split
-            + f"struct Row {{ {' '.join(fields)} }};\n"
+            + f"struct Row {{ {' '.join(fields)} }};\n{self._taken_text()}"
             + f"NL_DEV Row row_of(const P& p, i64 output) {{ {declared}split(p, output{comma}{args}); Row r; "
             + " ".join(sets)
             + " return r; }\n"
@@ -154,15 +193,18 @@ class Elements:
         lines = self.position_lines()
         if reads is None:
             reads = {k: self.load(k) for k in self.reads}
-        iotas, gathers = {}, {}
+        iotas, gathers, taken = {}, {}, {}
         for iota in self.iotas:
             at = self._sum(f"t{iota.index}", iota.strides, self.kept, self.rank, "i64", "r")
             iotas[iota.index] = f"(row.t{iota.index} + {at})"
         for n in self.gathers:
             k = program.body[n].operand
             gathers[n] = f"(row.q{k} + {self.position(k)})"
+        for n in self.taken:
+            k = program.body[n].operand
+            taken[n] = loaded(f"row.g{n}[{self.position(k)}]", program.operands[k].code)
         values = statements(
-            program.body, self.block, "v", reads, iotas, gathers, kept, only, inverses=inverses, nested=nested
+            program.body, self.block, "v", reads, iotas, gathers, kept, only, taken, inverses=inverses, nested=nested
         )
         return lines + values
 

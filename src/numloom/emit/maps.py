@@ -82,7 +82,8 @@ class _Map(MapText):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         sizes = [ITEMSIZES[o.code] for o in program.operands] or [4]
-        self.vector = max(1, min(16 // min(sizes), 32 // max(sizes)))
+        near = [ITEMSIZES[o.code] for o in program.operands if o.strides[-1]] or sizes
+        self.vector = max(1, min(16 // min(near), 32 // max(near)))
         inner = program.shape[-1]
         contiguous = [o for o in program.operands if o.strides[-1] == 1]
         self.taken = self.gathers if self._takes_rows() else []

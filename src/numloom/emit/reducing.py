@@ -128,7 +128,9 @@ class Reduction(Elements):
         return together_of(self.outputs, down, held) if shared and not other and across >= 32 else 1
 
     def _reuse(self) -> float:
-        """How many times the operand that is read least often is read."""
+        """How many times the operand that is read least often is read; what gathers take may be read once."""
+        if self.gathers:
+            return 1
         shape = self.program.shape
         unique = [
             prod(e for e, s in zip(shape, self.program.operands[k].strides, strict=True) if s)

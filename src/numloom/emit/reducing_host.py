@@ -144,6 +144,7 @@ class Kernel(Reduction):
                 moves.append(
                     f"row.t{iota.index} = base.t{iota.index} + l * {self.number(f't{iota.index}_{last}', stride)};"
                 )
+        moves += [f"row.g{n} = taken{n}(p, row);" for n in self.taken]
         return " ".join(moves)
 
     def _cpu_line(self, width: str, at: str, guard: str) -> str:
