@@ -470,6 +470,78 @@ def test_launch_from_another_thread(gpu):
     assert not errors
 
 
+SLOW = """
+struct P { double* x; long long n, nanoseconds; double value; };
+extern "C" __global__ void slow(const __grid_constant__ P p) {
+    long long begin, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now)); while (now - begin < p.nanoseconds);
+    for (long long i = threadIdx.x; i < p.n; i += blockDim.x) p.x[i] = p.value;
+}
+"""
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("before", ["ours", "a user's", "a user's on another stream", "a copy", "a download"])
+def test_early_kernels_see_what_was_before(gpu, before):
+    """Whatever writes last, and however long that takes, a kernel that is launched early reads it."""
+    n = 1000
+    x, y, z = (gpu.allocate(8 * n) for _ in range(3))
+    for buffer in (x, y, z):
+        gpu.clear(buffer, 8 * n)
+    ours, add = gpu.kernel(SLOW, "slow", wait=True), gpu.kernel(AXPY, "axpy", wait=True)
+    assert ours.waits and add.waits
+    theirs = gpu.module({"kernel.cu": SLOW}).function("slow")
+    stream = int(driver.call("cuStreamCreate", 0))  # It waits for the default stream, and that for it.
+    for turn in range(1, 20):
+        given = words(x.ptr, n, 200_000, float(turn))
+        gpu.launch(ours, words(y.ptr, n, 50_000, float(turn)), Grid(1, 256))
+        if before == "ours":
+            gpu.launch(ours, given, Grid(1, 256))
+        elif before == "a copy":
+            gpu.launch(ours, words(z.ptr, n, 200_000, float(turn)), Grid(1, 256))
+            gpu.copy(x, 0, z, 0, 8 * n)
+        elif before == "a download":
+            gpu.launch(ours, given, Grid(1, 256))
+            down(gpu, x, "d", 2)
+        else:
+            own = gpu.stream if before == "a user's" else stream
+            assert theirs._call((1, 1, 1), (256, 1, 1), given.tobytes(), 0, own) == 0
+        gpu.launch(add, words(x.ptr, y.ptr, 1.0, n), Grid(4, 256))
+        np.testing.assert_array_equal(down(gpu, y, "d", n), np.full(n, 2.0 * turn))
+
+
+@pytest.mark.cuda
+def test_graphs_do_what_launches_do(gpu):
+    """With other blocks at every turn, beside kernels that do not wait, by clusters, with much shared memory."""
+    import re
+
+    n = 5000
+    late = re.sub("axpy", "late", AXPY).replace('extern "C" __global__', 'extern "C" /**/ __global__')
+    kernels = [
+        gpu.kernel(AXPY, "axpy", wait=True),
+        gpu.kernel(late, "late", wait=True),
+        gpu.kernel(AXPY, "axpy", wait=True),
+    ]
+    assert [kernel.waits for kernel in kernels] == [True, False, True]
+    x, y = (gpu.upload(np.arange(n, dtype="f8") + k) for k in range(2))
+    blocks = [words(x.ptr, y.ptr, 1.0, n), words(y.ptr, x.ptr, 2.0, n), words(x.ptr, y.ptr, 3.0, n)]
+    bound = [gpu.bound(kernel, block, Grid(-(-n // 256), 256)) for kernel, block in zip(kernels, blocks, strict=True)]
+    replay = gpu.together(bound)
+    assert replay is not None
+    want_x, want_y = np.arange(n, dtype="f8"), np.arange(n, dtype="f8") + 1
+    for turn in range(6):
+        factors = [1.0, 2.0 - turn, 0.5 * turn]
+        for block, factor in zip(blocks, factors, strict=True):
+            block[2] = words(factor)[0]
+        replay()
+        want_y = factors[0] * want_x + want_y
+        want_x = factors[1] * want_y + want_x
+        want_y = factors[2] * want_x + want_y
+    np.testing.assert_array_equal(down(gpu, x, "d", n), want_x)
+    np.testing.assert_array_equal(down(gpu, y, "d", n), want_y)
+
+
 @pytest.mark.cuda
 def test_launches_that_the_driver_refuses(gpu):
     kernel = gpu.kernel(AXPY, "axpy", wait=True)

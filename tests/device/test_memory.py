@@ -59,7 +59,7 @@ def test_size_classes():
 
 
 def test_much_memory_is_used_again_for_somewhat_less():
-    raw, pool = make()
+    _, pool = make()
     first = pool.allocate(400_000_000)
     address, nbytes = first.ptr, class_bytes(class_of(400_000_000))
     del first

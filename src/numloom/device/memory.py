@@ -2,9 +2,10 @@
 
 Ordinary Python, compiled with the types of ``memory.pxd``. A pool asks its backend for memory
 (`raw_allocate`) only when no freed block of the same size class is left. Sizes are rounded up to
-multiples of 256 bytes to 4 KiB, then to eight steps for each power of two, and from 32 MiB on to 64 steps, so at most
-an eighth is lost, of much memory a 64th. There a block of up to an eighth more is taken where one was freed. All methods run under the interpreter's lock and never call Python code between reading
-and changing a list, so a buffer may die in any thread at any time.
+multiples of 256 bytes to 4 KiB, then to eight steps for each power of two, and from 32 MiB on to 64 steps: at most
+an eighth is lost, of much memory a 64th. There a freed block of up to an eighth more is taken as well. All methods
+run under the interpreter's lock and never call Python code between reading and changing a list, so a buffer may die
+in any thread at any time.
 """
 
 from __future__ import annotations
