@@ -21,7 +21,7 @@ from numloom.emit.patches import blocks_of, patch_body, patch_of
 from numloom.emit.values import behind, header, loaded, prelude
 from numloom.plan.program import Geometry, Operand, Program, Source
 
-LIGHT = 80
+LIGHT = 40
 """Cost of an element's operations up to which functions may be called, which is compiled sooner."""
 DEAR = 400
 """Cost from which a thread takes one element: computing takes longer than memory, and copies of the text to compile."""
