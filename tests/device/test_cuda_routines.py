@@ -1,14 +1,17 @@
 """CUDA's routines against the NumPy twins of their rows: emulated on the host, and on the GPU where there is one."""
 
+import ctypes
 import enum
 
 import numpy as np
 import pytest
 
+from numloom.base.config import config
 from numloom.base.dtypes import code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda.routines import ROUTINES, correlation, folding, products, radix, scans, scattering, summing
+from numloom.device.cuda.routines.kernels import address
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -599,10 +602,95 @@ class Blas:
 
 @pytest.mark.parametrize("char", "efdFD")
 def test_products_are_described_to_cublas(emulated, char):
-    emulated.blas = products._Blas(emulated, Blas())
+    emulated.blas = products.Blas(emulated, Blas())
     Blas.calls = 0
     check_products(emulated, char)
     assert Blas.calls >= 12
+
+
+def addresses_of(blas, computes):
+    """A fake library's two functions by their addresses, as C calls them; and what keeps them alive."""
+    one, many = blas.gemm_ex_64, blas.gemm_strided_batched_ex_64
+
+    def queued(function):
+        def call(*arguments):
+            computes.append(arguments[-2])
+            function(*arguments)
+            return 0 if len(computes) < 100 else 13
+
+        return call
+
+    i, n, p = ctypes.c_int, ctypes.c_longlong, ctypes.c_void_p
+    kept = [
+        ctypes.CFUNCTYPE(i, p, i, i, n, n, n, p, p, i, n, p, i, n, p, p, i, n, i, i)(queued(one)),
+        ctypes.CFUNCTYPE(i, p, i, i, n, n, n, p, p, i, n, n, p, i, n, n, p, p, i, n, n, n, i, i)(queued(many)),
+    ]
+    return tuple(ctypes.cast(function, p).value for function in kept), kept
+
+
+BOUND = {
+    "matrices": (lambda a: a((30, 20)), lambda a: a((20, 40)), 1),
+    "turned": (lambda a: a((20, 30)).T, lambda a: a((40, 20)).T, 1),
+    "parts": (lambda a: a((30, 50))[3:, 5:25], lambda a: a((41, 50))[1:21, :40], 1),
+    "stacks": (lambda a: a((5, 6, 7)), lambda a: a((5, 7, 8)), 5),
+    "a stack and one matrix": (lambda a: a((5, 6, 7)), lambda a: a((7, 8)), 1),
+    "two stacks and one matrix": (lambda a: a((2, 5, 6, 7)), lambda a: a((1, 7, 8)), 1),
+    "rows of a stack": (lambda a: a((5, 1, 7)), lambda a: a((7, 8)), 1),
+    "a turned stack and one matrix": (lambda a: a((7, 5, 6)).transpose(1, 2, 0), lambda a: a((7, 8)), 1),
+    "a stack with gaps and one matrix": (lambda a: a((5, 7, 7))[:, 1:], lambda a: a((7, 8)), 5),
+    "every other matrix and one": (lambda a: a((10, 6, 7))[::2], lambda a: a((7, 8)), 5),
+    "one matrix and a stack": (lambda a: a((6, 7)), lambda a: a((5, 7, 8)), 5),
+    "stacks that meet one each": (lambda a: a((3, 5, 6, 7)), lambda a: a((3, 1, 7, 8)), 3),
+    "rows with gaps": (lambda a: a((30, 40))[:, ::2], lambda a: a((20, 40)), None),
+    "nothing": (lambda a: a((0, 40)), lambda a: a((40, 3)), None),
+    "two steps": (lambda a: a((4, 3, 6, 7))[:, ::2], lambda a: a((4, 3, 7, 8))[:, ::2], None),
+}
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("name", BOUND)
+def test_products_by_addresses(emulated, name, compiled):
+    """What takes addresses alone gives what the routine gives, also where it has run for other addresses."""
+    if compiled and products.Gemm is None:
+        pytest.skip("the core is not compiled")
+    made_a, made_b, batch = BOUND[name]
+    blas = emulated.blas = products.Blas(emulated, Blas())
+    computes = []
+    if compiled:
+        blas.addresses, _kept = addresses_of(blas.cublas, computes)
+    for char in "efdFD":
+        for turn in range(2):
+            a = made_a(lambda shape, char=char, turn=turn: random(shape, char, turn))
+            b = made_b(lambda shape, char=char, turn=turn: random(shape, char, turn + 7))
+            expected = ROWS["matmul"].numpy(a, b)
+            x, y, out = operand(emulated, a), operand(emulated, b), operand(emulated, np.zeros_like(expected))
+            run_bound = products.bound_matmul(emulated, x, y, out=out)
+            if batch is None:
+                assert run_bound is None
+                continue
+            matrices = blas.products(*products._merged(x, y, out))
+            assert matrices == [run_bound]
+            assert next(blas._described(*products._merged(x, y, out))).batch == batch
+            for tf32 in (False, True):
+                with config(tf32=tf32):
+                    run_bound(address(x), address(y), address(out))
+                if compiled:
+                    assert computes[-1] == (70 if char in "dD" else 77 if tf32 and char in "fF" else 68)
+            got = back(emulated, out)
+            bound = {"e": 1e-2, "f": 1e-4, "F": 1e-4}.get(char, 1e-10)
+            np.testing.assert_allclose(got, expected, rtol=bound, atol=bound * a.shape[-1])
+
+
+def test_what_the_library_refuses_is_asked_of_the_binding(emulated):
+    if products.Gemm is None:
+        pytest.skip("the core is not compiled")
+    blas = emulated.blas = products.Blas(emulated, Blas())
+    blas.addresses, _kept = addresses_of(blas.cublas, [0] * 100)
+    x, y, out = (operand(emulated, random((30, 30), "f")) for _ in range(3))
+    run_bound = products.bound_matmul(emulated, x, y, out=out)
+    before = Blas.calls
+    run_bound(address(x), address(y), address(out))
+    assert Blas.calls == before + 2
 
 
 @pytest.mark.parametrize("char", FEW + "if")

@@ -1,9 +1,10 @@
 cimport cython
-from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, wrap
+from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage cimport write
+from numloom.device.registry cimport current
 from numloom.graph.build cimport cast, elementwise, unary
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport Chains, replay
+from numloom.graph.replay cimport Chain, Chains, again, find, replay
 
 
 cdef int BOOL
@@ -33,14 +34,34 @@ cpdef bint store_plainly(ndarray out, Node node) except -1
 cdef class Plain:
     cdef readonly object general
     cdef readonly Chains chains
+    cdef readonly Chains keeping
+    cdef readonly object device
+
+
+@cython.final
+cdef class Ending:
+    cdef readonly Py_ssize_t operand
+    cdef readonly int code
+    cdef readonly Py_ssize_t offset
+    cdef readonly tuple shape
+    cdef readonly tuple strides
+    cdef readonly bint based
+    cdef readonly bint writeable
 
 
 cdef bint _is_plain(object axis) except -1
 
-@cython.locals(operand=Node, node=Node, keep=cython.bint, given=ndarray, result=ndarray, one=object)
+@cython.locals(parts=list)
+cpdef object frozen(object given)
+
+@cython.locals(operands=list, chain=Chain, chains=Chains, keep=cython.bint, given=ndarray, node=Node, operand=Node, result=ndarray)
 cpdef object reduce_plainly(Plain function, object array, object axis, object keepdims)
 
-@cython.locals(left=ndarray, right=ndarray, a=Node, b=Node, node=Node, result=ndarray)
+@cython.locals(operands=list, chain=Chain, left=ndarray, right=ndarray, node=Node, result=ndarray)
 cpdef object combine_plainly(Plain function, object x, object y)
+@cython.locals(operands=list, chain=Chain)
+cpdef object compose_plainly(Plain function, object given, tuple arrays)
+@cython.locals(ending=Ending, array=ndarray, base=ndarray, result=ndarray, node=Node)
+cdef object _recalled(Chain chain, list operands, tuple arrays)
 @cython.locals(node=Node)
 cpdef bint is_whole(ndarray array) except -1

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, wrap
+from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage import write
 from numloom.base.dtypes import BOOL
+from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
-from numloom.graph.build import cast, elementwise, unary
+from numloom.graph.build import cast, elementwise, one_tuple, unary
 from numloom.graph.node import Node
-from numloom.graph.replay import Chains, learn, replay
+from numloom.graph.replay import Chains, again, begin, end, find, learn, replay
 
 _SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
@@ -122,27 +123,69 @@ def store_plainly(out: Any, node: Node) -> bool:
 
 
 class Plain:
-    """A reduction that is asked for with nothing but axes, or a product with nothing but its operands.
+    """A call that is known by its operands' forms and a few arguments: reductions, products, and what is made of them.
 
     Attributes
     ----------
     general : callable
-        ``general(array, axis, keepdims=...)`` or ``general(x, y)`` in full.
-    chains : Chains
-        What it recorded before.
+        The call in full: ``general(array, axis, keepdims=...)`` of reductions, ``general(x, y)`` of products,
+        ``general(given, *arrays)`` of others.
+    chains, keeping : Chains
+        What it recorded before; of reductions that keep their axes, the other one.
+    device : Device or None
+        Of a composed call, where that was: where waiting costs, other things are recorded.
     """
 
-    __slots__ = ("chains", "general")
+    __slots__ = ("chains", "device", "general", "keeping")
 
     general: Callable[..., Any]
     chains: Chains
+    keeping: Chains
+    device: Any
 
     def __init__(self, general: Callable[..., Any]) -> None:
         self.general = general
         self.chains = Chains()
+        self.keeping = Chains()
+        self.device = None
 
     def __call__(self, x: Any, y: Any) -> Any:
         return combine_plainly(self, x, y)
+
+
+class Ending:
+    """How the array that a call gives is made of a value, or of an operand.
+
+    Attributes
+    ----------
+    operand : int
+        Of which operand it is a view; -1 if it has memory of its own.
+    code, offset, shape, strides
+        Its layout there; `offset` counts from the operand's begin.
+    based : bool
+        Of an array with memory of its own, whether it has a base.
+    writeable : bool
+        Whether it may be written, if the operand may.
+    """
+
+    __slots__ = ("based", "code", "offset", "operand", "shape", "strides", "writeable")
+
+    operand: int
+    code: int
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    based: bool
+    writeable: bool
+
+    def __init__(self, operand: int, offset: int, result: Any) -> None:
+        self.operand = operand
+        self.code = result.code
+        self.offset = offset
+        self.shape = one_tuple(result.extents)
+        self.strides = one_tuple(result.steps)
+        self.based = result.base is not None
+        self.writeable = result.writeable
 
 
 def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
@@ -150,16 +193,26 @@ def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any
     keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and bool(keepdims))
     if type(array) is not ndarray or not _is_plain(axis):
         return function.general(array, axis, keepdims=keep)
+    chains = function.keeping if keep else function.chains
     given = array
     operand = node_of(given)
-    node = replay(function.chains, operand, None, axis, keep)
-    if node is None:
-        result = function.general(array, axis, keepdims=keep)
-        learn(function.chains, operand, None, axis, keep, result.cell.value)
+    node = again(chains, axis, operand)
+    if node is not None:
+        result = wrap(node)
+        if given.cell.pins:
+            after_record(node, now=True)
         return result
-    result = wrap(node)
-    if given.cell.pins:
-        after_record(node, now=True)
+    operands = [operand]
+    chain = find(chains, axis, operands)
+    if chain is not None:
+        return _recalled(chain, operands, (array,))
+    trace = begin(chains, axis, operands)
+    try:
+        result = function.general(array, axis, keepdims=keep)
+    finally:
+        end(trace)
+    if trace is not None:
+        _learn(chains, trace, axis, (array,), result)
     return result
 
 
@@ -168,24 +221,124 @@ def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
     if type(x) is not ndarray or type(y) is not ndarray:
         return function.general(x, y)
     left, right = x, y
-    a, b = node_of(left), node_of(right)
-    node = replay(function.chains, a, b, None, False)
-    if node is None:
-        given = function.general(x, y)
-        if type(given) is ndarray and is_whole(given):
-            learn(function.chains, a, b, None, False, given.cell.value)
-        return given
-    result = wrap(node)
-    if left.cell.pins or right.cell.pins:
-        after_record(node, now=True)
+    operands = [node_of(left), node_of(right)]
+    chain = find(function.chains, None, operands)
+    if chain is not None:
+        if chain.ending is not None:
+            return _recalled(chain, operands, (x, y))
+        node = replay(chain, operands)
+        result = wrap(node)
+        if left.cell.pins or right.cell.pins:
+            after_record(node, now=True)
+        return result
+    trace = begin(function.chains, None, operands)
+    try:
+        result = function.general(x, y)
+    finally:
+        end(trace)
+    if trace is not None:
+        _learn(function.chains, trace, None, (x, y), result)
     return result
+
+
+def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any:
+    """What a call gives that follows from its arguments (`given`) and from dtypes, shapes and orders of arrays alone.
+
+    `given` is hashed and compared, so it may have no numbers of which different ones are equal.
+    """
+    operands: list[Any] = []
+    for array in arrays:
+        if type(array) is not ndarray:
+            return function.general(given, *arrays)
+        operands.append(node_of(array))
+    device = current()
+    if device is not function.device:
+        function.device = device
+        function.chains = Chains()
+    chain = find(function.chains, given, operands)
+    if chain is not None:
+        return _recalled(chain, operands, arrays)
+    trace = begin(function.chains, given, operands)
+    try:
+        result = function.general(given, *arrays)
+    finally:
+        end(trace)
+    if trace is not None:
+        _learn(function.chains, trace, given, arrays, result)
+    return result
+
+
+def _recalled(chain: Any, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
+    """The array that a chain leads to."""
+    ending = chain.ending
+    if ending is not None and ending.operand >= 0:
+        array = arrays[ending.operand]
+        result = view_of(array, array.offset + ending.offset, ending.shape, ending.strides)
+        result.code = ending.code
+        result.writeable = result.writeable and ending.writeable
+        return result
+    node = replay(chain, operands)
+    result = wrap(node)
+    for array in arrays:
+        if array.cell.pins:
+            after_record(node, now=True)
+            break
+    if ending is not None:
+        base = result
+        result = view_of(base, ending.offset, ending.shape, ending.strides)
+        result.code = ending.code
+        if not ending.based:
+            result.base = None
+    return result
+
+
+def _learn(chains: Chains, trace: Any, given: Any, arrays: tuple[Any, ...], result: Any) -> None:
+    """Keep what a call led to, if its arguments and operands alone say it."""
+    if type(result) is not ndarray:
+        return
+    for place, array in enumerate(arrays):
+        if result.cell is array.cell:
+            lies = trace.operands[place]
+            told = array.code == lies.code and array.extents == lies.shape and array.steps == lies.strides
+            told = told and array.writeable and result.base is (array if array.base is None else array.base)
+            if result is not array and told and not array.is_scalar and not result.is_scalar:
+                learn(chains, trace, given, None, Ending(place, result.offset - array.offset, result))
+            return
+    if is_whole(result):
+        learn(chains, trace, given, result.cell.value)
+    elif not result.is_scalar and result.writeable and not result.cell.pins:
+        whole = result.base is None or (type(result.base) is ndarray and is_whole(result.base))
+        if whole and result.cell.value.shape:
+            learn(chains, trace, given, result.cell.value, Ending(-1, result.offset, result))
 
 
 def is_whole(array: Any) -> bool:
     """Whether an array is what `wrap` makes of the value that its memory holds."""
     node = array.cell.value
     whole = array.offset == 0 and array.code == node.code and array.is_scalar == (not node.shape)
+    whole = whole and array.writeable and array.base is None
     return whole and array.extents == node.shape and array.steps == node.strides
+
+
+def frozen(given: Any) -> Any:
+    """Arguments as what `compose_plainly` compares: integers, text, None, and lists of such; NotImplemented for others.
+
+    Different ones of these are equal nowhere, as True and 1 or 2 and 2.0 are.
+    """
+    kind = type(given)
+    if kind is int or kind is str or given is None:
+        return given
+    if kind is not tuple and kind is not list:
+        return NotImplemented
+    parts = []
+    for part in given:
+        kind = type(part)
+        if kind is not int and kind is not str and part is not None:
+            part = frozen(part)
+            if part is NotImplemented:
+                return part
+        parts.append(part)
+    return tuple(parts)
 
 
 def _is_plain(axis: Any) -> bool:
@@ -200,4 +353,13 @@ def _is_plain(axis: Any) -> bool:
     return True
 
 
-__all__ = ["ElementwiseCall", "Plain", "call_plainly", "choose_plainly", "combine_plainly", "reduce_plainly"]
+__all__ = [
+    "ElementwiseCall",
+    "Plain",
+    "call_plainly",
+    "choose_plainly",
+    "combine_plainly",
+    "compose_plainly",
+    "frozen",
+    "reduce_plainly",
+]

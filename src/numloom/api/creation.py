@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from math import ceil
 from operator import index as as_index
 from typing import Any
@@ -13,7 +14,7 @@ from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
-from numloom.base.dtypes import DTYPES, F16, F32, I64, ITEMSIZES, KINDS, code_of
+from numloom.base.dtypes import DTYPES, F16, F32, F64, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import broadcast_strides, c_strides, f_strides, strides_in_order
@@ -56,6 +57,7 @@ def _new(node: Node) -> Array:
 # ---------------------------------------------------------------- filled
 
 
+@lru_cache(1024)
 def _strides(shape: tuple[int, ...], code: int, order: str) -> tuple[int, ...]:
     if order not in ("C", "F"):
         raise ValueError(f"order must be 'C' or 'F' (got {order!r})")
@@ -114,18 +116,32 @@ def full(
         return made_like(like, np.full, shape, fill_value, dtype, order, device=device)
     check_device(device)
     extents = shape_of(shape)
-    if type(fill_value) is ndarray or np.ndim(fill_value):
+    kind = type(fill_value)
+    if kind is not int and kind is not float and (kind is ndarray or np.ndim(fill_value)):
         values = asarray(fill_value)
         code = values.code if dtype is None else code_of(dtype)
         result = _new(empty_leaf(code, extents, _strides(extents, code, order)))
         result[...] = values
         return result
-    code = code_of(np.asarray(fill_value).dtype if dtype is None else dtype)
+    if dtype is None:
+        dtype = float if kind is float else np.asarray(fill_value).dtype
+    code = code_of(dtype)
     return _new(build.full(_filler(fill_value, code), code, extents, _strides(extents, code, order)))
+
+
+_EXACT, _FEW = 1 << 53, 1 << 24
+"""Whole numbers up to these are numbers of float64 and of float32."""
 
 
 def _filler(value: Any, code: int) -> Any:
     """A fill value as a Python number of dtype `code`; OverflowError for integers that do not fit."""
+    kind = type(value)
+    if code == F64 and (kind is float or (kind is int and -_EXACT <= value <= _EXACT)):
+        return float(value)
+    if code == F32 and kind is int and -_FEW <= value <= _FEW:
+        return float(value)
+    if code == I64 and kind is int and -_EXACT <= value <= _EXACT:
+        return value
     if isinstance(value, (complex, np.complexfloating)) and KINDS[code] not in "cb":
         value = value.real
     with np.errstate(all="ignore"):
@@ -182,6 +198,8 @@ def _like(
     array = prototype if type(prototype) is ndarray else asarray(prototype)
     code = array.code if dtype is None else code_of(dtype)
     extents = array.shape if shape is None else shape_of(shape)
+    if extents is array.shape and code == array.code and order == "K" and array.strides == _strides(extents, code, "C"):
+        return code, extents, array.strides
     if len(extents) != array.ndim:
         return code, extents, _strides(extents, code, "C" if order in "KA" else order)
     have = array.itemsize
@@ -392,6 +410,11 @@ def arange(
     elif stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
+    if type(start) is int and type(stop) is int and type(step) is int and step == 1 and dtype is None:
+        count = stop - start
+        if count > 1 and start >= -_EXACT and stop <= _EXACT:
+            node = build.iota(count)
+            return _new(node if start == 0 else build.binary(ADD, node, build.scalar(start, I64)))
     start, stop, step = (x.item() if isinstance(x, (ndarray, np.ndarray)) else x for x in (start, stop, step))
     found = np.result_type(np.int64, *(np.asarray(x).dtype for x in (start, stop, step))) if dtype is None else dtype
     code = code_of(found)
@@ -482,32 +505,49 @@ def linspace(
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     ours = type(start) is ndarray or type(stop) is ndarray
-    if ours or np.ndim(start) or np.ndim(stop) or np.iscomplexobj(start) or np.iscomplexobj(stop):
+    if not (_is_exact(start) and _is_exact(stop)) and (
+        ours or np.ndim(start) or np.ndim(stop) or np.iscomplexobj(start) or np.iscomplexobj(stop)
+    ):
         return _linspace_arrays(start, stop, num, endpoint, retstep, dtype, axis, ours)
     intervals = num - 1 if endpoint else num
-    with np.errstate(all="ignore"):
-        low, high = np.asanyarray(start) * 1.0, np.asanyarray(stop) * 1.0
-        found = _inexact(start, stop)
-        distance = np.subtract(high, low, dtype=found)
-        step = distance / intervals if intervals > 0 else found.type(np.nan)
-    code = code_of(found)
+    low, high, distance, step, code = _divided(start, stop, intervals)
     node = build.cast(build.iota(num), code)
     if intervals > 0 and step != 0:
-        node = build.binary(MULTIPLY, node, build.scalar(step.item(), code))
+        node = build.binary(MULTIPLY, node, build.scalar(float(step), code))
     else:
         if intervals > 0:
             # The distance is too small to be divided: divide the numbers first, as NumPy does.
             node = build.binary(ELEMENTWISE["divide"], node, build.scalar(float(intervals), code))
-        node = build.binary(MULTIPLY, node, build.scalar(distance.item(), code))
-    node = build.binary(ADD, node, build.scalar(low.astype(found).item(), code))
+        node = build.binary(MULTIPLY, node, build.scalar(distance, code))
+    node = build.binary(ADD, node, build.scalar(low, code))
     if endpoint and num > 1:
         last = build.binary(EQUAL, build.iota(num), build.scalar(num - 1, I64))
-        node = build.elementwise(WHERE, (last, build.scalar(high.astype(found).item(), code), node))
+        node = build.elementwise(WHERE, (last, build.scalar(high, code), node))
     result_code = code if dtype is None else code_of(dtype)
     if KINDS[result_code] in "iu":
         node = build.unary(ELEMENTWISE["floor"], node)
     result = _new(build.cast(node, result_code))
     return (result, step) if retstep else result
+
+
+def _divided(start: Any, stop: Any, intervals: int) -> tuple[float, float, float, Any, int]:
+    """Bounds and their distance as numbers of the dtype that is found for them, the step, and the dtype's code."""
+    if _is_exact(start) and _is_exact(stop):
+        low, high = float(start), float(stop)
+        distance = high - low
+        return low, high, distance, np.float64(distance / intervals if intervals > 0 else np.nan), F64
+    with np.errstate(all="ignore"):
+        first, last = np.asanyarray(start) * 1.0, np.asanyarray(stop) * 1.0
+        found = _inexact(start, stop)
+        apart = np.subtract(last, first, dtype=found)
+        step = apart / intervals if intervals > 0 else found.type(np.nan)
+        low, high = np.asarray(first, found).item(), np.asarray(last, found).item()
+    return low, high, apart.item(), step, code_of(found)
+
+
+def _is_exact(bound: Any) -> bool:
+    """Whether a bound is a number of Python's that float64 has."""
+    return type(bound) is float or (type(bound) is int and -_EXACT <= bound <= _EXACT)
 
 
 def _inexact(*bounds: Any) -> np.dtype[Any]:

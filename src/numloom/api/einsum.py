@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_plainly, frozen
 from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, view_of
@@ -52,16 +53,41 @@ def einsum(
     -------
     ndarray
     """
-    inputs, output, arrays = parsed(operands)
-    path = _path(operands, optimize) if optimize is not False and optimize is not None else []
-    code = code_of(dtype if dtype is not None else np.result_type(*(array.dtype for array in arrays)))
+    given: Any
+    arrays: tuple[Any, ...]
+    if operands and isinstance(operands[0], str):
+        given, arrays = str(operands[0]), operands[1:]
+    else:
+        given, arrays = _from_lists(operands)
+    recall = True
+    if dtype is not None or order != "K" or casting != "safe" or optimize is not False:
+        kind = type(optimize)
+        if kind is list or kind is tuple:
+            recall = frozen(optimize) is not NotImplemented
+            optimize = frozen(optimize) if recall else optimize
+        given = given, None if dtype is None else code_of(dtype), order, casting, optimize, kind
+    result = compose_plainly(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
+    return result if out is None else delivered(node_of(result), out, "einsum", *arrays, casting=casting)
+
+
+def _einsum(given: Any, *operands: Any) -> Array:
+    """`einsum` by what its call is known by: its subscripts and, where they are not the defaults, its options."""
+    kind: Any
+    optimize: Any
+    text, dtype, order, casting, optimize, kind = (
+        (given, None, "K", "safe", False, bool) if type(given) is str else given
+    )
+    optimize = [*optimize] if kind is list else optimize
+    inputs, output, arrays = parsed(text, operands)
+    path = _path((text, *arrays), optimize) if optimize is not False and optimize is not None else []
+    code = dtype if dtype is not None else code_of(np.result_type(*(array.dtype for array in arrays)))
     for array in arrays:
         if not np.can_cast(array.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
                 f"Iterator operand required casting from {array.dtype!r} to {DTYPES[code]!r} but casting is {casting!r}"
             )
     extents = _extents(inputs, arrays)
-    if len(arrays) == 1 and out is None and code == arrays[0].code and set(inputs[0]) == set(output):
+    if len(arrays) == 1 and code == arrays[0].code and set(inputs[0]) == set(output):
         labels, shape, strides = _diagonals(inputs[0], arrays[0].shape, arrays[0].strides)
         order_of = [labels.index(label) for label in output]
         return view_of(
@@ -85,9 +111,12 @@ def einsum(
         # Labels of extent 1 were dropped on the way.
         node = reshaped(node, full)
     node = build.cast(node, code)
-    if out is None and not path and node.size <= SMALL:
+    if not path and node.size <= SMALL:
         node = arranged(node, _ordered(inputs, output, arrays, full, DTYPES[code].itemsize))
-    return delivered(node, out, "einsum", *arrays, casting=casting, order=order)
+    return delivered(node, None, "einsum", *arrays, order=order)
+
+
+_EINSUM = Plain(_einsum)
 
 
 def _ordered(
@@ -164,18 +193,10 @@ def _contracted(values: list[tuple[Labels, Node]], output: Labels, others: list[
     return values[0]
 
 
-def parsed(operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]]:
-    """Labels of each operand, of the result, and the operands, from either form of the arguments."""
-    if not operands:
-        raise ValueError(
-            "must specify the einstein sum subscripts string and at least one operand, or at least one "
-            "operand and its corresponding subscripts list"
-        )
-    if isinstance(operands[0], str):
-        text = operands[0].replace(" ", "")
-        arrays = [asarray(operand) for operand in operands[1:]]
-    else:
-        text, arrays = _from_lists(operands)
+def parsed(text: str, operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]]:
+    """Labels of each operand, of the result, and the operands."""
+    text = text.replace(" ", "")
+    arrays = [asarray(operand) for operand in operands]
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) > len(arrays):
@@ -207,8 +228,13 @@ def parsed(operands: tuple[Any, ...]) -> tuple[list[Labels], Labels, list[Array]
     return inputs, output, arrays
 
 
-def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Array]]:
-    """The text of the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+def _from_lists(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Subscripts and operands of the form ``einsum(a, [0, 1], b, [1, 2], [0, 2])``."""
+    if not operands:
+        raise ValueError(
+            "must specify the einstein sum subscripts string and at least one operand, or at least one "
+            "operand and its corresponding subscripts list"
+        )
 
     def text(labels: Sequence[Any]) -> str:
         parts = []
@@ -225,7 +251,7 @@ def _from_lists(operands: tuple[Any, ...]) -> tuple[str, list[Array]]:
     found = ",".join(text(labels) for _, labels in pairs)
     if len(operands) % 2:
         found += "->" + text(operands[-1])
-    return found, [asarray(array) for array, _ in pairs]
+    return found, tuple([array for array, _ in pairs])
 
 
 def _labels(term: str, ndim: int) -> Labels:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_plainly
 from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import (
     atleast_1d,
@@ -20,7 +21,7 @@ from numloom.api.manipulation import (
     normal_axis,
 )
 from numloom.array.convert import asarray
-from numloom.array.ndarray import node_of, store_result, wrap
+from numloom.array.ndarray import ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
@@ -45,6 +46,29 @@ def concatenate(
     arrays: Any, /, axis: int | None = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays put one after another along `axis` (flattened first if it is None)."""
+    if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
+        arrays = tuple(arrays)
+        return compose_plainly(_CONCATENATE, _joins(arrays, axis), arrays)
+    return _concatenated(arrays, axis, out, dtype, casting)
+
+
+def _joins(arrays: tuple[Any, ...], axis: int) -> Any:
+    """What arrays of ours are joined by: an axis, and which of them are in memory, where that counts."""
+    first = arrays[0] if arrays else None
+    if type(first) is not ndarray or not -first.ndim <= axis < first.ndim or first.extents[axis] != 1:
+        return axis
+    return axis, *[type(part) is ndarray and _is_in_memory(node_of(part)) for part in arrays]
+
+
+def _joined_plainly(given: Any, *arrays: Any) -> Array:
+    return _concatenated(arrays, given[0] if type(given) is tuple else given, None, None, "same_kind")
+
+
+_CONCATENATE = Plain(_joined_plainly)
+
+
+def _concatenated(arrays: Any, axis: int | None, out: Array | None, dtype: Any, casting: str) -> Array:
+    """`concatenate` of anything."""
     given = list(arrays)
     parts = [asarray(array) for array in given]
     if not parts:
@@ -147,6 +171,22 @@ def stack(
     arrays: Any, axis: int = 0, out: Array | None = None, *, dtype: Any = None, casting: str = "same_kind"
 ) -> Array:
     """Arrays of one shape put side by side along a new axis."""
+    if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
+        arrays = tuple(arrays)
+        given = axis, *[type(part) is ndarray and _is_in_memory(node_of(part)) for part in arrays]
+        return compose_plainly(_STACK, given, arrays)
+    return _stack(arrays, axis, out, dtype, casting)
+
+
+def _stack_plainly(given: Any, *arrays: Any) -> Array:
+    return _stack(arrays, given[0], None, None, "same_kind")
+
+
+_STACK = Plain(_stack_plainly)
+
+
+def _stack(arrays: Any, axis: Any, out: Array | None, dtype: Any, casting: str) -> Array:
+    """`stack` of anything."""
     parts = [asarray(array) for array in arrays]
     if not parts:
         raise ValueError("need at least one array to stack")
@@ -177,7 +217,16 @@ def _stacked(parts: list[Array], axis: int) -> Array:
 
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays (vectors as rows) one below another."""
+    if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):
+        return compose_plainly(_VSTACK, None, tuple(tup))
     return concatenate(_several(atleast_2d, tup), 0, dtype=dtype, casting=casting)
+
+
+def _vstack(given: None, *arrays: Any) -> Array:
+    return concatenate(_several(atleast_2d, arrays), 0)
+
+
+_VSTACK = Plain(_vstack)
 
 
 def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_plainly, frozen
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import I64
@@ -355,9 +356,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
 
     Recorded as one read at shifted positions, so that it fuses with what it is used in.
     """
+    given = frozen((shift, axis))
+    return _roll((shift, axis), a) if given is NotImplemented else compose_plainly(_ROLL, given, (a,))
+
+
+def _roll(given: tuple[Any, Any], a: Any) -> Array:
+    shift, axis = given
     array = asarray(a)
     if axis is None:
-        return roll(array.ravel(), shift, 0).reshape(array.shape)
+        return _roll((shift, 0), array.ravel()).reshape(array.shape)
     if type(axis) is int and type(shift) is int:
         return _rolled(array, {normal_axis(axis, array.ndim): shift})
     axes = [normal_axis(k, array.ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,))]
@@ -370,6 +377,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     for step, k in pairs:
         total[int(k)] += int(step.real) if isinstance(step, complex) else int(step)
     return _rolled(array, total)
+
+
+_ROLL = Plain(_roll)
 
 
 def _rolled(array: Array, total: dict[int, int]) -> Array:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, combine_plainly
+from numloom.api.calling import Plain, combine_plainly, compose_plainly, frozen, store_plainly
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
@@ -415,10 +415,14 @@ def matmul(
         If shapes do not fit.
     """
     if (
-        type(x1) is ndarray and type(x2) is ndarray and out is None and dtype is None and signature is None
+        type(x1) is ndarray and type(x2) is ndarray and dtype is None and signature is None
         and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and casting == "same_kind"
     ):  # fmt: skip
-        return combine_plainly(_MATMUL, x1, x2)
+        if out is None:
+            return combine_plainly(_MATMUL, x1, x2)
+        if type(out) is ndarray and len(x1.extents) == 2 and out.extents == (*x1.extents[:1], *x2.extents[1:]):
+            node = node_of(combine_plainly(_MATMUL, x1, x2))
+            return out if store_plainly(out, node) else store(out, node, "matmul", casting)
     return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
 
 
@@ -601,6 +605,10 @@ def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:
 
 def vdot(a: Any, b: Any, /) -> Array:
     """Inner product of two flattened arrays, the first conjugated."""
+    return combine_plainly(_VDOT, a, b)
+
+
+def _vdot(a: Any, b: Any) -> Array:
     left, right, code = _pair(a, b)
     left, right = left.ravel(), right.ravel()
     if left.size != right.size:
@@ -609,8 +617,15 @@ def vdot(a: Any, b: Any, /) -> Array:
     return delivered(node, None, "vdot", left, right)
 
 
+_VDOT = Plain(_vdot)
+
+
 def inner(a: Any, b: Any, /) -> Array:
     """Products summed over the last axes."""
+    return combine_plainly(_INNER, a, b)
+
+
+def _inner(a: Any, b: Any) -> Array:
     left, right, code = _pair(a, b)
     if not left.ndim or not right.ndim:
         return dot(left, right)
@@ -625,8 +640,15 @@ def inner(a: Any, b: Any, /) -> Array:
     return delivered(node, None, "inner", left, right)
 
 
+_INNER = Plain(_inner)
+
+
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Products of every element of the one with every element of the other (both flattened)."""
+    return combine_plainly(_OUTER, a, b) if out is None else _outer(a, b, out)
+
+
+def _outer(a: Any, b: Any, out: Any = None) -> Array:
     left, right, code = _pair(a, b)
     left, right = left.ravel(), right.ravel()
     node = build.binary(
@@ -635,8 +657,16 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     return delivered(node, out, "multiply", left, right)
 
 
+_OUTER = Plain(_outer)
+
+
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Products summed over pairs of axes: the last `axes` of `a` with the first of `b`, or two lists of axes."""
+    given = frozen(axes)
+    return _tensordot(axes, a, b) if given is NotImplemented else compose_plainly(_TENSORDOT, given, (a, b))
+
+
+def _tensordot(axes: Any, a: Any, b: Any) -> Array:
     left, right, code = _pair(a, b)
     try:
         a_axes, b_axes = axes
@@ -649,6 +679,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
         raise ValueError("shape-mismatch for sum")
     node = contracted(build.cast(node_of(left), code), build.cast(node_of(right), code), a_axes, b_axes)
     return delivered(node, None, "tensordot", left, right)
+
+
+_TENSORDOT = Plain(_tensordot)
 
 
 def _several(axes: Any) -> tuple[Any, ...]:
@@ -676,6 +709,10 @@ def contracted(a: Node, b: Node, a_axes: tuple[int, ...], b_axes: tuple[int, ...
 
 def kron(a: Any, b: Any) -> Array:
     """Kronecker product: every element of `a` times the whole of `b`."""
+    return combine_plainly(_KRON, a, b)
+
+
+def _kron(a: Any, b: Any) -> Array:
     left, right, code = _pair(a, b)
     ndim = max(left.ndim, right.ndim)
     first = (1,) * (ndim - left.ndim) + left.shape
@@ -685,6 +722,9 @@ def kron(a: Any, b: Any) -> Array:
     node = build.binary(MULTIPLY, x, y)
     shape = tuple(p * q for p, q in zip(first, second, strict=True))
     return wrap(node).reshape(shape)
+
+
+_KRON = Plain(_kron)
 
 
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
@@ -756,7 +796,18 @@ def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Array:
     """The sum along a diagonal of two axes."""
+    given = frozen((offset, axis1, axis2)) if dtype is None and out is None else NotImplemented
+    if given is NotImplemented:
+        return _trace((offset, axis1, axis2), a, dtype, out)
+    return compose_plainly(_TRACE, given, (a,))
+
+
+def _trace(given: tuple[Any, Any, Any], a: Any, dtype: Any = None, out: Any = None) -> Array:
+    offset, axis1, axis2 = given
     return diagonal_view(asarray(a), offset, axis1, axis2).sum(-1, dtype=dtype, out=out)
+
+
+_TRACE = Plain(_trace)
 
 
 def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_plainly
 from numloom.api.joining import concatenate
 from numloom.api.products import matmul
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import F64, code_of
+from numloom.base.dtypes import DTYPES, F64, code_of
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.ops.elementwise import ELEMENTWISE
@@ -59,6 +60,14 @@ def cov(
     """
     if ddof is not None and ddof != int(ddof):
         raise ValueError("ddof must be integer")
+    if type(m) is ndarray and y is None and fweights is None and aweights is None:
+        given = bool(rowvar), bool(bias), None if ddof is None else int(ddof), None if dtype is None else code_of(dtype)
+        return compose_plainly(_COV, given, (m,))
+    return _cov(m, y, rowvar, bias, ddof, fweights, aweights, dtype)
+
+
+def _cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: Any, aweights: Any, dtype: Any) -> Array:
+    """`cov`, its arguments as they are checked."""
     x = asarray(m)
     if x.ndim > 2:
         raise ValueError("m has more than 2 dimensions")
@@ -93,6 +102,14 @@ def cov(
     turned = (x if weights is None else x * weights).T
     result = matmul(x, turned.conj() if x.dtype.kind == "c" else turned)
     return (result * (1 / factor) if not isinstance(factor, ndarray) and factor else result / factor).squeeze()
+
+
+def _cov_of_one(given: tuple[bool, bool, int | None, int | None], m: Array) -> Array:
+    rowvar, bias, ddof, code = given
+    return _cov(m, None, rowvar, bias, ddof, None, None, None if code is None else DTYPES[code])
+
+
+_COV = Plain(_cov_of_one)
 
 
 def _variables(x: Array, rowvar: bool, dtype: Any) -> Array:

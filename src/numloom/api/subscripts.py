@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_plainly
 from numloom.api.running import deliver
 from numloom.array.convert import from_host
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, wrap
@@ -143,6 +144,22 @@ def take_advanced(array: Array, found: Advanced) -> Array:
     indices, shape = _targets(found)
     ordered = _ordered(found, indices, shape, ITEMSIZES[array.code])
     return deliver(build.gather(node, indices, found.axes, found.position, ordered=ordered), (array,))
+
+
+def taken(array: Array, index: Array) -> Array:
+    """Read an array at an index array of integers."""
+    if 0 in array.shape or 0 in index.shape:  # Then indices may be looked at.
+        return _taken(None, array, index)
+    return compose_plainly(_TAKEN, None, (array, index))
+
+
+def _taken(given: None, array: Array, index: Array) -> Array:
+    found = subscript(array.offset, array.shape, array.strides, index, expand_index)
+    assert type(found) is Advanced
+    return take_advanced(array, found)
+
+
+_TAKEN = Plain(_taken)
 
 
 def _ordered(found: Advanced, indices: list[Node], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...] | None:
@@ -312,6 +329,12 @@ def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
     write(array.cell, array.code, found.offset, found.shape, found.strides, chosen)
 
 
-bind(expand_index=expand_index, expand_mask=expand_index, put_advanced=put_advanced, take_advanced=take_advanced)
+bind(
+    expand_index=expand_index,
+    expand_mask=expand_index,
+    put_advanced=put_advanced,
+    take_advanced=take_advanced,
+    taken=taken,
+)
 
 __all__ = ["apply_at", "expand_index", "put_advanced", "take_advanced", "write_indices"]

@@ -645,6 +645,8 @@ def seen_through(array: Any, found: Basic) -> Any:
 
 def _looked_up(array: Any, index: Any) -> Any:
     """What any subscript gives."""
+    if type(index) is ndarray and index.extents and index.code != BOOL:
+        return _bound["taken"](array, index)
     found = subscript(array.offset, array.extents, array.steps, index, _bound["expand_index"])
     if type(found) is Advanced:
         return _bound["take_advanced"](array, found)

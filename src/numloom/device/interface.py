@@ -282,3 +282,9 @@ class Device(Protocol):
         KeyError
             If the backend has none: the row's NumPy twin does it.
         """
+
+    def bound_routine(self, name: str, *operands: Strided, out: Strided, **options: Any) -> Callable[..., None] | None:
+        """A routine for operands that lie like these, again and again: it takes their addresses and the result's.
+
+        None where it takes more than addresses.
+        """

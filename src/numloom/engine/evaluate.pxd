@@ -8,6 +8,7 @@ from numloom.engine.guard cimport Guard
 from numloom.engine.state cimport count_flush
 from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.node cimport Node, Register
+from numloom.graph.replay cimport lose
 
 
 cdef Guard _guard

@@ -27,6 +27,7 @@ from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_leaf, register
+from numloom.graph.replay import lose
 
 Host = np.ndarray[Any, Any]
 
@@ -225,6 +226,7 @@ def download_value(node: Node) -> Host:
 
 def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Host:
     """The memory of `value` seen through a layout, as a host array in K order; runs and waits."""
+    lose()
     if value.buffer is None:
         evaluate([value])
     elif register.oldest is not None:
@@ -276,6 +278,7 @@ def element(value: Node, code: int, offset: int) -> Any:
 
     Reading ``x[i]`` of a computed `x` needs no kernel. Small values are read whole, once.
     """
+    lose()
     base = value
     if value.buffer is None:
         if value.kind == FILL and value.code == code and value.attr is not None:
@@ -310,6 +313,7 @@ def _is_computed(value: Node) -> bool:
 
 def element_on_host(value: Node, code: int, offset: int) -> Any:
     """The element of a computed value at a byte offset as a Python number; None where it lies not on the host yet."""
+    lose()
     if value.kind != LEAF or value.code != code:
         return None
     mirror = value.attr

@@ -6,6 +6,7 @@ the device's routine of that name; where the device has none, its NumPy twin on 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -13,16 +14,19 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
-from numloom.device import registry
 from numloom.device.interface import Device, Strided
+from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_from_host
 from numloom.engine.state import counters, note_copy, settle_errors
-from numloom.graph.build import copied, leaf
+from numloom.graph.build import copied, leaf, one_tuple
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
-from numloom.graph.node import LEAF, VIEW, Node
-from numloom.ops.routines import ROUTINES
+from numloom.graph.node import LEAF, VIEW, Form, Node, computed, form_by
+from numloom.graph.replay import arguments, called, lose
+from numloom.ops.routines import ROUTINES, Routine
 
 Host = np.ndarray[Any, Any]
+_counters = counters
+"""The same, found faster by what is compiled here."""
 
 
 def call(
@@ -57,21 +61,15 @@ def call(
         The computed result (the results, as the routine gives them).
     """
     row = ROUTINES[name]
-    device = registry.current()
-    described = describe(operands)
-    counters.library_calls += 1
-    function = routine_of(device, name)
     if row.sized:
         assert shape is not None
         if strides is None:
             strides = _dense_strides(shape, operands[0].strides if order == "K" else None, ITEMSIZES[code])
-        result = empty(code, shape, strides)
-        out = strided(result)
-        if function is not None:
-            function(device, *described, out=out, **options)
-        else:
-            store(device, out, row.numpy(*[host_array(device, operand) for operand in described], **options))
-        return result
+        return Call(row, code, shape, strides, options)(*operands)
+    device = current()
+    described = describe(operands)
+    counters.library_calls += 1
+    function = routine_of(device, name)
     if function is not None:
         results = function(device, *described, **options)
         return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
@@ -79,12 +77,128 @@ def call(
     return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
 
 
+class Call:
+    """A routine whose result has a known size, with all but its operands; called with these it gives the result.
+
+    Who calls it again gives operands of the same dtypes, shapes and strides: then a device may take addresses alone.
+
+    Attributes
+    ----------
+    row : Routine
+        The routine.
+    form : Form
+        Of the result.
+    nbytes : int
+        Its memory.
+    options : dict
+        What else the routine takes.
+    device : Device or None
+        Where it ran last.
+    runs, asked : bool
+        Whether it ran there before, and whether that device was asked for a `bound` routine.
+    bound : callable or None
+        The routine there, for addresses of operands and result.
+    """
+
+    __slots__ = ("asked", "bound", "device", "form", "nbytes", "options", "row", "runs")
+
+    row: Routine
+    form: Form
+    nbytes: int
+    options: dict[str, Any]
+    device: Any
+    runs: bool
+    asked: bool
+    bound: Any
+
+    def __init__(
+        self, row: Routine, code: int, shape: tuple[int, ...], strides: tuple[int, ...], options: dict[str, Any]
+    ) -> None:
+        self.row = row
+        self.form = form_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None)
+        self.nbytes = max(self.form.size, 1) * ITEMSIZES[code]
+        self.options = options
+        self.device = None
+        self.runs = False
+        self.asked = False
+        self.bound = None
+
+    def __call__(self, *operands: Node) -> Node:
+        known = arguments(operands)
+        device = current()
+        if device is not self.device:
+            self.device = device
+            self.runs = False
+            self.asked = False
+            self.bound = None
+        result = _by_addresses(self, operands) if self.bound is not None else None
+        if result is None:
+            result = self._in_full(device, operands)
+        if known:
+            called(known, self, result)
+        return result
+
+    def _in_full(self, device: Any, operands: Sequence[Node]) -> Node:
+        """Run it on operands of any kind."""
+        described = describe(operands)
+        counters.library_calls += 1
+        result = computed(self.form, device.allocate(self.nbytes))
+        out = strided(result)
+        function = routine_of(device, self.row.name)
+        if function is None:
+            store(device, out, self.row.numpy(*[host_array(device, operand) for operand in described], **self.options))
+            return result
+        function(device, *described, out=out, **self.options)
+        if self.asked:
+            return result
+        # What runs for the first time may never run again, so only the second time a device makes it ready.
+        if self.runs:
+            self.asked = True
+            if all(map(_lies_as, described, operands)):
+                self.bound = device.bound_routine(self.row.name, *described, out=out, **self.options)
+        self.runs = True
+        return result
+
+
+def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
+    """The result of operands that are memory where it lies; None where they must be looked at."""
+    pending = [node for node in operands if (node.args[0] if node.kind == VIEW else node).kind != LEAF]
+    if pending:
+        evaluate([node.args[0] if node.kind == VIEW else node for node in pending])
+    itemsize = 0
+    at = []
+    for node in operands:
+        place = 0
+        if node.kind == VIEW:
+            place = node.attr
+            itemsize = ITEMSIZES[node.code]
+            node = node.args[0]
+            if place % itemsize or node.kind != LEAF:
+                return None
+        buffer = node.buffer
+        at.append(buffer.ptr + place)
+    _counters.library_calls += 1
+    memory = call.device.allocate(call.nbytes)
+    if len(at) == 2:
+        call.bound(at[0], at[1], memory.ptr)
+    else:
+        call.bound(*at, memory.ptr)
+    return computed(call.form, memory)
+
+
+def _lies_as(operand: Strided, node: Node) -> bool:
+    """Whether a routine reads a value where it lies, by its own strides."""
+    itemsize = ITEMSIZES[node.code]
+    return [stride * itemsize for stride in operand.strides] == [*node.strides]
+
+
 def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> None:
     """Run the primitive `name`, which changes computed memory (or a view of it) that nobody else needs.
 
     No operand may read that memory.
     """
-    device = registry.current()
+    device = current()
+    lose()
     described = describe(operands)
     counters.library_calls += 1
     out = strided(target)
@@ -92,10 +206,10 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     if function is not None:
         function(device, out, *described, **options)
         return
-    changed = host_array(device, out)
-    ROUTINES[name].numpy(changed, *[host_array(device, operand) for operand in described], **options)
+    memory = host_array(device, out)
+    ROUTINES[name].numpy(memory, *[host_array(device, operand) for operand in described], **options)
     if device.view(out.buffer) is None:
-        put_back(device, out, changed)
+        put_back(device, out, memory)
 
 
 @lru_cache(4096)
@@ -130,13 +244,30 @@ def put_back(device: Device, out: Strided, host: Host) -> None:
 
 def empty(code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
     """Memory that nothing has been written to."""
-    nbytes = max(prod(shape), 1) * ITEMSIZES[code]
-    return leaf(
-        registry.current().allocate(nbytes), code, shape, strides or _dense_strides(shape, None, ITEMSIZES[code])
-    )
+    strides = _dense_strides(shape, None, ITEMSIZES[code]) if strides is None else strides
+    return Fresh(form_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None))()
 
 
-def describe(operands: tuple[Node, ...]) -> list[Strided]:
+class Fresh:
+    """What gives memory for a value of this form."""
+
+    __slots__ = ("form",)
+
+    form: Form
+
+    def __init__(self, form: Form) -> None:
+        self.form = form
+
+    def __call__(self) -> Node:
+        form = self.form
+        known = arguments(())
+        result = computed(form, current().allocate(max(form.size, 1) * ITEMSIZES[form.code]))
+        if known:
+            called(known, self, result)
+        return result
+
+
+def describe(operands: Sequence[Node]) -> list[Strided]:
     """Computed memory of values, as routines take it."""
     if all([node.kind == LEAF for node in operands]):
         return [strided(node) for node in operands]

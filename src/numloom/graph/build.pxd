@@ -48,7 +48,19 @@ cdef class Table:
     cdef list slots
 
 
-cdef Table _table, _views, _updates
+@cython.final
+cdef class Several:
+    cdef object row
+    cdef list codes
+    cdef list hows
+    cdef list shapes
+    cdef list strides
+    cdef list casts
+    cdef tuple loop
+    cdef Form form
+
+
+cdef Table _table, _views, _updates, _several
 cdef int _DENSE, _VIEWED, _SPECIAL
 
 @cython.locals(place=cython.Py_ssize_t, found=Recorded, made=Recorded, args=tuple, arg=Node, first_how=cython.int,
@@ -56,6 +68,10 @@ cdef int _DENSE, _VIEWED, _SPECIAL
 cdef object remember(object row, Node a, int second, Node b, Node result)
 @cython.locals(kind=cython.int, arg=Node)
 cpdef int how(Node node) noexcept
+@cython.locals(place=cython.Py_ssize_t, node=Node)
+cdef Py_ssize_t _place_of_several(object row, object operands)
+@cython.locals(found=Several, place=cython.Py_ssize_t, node=Node, nodes=list, cast_form=Form)
+cdef Node _recall_several(object row, object operands)
 @cython.locals(place=cython.Py_ssize_t)
 cdef Py_ssize_t _place(object row, Node a, int second, Node b) noexcept
 @cython.locals(found=Recorded)
@@ -87,7 +103,7 @@ cpdef Py_ssize_t count_of(tuple shape) except? -1
 cpdef Node full(object value, int code, tuple shape, tuple strides=*)
 cpdef Node copied(Node node, tuple strides, int code)
 cpdef tuple known_strides(Node node)
-@cython.locals(position=cython.Py_ssize_t, nodes=list, code=cython.int)
+@cython.locals(position=cython.Py_ssize_t, nodes=list, code=cython.int, asked=cython.bint, result=Node)
 cpdef Node elementwise(object row, object operands, tuple codes=*)
 cdef int _code(object x) except -1
 @cython.locals(key=list, asked=tuple, form=Form, node=Node, shape=tuple, strides=tuple, size=cython.Py_ssize_t, result=Node)

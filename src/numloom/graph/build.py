@@ -242,6 +242,110 @@ def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     return found
 
 
+class Several:
+    """What was recorded for several operands of these dtypes, shapes and orders.
+
+    Attributes
+    ----------
+    row : Op
+        The operation.
+    codes, hows : list of int
+        Of the operands: codes in the rule table, and what else counts (`how`; of Python's numbers nothing).
+    shapes, strides : list of tuple
+        Their layouts, None of Python's numbers.
+    casts : list of Form or None
+        How they are converted.
+    loop : tuple of int
+        The codes that Python's numbers are converted to.
+    form : Form
+        The operation itself.
+    """
+
+    __slots__ = ("casts", "codes", "form", "hows", "loop", "row", "shapes", "strides")
+
+    row: Any
+    codes: list[int]
+    hows: list[int]
+    shapes: list[Any]
+    strides: list[Any]
+    casts: list[Any]
+    loop: tuple[int, ...]
+    form: Form
+
+    def __init__(self, row: Any, operands: Sequence[Any], loop: tuple[int, ...], casts: list[Any], form: Form) -> None:
+        arrays = [x if type(x) is Node else None for x in operands]
+        self.row = row
+        self.codes = [_code(x) for x in operands]
+        self.hows = [_DENSE if x is None else how(x) for x in arrays]
+        self.shapes = [None if x is None else x.shape for x in arrays]
+        self.strides = [None if x is None else x.strides for x in arrays]
+        self.casts = casts
+        self.loop = loop
+        self.form = form
+
+
+_several = Table()
+
+
+def _place_of_several(row: Any, operands: Sequence[Any]) -> int:
+    place = address(row) >> 4
+    for x in operands:
+        if type(x) is Node:
+            node = x
+            place = 3 * place + (address(node.strides) >> 4) + node.code
+        else:
+            place = 3 * place + 1
+    return place & (_PLACES - 1)
+
+
+def _recall_several(row: Any, operands: Sequence[Any]) -> Node | None:
+    """What an operation on several operands records, where that is known."""
+    found = _several.slots[_place_of_several(row, operands)]
+    if found is None or found.row is not row or len(found.codes) != len(operands):
+        return None
+    for place, x in enumerate(operands):
+        if type(x) is Node:
+            node = x
+            if (
+                found.codes[place] != node.code
+                or found.shapes[place] is not node.shape
+                or found.strides[place] is not node.strides
+                or found.hows[place] != how(node)
+                or (node.kind == SCALAR and found.casts[place] is not None)
+            ):
+                return None
+        elif found.shapes[place] is not None or found.codes[place] != weak_code(x):
+            return None
+    nodes = []
+    for place, x in enumerate(operands):
+        if type(x) is Node:
+            cast_form = found.casts[place]
+            node = x if cast_form is None else formed1(cast_form, x)
+        else:
+            node = scalar_as(x, found.loop[place])
+        nodes.append(node)
+    for node in nodes:
+        node.readers += 1
+    return formed(found.form, tuple(nodes))
+
+
+def _remember_several(row: Any, operands: Sequence[Any], loop: tuple[int, ...], result: Node) -> None:
+    """Keep what was recorded for operands like these."""
+    if result.kind != OP or len(result.args) != len(operands):
+        return
+    casts: list[Any] = []
+    for x, arg in zip(operands, result.args, strict=True):
+        if type(x) is Node and x is not arg:
+            if arg.kind != CAST or arg.args[0] is not x:
+                return
+            casts.append(form_of(arg))
+        else:
+            casts.append(None)
+        if type(x) is Node and how(x) == _SPECIAL:
+            return
+    _several.slots[_place_of_several(row, operands)] = Several(row, operands, loop, casts, form_of(result))
+
+
 # ---------------------------------------------------------------- leaves and generated values
 
 
@@ -427,11 +531,16 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
     TypeError
         If NumPy has no loop for these dtypes.
     """
-    if codes is None:
+    asked = codes is None
+    if asked:
+        result = _recall_several(row, operands)
+        if result is not None:
+            return result
         given = tuple([_code(x) for x in operands])
         codes = _loops.get((row, given))
         if codes is None:
             codes = _loops[row, given] = loop_codes(row, given)
+    assert codes is not None
     nodes = []
     for position, x in enumerate(operands):
         code = codes[position]
@@ -439,7 +548,10 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
             nodes.append(scalar_as(x, code))
         else:
             nodes.append(x if x.code == code else cast(x, code))
-    return loop(row, nodes, codes[-1])
+    result = loop(row, nodes, codes[-1])
+    if asked:
+        _remember_several(row, operands, codes, result)
+    return result
 
 
 def _code(x: Any) -> int:

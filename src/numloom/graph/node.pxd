@@ -65,6 +65,8 @@ cdef Form computed_form(Form form)
 @cython.locals(node=Node)
 cpdef Node viewed(Form form, Node base, object offset)
 @cython.locals(node=Node)
+cpdef Node computed(Form form, object buffer)
+@cython.locals(node=Node)
 cpdef Node new_number(object value, int code)
 
 @cython.locals(node=Node, arg=Node)

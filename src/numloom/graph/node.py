@@ -313,6 +313,24 @@ def viewed(form: Form, base: Node, offset: int) -> Node:
     return node
 
 
+def computed(form: Form, buffer: Any) -> Node:
+    """A computed value of this form, whose memory is `buffer`."""
+    node = Node.__new__(Node)
+    node.kind = _LEAF
+    node.args = _NOTHING
+    node.code = form.code
+    node.shape = form.shape
+    node.strides = form.strides
+    node.size = form.size
+    node.attr = 0
+    if not cython.compiled:
+        node.row = None
+        _begin(node)
+    node.buffer = buffer
+    node.form = form
+    return node
+
+
 def new_number(value: Any, code: int) -> Node:
     """A 0-d value known on the host."""
     node = Node.__new__(Node)

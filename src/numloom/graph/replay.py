@@ -1,19 +1,45 @@
 """Recording again what was recorded for operands of the same forms: the nodes are copied, nothing is decided anew.
 
-What a reduction or a product becomes (which views, casts and operations, over which axes, of which dtype and order)
-follows from the dtype, shape and order of its operands and from its arguments. So the nodes that were recorded the
-first time say all.
+What a reduction, a product or another composed call becomes (which views, casts, operations and routines, over which
+axes, of which dtype and order) follows from the dtype, shape and order of its operands and from its arguments. So what
+was recorded the first time says all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from numloom.graph.build import SPECIAL, how
-from numloom.graph.node import CAST, LEAF, OP, REDUCE, VIEW, Form, Node, form_of, formed1, formed2, viewed
+from numloom.graph.node import (
+    CAST,
+    FILL,
+    GATHER,
+    IOTA,
+    LEAF,
+    OP,
+    REDUCE,
+    SCALAR,
+    UPDATE,
+    VIEW,
+    Form,
+    Node,
+    count_recorded,
+    form_of,
+    formed,
+    formed1,
+    formed2,
+    new_node,
+    new_number,
+    register,
+    viewed,
+)
+from numloom.graph.place import INSIDE, here
 
 _KEPT = 1024
-_LINKS = 16
+_LINKS = 64
+_TRIES = 4
+_REPEATED = (OP, CAST, REDUCE, GATHER, UPDATE)
 
 
 class Link:
@@ -21,26 +47,51 @@ class Link:
 
     Attributes
     ----------
-    form : Form
-        Its form.
+    form : Form or None
+        Its form; None of what a routine gives.
     first, second : int
-        Its arguments: 0 and 1 are the operands, others the links in turn; `second` is -1 where there is none.
-    offset : int
-        Of a view, from where its argument begins.
+        Its arguments: numbers from 0 on are operands, the ones behind them the links in turn; -1 where there is none.
+    rest : tuple of int
+        Arguments behind the second.
+    attr : object
+        Of a view, from where its argument begins; of a number or a filled array, which number; of a gather, its place.
+    call : callable or None
+        What runs a routine on its arguments.
     """
 
-    __slots__ = ("first", "form", "offset", "second")
+    __slots__ = ("attr", "call", "first", "form", "rest", "second")
 
-    form: Form
+    form: Form | None
     first: int
     second: int
-    offset: int
+    rest: tuple[int, ...]
+    attr: Any
+    call: Any
 
-    def __init__(self, form: Form, first: int, second: int, offset: int) -> None:
+    def __init__(self, form: Form | None, args: Sequence[int], attr: Any = None, call: Any = None) -> None:
         self.form = form
-        self.first = first
-        self.second = second
-        self.offset = offset
+        self.first = args[0] if args else -1
+        self.second = args[1] if len(args) > 1 else -1
+        self.rest = tuple(args[2:])
+        self.attr = attr
+        self.call = call
+
+
+class Mold:
+    """What counts of an operand: dtype code, shape and order, and whether it is a view."""
+
+    __slots__ = ("code", "seen", "shape", "strides")
+
+    code: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    seen: bool
+
+    def __init__(self, node: Node) -> None:
+        self.code = node.code
+        self.shape = node.shape
+        self.strides = node.strides
+        self.seen = node.kind == VIEW
 
 
 class Chain:
@@ -48,56 +99,42 @@ class Chain:
 
     Attributes
     ----------
-    code, shape, strides, seen
-        The first operand's dtype code, shape and order, and whether it was a view.
-    other_code, other_shape, other_strides, other_seen
-        The second one's; a code of -1 where there is none.
-    axis, keepdims
+    given : object
         The call's other arguments.
+    molds, first : list of Mold, Mold
+        Of its operands, and of the first one.
+    shared : object
+        How operands share memory, see `sharing`.
     links : list of Link
         What follows the operands; the last one is the result.
     straight : bool
         Whether each is an operation on the one before, the first on the first operand.
+    ending : object
+        How an array is made of the result, if not by wrapping it.
     """
 
-    __slots__ = (
-        "axis", "code", "keepdims", "links", "other_code", "other_seen", "other_shape", "other_strides", "seen",
-        "shape", "straight", "strides",
-    )  # fmt: skip
+    __slots__ = ("ending", "first", "given", "links", "molds", "shared", "straight")
 
-    code: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-    seen: bool
-    other_code: int
-    other_shape: tuple[int, ...]
-    other_strides: tuple[int, ...]
-    other_seen: bool
-    axis: Any
-    keepdims: bool
+    given: Any
+    first: Mold | None
+    molds: list[Mold]
+    shared: Any
     links: list[Link]
     straight: bool
+    ending: Any
 
-    def __init__(self, a: Node, b: Node | None, axis: Any, keepdims: bool, links: list[Link]) -> None:
-        self.code = a.code
-        self.shape = a.shape
-        self.strides = a.strides
-        self.seen = a.kind == VIEW
-        self.other_code = -1
-        self.other_shape = ()
-        self.other_strides = ()
-        self.other_seen = False
-        if b is not None:
-            self.other_code = b.code
-            self.other_shape = b.shape
-            self.other_strides = b.strides
-            self.other_seen = b.kind == VIEW
-        self.axis = axis
-        self.keepdims = keepdims
+    def __init__(self, given: Any, operands: list[Node], links: list[Link], ending: Any) -> None:
+        self.given = given
+        self.molds = [Mold(node) for node in operands]
+        self.first = self.molds[0] if operands else None
+        self.shared = sharing(operands)
         self.links = links
-        self.straight = True
+        self.ending = ending
+        self.straight = bool(links)
+        behind = len(operands) - 1
         for place, link in enumerate(links):
-            if link.form.kind == VIEW or link.second >= 0 or link.first != (place + 1 if place else 0):
+            simple = link.form is not None and link.form.kind in (OP, CAST, REDUCE) and link.second < 0
+            if not simple or link.first != (behind + place if place else 0):
                 self.straight = False
 
 
@@ -110,100 +147,169 @@ class Chains:
         Chains by their form.
     last : Chain or None
         The one used last.
+    refused : dict
+        How often a form had no chain that could be made.
     """
 
-    __slots__ = ("known", "last")
+    __slots__ = ("known", "last", "refused")
 
     known: dict[Any, Chain]
     last: Chain | None
+    refused: dict[Any, int]
 
     def __init__(self) -> None:
         self.known = {}
         self.last = None
+        self.refused = {}
 
 
-def replay(chains: Chains, a: Node, b: Node | None, axis: Any, keepdims: bool) -> Node | None:
-    """What a call with these arguments (an `axis` of integers) records for its operands; None where it is not known."""
+def find(chains: Chains, given: Any, operands: list[Node]) -> Chain | None:
+    """What is known of a call with these arguments (`given`, which is hashed and compared) and operands."""
+    if not can_follow(operands):
+        return None
     chain = chains.last
-    if chain is None or not _fits(chain, a, b, axis, keepdims):
-        if not _can_follow(a, b):
-            return None
-        chain = chains.known.get(_key(a, b, axis, keepdims))
+    if chain is None or not _fits(chain, given, operands):
+        chain = chains.known.get(_key(given, operands))
         if chain is None:
             return None
         chains.last = chain
-    elif not _can_follow(a, b):
+    return chain
+
+
+def again(chains: Chains, given: Any, operand: Node) -> Node | None:
+    """What the chain used last records, if it is the one of a call of one operand and straight."""
+    chain = chains.last
+    if chain is None or chain.given is not given or not chain.straight or LEAF < operand.kind < VIEW:
         return None
-    node = a
-    if chain.straight:
-        for link in chain.links:
-            node = formed1(link.form, node)
-        return node
-    values: list[Any] = [a, b]
+    mold = chain.first
+    assert mold is not None
+    if (
+        mold.shape is not operand.shape
+        or mold.strides is not operand.strides
+        or mold.code != operand.code
+        or mold.seen != (operand.kind == VIEW)
+        or len(chain.molds) != 1
+    ):
+        return None
     for link in chain.links:
-        node = values[link.first]
+        operand = formed1(link.form, operand)  # type: ignore[arg-type]
+    return operand
+
+
+def replay(chain: Chain, operands: list[Node]) -> Node:
+    """Record a chain for its operands, a list that grows by its values; the result."""
+    if chain.straight:
+        node = operands[0]
+        for link in chain.links:
+            node = formed1(link.form, node)  # type: ignore[arg-type]
+        return node
+    values = operands
+    for link in chain.links:
         form = link.form
-        if link.second >= 0:
-            node = formed2(form, node, values[link.second])
-        elif form.kind != VIEW:
-            node = formed1(form, node)
-        elif node.kind == VIEW:
-            node = viewed(form, node.args[0], node.attr + link.offset)
+        if form is None:
+            if link.rest:
+                values.append(link.call(values[link.first], values[link.second], *[values[k] for k in link.rest]))
+            elif link.second >= 0:
+                values.append(link.call(values[link.first], values[link.second]))
+            elif link.first >= 0:
+                values.append(link.call(values[link.first]))
+            else:
+                values.append(link.call())
+            continue
+        if form.kind == GATHER:
+            args = [values[link.first], values[link.second]]
+            for place in link.rest:
+                args.append(values[place])
+            row = link.attr
+            count_recorded()
+            values.append(
+                new_node(
+                    GATHER, row if row is INSIDE else here(row.complaint), tuple(args), form.code, form.shape,
+                    form.strides, form.size, form.attr,
+                )
+            )  # fmt: skip
+        elif link.second >= 0:
+            if link.rest:
+                args = [values[link.first], values[link.second]]
+                for place in link.rest:
+                    args.append(values[place])
+                for node in args:
+                    node.readers += 1
+                values.append(formed(form, tuple(args)))
+            else:
+                values.append(formed2(form, values[link.first], values[link.second]))
+        elif form.kind == VIEW:
+            node = values[link.first]
+            if node.kind == VIEW:
+                values.append(viewed(form, node.args[0], node.attr + link.attr))
+            else:
+                values.append(viewed(form, node, link.attr))
+        elif form.kind == SCALAR:
+            values.append(new_number(link.attr, form.code))
+        elif link.first < 0:
+            if form.kind == FILL:
+                count_recorded()
+            values.append(new_node(form.kind, None, (), form.code, form.shape, form.strides, form.size, link.attr))
         else:
-            node = viewed(form, node, link.offset)
-        values.append(node)
-    return node
+            values.append(formed1(form, values[link.first]))
+    return values[len(values) - 1]
 
 
-def _can_follow(a: Node, b: Node | None) -> bool:
+def can_follow(operands: list[Node]) -> bool:
     """Whether the forms of operands say what is recorded: of numbers known on the host other things may be.
 
-    The order of two values may depend on what one was before it was converted.
+    The order of several values may depend on what one was before it was converted.
     """
-    if b is None:
-        return not LEAF < a.kind < VIEW
-    return not (LEAF < a.kind < VIEW or LEAF < b.kind < VIEW or how(a) == SPECIAL or how(b) == SPECIAL)
+    alone = len(operands) == 1
+    for node in operands:  # noqa: SIM110  (compiled)
+        if LEAF < node.kind < VIEW or (not alone and how(node) == SPECIAL):
+            return False
+    return True
 
 
-def _fits(chain: Chain, a: Node, b: Node | None, axis: Any, keepdims: bool) -> bool:
+def sharing(operands: list[Node]) -> Any:
+    """Which operands are of one memory, and where the later ones begin; None where each has its own."""
+    found: Any = None
+    for place in range(1, len(operands)):
+        memory = _memory(operands[place])
+        for other in range(place):
+            if _memory(operands[other]) is memory:
+                begins = _begin(operands[place]) - _begin(operands[other])
+                found = (place, other, begins) if found is None else (place, other, begins, found)
+                break
+    return found
+
+
+def _fits(chain: Chain, given: Any, operands: list[Node]) -> bool:
     """Whether a chain is that of a call."""
-    if (
-        chain.axis is not axis
-        or chain.shape is not a.shape
-        or chain.strides is not a.strides
-        or chain.code != a.code
-        or chain.seen != (a.kind == VIEW)
-        or chain.keepdims != keepdims
-    ):
+    if chain.given is not given or len(chain.molds) != len(operands):
         return False
-    if b is None:
-        return chain.other_code < 0
-    return (
-        chain.other_shape is b.shape
-        and chain.other_strides is b.strides
-        and chain.other_code == b.code
-        and chain.other_seen == (b.kind == VIEW)
-    )
+    for place, node in enumerate(operands):
+        mold = chain.molds[place]
+        if (
+            mold.shape is not node.shape
+            or mold.strides is not node.strides
+            or mold.code != node.code
+            or mold.seen != (node.kind == VIEW)
+        ):
+            return False
+    if len(operands) == 1:
+        return True
+    shared = sharing(operands)
+    return chain.shared is None if shared is None else chain.shared == shared  # type: ignore[no-any-return]
 
 
-def _key(a: Node, b: Node | None, axis: Any, keepdims: bool) -> Any:
+def _key(given: Any, operands: list[Node]) -> Any:
     """What a chain is found by."""
-    seen = a.kind == VIEW
-    if b is None:
-        return a.code, a.shape, a.strides, seen, axis, keepdims
-    other = b.kind == VIEW
-    return a.code, a.shape, a.strides, seen, axis, keepdims, b.code, b.shape, b.strides, other
-
-
-def learn(chains: Chains, a: Node, b: Node | None, axis: Any, keepdims: bool, result: Node) -> None:
-    """Keep how `result` was recorded, if it follows from the operands in a few steps."""
-    if not _can_follow(a, b) or (b is not None and _memory(a) is _memory(b)):  # Which of the two was meant?
-        return
-    links: list[Link] = []
-    if _trace(result, [a] if b is None else [a, b], links, {}) >= 0 and links:
-        if len(chains.known) >= _KEPT:
-            chains.known.clear()
-        chains.known[_key(a, b, axis, keepdims)] = Chain(a, b, axis, keepdims, links)
+    key = [given]
+    for node in operands:
+        key.append(node.code)
+        key.append(node.shape)
+        key.append(node.strides)
+        key.append(node.kind == VIEW)
+    if len(operands) > 1:
+        key.append(sharing(operands))
+    return tuple(key)
 
 
 def _memory(node: Node) -> Node:
@@ -211,39 +317,150 @@ def _memory(node: Node) -> Node:
     return node.args[0] if node.kind == VIEW else node
 
 
-def _trace(node: Node, operands: list[Node], links: list[Link], met: dict[int, int]) -> int:
-    """Number of a node among operands and links, which it joins with all that it needs; -1 where it cannot."""
-    for place, operand in enumerate(operands):
-        if node is operand or _same_view(node, operand):
-            return place
-    if id(node) in met:
-        return met[id(node)]
-    if len(links) >= _LINKS:
-        return -1
-    second, offset = -1, 0
-    if node.kind == VIEW:
-        base = node.args[0]
-        offset = node.attr
-        first = -1
-        for place, operand in enumerate(operands):
-            if _memory(operand) is base:
-                first = place
-                offset -= operand.attr if operand.kind == VIEW else 0
-        if first < 0:
-            first = _trace(base, operands, links, met)
-    elif node.kind in (OP, CAST, REDUCE) and len(node.args) <= 2:
-        first = _trace(node.args[0], operands, links, met)
-        if len(node.args) == 2:
-            second = _trace(node.args[1], operands, links, met)
-            if second < 0:
-                return -1
-    else:
-        return -1
-    if first < 0:
-        return -1
-    links.append(Link(form_of(node), first, second, offset))
-    met[id(node)] = 1 + len(links)
-    return 1 + len(links)
+def _begin(node: Node) -> int:
+    """Where in that memory it begins."""
+    return node.attr if node.kind == VIEW else 0
+
+
+# ---------------------------------------------------------------- learning
+
+
+class Trace:
+    """What a call records and runs, while it is under way.
+
+    Attributes
+    ----------
+    key : object
+        By which its chain will be found.
+    operands : list of Node
+        Its operands.
+    links : list of Link
+        What is known to lead from them, needed or not.
+    met : dict
+        Numbers of values by their identity.
+    kept : list of Node
+        Those values, so that nothing else has their identity.
+    lost : bool
+        Whether something happened that no chain can do again.
+    """
+
+    __slots__ = ("kept", "key", "links", "lost", "met", "operands")
+
+    def __init__(self, key: Any, operands: list[Node]) -> None:
+        self.key = key
+        self.operands = operands
+        self.links: list[Link] = []
+        self.met: dict[int, int] = {}
+        self.kept: list[Node] = []
+        self.lost = False
+
+    def number(self, node: Node) -> int:
+        """Number of a value among operands and links, which it joins with all that it needs; -1 where it cannot."""
+        for place, operand in enumerate(self.operands):
+            if node is operand or _same_view(node, operand):
+                return place
+        if id(node) in self.met:
+            return self.met[id(node)]
+        attr: Any = None
+        args: list[int] = []
+        if node.kind == VIEW:
+            base, attr = node.args[0], node.attr
+            for place, operand in enumerate(self.operands):
+                if _memory(operand) is base:
+                    args = [place]
+                    attr -= _begin(operand)
+                    break
+            else:
+                args = [self.number(base)]
+        elif node.kind in (SCALAR, FILL, IOTA):
+            attr = node.attr
+        elif node.kind in _REPEATED:
+            args = [self.number(arg) for arg in node.args]
+            attr = node.row if node.kind == GATHER else None
+        else:
+            return -1
+        return -1 if -1 in args else self.join(node, Link(form_of(node), args, attr))
+
+    def join(self, node: Node, link: Link) -> int:
+        """The number of a value that has a link now; -1 where there are too many."""
+        if len(self.links) >= _LINKS:
+            return -1
+        self.links.append(link)
+        self.kept.append(node)
+        self.met[id(node)] = number = len(self.operands) + len(self.links) - 1
+        return number
+
+    def needed(self, result: int) -> list[Link]:
+        """The links that lead to a value, numbered anew, itself the last."""
+        first = len(self.operands)
+        wanted = {result}
+        for number in range(result, first - 1, -1):
+            if number in wanted:
+                wanted.update(_args(self.links[number - first]))
+        kept = [number for number in range(first, result + 1) if number in wanted]
+        again = {**{number: number for number in range(first)}, **{old: first + new for new, old in enumerate(kept)}}
+        links = [self.links[number - first] for number in kept]
+        return [Link(link.form, [again[arg] for arg in _args(link)], link.attr, link.call) for link in links]
+
+
+def _args(link: Link) -> list[int]:
+    """Numbers of a link's arguments."""
+    return [arg for arg in (link.first, link.second, *link.rest) if arg >= 0]
+
+
+_traces: list[Trace] = []
+"""The calls that are being learned, of all threads: what others record meanwhile leads to none of their results."""
+
+
+def begin(chains: Chains, given: Any, operands: list[Node]) -> Trace | None:
+    """Learn the call that follows, until `end`; None where that would not help, also where all runs at once."""
+    if register.recorded > register.limit or not can_follow(operands):
+        return None
+    key = _key(given, operands)
+    if chains.refused.get(key, 0) >= _TRIES:
+        return None
+    trace = Trace(key, list(operands))
+    _traces.append(trace)
+    return trace
+
+
+def end(trace: Trace | None) -> None:
+    """What follows is no part of the call."""
+    if trace is not None:
+        _traces.remove(trace)
+
+
+def learn(chains: Chains, trace: Trace, given: Any, result: Node | None, ending: Any = None) -> None:
+    """Keep what a call did, if its result (None: a view of an operand, as `ending` says) follows from its operands."""
+    number = trace.number(result) if result is not None else -1
+    first = len(trace.operands)
+    if trace.lost or (number < first and result is not None):
+        if len(chains.refused) >= _KEPT:
+            chains.refused.clear()
+        chains.refused[trace.key] = chains.refused.get(trace.key, 0) + 1
+        return
+    if len(chains.known) >= _KEPT:
+        chains.known.clear()
+    links = trace.needed(number) if result is not None else []
+    chains.known[trace.key] = Chain(given, trace.operands, links, ending)
+
+
+def arguments(operands: Sequence[Node]) -> list[tuple[Trace, list[int]]]:
+    """What a routine is about to read, as the calls that are being learned know it."""
+    return [(trace, [trace.number(node) for node in operands]) for trace in _traces] if _traces else []
+
+
+def called(known: list[tuple[Trace, list[int]]], call: Callable[..., Node], result: Node) -> None:
+    """A routine gave a value."""
+    for trace, numbers in known:
+        if -1 not in numbers:
+            trace.join(result, Link(None, numbers, None, call))
+
+
+def lose() -> None:
+    """What no link says happens: memory of a computed value changes in place, or a value is looked at."""
+    for trace in _traces:
+        trace.lost = True
 
 
 def _same_view(a: Node, b: Node) -> bool:
@@ -253,4 +470,17 @@ def _same_view(a: Node, b: Node) -> bool:
     return (a.attr, a.code, a.shape, a.strides) == (b.attr, b.code, b.shape, b.strides)
 
 
-__all__ = ["Chains", "learn", "replay"]
+__all__ = [
+    "Chain",
+    "Chains",
+    "Trace",
+    "again",
+    "arguments",
+    "begin",
+    "called",
+    "end",
+    "find",
+    "learn",
+    "lose",
+    "replay",
+]

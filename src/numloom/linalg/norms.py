@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from numloom.api.calling import Plain, compose_plainly, frozen
 from numloom.api.elementwise import absolute, isnan, power, sqrt, where
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.products import MULTIPLY
@@ -72,6 +73,19 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     >>> np.linalg.norm([[1.0, -2.0], [3.0, 4.0]], 1)
     array(6.)
     """
+    # Different ones of these are equal nowhere but 2 and 2.0, which their types tell apart.
+    plain = type(axis) is not list and (ord is None or type(ord) in _ORDERS)
+    given = frozen(axis) if plain else NotImplemented
+    if given is NotImplemented:
+        return _norm((ord, None, axis, keepdims), x)
+    return compose_plainly(_NORM, (ord, type(ord), given, bool(keepdims)), (x,))
+
+
+_ORDERS = (int, float, str)
+
+
+def _norm(given: tuple[Any, Any, Any, Any], x: Any) -> Array:
+    ord, _, axis, keepdims = given
     array = _inexact(x)
     ndim = array.ndim
     if axis is None:
@@ -91,6 +105,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             raise ValueError("Duplicate axes given.")
         return _of_matrices(array, ord, rows, columns, keepdims)
     raise ValueError("Improper number of dimensions to norm.")
+
+
+_NORM = Plain(_norm)
 
 
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:

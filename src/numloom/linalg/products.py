@@ -8,6 +8,7 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from numloom.api import products
+from numloom.api.calling import Plain, compose_plainly
 from numloom.api.creation import eye
 from numloom.api.indexing import diagonal as diagonal_of
 from numloom.api.manipulation import atleast_2d, broadcast_to
@@ -87,10 +88,12 @@ def matrix_power(a: Any, n: int) -> Array:
         n = as_index(n)
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
+    return compose_plainly(_POWER, n, (array,)) if n >= 0 else _matrix_power(-n, inv(array))
+
+
+def _matrix_power(n: int, array: Array) -> Array:
     if n == 0:
         return broadcast_to(eye(array.shape[-1], dtype=array.dtype), array.shape).copy()
-    if n < 0:
-        array, n = inv(array), -n
     result = None
     while True:
         n, odd = divmod(n, 2)
@@ -99,6 +102,9 @@ def matrix_power(a: Any, n: int) -> Array:
         if not n:
             return result
         array = products.matmul(array, array)
+
+
+_POWER = Plain(_matrix_power)
 
 
 def multi_dot(arrays: Any, *, out: Array | None = None) -> Array:
@@ -126,6 +132,10 @@ def multi_dot(arrays: Any, *, out: Array | None = None) -> Array:
         raise ValueError("Expecting at least two arrays.")
     if len(arrays) == 2:
         return dot(arrays[0], arrays[1], out=out)
+    return compose_plainly(_MULTI_DOT, None, tuple(arrays)) if out is None else _multi_dot(None, *arrays, out=out)
+
+
+def _multi_dot(given: None, *arrays: Any, out: Array | None = None) -> Array:
     chain = [asarray(array) for array in arrays]
     row, column = chain[0].ndim == 1, chain[-1].ndim == 1
     chain[0] = atleast_2d(chain[0])
@@ -147,6 +157,9 @@ def multi_dot(arrays: Any, *, out: Array | None = None) -> Array:
     if row and column:
         return result[0, 0]
     return result.ravel() if row or column else result
+
+
+_MULTI_DOT = Plain(_multi_dot)
 
 
 def _cheapest_splits(extents: list[int]) -> dict[tuple[int, int], int]:

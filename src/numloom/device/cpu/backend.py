@@ -145,6 +145,9 @@ class CpuDevice:
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
 
+    def bound_routine(self, name: str, *operands: Any, **options: Any) -> None:
+        """None: routines of the host take arrays."""
+
     @property
     def loops(self) -> Loops | None:
         """The single-operation loops, None where they are not there (yet): see `load_loops`."""

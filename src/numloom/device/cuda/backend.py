@@ -28,6 +28,7 @@ from numloom.device.cuda import driver
 from numloom.device.cuda.module import load
 from numloom.device.cuda.routines import ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
+from numloom.device.cuda.routines.products import bound_matmul
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, Staging
 from numloom.device.interface import Image, Module, Sampling, Texels
@@ -455,6 +456,9 @@ class CudaDevice:
 
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
+
+    def bound_routine(self, name: str, *operands: Any, **options: Any) -> Callable[..., None] | None:
+        return bound_matmul(self, *operands, **options) if name == "matmul" else None
 
     def resident(self, each: int) -> int:
         """Blocks that run at once where a multiprocessor holds `each`."""

@@ -138,6 +138,10 @@ class NullDevice:
         """A routine that does nothing."""
         return _nothing
 
+    def bound_routine(self, name: str, *operands: Any, **options: Any) -> Callable[..., None]:
+        """Likewise."""
+        return _nothing
+
 
 def _nothing(*operands: Any, **options: Any) -> None:
     return None

@@ -5,10 +5,13 @@ Where cuBLAS or its bindings are not installed, the tiled kernel does all of the
 
 from __future__ import annotations
 
+import ctypes
 import itertools
-from functools import cache, lru_cache
+import os
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache, partial
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,8 +20,15 @@ from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, assign,
 from numloom.device.cuda.routines.libraries import library
 from numloom.device.interface import Strided
 
+try:
+    from numloom.device.cuda._blas import Gemm  # type: ignore[import-not-found]
+except ImportError:
+    Gemm = None
+
 TILE = 64
 _DEPTH = 16
+_KEPT = 4096
+_ALGORITHM = -1  # the library's choice
 
 # The type in which products are summed: unsigned, since they wrap, and at least a word.
 SUMS = {name: name for name in ("u64", "f32", "f64", "c64", "c128")} | {"i64": "u64", "f16": "f32"}
@@ -112,7 +122,52 @@ def _lead_strides(shape: tuple[int, ...], strides: tuple[int, ...], lead: tuple[
 # ---------------------------------------------------------------- cuBLAS
 
 
-class _Blas:
+class Product(NamedTuple):
+    """What cuBLAS is told of a stack of products, but for addresses; its matrices are ours transposed.
+
+    Attributes
+    ----------
+    b_turned, a_turned : int
+        Whether our second and first operand are transposed in memory.
+    m, n, k : int
+        Columns and rows of the result, and how many products are summed.
+    kind : int
+        CUDA's number of the dtype.
+    b_lead, a_lead, out_lead, b_step, a_step, out_step : int
+        Elements from row to row, and from matrix to matrix.
+    batch : int
+        How many there are.
+    b_begin, a_begin, out_begin : int
+        Bytes from the operand's first element to the stack's.
+    one, zero : int
+        Addresses of these numbers.
+    compute, fast : int
+        Arithmetic, and with `config.tf32`.
+    """
+
+    b_turned: int
+    a_turned: int
+    m: int
+    n: int
+    k: int
+    kind: int
+    b_lead: int
+    a_lead: int
+    out_lead: int
+    b_step: int
+    a_step: int
+    out_step: int
+    batch: int
+    b_begin: int
+    a_begin: int
+    out_begin: int
+    one: int
+    zero: int
+    compute: int
+    fast: int
+
+
+class Blas:
     """cuBLAS with a handle on the device's stream."""
 
     def __init__(self, device: Any, cublas: Any) -> None:
@@ -121,66 +176,128 @@ class _Blas:
         cublas.set_stream(self.handle, device.stream)
         # CUDA's names of the element types, and cuBLAS's of the arithmetic.
         compute = cublas.ComputeType
-        self.kinds: dict[str, tuple[int, Any, np.dtype[Any]]] = {
-            "e": (2, compute.COMPUTE_32F, np.dtype("f")),
-            "f": (0, compute.COMPUTE_32F, np.dtype("f")),
-            "d": (1, compute.COMPUTE_64F, np.dtype("d")),
-            "F": (4, compute.COMPUTE_32F, np.dtype("F")),
-            "D": (5, compute.COMPUTE_64F, np.dtype("D")),
+        plain, double, fast = (
+            int(x) for x in (compute.COMPUTE_32F, compute.COMPUTE_64F, compute.COMPUTE_32F_FAST_TF32)
+        )
+        self.kinds: dict[str, tuple[int, int, int, np.dtype[Any]]] = {
+            "e": (2, plain, plain, np.dtype("f")),
+            "f": (0, plain, fast, np.dtype("f")),
+            "d": (1, double, double, np.dtype("d")),
+            "F": (4, plain, fast, np.dtype("F")),
+            "D": (5, double, double, np.dtype("D")),
         }
-        self.fast = compute.COMPUTE_32F_FAST_TF32
-        self._memory = [np.array([1, 0], dtype) for _, _, dtype in self.kinds.values()]
+        self._memory = [np.array([1, 0], dtype) for _, _, _, dtype in self.kinds.values()]
         self.scalars = {pair.dtype: pair.__array_interface__["data"][0] for pair in self._memory}
         """Where a one stands, and behind it a zero, for each dtype of the arithmetic."""
+        self.addresses = _addresses(cublas, self.handle) if Gemm is not None else None
+        self.known: dict[Any, list[Callable[[int, int, int], None]]] = {}
 
-    def multiply(self, a: Strided, b: Strided, out: Strided) -> None:
-        """Products of matrices that cuBLAS can read, into a result whose rows are dense."""
-        kind, compute, scale = self.kinds[out.dtype.char]
-        if out.dtype.char in "fF" and config.tf32:
-            compute = self.fast
-        one = self.scalars[scale]
-        zero = one + scale.itemsize
-        itemsize = out.dtype.itemsize
-        n, k = a.shape[-2:]
-        m = b.shape[-1]
-        pa, pb, po = address(a), address(b), address(out)
-        for batch, (oa, ob, oo), (sa, sb, so), (ta, la), (tb, lb), lo in _calls(
-            a.shape, a.strides, b.shape, b.strides, out.shape, out.strides
-        ):
-            xa, xb, xo = pa + itemsize * oa, pb + itemsize * ob, po + itemsize * oo
-            # cuBLAS counts by columns: the transposed product is the same memory with the operands exchanged.
-            if batch == 1:
-                # One product may be split along its sums among more blocks than one of a batch is.
-                self.cublas.gemm_ex_64(
-                    self.handle, tb, ta, m, n, k, one, xb, kind, lb, xa, kind, la, zero, xo, kind, lo, compute, -1
-                )
-            else:
-                self.cublas.gemm_strided_batched_ex_64(
-                    self.handle, tb, ta, m, n, k, one, xb, kind, lb, sb, xa, kind, la, sa, zero, xo, kind, lo, so,
-                    batch, compute, -1,
-                )  # fmt: skip
+    def products(self, a: Strided, b: Strided, out: Strided) -> list[Callable[[int, int, int], None]]:
+        """Calls for such matrices, which cuBLAS can read, and a result whose rows are dense: each takes addresses."""
+        key = (out.dtype.char, a.shape, a.strides, b.shape, b.strides, out.shape, out.strides)
+        found = self.known.get(key)
+        if found is None:
+            if len(self.known) >= _KEPT:
+                self.known.clear()
+            found = self.known[key] = [self._bound(product) for product in self._described(a, b, out)]
+        return found
+
+    def _described(self, a: Strided, b: Strided, out: Strided) -> Iterator[Product]:
+        """Calls of cuBLAS for stacks of matrices."""
+        kind, compute, fast, scale = self.kinds[out.dtype.char]
+        one, size = self.scalars[scale], out.dtype.itemsize
+        lead, (n, k), m = out.shape[:-2], a.shape[-2:], b.shape[-1]
+        extents, steps = collapse(lead, *(_lead_strides(x.shape, x.strides, lead) for x in (b, a, out)))
+        (b_turned, b_lead), (a_turned, a_lead) = _leading(b.shape, b.strides), _leading(a.shape, a.strides)
+        for index in itertools.product(*map(range, extents[:-1])):
+            (b_begin, a_begin, out_begin), (b_step, a_step, out_step) = (
+                [size * sum(i * step for i, step in zip(index, own[:-1], strict=True)) for own in steps],
+                [own[-1] for own in steps],
+            )
+            yield Product(
+                b_turned, a_turned, m, n, k, kind, b_lead, a_lead, max(out.strides[-2], m, 1), b_step, a_step, out_step,
+                extents[-1], b_begin, a_begin, out_begin, one, one + scale.itemsize, compute, fast,
+            )  # fmt: skip
+
+    def _bound(self, product: Product) -> Callable[[int, int, int], None]:
+        by_binding = partial(self.call, product)
+        if self.addresses is None:
+            return by_binding
+        return Gemm(self.addresses, self.handle, product, config, by_binding)  # type: ignore[no-any-return]
+
+    def call(self, p: Product, a: int, b: int, out: int) -> None:
+        """Queue products through the binding, which raises what the library says."""
+        compute = p.fast if config.tf32 else p.compute
+        a, b, out = a + p.a_begin, b + p.b_begin, out + p.out_begin
+        # cuBLAS counts by columns: the transposed product is the same memory with the operands exchanged.
+        if p.batch == 1:
+            # One product may be split along its sums among more blocks than one of a batch is.
+            self.cublas.gemm_ex_64(
+                self.handle, p.b_turned, p.a_turned, p.m, p.n, p.k, p.one, b, p.kind, p.b_lead, a, p.kind, p.a_lead,
+                p.zero, out, p.kind, p.out_lead, compute, _ALGORITHM,
+            )  # fmt: skip
+        else:
+            self.cublas.gemm_strided_batched_ex_64(
+                self.handle, p.b_turned, p.a_turned, p.m, p.n, p.k, p.one, b, p.kind, p.b_lead, p.b_step, a, p.kind,
+                p.a_lead, p.a_step, p.zero, out, p.kind, p.out_lead, p.out_step, p.batch, compute, _ALGORITHM,
+            )  # fmt: skip
+
+
+def _addresses(cublas: Any, handle: int) -> tuple[int, int] | None:
+    """Addresses of the two functions in the library that the binding has loaded; None where they cannot be had."""
+    try:
+        name = f"libcublas.so.{cublas.get_version(handle) // 10000}"
+        library = ctypes.CDLL(name, mode=os.RTLD_NOLOAD)
+        one, many = library.cublasGemmEx_64, library.cublasGemmStridedBatchedEx_64
+    except (AttributeError, OSError):
+        return None
+    return tuple(ctypes.cast(function, ctypes.c_void_p).value for function in (one, many))  # type: ignore[return-value]
 
 
 @lru_cache(4096)
-def _calls(
+def _fewer(
     a_shape: tuple[int, ...], a_strides: tuple[int, ...], b_shape: tuple[int, ...], b_strides: tuple[int, ...],
     out_shape: tuple[int, ...], out_strides: tuple[int, ...],
-) -> list[tuple[Any, ...]]:  # fmt: skip
-    """Calls of cuBLAS for stacks of matrices: batch, offsets, steps of a batch, and how the matrices lie."""
-    lead, m = out_shape[:-2], b_shape[-1]
-    each = ((a_shape, a_strides), (b_shape, b_strides), (out_shape, out_strides))
-    extents, steps = collapse(lead, *(_lead_strides(shape, strides, lead) for shape, strides in each))
-    forms = _leading(a_shape, a_strides), _leading(b_shape, b_strides)
-    return [
-        (
-            extents[-1],
-            [sum(i * step for i, step in zip(index, own[:-1], strict=True)) for own in steps],
-            [own[-1] for own in steps],
-            *forms,
-            max(out_strides[-2], m, 1),
-        )
-        for index in itertools.product(*map(range, extents[:-1]))
-    ]
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """How many of the last leading axes are rows like others, and then how many rows there are, of which strides.
+
+    That is where matrices whose rows lie at one distance all meet the same matrix.
+    """
+    lead = out_shape[:-2]
+    own, other = _lead_strides(a_shape, a_strides, lead), _lead_strides(b_shape, b_strides, lead)
+    rows, down, out_down = a_shape[-2], a_strides[-2], out_strides[-2]
+    count = 0
+    for extent, step, fixed, out_step in zip(lead[::-1], own[::-1], other[::-1], out_strides[-3::-1], strict=True):
+        if extent != 1:
+            if rows == 1:
+                down, out_down = step, out_step
+            if fixed or not step or step != rows * down or out_step != rows * out_down:
+                break
+            rows *= extent
+        count += 1
+    return count, rows, down, out_down
+
+
+def _merged(a: Strided, b: Strided, out: Strided) -> tuple[Strided, Strided, Strided]:
+    """The same product as one of larger matrices, where a stack of matrices meets one matrix."""
+    count, rows, down, out_down = _fewer(a.shape, a.strides, b.shape, b.strides, out.shape, out.strides)
+    if not count:
+        return a, b, out
+    left = len(out.shape) - 2 - count
+
+    def cut(x: Strided) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        kept = max(len(x.shape) - 2 - count, 0)
+        return x.shape[:kept], x.strides[:kept]
+
+    (a_lead, a_steps), (b_lead, b_steps) = cut(a), cut(b)
+    return (
+        Strided(a.buffer, a.offset, (*a_lead, rows, a.shape[-1]), (*a_steps, down, a.strides[-1]), a.dtype),
+        Strided(b.buffer, b.offset, (*b_lead, *b.shape[-2:]), (*b_steps, *b.strides[-2:]), b.dtype),
+        Strided(
+            out.buffer, out.offset, (*out.shape[:left], rows, out.shape[-1]),
+            (*out.strides[:left], out_down, out.strides[-1]), out.dtype,
+        ),
+    )  # fmt: skip
 
 
 def _leading(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
@@ -195,17 +312,20 @@ def _row_major(rows: int, columns: int, down: int, across: int) -> bool:
     return (across == 1 or columns == 1) and (down >= max(columns, 1) or rows == 1)
 
 
-def _readable(device: Any, operand: Strided) -> Strided:
-    """The operand, or a dense copy where cuBLAS cannot describe its matrices."""
+def _readable(operand: Strided) -> bool:
+    """Whether cuBLAS can describe an operand's matrices."""
     (rows, columns), (down, across) = operand.shape[-2:], operand.strides[-2:]
-    if _row_major(rows, columns, down, across) or _row_major(columns, rows, across, down):
-        return operand
-    return dense(device, operand)
+    return _row_major(rows, columns, down, across) or _row_major(columns, rows, across, down)
 
 
-def blas_of(device: Any) -> _Blas | None:
+def _writable(out: Strided) -> bool:
+    """Whether cuBLAS can write a result: its rows are dense."""
+    return _row_major(*out.shape[-2:], *out.strides[-2:])
+
+
+def blas_of(device: Any) -> Blas | None:
     """The device's cuBLAS, None where it is not installed."""
-    found: _Blas | None = library(device, "blas", "cublas", lambda cublas: _Blas(device, cublas))
+    found: Blas | None = library(device, "blas", "cublas", lambda cublas: Blas(device, cublas))
     return found
 
 
@@ -216,15 +336,26 @@ def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:
     """
     if not prod(out.shape):
         return
+    a, b, out = _merged(a, b, out)
     blas = blas_of(device) if out.dtype.kind in "fc" else None
     if blas is None or not a.shape[-1]:
         _tiled(device, a, b, out)
         return
-    a, b = _readable(device, a), _readable(device, b)
-    (rows, columns), (down, across) = out.shape[-2:], out.strides[-2:]
-    if _row_major(rows, columns, down, across):
-        blas.multiply(a, b, out)
-    else:
-        result = empty(device, out.shape, out.dtype)
-        blas.multiply(a, b, result)
+    a, b = (x if _readable(x) else dense(device, x) for x in (a, b))
+    result = out if _writable(out) else empty(device, out.shape, out.dtype)
+    for product in blas.products(a, b, result):
+        product(address(a), address(b), address(result))
+    if result is not out:
         assign(device, out, result)
+
+
+def bound_matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> Callable[[int, int, int], None] | None:
+    """`matmul` of matrices that lie like these, by their addresses; None where it is not one call of cuBLAS."""
+    blas = blas_of(device) if out.dtype.kind in "fc" else None
+    if blas is None or not prod(out.shape) or not a.shape[-1]:
+        return None
+    a, b, out = _merged(a, b, out)
+    if not (_readable(a) and _readable(b) and _writable(out)):
+        return None
+    products = blas.products(a, b, out)
+    return products[0] if len(products) == 1 else None
