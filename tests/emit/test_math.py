@@ -33,6 +33,8 @@ VECTOR_LOOPS = [
     for char in "efd"
 ]
 
+COMPLEX_LOOPS = [("sign", "F", "F"), ("sign", "D", "D"), ("absolute", "F", "f"), ("absolute", "D", "d")]
+
 
 @pytest.fixture(scope="module")
 def measured() -> Any:
@@ -60,7 +62,7 @@ def test_vector_functions_vectorise(tmp_path: Path) -> None:
     compiler = find()
     assert compiler is not None
     skip_unless_gcc_12(compiler)
-    for loop in VECTOR_LOOPS:
+    for loop in VECTOR_LOOPS + COMPLEX_LOOPS:
         source = tmp_path / "loop.cpp"
         before = prelude([loop])
         source.write_text(before + loop_text(loop, "loop"))

@@ -7,9 +7,10 @@ from numloom.graph.node cimport Node
 
 cdef int VIEW
 cdef list _NOTHING
+cdef object _ALL
 
-@cython.locals(array=ndarray, values=list, value=Node)
-cpdef object evaluate_arrays(tuple arrays)
+@cython.locals(array=ndarray, value=Node)
+cdef list waiting(object given)
 cpdef bint pinned(object operands) except -1
 
 @cython.locals(result=ndarray)

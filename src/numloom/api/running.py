@@ -12,30 +12,30 @@ from numloom.engine.evaluate import evaluate as evaluate_values
 from numloom.graph.node import VIEW, Node
 
 _NOTHING: list[Node] = []
+_ALL: Any = object()
 
 
-def evaluate(*arrays: Any) -> None:
-    """Run what `arrays` have recorded, and what else is pending in live arrays; do not wait for the device.
+def evaluate(array: Any = _ALL, /, *arrays: Any) -> None:
+    """Run what arrays have recorded, and what else is pending in live arrays; do not wait for the device.
 
     Parameters
     ----------
-    *arrays : ndarray
+    array, *arrays : ndarray
         Arrays whose values are wanted; without any, everything that is pending runs.
     """
-    evaluate_arrays(arrays)
+    if arrays:
+        evaluate_values([*waiting(array), *[node for given in arrays for node in waiting(given)]])
+    else:  # The first one has a name so that there is no tuple of it.
+        evaluate_values(_NOTHING if array is _ALL else waiting(array))
 
 
-def evaluate_arrays(arrays: tuple[Any, ...]) -> None:
-    """Run what these arrays have recorded."""
-    values = _NOTHING
-    for given in arrays:
-        if type(given) is not ndarray:
-            raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
-        array = given
-        value = array.cell.value
-        if value.kind < VIEW and value.buffer is None:  # All else that arrays hold runs anyway.
-            values = [*values, value]
-    evaluate_values(values)
+def waiting(given: Any) -> list[Node]:
+    """What has to be asked for so that an array's value runs: all else that arrays hold runs anyway."""
+    if type(given) is not ndarray:
+        raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
+    array = given
+    value = array.cell.value
+    return [value] if value.kind < VIEW and value.buffer is None else _NOTHING
 
 
 def pinned(operands: Sequence[Any]) -> bool:

@@ -39,9 +39,15 @@ LONG = 10
 """Cost of an expression without branches from which on a loop takes several vectors abreast."""
 ABREAST = ((150, 4), (300, 2))
 """How many, by the cost: what is longer has work enough, and takes long to compile."""
-FUNCTIONS = frozenset(("exp", "log", "logaddexp", "hyperbolic", "inverse_trigonometric", "power", "ldexp"))
-"""Headers with functions of real numbers that are long and have no branch."""
-STRAIGHT = FUNCTIONS | {"integer", "order", "libm"}
+FUNCTIONS = {
+    "exp": 1, "log": 1, "logaddexp": 2, "hyperbolic": 1, "inverse_trigonometric": 1, "power": 2, "ldexp": 1,
+    "loop_sin": 1, "loop_cos": 1, "loop_tan": 1,
+}  # fmt: skip
+"""Headers with functions of real numbers that are long and have no branch in short forms; how many wait for each other.
+
+Two vectors abreast are enough for one, and keep what they need in registers (measured).
+"""
+STRAIGHT = FUNCTIONS.keys() | {"integer", "order", "libm"}
 """Headers whose functions of real numbers have no branch."""
 
 
@@ -91,15 +97,18 @@ def whole_pieces(each: float, elements: int) -> int:
 
 def abreast(program: Program) -> int:
     """Vectors that a loop over the program's elements takes at a time."""
-    cost = 0
+    cost = functions = 0
     for instr in program.body:
         if instr.kind == "gather" or KINDS[instr.code] == "c":
             return 1
         if instr.kind == "op" and KINDS[instr.code] == "f":
             if instr.row.preamble or not STRAIGHT.issuperset(instr.row.headers):
                 return 1
-            cost += instr.row.cost if FUNCTIONS.intersection(instr.row.headers) else 0
-    return next((many for most, many in ABREAST if LONG <= cost <= most), 1)
+            deep = max((FUNCTIONS.get(name, 0) for name in instr.row.headers), default=0)
+            functions += deep
+            cost += instr.row.cost if deep else 0
+    many = next((many for most, many in ABREAST if LONG <= cost <= most), 1)
+    return min(many, 2) if functions == 1 else many
 
 
 def work_of(program: Program) -> tuple[int, int]:

@@ -336,7 +336,7 @@ def _fill() -> None:
     for name, cost in (("sin", 60), ("cos", 60), ("tan", 80)):
         _row(name, 1, _by_kind(f=_call(f"loop_{name}"), c=_call(name)), cost=cost, exact=False,
              headers=(f"loop_{name}",), complex_headers=("complex_near",),
-             near="" if name == "tan" else "c")  # fmt: skip
+             near="f" if name == "tan" else "fc")  # fmt: skip
     for name, function, cost, header in (
         ("arcsin", "asin", 30, "inverse_trigonometric"), ("arccos", "acos", 30, "inverse_trigonometric"),
         ("arctan", "atan", 30, "inverse_trigonometric"), ("sinh", "sinh", 40, "hyperbolic"),

@@ -175,13 +175,14 @@ NL_DEV complex<f64> atanh(complex<f64> z) {
     return cplx(copysign(r.re, z.re), r.im != r.im ? r.im : copysign(r.im, z.im));
 }
 NL_DEV complex<f64> atan(complex<f64> z) { return over_i(atanh(times_i(z))); }
+// Selects, not branches: so host loops are vectors.
 template <class T> NL_DEV complex<T> sign(complex<T> z) {
-    if (is_inf(z.re) || is_inf(z.im)) {
-        if (is_inf(z.re) && is_inf(z.im)) return make_complex<T>((T)NL_NAN, (T)NL_NAN);
-        return make_complex<T>(is_inf(z.re) ? copysign((T)1, z.re) : (T)0, is_inf(z.im) ? copysign((T)1, z.im) : (T)0);
-    }
-    T a = abs(z);
-    return a == 0 ? make_complex<T>(0, 0) : make_complex<T>(z.re / a, z.im / a);
+    T a = abs(z), re = a == 0 ? (T)0 : z.re / a, im = a == 0 ? (T)0 : z.im / a;
+    bool p = is_inf(z.re), q = is_inf(z.im);
+    T u = q ? (T)NL_NAN : copysign((T)1, z.re), v = p ? (T)NL_NAN : copysign((T)1, z.im);
+    re = q ? (T)0 : re;
+    im = p ? (T)0 : im;
+    return make_complex<T>(p ? u : re, q ? v : im);
 }
 #define NL_COMPLEX64(name) \
 NL_DEV complex<f32> name(complex<f32> z) { \

@@ -91,11 +91,11 @@ template <class T> NL_DEV T expm1_of(T s, T r, T t) {
     return 2 * (sum + fma(s, t, fma(s, r, a - sum)));
 }
 NL_DEV f32 expm1(f32 x) {
-    i32 n;
-    f32 r, t;
-    reduce_exp(clamp(x, -30.0f, 89.0f), n, r, t);
-    f32 y = expm1_of(exp2_integer(n - 1), r, t);
-    return (bits(x) & 0x7fffffffu) < 0x33000000u ? x : y;
+    // x = n log(2) + high + low, high exact; n + 126 stands in the last bits of t
+    f32 y = clamp(x, -30.0f, 89.0f), t = fma(y, 1.44269504f, 12583038.0f), k = t - 12583038.0f;
+    f32 high = fma(k, -0.693147182f, y), low = k * 1.90465421e-09f, r = high + low;
+    low = fma(r * r, horner(r, 0.5f, 0.166666672f, 0.0416664891f, 0.0083332080f, 0.00139326707f, 0.0001994427f), low);
+    return copysign(expm1_of(from_bits(bits(t) << 23), high, low), x);
 }
 NL_DEV f64 expm1(f64 x) {
     i64 n;

@@ -16,13 +16,15 @@ NL_DEV f64 tanh_rest(f64 z) {
                   -0.0088632000249942392409, 0.0035912807603255065094, -0.0014445662421400336247,
                   0.00051084434913505085981);
 }
-// e / (e + 2), e = exp(2 |x|) - 1; near 0 a series
+// 1 - 2 / (exp(2 |x|) + 1); near 0 a series, since there the difference would lose digits
 NL_DEV f32 tanh(f32 x) {
-    f32 a = fabs(x), z = a * a, b = a > 10.0f ? 10.0f : a, t = fma(b, 2.88539008f, 12582912.0f), k = t - 12582912.0f;
-    f32 r = fma(k, 9.52327e-10f, fma(k, -0.346573591f, b));  // |x| less k log(2) / 2
-    f32 y = fma(r * r, horner(r, 2.0f, 1.33333337f, 0.666663826f, 0.266662657f, 0.0891692191f, 0.0255286656f), r + r);
-    f32 s = from_bits((bits(t) << 23) + 0x3f800000u), e = fma(s, y, s - 1.0f);
-    return copysign(a < 0.6f ? fma(a, z * tanh_rest(z), a) : e / (e + 2.0f), x);
+    u32 u = bits(x) & 0x7fffffffu;
+    f32 a = from_bits(u), z = a * a, b = from_bits(u < 0x41200000u ? u : 0x41200000u);  // at most 10, also of NaN
+    f32 t = fma(b, 2.88539008f, 12583039.0f);  // n + 127 in its last bits
+    f32 r = fma(t - 12583039.0f, -0.346573591f, b);  // |x| less n log(2) / 2
+    f32 y = horner(r, 1.0f, 2.0f, 1.99999976f, 1.33332169f, 0.666692495f, 0.267798096f, 0.0884447396f);
+    f32 d = fma(from_bits(bits(t) << 23), y, 1.0f);
+    return copysign(a >= 0.6f ? 1.0f - 2.0f / d : fma(a, z * tanh_rest(z), a), x);
 }
 NL_DEV f64 scaled_exp(f64 x, f64& y) {  // exp(x) = s (1 + y), s a power of two, within the range of normal numbers
     i64 n;
@@ -61,11 +63,16 @@ template <class T> NL_DEV T cosh(T x) {
     T q = quarter_exp(fabs(x));
     return fma((T)2, q, (T)0.125 / q);
 }
+// log(a + h), h = sqrt(1 + a^2); what the two roundings leave out is found while the quotient of the logarithm waits for h.
 NL_DEV f64 asinh(f64 x) {
-    f64 a = fabs(x), z = a * a;
+    f64 a = fabs(x), square = fma(a, a, 1.0), h = sqrt(square), sum = a + h, twice = h + h;
+    f64 rest = fma(-h, h, square) + fma(a, a, 1.0 - square), y = half_inverse(h), e = fma(-twice, y, 1.0);
+    rest = fma(rest, fma(y, fma(e, e, e), y), a - (sum - h));
     bool large = a > 1e9;
-    f64 y = log1p(large ? a - 1 : a + z / (1 + sqrt(z + 1))) + (large ? 0.69314718055994530942 : 0.0);
-    return copysign(y, x);
+    f64 w = large ? a : sum, k, m = split_sum(w, k), c = (large ? 0.0 : rest) * inverse_power(w), f = m + c;
+    f64 r = join_log(large ? k + 1.0 : k, f, c - (f - m)), near = fma(a * a * a, -0.16666666666666666, a);
+    r = a < 6.103515625e-05 ? near : r;
+    return copysign(a < NL_INFINITY ? r : a, x);
 }
 NL_DEV f64 acosh(f64 x) {
     bool large = x > 1e9;

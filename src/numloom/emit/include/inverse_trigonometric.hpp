@@ -90,7 +90,7 @@ template <class T> NL_DEV T asin(T x) {
     T z = large ? (1 - a) * (T)0.5 : a * a, s = large ? sqrt(z) : a, rest = asin_rest(s, z);
     quarter_pi(high, low);
     // What the rounded root leaves out; pi/4 less the root is exact where that matters.
-    T missing = fma(-s, s, z) / (z == 0 ? (T)1 : 2 * s), turned = high - s;
+    T missing = fma(-s, s, z) * half_inverse(s), turned = high - s;
     return copysign(large ? 2 * (turned - (((turned - high) + s) + (rest + (missing - low)))) : s + rest, x);
 }
 template <class T> NL_DEV T acos(T x) {

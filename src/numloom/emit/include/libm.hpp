@@ -28,11 +28,21 @@ NL_DEV f32 fma(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
 NL_DEV f64 fma(f64 x, f64 y, f64 z) { return __builtin_fma(x, y, z); }
 template <class T> NL_DEV T horner(T, T c) { return c; }
 template <class T, class... C> NL_DEV T horner(T z, T c, C... rest) { return fma(z, horner(z, rest...), c); }
+template <class U> NL_DEV U larger(U a, U b) { return a > b ? a : b; }
+template <class U> NL_DEV U smaller(U a, U b) { return a < b ? a : b; }
+// 1 / (2 x) to 1.5 % for ordinary x, finite for 0: by the difference of the bits, and a step of Newton's.
+NL_DEV f32 half_inverse(f32 x) {
+    f32 y = from_bits(0x7e7311c3u - bits(x));
+    return (y + y) * fma(-x, y, 1.0f);
+}
+NL_DEV f64 half_inverse(f64 x) {
+    f64 y = from_bits(0x7fce623822fc16c9ull - bits(x));
+    return (y + y) * fma(-x, y, 1.0);
+}
 template <class T> NL_DEV T clamp(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }
 // f(x, far) is f(x) in fewer instructions, where `far` does not say that an argument was out of the ordinary: not a positive
 // normal number, or so large that its exponential is not. It has the largest of what small numbers are where all is well.
 struct Far { u32 normal, size; u64 wide; };
-NL_DEV u32 larger(u32 a, u32 b) { return a > b ? a : b; }
 NL_DEV void want_normal(f32 x, Far& far) { far.normal = larger(far.normal, bits(x) - 0x800000u); }
 NL_DEV void want_normal(f64 x, Far& far) { far.wide |= bits(x) - 0x10000000000000ull >= 0x7fe0000000000000ull; }
 NL_DEV void want_small(f32 x, Far& far) { far.size = larger(far.size, bits(x) & 0x7fffffffu); }

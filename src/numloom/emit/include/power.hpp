@@ -149,29 +149,20 @@ template <class T> NL_DEV T pow(T x, T y, Far& far) {
 }
 template <class T, class... F> NL_DEV T power_by_halves(T x, T y, F&... far) { return pow(x, y, far...); }
 template <class T, class... F> NL_DEV T power_of_halves(T x, i32 n, F&... far) { return pow(x, (T)0.5 * n, far...); }
-// sqrt(x^2 + y^2); an infinity wins over NaN.
-NL_DEV f32 hypot(f32 x, f32 y) {
-    f32 a = fabs(x), b = fabs(y), h = (f32)sqrt((f64)a * a + (f64)b * b), infinity = (f32)NL_INFINITY;
-    h = a == infinity ? a : h;
-    return b == infinity ? b : h;
+// sqrt(x^2 + y^2); an infinity wins over NaN. Both are scaled by a power of two, so that no square leaves the range, and the
+// root is corrected by what its square leaves. That takes few digits of its inverse, so nothing is divided.
+template <class T, class U> NL_DEV T hypot_of(T x, T y, U infinity, U step) {  // bits of infinity, step of exponents
+    const U rest_of = infinity + step - 1, p = bits(x) & rest_of, q = bits(y) & rest_of, most = larger(p, q);
+    const U least = smaller(p, q), power = smaller(most & infinity, infinity - 3 * step);
+    T scale = from_bits(infinity - 2 * step - power), a = from_bits(most) * scale, b = from_bits(least) * scale;
+    T aa = a * a, bb = b * b, sum = aa + bb, h = sqrt(sum);
+    T rest = fma(-h, h, sum) + ((bb - (sum - aa)) + (fma(a, a, -aa) + fma(b, b, -bb)));
+    h = fma(rest, half_inverse(h), h) * from_bits(power + step);
+    h = most == infinity ? from_bits(most) : h;
+    return least == infinity ? from_bits(least) : h;
 }
-// Both are scaled by a power of two, so that no square leaves the range. The root is corrected by what h^2 - a^2 - b^2 is
-// but for its last rounding, since a^2 <= h^2 <= 2 a^2.
-NL_DEV f64 hypot(f64 x, f64 y) {
-    f64 p = fabs(x), q = fabs(y), a = p > q ? p : q, b = p > q ? q : p, scale = 1.0, back = 1.0;
-    scale = a > 1e150 ? 2.4099198651028841e-181 : scale;
-    back = a > 1e150 ? 4.149515568880993e+180 : back;
-    scale = a < 1e-140 ? 4.149515568880993e+180 : scale;
-    back = a < 1e-140 ? 2.4099198651028841e-181 : back;
-    a = a * scale;
-    b = b * scale;
-    f64 h = sqrt(fma(a, a, b * b)), aa = a * a, bb = b * b, hh = h * h;
-    f64 rest = ((aa - hh) + bb) + ((fma(a, a, -aa) + fma(b, b, -bb)) - fma(h, h, -hh));
-    h = h + rest / (h == 0 ? 1.0 : h + h);
-    h = h * back;
-    h = p == NL_INFINITY ? p : h;
-    return q == NL_INFINITY ? q : h;
-}
+NL_DEV f32 hypot(f32 x, f32 y) { return hypot_of(x, y, 0x7f800000u, 0x800000u); }
+NL_DEV f64 hypot(f64 x, f64 y) { return hypot_of(x, y, (u64)0x7ff0000000000000ull, (u64)0x10000000000000ull); }
 // The root of t^3 (1 + u) by the series of cbrt(1 + u), u = m / t^3 - 1, whose numerator is exact but for its last rounding.
 // Floats: a third of the number's bits is the root to 3.2 %; the first digits of that have an exact square.
 NL_DEV f32 cbrt(f32 x) {

@@ -40,12 +40,18 @@ NL_DEV f64 cos_series(f64 z) {
 }
 // A number modulo pi/2, q that multiple: sine and cosine of the rest, each in two parts.
 struct turned { f64 sine, sine_rest, cosine, cosine_rest; u64 q; };
-NL_DEV turned turn(f64 x) {
+NL_DEV f64 turn_parts(f64 x, f64& rest, u64& q) {
     f64 t = fma(x, 0.63661977236758138, 6755399441055744.0), k = t - 6755399441055744.0;
     // The first step is exact: the rest has no digits below those of pi/2.
     f64 a = fma(k, -1.5707963267948966, x), b = k * -6.123233995736766e-17, r = a + b;
     f64 back = r - a, c = (a - (r - back)) + (b - back);
-    c += fma(k, -6.123233995736766e-17, -b) + k * 1.4973849048591833e-33;
+    rest = c + (fma(k, -6.123233995736766e-17, -b) + k * 1.4973849048591833e-33);
+    q = bits(t);
+    return r;
+}
+NL_DEV turned turn(f64 x) {
+    turned found;
+    f64 c, r = turn_parts(x, c, found.q);
     f64 z = r * r, half = 0.5 * z, w = 1.0 - half, less = fma(0.5 * r, r, -half);
     f64 s = horner(z, -0.16666666666666632, 0.0083333333333224183, -0.00019841269829812768, 2.7557313693747933e-06,
                    -2.505075841320564e-08, 1.5896813444839284e-10);
@@ -53,12 +59,10 @@ NL_DEV turned turn(f64 x) {
                    2.0875723291505545e-09, -1.1359649419769453e-11);
     s = fma(z * r, s, fma(-half, c, c));
     v = ((1.0 - w) - half) + (fma(z * z, v, -(r * c)) - less);
-    turned found;
     found.sine = r + s;
     found.sine_rest = (r - found.sine) + s;
     found.cosine = w + v;
     found.cosine_rest = (w - found.cosine) + v;
-    found.q = bits(t);
     return found;
 }
 NL_DEV f64 near_sin(f64 x) {
@@ -70,14 +74,20 @@ NL_DEV f64 near_cos(f64 x) {
     turned f = turn(x);
     return from_bits(bits(f.q & 1 ? f.sine : f.cosine) ^ ((f.q + 1) & 2) << 62);
 }
+// A quotient of r (1 + z p) and 1 + z q, z = r^2, both in two parts. What r and z leave out counts as if both were linear.
 NL_DEV f64 near_tan(f64 x) {
-    turned f = turn(x);
-    bool odd = f.q & 1;
-    f64 n = odd ? f.cosine : f.sine, n_rest = odd ? f.cosine_rest : f.sine_rest;
-    f64 d = odd ? -f.sine : f.cosine, d_rest = odd ? -f.sine_rest : f.cosine_rest;
-    f64 inverse = 1.0 / d, y = n * inverse;
+    u64 turns;
+    f64 rest, r = turn_parts(x, rest, turns), z = r * r, cube = r * z;
+    f64 p = horner(z, -0.13337882004016718, 0.003424319818724788, -1.7852183017892282e-05);
+    f64 q = horner(z, -0.4667121533735005, 0.025661704276558357, -0.00031172046032494177, 4.977370799242013e-07);
+    f64 above = fma(cube, p, r), below = fma(z, q, 1.0), below_rest = fma(z, q, 1.0 - below);
+    f64 above_rest = fma(cube, p, r - above) + fma(rest, fma(z, 0.66, 1.0), 0.38 * r * fma(r, r, -z));
+    bool odd = turns & 1;
+    f64 n = odd ? below : above, n_rest = odd ? below_rest : above_rest;
+    f64 d = odd ? above : below, d_rest = odd ? above_rest : below_rest, inverse = 1.0 / d, y = n * inverse;
     y = fma(fma(-y, d, n) + fma(-y, d_rest, n_rest), inverse, y);
-    return fabs(x) < 7.4505805969238281e-09 ? x : y;
+    y = from_bits(bits(y) ^ turns << 63);
+    return x == 0 ? x : y;
 }
 NL_DEV f32 sin_turned(f64 r, u64 q) {
     f64 z = r * r, y = q & 1 ? cos_series(z) : sin_series(r, z);
@@ -144,6 +154,22 @@ NL_DEV f32 far_tan(f32 x) {
 NL_DEV f64 far_sin(f64 x) { return ::sin(x); }
 NL_DEV f64 far_cos(f64 x) { return ::cos(x); }
 NL_DEV f64 far_tan(f64 x) { return ::tan(x); }
+NL_DEV void want_near(f32 x, Far& far) {  // 1e6 is as far as `is_far` has it
+    far.normal = larger(far.normal, (bits(x) & 0x7fffffffu) + (0x7f000000u - 0x49742400u));
+}
+NL_DEV void want_near(f64 x, Far& far) { far.wide |= !is_near(x); }
+template <class T> NL_DEV T loop_sin(T x, Far& far) {
+    want_near(x, far);
+    return near_sin(x);
+}
+template <class T> NL_DEV T loop_cos(T x, Far& far) {
+    want_near(x, far);
+    return near_cos(x);
+}
+template <class T> NL_DEV T loop_tan(T x, Far& far) {
+    want_near(x, far);
+    return near_tan(x);
+}
 template <class T> static T sin(T x) { return is_near(x) ? near_sin(x) : far_sin(x); }
 template <class T> static T cos(T x) { return is_near(x) ? near_cos(x) : far_cos(x); }
 template <class T> static T tan(T x) { return is_near(x) ? near_tan(x) : far_tan(x); }
