@@ -100,6 +100,16 @@ def test_reductions_in_parts_keep_their_scratch_memory(joined):
     np.testing.assert_allclose(got, (x * (x - columns).var(0)).max(), rtol=1e-3)
 
 
+def test_few_plans_have_graphs(joined, monkeypatch):
+    """Each keeps memory."""
+    monkeypatch.setattr(execute, "MOST_TOGETHER", 0)
+    start = np.random.default_rng(6).standard_normal((20, 31))
+    for _ in range(execute.TURNS + 2):
+        got = nl.asnumpy(steps_of_heat(nl, nl.asarray(start), 3))
+    np.testing.assert_allclose(got, steps_of_heat(np, start.copy(), 3), rtol=1e-12)
+    assert not joined
+
+
 @pytest.mark.parametrize("when", [0, 2, 5])
 def test_held_launches_go_first_where_the_pool_asks_for_memory(joined, monkeypatch, when):
     """Memory that the backend gives, or cannot give, comes after what waits; the results are the same."""

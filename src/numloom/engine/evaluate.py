@@ -17,7 +17,7 @@ from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.interface import Device
 from numloom.device.registry import current
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
-from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.execute import ReadyPlan, forget_together, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
@@ -122,6 +122,7 @@ def new_plan(found: Walk, roots: list[Node], device: Device) -> ReadyPlan:
     plan.first = found.first
     if len(plans) >= _PLANS_KEPT:
         plans.clear()
+        forget_together()
     plans[found.first] = plan
     return plan
 

@@ -32,9 +32,12 @@ LEAST_TOGETHER = 2
 """Launches that a plan must have to be launched together (a graph costs what one launch does, and 0.4 µs a kernel)."""
 TURNS = 3
 """Runs of a plan before its launches are put together, which takes the time of some four more."""
-SCRATCH = 16 << 20
+SCRATCH = 1 << 20
 """Most bytes of scratch memory that a plan may keep to itself for that."""
+MOST_TOGETHER = 512
+"""Plans that may have a graph and scratch memory; later ones launch step by step."""
 
+_together = 0
 _long_word = Struct("<q")
 _NOTHING = object()
 
@@ -376,8 +379,9 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
 
 def put_together(plan: ReadyPlan) -> None:
     """Have the plan's steps launched together from now on, if they are launches and nothing else."""
+    global _together
     steps = plan.steps
-    if len(steps) < LEAST_TOGETHER:
+    if len(steps) < LEAST_TOGETHER or _together >= MOST_TOGETHER:
         return
     scratch: dict[int, int] = {}
     for ready in steps:
@@ -399,9 +403,17 @@ def put_together(plan: ReadyPlan) -> None:
             ready.words.put(ready.workspace, buffer.ptr)
             ready.scratch = buffer
     plan.replay = plan.device.together([ready.run for ready in steps])
-    if plan.replay is None:
-        for ready in steps:
-            ready.scratch = None
+    if plan.replay is not None:
+        _together += 1
+        return
+    for ready in steps:
+        ready.scratch = None
+
+
+def forget_together() -> None:
+    """All plans are given up."""
+    global _together
+    _together = 0
 
 
 def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
