@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import frozen
+from numloom.api.calling import Plain, compose_plainly, frozen
 from numloom.device import registry
 from numloom.testing import for_all_dtypes
 
@@ -264,6 +264,30 @@ def test_generated_values() -> None:
         for order in "KCFA":
             got, expected = nl.ones_like(nl.asarray(host), order=order), np.ones_like(host, order=order)
             assert (got.strides, got.shape, got.dtype) == (expected.strides, expected.shape, expected.dtype)
+
+
+LOOKS: dict[str, Any] = {
+    "an element": lambda x: float(x[0, 0]),
+    "a truth value": lambda x: bool((x > 0).any()),
+    "all": lambda x: x.get().max(),
+    "a list": lambda x: x.tolist()[0][0],
+    "a count": lambda x: x[x > 0].size,
+    "places": lambda x: len(nl.nonzero(x)[0]),
+    "memory": lambda x: np.asarray(x)[0, 0],
+    "in place": lambda x: np.add.at(y := x.copy(), (np.array([0]),), 1) or y[0, 0].item(),
+}
+
+
+@pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS)
+def test_calls_that_look_at_values_are_not_learned(look: Any) -> None:
+    """Whatever a composed call does: what depends on values is computed each time."""
+    plain = Plain(lambda given, x: x * float(look(x)))
+    for turn in range(8):
+        host = np.full((2, 2), float(turn))
+        expected = host * float(look(nl.asarray(host)))
+        got = compose_plainly(plain, "given", (nl.asarray(host),))
+        np.testing.assert_array_equal(got.get(), expected)
+    assert not plain.chains.known
 
 
 def test_what_is_compared() -> None:
