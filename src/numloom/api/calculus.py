@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import recalled
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, normal_axes, normal_axis
 from numloom.api.sorting import searchsorted
@@ -31,6 +32,7 @@ def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
     return tuple(part if k == axis else slice(None) for k in range(ndim))
 
 
+@recalled
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Array:
     """The n-th difference of neighbours along an axis.
 

@@ -51,6 +51,7 @@ cdef class Ending:
 
 cdef bint _is_plain(object axis) except -1
 
+cdef object _plain_tuple(tuple values)
 @cython.locals(parts=list)
 cpdef object frozen(object given)
 

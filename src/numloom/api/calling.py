@@ -6,7 +6,8 @@ Calls with rarer arguments go on to the functions that know them all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from numloom.graph.build import cast, elementwise, one_tuple, unary
 from numloom.graph.node import Node
 from numloom.graph.replay import Chains, again, begin, end, find, learn, replay
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 
@@ -268,6 +270,39 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
     return result
 
 
+def recalled(function: Function) -> Function:
+    """A function of one array that also takes the short way of `compose_plainly`, if what else it takes is plain.
+
+    Its result must follow from its arguments and from the dtype, shape and order of the array alone.
+    """
+    plain = Plain(lambda given, array: function(array, *given[0], **dict(zip(given[1], given[2], strict=True))))
+
+    @wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if args and type(args[0]) is ndarray:
+            values = tuple(options.values()) if options else ()
+            given = _plain_tuple(args[1:]), tuple(options) if options else (), _plain_tuple(values)
+            if given[0] is not None and given[2] is not None:
+                return compose_plainly(plain, given, args[:1])
+        return function(*args, **options)
+
+    return call  # type: ignore[return-value]
+
+
+def _plain_tuple(values: tuple[Any, ...]) -> Any:
+    """Arguments if they are integers, text, None and tuples of integers; None where one of them is not."""
+    for value in values:
+        kind = type(value)
+        if kind is int or kind is str or value is None:
+            continue
+        if kind is not tuple:
+            return None
+        for part in value:
+            if type(part) is not int:
+                return None
+    return values
+
+
 def _recalled(chain: Any, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
     """The array that a chain leads to."""
     ending = chain.ending
@@ -361,5 +396,6 @@ __all__ = [
     "combine_plainly",
     "compose_plainly",
     "frozen",
+    "recalled",
     "reduce_plainly",
 ]

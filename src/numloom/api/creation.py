@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import recalled
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
@@ -750,11 +751,13 @@ def _lower(rows: int, columns: int, k: int) -> Node:
     return build.binary(ELEMENTWISE["greater_equal"], row, column)
 
 
+@recalled
 def tril(m: Any, k: int = 0) -> Array:
     """A matrix with zeros above a diagonal."""
     return _part(m, k, lower=True)
 
 
+@recalled
 def triu(m: Any, k: int = 0) -> Array:
     """A matrix with zeros below a diagonal."""
     return _part(m, k - 1, lower=False)
@@ -772,6 +775,7 @@ def _part(m: Any, k: int, lower: bool) -> Array:
     return _new(build.elementwise(WHERE, (mask, node, zero) if lower else (mask, zero, node)))
 
 
+@recalled
 def diag(v: Any, k: int = 0) -> Array:
     """A matrix with a vector on a diagonal, or a diagonal of a matrix (a read-only view)."""
     array = asarray(v)

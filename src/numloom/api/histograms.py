@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_plainly
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import isfinite, minimum, where
 from numloom.api.manipulation import atleast_2d, repeat
@@ -405,11 +406,22 @@ def histogram(
     """
     array, amounts = _sampled(a, weights)
     sides = _edges(array, bins, range, weights)
-    total = _counts(array, sides, amounts, uniform=not np.ndim(bins))
+    uniform = not np.ndim(bins)
+    if amounts is None:
+        total = compose_plainly(_COUNTED, "uniform" if uniform else "", (array, sides))
+    else:
+        total = _counts(array, sides, amounts, uniform)
     if not density:
         return total, sides
     widths = (sides[1:] - sides[:-1]).astype(np.float64)
     return total / widths / total.sum(), sides
+
+
+def _counted(given: str, array: Array, sides: Array) -> Array:
+    return _counts(array, sides, None, given == "uniform")
+
+
+_COUNTED = Plain(_counted)
 
 
 def _counts(array: Array, sides: Array, amounts: Array | None, uniform: bool) -> Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import Plain, compose_plainly, recalled
 from numloom.api.conditions import numpy_is_near
 from numloom.api.creation import tri
 from numloom.api.elementwise import logical_not, logical_or
@@ -95,12 +96,23 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
     -------
     ndarray
     """
+    plain = type(a) is ndarray and type(indices) is ndarray and (axis is None or type(axis) is int)
+    if plain and out is None and type(mode) is str and 0 not in a.shape:
+        return compose_plainly(_TAKE, (axis, mode), (a, indices))
+    return _take((axis, mode), a, indices, out)
+
+
+def _take(given: tuple[int | None, str], a: Any, indices: Any, out: Array | None = None) -> Array:
+    axis, mode = given
     array, axis = lines_along(asarray(a), axis)
     where = _bounded(indices, array.shape[axis], mode)
     if mode == "raise" and where.size and not array.shape[axis]:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     node = build.gather(node_of(array), [where], (axis,), axis)
     return deliver(node, (a, indices)) if out is None else store(out, node, "take", "unsafe", exact=True)
+
+
+_TAKE = Plain(_take)
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None = None) -> Array:
@@ -286,6 +298,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     return result
 
 
+@recalled
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """A read-only view of a diagonal."""
     return diagonal_view(asarray(a), offset, axis1, axis2)

@@ -57,7 +57,7 @@ def _joins(arrays: tuple[Any, ...], axis: int) -> Any:
     first = arrays[0] if arrays else None
     if type(first) is not ndarray or not -first.ndim <= axis < first.ndim or first.extents[axis] != 1:
         return axis
-    return axis, *[type(part) is ndarray and _is_in_memory(node_of(part)) for part in arrays]
+    return axis, *_in_memory(arrays)
 
 
 def _joined_plainly(given: Any, *arrays: Any) -> Array:
@@ -149,6 +149,11 @@ def _is_in_memory(part: Node) -> bool:
     return (part.args[0] if part.kind == VIEW else part).kind == LEAF
 
 
+def _in_memory(arrays: tuple[Any, ...]) -> tuple[bool, ...]:
+    """Which of some arrays are in memory."""
+    return tuple([type(part) is ndarray and _is_in_memory(node_of(part)) for part in arrays])
+
+
 def _interleaved(parts: list[Node], code: int, axis: int, strides: tuple[int, ...]) -> Node | None:
     """Few parts in memory whose elements are to alternate, chosen one by one: a GPU would write gaps.
 
@@ -173,7 +178,7 @@ def stack(
     """Arrays of one shape put side by side along a new axis."""
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
-        given = axis, *[type(part) is ndarray and _is_in_memory(node_of(part)) for part in arrays]
+        given = axis, *_in_memory(arrays)
         return compose_plainly(_STACK, given, arrays)
     return _stack(arrays, axis, out, dtype, casting)
 
@@ -237,8 +242,18 @@ def row_stack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Arr
 
 def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays side by side along the second axis (vectors along the first)."""
-    parts = _several(atleast_1d, tup)
+    if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):
+        arrays = tuple(tup)
+        return compose_plainly(_HSTACK, _in_memory(arrays), arrays)
+    return _hstack((), *_several(atleast_1d, tup), dtype=dtype, casting=casting)
+
+
+def _hstack(given: tuple[bool, ...], *arrays: Any, dtype: Any = None, casting: str = "same_kind") -> Array:
+    parts = _several(atleast_1d, arrays)
     return concatenate(parts, 0 if parts and parts[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+
+
+_HSTACK = Plain(_hstack)
 
 
 def dstack(tup: Any) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, frozen
+from numloom.api.calling import recalled
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import I64
@@ -87,11 +87,13 @@ def matrix_transpose(x: Any, /) -> Array:
     return array.swapaxes(-1, -2)
 
 
+@recalled
 def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """A view with two axes exchanged."""
     return asarray(a).swapaxes(axis1, axis2)
 
 
+@recalled
 def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """A view with axes moved to other places; the others keep their order."""
     array = asarray(a)
@@ -120,6 +122,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     return array.transpose(tuple(order))
 
 
+@recalled
 def expand_dims(a: Any, axis: Any) -> Array:
     """A view with new axes of extent 1 at the places `axis` of the result."""
     array = asarray(a)
@@ -129,6 +132,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
     return array.reshape(tuple(1 if place in places else next(extents) for place in range(ndim)))
 
 
+@recalled
 def squeeze(a: Any, axis: Any = None) -> Array:
     """A view without axes of extent 1 (all of them, or those of `axis`)."""
     array = asarray(a)
@@ -170,6 +174,7 @@ def _each(view: Any, arrays: tuple[Any, ...]) -> Any:
 # ---------------------------------------------------------------- broadcasting
 
 
+@recalled
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """A read-only view repeated to `shape`."""
     array = asarray(array)
@@ -207,6 +212,7 @@ def _shown(shape: Sequence[int]) -> str:
 # ---------------------------------------------------------------- repeating
 
 
+@recalled
 def tile(A: Any, reps: Any) -> Array:
     """An array repeated `reps` times along each axis."""
     array = asarray(A)
@@ -308,6 +314,7 @@ def resize(a: Any, new_shape: Any) -> Array:
 # ---------------------------------------------------------------- reordering
 
 
+@recalled
 def flip(m: Any, axis: Any = None) -> Array:
     """A view with the order along `axis` (all axes if None) reversed."""
     array = asarray(m)
@@ -351,20 +358,15 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
     return turned if k == 1 else flip(turned, axes[1])
 
 
+@recalled
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Elements moved along `axis` (of the flattened array if None), what leaves at the end enters in front.
 
     Recorded as one read at shifted positions, so that it fuses with what it is used in.
     """
-    given = frozen((shift, axis))
-    return _roll((shift, axis), a) if given is NotImplemented else compose_plainly(_ROLL, given, (a,))
-
-
-def _roll(given: tuple[Any, Any], a: Any) -> Array:
-    shift, axis = given
     array = asarray(a)
     if axis is None:
-        return _roll((shift, 0), array.ravel()).reshape(array.shape)
+        return roll(array.ravel(), shift, 0).reshape(array.shape)
     if type(axis) is int and type(shift) is int:
         return _rolled(array, {normal_axis(axis, array.ndim): shift})
     axes = [normal_axis(k, array.ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,))]
@@ -377,9 +379,6 @@ def _roll(given: tuple[Any, Any], a: Any) -> Array:
     for step, k in pairs:
         total[int(k)] += int(step.real) if isinstance(step, complex) else int(step)
     return _rolled(array, total)
-
-
-_ROLL = Plain(_roll)
 
 
 def _rolled(array: Array, total: dict[int, int]) -> Array:

@@ -31,6 +31,7 @@ from numloom.graph.layout import (
     shown,
 )
 from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, formed2, hold, register, unhold
+from numloom.graph.replay import lose
 from numloom.ops.elementwise import ELEMENTWISE
 
 _REAL = ELEMENTWISE["real"]
@@ -325,6 +326,7 @@ def materialize(cell: Cell) -> Node:
 
 def pin(cell: Cell) -> Node:
     """Fix the cell to its buffer for an export; what reads it now runs first. Undo with `unpin`."""
+    lose()
     value = materialize(cell)
     evaluate([])
     if not cell.pins and value.cells > 1:

@@ -66,6 +66,7 @@ def call(
         if strides is None:
             strides = _dense_strides(shape, operands[0].strides if order == "K" else None, ITEMSIZES[code])
         return Call(row, code, shape, strides, options)(*operands)
+    lose()  # The sizes follow from the values.
     device = current()
     described = describe(operands)
     counters.library_calls += 1

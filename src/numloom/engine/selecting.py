@@ -19,6 +19,7 @@ from numloom.engine.state import count_flush
 from numloom.engine.walk import Walk, pending_roots, walk
 from numloom.graph.layout import c_strides
 from numloom.graph.node import CAST, LEAF, OP, VIEW, Node
+from numloom.graph.replay import lose
 from numloom.plan.program import Select
 from numloom.plan.step import Plan
 
@@ -63,6 +64,7 @@ def _fused(mask: Node, select: Select, array: Node | None, take: Callable[[Any, 
 
     None where the mask is not a simple one. It stays as it was: a temporary one is never stored.
     """
+    lose()
     device = current()
     if (
         mask.kind not in (OP, CAST)

@@ -39,7 +39,7 @@ cdef class Chain:
 cdef class Chains:
     cdef readonly dict known
     cdef readonly Chain last
-    cdef readonly dict refused
+    cdef readonly dict met
 
 
 @cython.locals(chain=Chain)
@@ -54,6 +54,8 @@ cpdef bint can_follow(list operands) except -1
 cpdef object sharing(list operands)
 @cython.locals(place=cython.Py_ssize_t, node=Node, mold=Mold)
 cdef bint _fits(Chain chain, object given, list operands) except -1
+@cython.locals(times=cython.Py_ssize_t)
+cpdef object begin(Chains chains, object given, list operands)
 @cython.locals(key=list, node=Node)
 cdef object _key(object given, list operands)
 cdef Node _memory(Node node)

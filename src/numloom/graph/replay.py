@@ -147,20 +147,20 @@ class Chains:
         Chains by their form.
     last : Chain or None
         The one used last.
-    refused : dict
-        How often a form had no chain that could be made.
+    met : dict
+        How often a form was met that has no chain.
     """
 
-    __slots__ = ("known", "last", "refused")
+    __slots__ = ("known", "last", "met")
 
     known: dict[Any, Chain]
     last: Chain | None
-    refused: dict[Any, int]
+    met: dict[Any, int]
 
     def __init__(self) -> None:
         self.known = {}
         self.last = None
-        self.refused = {}
+        self.met = {}
 
 
 def find(chains: Chains, given: Any, operands: list[Node]) -> Chain | None:
@@ -413,11 +413,18 @@ _traces: list[Trace] = []
 
 
 def begin(chains: Chains, given: Any, operands: list[Node]) -> Trace | None:
-    """Learn the call that follows, until `end`; None where that would not help, also where all runs at once."""
+    """Learn the call that follows, until `end`; None where that would not help, also where all runs at once.
+
+    A form is learned when it is met again: of sizes that change from call to call nothing would be used.
+    """
     if register.recorded > register.limit or not can_follow(operands):
         return None
     key = _key(given, operands)
-    if chains.refused.get(key, 0) >= _TRIES:
+    times = chains.met.get(key, 0)
+    if len(chains.met) >= _KEPT:
+        chains.met.clear()
+    chains.met[key] = times + 1
+    if not 0 < times <= _TRIES:
         return None
     trace = Trace(key, list(operands))
     _traces.append(trace)
@@ -435,13 +442,11 @@ def learn(chains: Chains, trace: Trace, given: Any, result: Node | None, ending:
     number = trace.number(result) if result is not None else -1
     first = len(trace.operands)
     if trace.lost or (number < first and result is not None):
-        if len(chains.refused) >= _KEPT:
-            chains.refused.clear()
-        chains.refused[trace.key] = chains.refused.get(trace.key, 0) + 1
         return
     if len(chains.known) >= _KEPT:
         chains.known.clear()
     links = trace.needed(number) if result is not None else []
+    chains.met.pop(trace.key, None)
     chains.known[trace.key] = Chain(given, trace.operands, links, ending)
 
 
