@@ -297,6 +297,24 @@ def test_thin_and_stacked_products_are_recorded_where_threads_are_many(monkeypat
     assert not is_recorded(10**6, 3, 3, 3) and not is_recorded(1, 10**6, 3, 3) and is_recorded(1, 2, 2, 2)
 
 
+@for_all_dtypes()
+@pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("depth", [15, 16, 17, 100, 1000])
+def test_few_columns_of_long_ones(width: int, depth: int, dtype: np.dtype[Any]) -> None:
+    """Results that lie side by side and share the rows of one operand."""
+    rng = np.random.default_rng(depth)
+    x, y = (rng.integers(0, 2, shape).astype(dtype) for shape in ((3, depth), (depth, width)))
+    got = (nl.asarray(x) @ nl.asarray(y)).get()
+    want = x @ y
+    assert got.dtype == want.dtype
+    np.testing.assert_array_equal(got, want)
+    exact = np.dtype(dtype).kind != "b"
+    if exact:
+        np.testing.assert_array_equal(
+            (nl.asarray(x)[:, None, :] * nl.asarray(y).T[None]).sum(-1).get(), (x[:, None, :] * y.T[None]).sum(-1)
+        )
+
+
 @pytest.mark.parametrize("code", ["?", "i1", "u2", "i4", "i8", "e", "f4", "f8", "F", "D"])
 @pytest.mark.parametrize(
     ("left", "right"),

@@ -109,29 +109,30 @@ def test_tables_of_distances(
     check(Case(program, memory, [0, 0, 0]), backwards=bool(outer & 1))
 
 
+@pytest.mark.parametrize("code", [F32, I64, I32])
 @pytest.mark.parametrize(("outer", "width", "count"), [(40, 3, 70), (5, 2, 3000), (1, 4, 500), (300, 3, 33)])
-def test_columns_abreast(outer: int, width: int, count: int) -> None:
+def test_columns_abreast(outer: int, width: int, count: int, code: int) -> None:
     """Forces: columns of a few neighbours that share what is computed for all of them."""
     body = (
-        Instr("load", F32, operand=0), Instr("load", F32, operand=1), Instr("load", F32, operand=2),
-        Instr("iota", I64, index=0, strides=(width, 1, 0)), Instr("cast", F32, (3,)),
-        Instr("op", F32, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", F32, (5, 2), row=ELEMENTWISE["multiply"]),
-        Instr("op", F32, (6, 4), row=ELEMENTWISE["add"]),
+        Instr("load", code, operand=0), Instr("load", code, operand=1), Instr("load", code, operand=2),
+        Instr("iota", I64, index=0, strides=(width, 1, 0)), Instr("cast", code, (3,)),
+        Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", code, (5, 2), row=ELEMENTWISE["multiply"]),
+        Instr("op", code, (6, 4), row=ELEMENTWISE["add"]),
     )  # fmt: skip
     operands = (
-        Operand(F32, (0, 1, width), 0), Operand(F32, (width, 1, 0), 0), Operand(F32, (count, 0, 1), 0),
-        Operand(F32, (width, 1), 0, written=True, post=True),
-        Operand(F32, (width, 1), 0, written=True, post=True),
+        Operand(code, (0, 1, width), 0), Operand(code, (width, 1, 0), 0), Operand(code, (count, 0, 1), 0),
+        Operand(code, (width, 1), 0, written=True, post=True),
+        Operand(code, (width, 1), 0, written=True, post=True),
     )  # fmt: skip
     program = Program(
         (outer, width, count), 2, body, (), operands,
-        reductions=(Reduce(REDUCTIONS["sum"], 7, F32), Reduce(REDUCTIONS["max"], 6, F32)),
-        post=(Instr("reduced", F32, index=0), Instr("reduced", F32, index=1)), post_stores=(Store(0, 3), Store(1, 4)),
+        reductions=(Reduce(REDUCTIONS["sum"], 7, code), Reduce(REDUCTIONS["max"], 6, code)),
+        post=(Instr("reduced", code, index=0), Instr("reduced", code, index=1)), post_stores=(Store(0, 3), Store(1, 4)),
         fast=False,
     )  # fmt: skip
     random = np.random.default_rng(count)
     sizes = count * width, outer * width, outer * count, outer * width, outer * width
-    memory = [random.integers(-9, 9, size).astype("f4") for size in sizes]
+    memory = [random.integers(-9, 9, size).astype(DTYPES[code]) for size in sizes]
     assert reducing.Reduction(program).abreast == width
     check(Case(program, memory, [0] * 5, iota_offsets=[3]), backwards=bool(outer & 1))
 

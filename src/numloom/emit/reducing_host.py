@@ -231,11 +231,12 @@ class Kernel(Reduction):
         groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
         move = f"Row row = base; {self._moves()}"
         run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
-        if self.abreast > 1 and self.carriers.plain():
-            run = self._cpu_run_abreast()
+        abreast = self.abreast > 1 and self.carriers.plain()
+        if abreast:
+            run = self._cpu_run_abreast()  # which holds one run
         elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
             run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
-        step, header = "all" if self.carriers.free() else f"{RUN}", ""
+        step, header = "all" if self.carriers.free() and not abreast else f"{RUN}", ""
         if self.carriers.positions():
             # No tree changes them.
             direct, levels = self._direct(self.kept - 1) if self.kept else {}, ""
