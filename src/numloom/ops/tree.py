@@ -24,13 +24,12 @@ Shape = Callable[[Host, OfRun, Merge, Any], Carriers]
 LANES = 128
 RUN = 16
 CHUNKS = (16384, 65536)
-"""Elements of one chunk of a reduction along the fast axis, in rows of up to `LONG` elements and in longer ones."""
-LONG = 1 << 24
+"""Elements of one chunk of a reduction along the fast axis, in rows of up to 2^22 elements and in longer ones."""
 
 
 def chunk_of(count: int) -> int:
     """Elements of a chunk in a row of `count`; a shorter row is one chunk."""
-    return CHUNKS[0] if count <= LONG else CHUNKS[1]
+    return CHUNKS[0] if count <= 1 << 22 else CHUNKS[1]
 
 
 _ANY_ORDER = {
