@@ -1,6 +1,7 @@
 """Plans of several steps whose launches are held back and made together."""
 
 import gc
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -108,6 +109,32 @@ def test_few_plans_have_graphs(joined, monkeypatch):
         got = nl.asnumpy(steps_of_heat(nl, nl.asarray(start), 3))
     np.testing.assert_allclose(got, steps_of_heat(np, start.copy(), 3), rtol=1e-12)
     assert not joined
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_no_memory_for_a_graph(refused):
+    """A plan that has run goes on step by step where there is no scratch memory for it alone."""
+
+    def allocate(nbytes):
+        if refused:
+            raise MemoryError
+        return SimpleNamespace(ptr=4096)
+
+    put = []
+    steps = [
+        SimpleNamespace(
+            run=print, copy=None, workspace=3, scratch=None, geometry=SimpleNamespace(counters=8 * k, workspace=100),
+            words=SimpleNamespace(put=lambda *words: put.append(words)),
+        )
+        for k in (1, 1, 2)
+    ]  # fmt: skip
+    cleared = []
+    device = SimpleNamespace(together=lambda launches: launches.clear, clear=lambda *given: cleared.append(given[1]))
+    plan = SimpleNamespace(steps=steps, replay=None, device=device, pool=SimpleNamespace(allocate=allocate))
+    execute.put_together(plan)
+    assert (plan.replay is None) == refused
+    assert cleared == ([] if refused else [8, 16]) and put == ([] if refused else [(3, 4096)] * 3)
+    assert all((step.scratch is None) == refused for step in steps)
 
 
 @pytest.mark.parametrize("when", [0, 2, 5])

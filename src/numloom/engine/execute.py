@@ -392,22 +392,22 @@ def put_together(plan: ReadyPlan) -> None:
             scratch[geometry.counters] = max(scratch.get(geometry.counters, 0), geometry.workspace)
     if sum(scratch.values()) > SCRATCH:
         return
+    replay = plan.device.together([ready.run for ready in steps])
+    if replay is None:
+        return
     # Kernels leave their counters at zero and what is behind them as they like, so those with as many share memory.
-    buffers = {}
-    for counters_bytes, nbytes in scratch.items():
-        buffers[counters_bytes] = plan.pool.allocate(nbytes)
-        plan.device.clear(buffers[counters_bytes], counters_bytes)
+    try:
+        buffers = {count: plan.pool.allocate(nbytes) for count, nbytes in scratch.items()}
+    except MemoryError:  # The plan has run: it launches step by step as before.
+        return
+    for count, buffer in buffers.items():
+        plan.device.clear(buffer, count)
     for ready in steps:
         if ready.workspace >= 0:
-            buffer = buffers[ready.geometry.counters]
-            ready.words.put(ready.workspace, buffer.ptr)
-            ready.scratch = buffer
-    plan.replay = plan.device.together([ready.run for ready in steps])
-    if plan.replay is not None:
-        _together += 1
-        return
-    for ready in steps:
-        ready.scratch = None
+            ready.scratch = buffers[ready.geometry.counters]
+            ready.words.put(ready.workspace, ready.scratch.ptr)
+    plan.replay = replay
+    _together += 1
 
 
 def forget_together() -> None:
