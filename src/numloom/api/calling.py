@@ -6,7 +6,7 @@ Calls with rarer arguments go on to the functions that know them all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 import numpy as np
@@ -208,14 +208,7 @@ def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any
     chain = find(chains, axis, operands)
     if chain is not None:
         return _recalled(chain, operands, (array,))
-    trace = begin(chains, axis, operands)
-    try:
-        result = function.general(array, axis, keepdims=keep)
-    finally:
-        end(trace)
-    if trace is not None:
-        _learn(chains, trace, axis, (array,), result)
-    return result
+    return _in_full(chains, axis, operands, (array,), partial(function.general, array, axis, keepdims=keep))
 
 
 def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
@@ -233,14 +226,7 @@ def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
         if left.cell.pins or right.cell.pins:
             after_record(node, now=True)
         return result
-    trace = begin(function.chains, None, operands)
-    try:
-        result = function.general(x, y)
-    finally:
-        end(trace)
-    if trace is not None:
-        _learn(function.chains, trace, None, (x, y), result)
-    return result
+    return _in_full(function.chains, None, operands, (x, y), partial(function.general, x, y))
 
 
 def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any:
@@ -260,13 +246,18 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
     chain = find(function.chains, given, operands)
     if chain is not None:
         return _recalled(chain, operands, arrays)
-    trace = begin(function.chains, given, operands)
+    return _in_full(function.chains, given, operands, arrays, partial(function.general, given, *arrays))
+
+
+def _in_full(chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+    """What a call gives that no chain is known for; one is learned from it if that can be."""
+    trace = begin(chains, given, operands)
     try:
-        result = function.general(given, *arrays)
+        result = call()
     finally:
         end(trace)
     if trace is not None:
-        _learn(function.chains, trace, given, arrays, result)
+        _learn(chains, trace, given, arrays, result)
     return result
 
 
