@@ -26,9 +26,8 @@ from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
 from numloom.device.cuda.module import load
-from numloom.device.cuda.routines import ROUTINES
+from numloom.device.cuda.routines import BOUND, ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
-from numloom.device.cuda.routines.products import bound_matmul
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, Staging
 from numloom.device.interface import Image, Module, Sampling, Texels
@@ -458,7 +457,8 @@ class CudaDevice:
         return ROUTINES[name]
 
     def bound_routine(self, name: str, *operands: Any, **options: Any) -> Callable[..., None] | None:
-        return bound_matmul(self, *operands, **options) if name == "matmul" else None
+        bind = BOUND.get(name)
+        return None if bind is None else bind(self, *operands, **options)
 
     def resident(self, each: int) -> int:
         """Blocks that run at once where a multiprocessor holds `each`."""

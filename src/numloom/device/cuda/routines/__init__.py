@@ -16,7 +16,7 @@ from numloom.device.cuda.routines.edges import bin_edges
 from numloom.device.cuda.routines.folding import fold, reduceat
 from numloom.device.cuda.routines.fourier import fourier
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
-from numloom.device.cuda.routines.products import matmul
+from numloom.device.cuda.routines.products import bound_matmul, matmul
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.cuda.routines.scattering import scatter
 from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
@@ -45,3 +45,6 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "weighted_bincount": weighted_bincount,
     **FACTORIZATIONS,
 }
+
+BOUND: dict[str, Callable[..., Callable[..., None] | None]] = {"matmul": bound_matmul}
+"""Routines that can be had for operands of one form: called with these they give what takes addresses alone."""
