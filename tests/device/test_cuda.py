@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -514,8 +515,6 @@ def test_early_kernels_see_what_was_before(gpu, before):
 @pytest.mark.cuda
 def test_graphs_do_what_launches_do(gpu):
     """With other blocks at every turn, beside kernels that do not wait, by clusters, with much shared memory."""
-    import re
-
     n = 5000
     late = re.sub("axpy", "late", AXPY).replace('extern "C" __global__', 'extern "C" /**/ __global__')
     kernels = [

@@ -67,17 +67,17 @@ class Elements:
 
     def _taken_text(self) -> str:
         """Functions that give where taken rows begin, by gather."""
-        body, text = self.program.body, ""
+        body, operands, text = self.program.body, self.program.operands, ""
         for n in self.taken:
-            k = body[n].operand
             wanted = behind(body, body[n].args)
             instrs = [body[number] for number in wanted]
-            reads = {k: loaded(f"row.q{k}[0]", self.program.operands[k].code) for k in read_operands(instrs)}
+            reads = {k: loaded(f"row.q{k}[0]", operands[k].code) for k in read_operands(instrs)}
             iotas = {iota.index: f"row.t{iota.index}" for iota in iota_instrs(instrs)}
             lines = statements(body, self.block, "v", reads, iotas, {}, only=wanted)
+            table = body[n].operand
             text += (
-                f"NL_DEV const {MEMORY_TYPES[self.program.operands[k].code]}* taken{n}(const P& p, const Row& row) "
-                f"{{ {' '.join(lines)} return row.q{k} + {gather_offset(body[n], self.block, 'v')}; }}\n"
+                f"NL_DEV const {MEMORY_TYPES[operands[table].code]}* taken{n}(const P& p, const Row& row) "
+                f"{{ {' '.join(lines)} return row.q{table} + {gather_offset(body[n], self.block, 'v')}; }}\n"
             )
         return text
 
