@@ -22,6 +22,7 @@ from programs import (
 
 from numloom.base.dtypes import BOOL, C64, DTYPES, F16, F32, F64, I32, I64
 from numloom.emit import elements, reducing, reducing_host
+from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 from numloom.plan.program import Instr, Operand, Program, Reduce, Store
@@ -158,14 +159,42 @@ def test_every_strategy(shape: tuple[tuple[int, ...], bool]) -> None:
         check(reduction_of_memory(extents, kept, fast, names, code), backwards=bool(kept))
 
 
-@pytest.mark.parametrize("count", [129, 256, 500, 1024, 2047, 2048])
+SHORT_ROWS = (
+    (F32, ("var", "sum")),
+    (F64, ("m2", "argmax")),
+    (F32, ("argmin", "argmax")),
+    (I32, ("argmax",)),
+    (C64, ("var",)),
+)
+"""Reductions whose threads go by what is known of a row's length."""
+
+
+@pytest.mark.parametrize("count", [129, 256, 300, 500, 1024, 2047, 2048])
 def test_a_warp_a_row(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The text of moments knows how many elements a lane has."""
+    """The text knows how many elements a lane has, of moments exactly."""
     monkeypatch.setattr(reducing, "FULL", 1)
-    for code, names in ((F32, ("var", "sum")), (F64, ("m2", "argmax"))):
+    for code, names in SHORT_ROWS:
         case = reduction_of_memory((9, count), 1, True, names, code)
         assert reducing.Reduction(case.program).strategy == "warp"
         check(case, backwards=bool(count & 1))
+
+
+@pytest.mark.parametrize("count", [17, 31, 32, 33, 40, 64, 100, 127, 128])
+@pytest.mark.parametrize("rows", [7, 70])
+def test_some_threads_a_row(rows: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reducing, "FULL", 1 if rows > 9 else 1 << 20)
+    for code, names in SHORT_ROWS:
+        case = reduction_of_memory((rows, count), 1, True, names, code)
+        kernel = reducing.Reduction(case.program)
+        assert kernel.strategy == "line"
+        assert (kernel.line < 32) == (rows > 9)
+        check(case, backwards=bool(count & 1))
+
+
+def test_moments_of_other_lengths_share_a_text() -> None:
+    """What is known of rows of up to 128 elements are numbers beside the text."""
+    texts = {emit(reduction_of_memory((70, count), 1, True, ("var",), F32).program).text for count in (33, 40, 63)}
+    assert len(texts) == 1
 
 
 @pytest.mark.parametrize("shape", [(176,), (3, 2048), (2, 5008), (70_016,)])

@@ -42,18 +42,29 @@ class Carriers:
 
     def text(self) -> str:
         """Struct A with a_none and a_merge."""
-        fields, none, merge = [], [], []
+        fields, none = [], []
         for k, (reduction, char) in enumerate(zip(self.reductions, self.chars, strict=True)):
-            row = reduction.row
-            fields.append(f"{row.carrier(char)} a{k};")
-            none.append(f"r.a{k} = {row.identity(char)};")
-            combined = row.combine.replace("{a}", f"a.a{k}").replace("{b}", f"b.a{k}")
-            merge.append(f"r.a{k} = {self._cast(k)}({combined});" if self._cast(k) else f"r.a{k} = {combined};")
+            fields.append(f"{reduction.row.carrier(char)} a{k};")
+            none.append(f"r.a{k} = {reduction.row.identity(char)};")
+        merge = [self._merge(k) for k in range(len(self.reductions))]
         return (
             f"struct A {{ {' '.join(fields)} }};\n"
             f"NL_DEV A a_none() {{ A r; {' '.join(none)} return r; }}\n"
             f"NL_DEV A a_merge(const A& a, const A& b) {{ A r; {' '.join(merge)} return r; }}\n"
         )
+
+    def merge_by(self) -> str:
+        """a_merge_by: merges carriers that have elements, of which `b` has the share `w`."""
+        merge = [
+            f"r.a{k} = nl::merge_by(a.a{k}, b.a{k}, a.a{k}.n + b.a{k}.n, w);" if r.row.run else self._merge(k)
+            for k, r in enumerate(self.reductions)
+        ]
+        return f"NL_DEV A a_merge_by(const A& a, const A& b, f64 w) {{ A r; {' '.join(merge)} return r; }}\n"
+
+    def _merge(self, k: int) -> str:
+        """The statement that merges reduction `k` of carriers a and b into r."""
+        combined = self.reductions[k].row.combine.replace("{a}", f"a.a{k}").replace("{b}", f"b.a{k}")
+        return f"r.a{k} = {self._cast(k)}({combined});" if self._cast(k) else f"r.a{k} = {combined};"
 
     def _cast(self, k: int) -> str:
         """Plain numbers are cast back to their own type, since small integers add up as int."""
@@ -105,48 +116,77 @@ class Carriers:
         """Reductions that are positions of extremes."""
         return [k for k in range(len(self.reductions)) if self._is_position(k)]
 
-    def run(self, call: str, index: str, exists: str, fresh: bool = True, length: int = 0, held: bool = False) -> str:
+    def run(
+        self,
+        call: str,
+        index: str,
+        exists: str,
+        fresh: bool = True,
+        length: int = RUN,
+        least: int = 0,
+        held: bool = False,
+    ) -> str:
         """Statements that add one run into a fresh `acc`, or (positions) into the one there is.
 
-        `call` gives the values of element `e` at `index`. A run that is not `full` has any number of elements, or one
-        less where the `length` of full ones is given. `held`: elements were read before, into an array.
+        `call` gives the values of element `e` at `index`. A `full` run has `length` elements, any other fewer, but
+        `least` at least. `held`: elements were read before, into an array.
         """
         collect = self._later(index) if self.positions() else self.collect(index)
         each = f"{self.declared} {call} {collect}"
         # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
-        most = length or RUN
         return (
             f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.buffers()}\n"
-            f"#pragma unroll\nfor (int e = 0; e < {most}; ++e) {{ {each} }}\n{self.close(str(most))}\n}} "
-            + self._shorter(each, exists, length, held)
+            f"#pragma unroll\nfor (int e = 0; e < {length}; ++e) {{ {each} }}\n{self.close(str(length))}\n}} "
+            + self._shorter(each, exists, length, least, held)
         )
 
-    def _shorter(self, each: str, exists: str, length: int, held: bool) -> str:
+    def _shorter(self, each: str, exists: str, length: int, least: int, held: bool) -> str:
         """What a run that is not full takes instead."""
-        if length:
-            rest = f"#pragma unroll\nfor (int e = 0; e < {length - 1}; ++e) {{ {each} }}\n{self.close(str(length - 1))}"
-            return f"else {{ {self.buffers()}\n{rest}\n}}\n"
+        sure = f"#pragma unroll\nfor (int e = 0; e < {least}; ++e) {{ {each} }}\n" if least else ""
+        if least == length - 1:
+            return f"else {{ {self.buffers()}\n{sure}{self.close(str(least))}\n}}\n"
         # Arrays stay in registers only where nothing indexes them by a number known late.
-        some = "" if held or self.buffers() else f" {SOME}"
+        some = "" if held or least or self.buffers() else f" {SOME}"
         return (
-            f"else {{ {self.buffers()} int used = 0;\n"
-            f"#pragma unroll{some}\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
+            f"else {{ {self.buffers()} int used = {least};\n{sure}"
+            f"#pragma unroll{some}\nfor (int e = {least}; e < {length}; ++e) if ({exists}) {{ {each} ++used; }}\n"
             f"{self.close('used')}\n}}\n"
         )
 
-    def _later(self, index: str) -> str:
-        """Statements that take element `e` of a run into positions of earlier elements."""
+    def places(self, call: str, at: str, count: int, sure: int, exists: str) -> str:
+        """Statements that take up to `count` elements of a thread, `at` (by e, rising), into positions ``acc``.
+
+        The first `sure` ones exist, others where `exists` says so.
+        """
+        first, later = ("", 0) if sure else ("A acc = a_none();\n", 0)
+        if sure:
+            begin = " ".join(
+                f"acc.a{k} = {self._position(k, f'x{k}', f'(i64)({at})')};" for k in range(len(self.reductions))
+            )
+            first, later = f"A acc; {{ const int e = 0; {self.declared} {call} {begin} }}\n", 1
+        each = f"{self.declared} {call} {self._later(at, begun=bool(sure))}"
+        loops = [(later, sure, ""), (max(later, sure), count, f"if ({exists}) ")]
+        return first + "".join(
+            f"#pragma unroll\nfor (int e = {begin}; e < {end}; ++e) {test}{{ {each} }}\n"
+            for begin, end, test in loops
+            if begin < end
+        )
+
+    def _later(self, index: str, begun: bool = False) -> str:
+        """Statements that take element `e` of a run into positions of earlier elements; some there are if `begun`."""
         return " ".join(
-            f"if ({self._wins(k, f'acc.a{k}.value', f'acc.a{k}.index')}) "
+            f"if ({self._wins(k, f'acc.a{k}.value', '' if begun else f'acc.a{k}.index')}) "
             f"acc.a{k} = {self._position(k, f'x{k}', f'(i64)({index})')};"
             for k in range(len(self.reductions))
         )
 
     def _wins(self, k: int, value: str, index: str) -> str:
-        """Whether value ``x{k}`` of a later position takes the place of an extreme: if better, or the first NaN."""
-        return (
-            f"({index} < 0) | (x{k} {self.reductions[k].row.better} {value}) | ((x{k} != x{k}) & ({value} == {value}))"
-        )
+        """Whether value ``x{k}`` of a later position takes the place of an extreme: if better, or the first NaN.
+
+        Any does where there is none yet: a negative `index`, if that can be.
+        """
+        none = f"({index} < 0) | " if index else ""
+        return f"{none}(x{k} {self.reductions[k].row.better} {value}) | ((x{k} != x{k}) & ({value} == {value}))"
 
     def abreast(self, call: str, index: str, exists: str, count: int, dear: bool) -> str:
         """Statements that add a run of each of `count` rows into a fresh ``accs[count]``; `call` fills ``x[count]``.

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log2, prod
+from struct import pack
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES
@@ -90,6 +91,10 @@ class Reduction(Elements):
             self.abreast = self._abreast()
             self.columns, self.parts, self.part, self.chunks = column_split(self.outputs // self.abreast, self.count)
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
+        self.paired = self.strategy in ("thread", "line", "warp") and self._has_runs()
+        """Whether lanes are merged by what is known of their lengths, since merges are dear."""
+        self.whole = self.paired and self.count % self._width() == 0
+        """Whether all lanes are of equal lengths."""
         self.stride = LANES if program.fast else 1
         self.vector = self._vector()
         self.ahead = self.vector == 1 and self._is_ahead()
@@ -146,7 +151,41 @@ class Reduction(Elements):
 
     def shared_text(self) -> str:
         """Carrier, positions of streams, the element function and the post stage."""
-        return self.carriers.text() + header("reduce") + self.row() + self._element() + self._post()
+        return self.carriers.text() + header("reduce") + self.row() + self._pairs() + self._element() + self._post()
+
+    def _pairs(self) -> str:
+        """pair<half>(p, a, b, lane): what lanes `lane` and `lane + half` have of a row whose lanes are whole ones.
+
+        How many elements each has follows from the row's length, so moments are merged without a division, and without
+        a look at what is empty: the lower lane has as many as the upper one, or one more.
+        """
+        if not self.paired:
+            return ""
+        count, text = self.number("count", self.count), [self.carriers.merge_by()]
+        for half in [] if self.whole else distances(self._width()):
+            share = self.number(f"w{half}", share_bits(self.count, half))
+            text.append(
+                f"NL_DEV A pair{half}(const P& p, const A& a, const A& b, int lane) {{\n"
+                f"const int n = ((int){count} >> {half.bit_length() - 1}) + (lane < ((int){count} & {half - 1}));\n"
+                f"return n > 1 ? a_merge_by(a, b, n & 1 ? nl::from_bits((u64){share}) : 0.5) : a;\n}}\n"
+            )
+        return "".join(text)
+
+    def _width(self) -> int:
+        """Lanes of a short row."""
+        return LANES if self.strategy == "warp" else 1 << max(self.count - 1, 0).bit_length()
+
+    def _pair(self, half: int, a: str, b: str, lane: str) -> str:
+        """The carrier of lanes `lane` and `lane + half` of a short row."""
+        return f"a_merge_by({a}, {b}, 0.5)" if self.whole else f"pair{half}(p, {a}, {b}, {lane})"
+
+    def _across(self, threads: int) -> str:
+        """Statements that merge `a` of the neighbouring threads that share a short row, lane after lane."""
+        if not self.paired:
+            return f"#pragma unroll\nfor (int mask = {threads // 2}; mask > 0; mask /= 2) a = a_down(a, mask);\n"
+        return "".join(
+            f"a = {self._pair(mask, 'a', f'nl::from_lane(a, {mask})', 'u')};\n" for mask in distances(threads)
+        )
 
     def _has_runs(self) -> bool:
         """Whether some reduction takes a run as a whole: moments."""
@@ -381,16 +420,26 @@ class Reduction(Elements):
     def _short_row(self, n: str, kind: str) -> str:
         """A row of few elements, a lane each, merged by halving; then its post stage."""
         width = 1 << max(self.count - 1, 0).bit_length()
-        unroll = "NL_UNROLL\n"
         return (
-            f"A lane[{width}];\n{unroll}"
+            f"A lane[{width}];\nNL_UNROLL\n"
             f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
             + self.carriers.single(self._call("start"), "start", "" if width == self.count else f"start < {n}")
-            + f" lane[l] = acc; }}\n{unroll}"
-            f"for (int half = {width // 2}; half > 0; half /= 2) {{\n{unroll}"
-            f"for (int l = 0; l < {max(width // 2, 1)}; ++l) if (l < half) lane[l] = a_merge(lane[l], lane[l + half]);"
-            f" }}\npost(p, output, lane[0]);\n"
+            + f" lane[l] = acc; }}\n{self._in_thread(width, 1)}post(p, output, lane[0]);\n"
         )
+
+    def _in_thread(self, each: int, threads: int, first: str = "0") -> str:
+        """Statements that merge the lanes of a thread, which are `threads` apart, into ``lane[0]``."""
+        if not self.paired:
+            return (
+                f"NL_UNROLL\nfor (int half = {each // 2}; half > 0; half /= 2) {{\n"
+                f"NL_UNROLL\nfor (int l = 0; l < {max(each // 2, 1)}; ++l) "
+                "if (l < half) lane[l] = a_merge(lane[l], lane[l + half]); }\n"
+            )
+        text = ""
+        for half in distances(each):
+            merged = self._pair(threads * half, "lane[l]", f"lane[l + {half}]", f"{first} + {threads} * l")
+            text += f"NL_UNROLL\nfor (int l = 0; l < {half}; ++l) lane[l] = {merged};\n"
+        return text
 
     def _cuda_line(self, kind: str, n: str, outputs: str) -> str:
         """Some threads of a warp a row of at most 128 elements, an element a lane; a thread merges its own lanes first.
@@ -407,32 +456,49 @@ class Reduction(Elements):
                 if threads == 32
                 else f"const bool exists = output < {outputs};\nif (!exists) output = 0;\n"
             )
-            + f"const Row row = row_of(p, output);\nA lane[{each}];\n#pragma unroll\n"
-            f"for (int j = 0; j < {each}; ++j) {{ const {kind} at = threadIdx.x % {threads} + {threads} * j;\n"
-            + self.carriers.single(self._call("at"), "at", "" if width == self.count else f"at < {n}")
-            + " lane[j] = acc; }\n"
-            f"#pragma unroll\nfor (int half = {each // 2}; half > 0; half /= 2) {{\n#pragma unroll\n"
-            f"for (int j = 0; j < {max(each // 2, 1)}; ++j) if (j < half) lane[j] = a_merge(lane[j], lane[j + half]);"
-            " }\nA a = lane[0];\n"
-            f"#pragma unroll\nfor (int mask = {threads // 2}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
-            f"if (exists && threadIdx.x % {threads} == 0) post(p, output, a);\n"
+            + f"const Row row = row_of(p, output);\nconst int u = threadIdx.x % {threads};\n"
+            + self._line_lanes(kind, n, width, each)
+            + self._across(threads)
+            + "if (exists && u == 0) post(p, output, a);\n"
+        )
+
+    def _line_lanes(self, kind: str, n: str, width: int, each: int) -> str:
+        """Statements that make a thread's carrier `a` of its elements of a row of at most 128."""
+        at = f"({kind})(u + {self.line} * e)"
+        if self.carriers.positions():
+            # Their order is that of positions, not of the tree.
+            sure = min(each, int(self.count // self.line))
+            call = self._call(at)
+            return f"{self.carriers.places(call, at, each, sure, f'{at} < {n}')}A a = acc;\n"
+        one = self.carriers.single(self._call(at), at, "" if width == self.count else f"{at} < {n}")
+        return (
+            f"A lane[{each}];\n#pragma unroll\nfor (int e = 0; e < {each}; ++e) {{ {one} lane[e] = acc; }}\n"
+            f"{self._in_thread(each, self.line, 'u')}A a = lane[0];\n"
         )
 
     def _cuda_warp(self, kind: str, n: str, outputs: str) -> str:
-        """A warp a row, four lanes a thread, one run each; the text knows its length where it is taken as a whole."""
-        length = int(-(-self.count // LANES)) if self._has_runs() else 0
-        call = self._call(f"({kind})(at + e * {LANES})")
-        run = self.carriers.run(call, f"at + e * {LANES}", f"at + e * {LANES} < {n}", length=length)
-        full = "true" if length and self.count % LANES == 0 else f"at + {LANES * ((length or RUN) - 1)} < {n}"
-        return (
+        """A warp a row, four lanes a thread, one run each; the text knows how long runs are, about or exactly."""
+        lines = -(-self.count // LANES)
+        length = int(lines) if self._has_runs() else 1 << int((lines - 1).bit_length())
+        least = length - 1 if self._has_runs() else length // 2
+        head = (
             f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
-            "const Row row = row_of(p, output);\nA lane[4];\n#pragma unroll\n"
-            f"for (int j = 0; j < 4; ++j) {{ const {kind} at = (threadIdx.x & 31) + 32 * j;\n"
-            f"const bool full = {full};\n{run}\nlane[j] = acc; }}\n"
-            "A a = a_merge(a_merge(lane[0], lane[2]), a_merge(lane[1], lane[3]));\n"
-            "#pragma unroll\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
-            "if ((threadIdx.x & 31) == 0) post(p, output, a);\n"
+            "const Row row = row_of(p, output);\nconst int u = threadIdx.x & 31;\n"
         )
+        if self.carriers.positions():
+            at = f"({kind})(u + 32 * e)"
+            body = self.carriers.places(self._call(at), at, 4 * length, 4 * least, f"{at} < {n}") + "A a = acc;\n"
+        else:
+            call = self._call(f"({kind})(at + e * {LANES})")
+            exists = f"at + e * {LANES} < {n}"
+            run = self.carriers.run(call, f"at + e * {LANES}", exists, length=length, least=least)
+            full = "true" if self.count == length * LANES else f"at + {LANES * (length - 1)} < {n}"
+            body = (
+                "A lane[4];\n#pragma unroll\n"
+                f"for (int j = 0; j < 4; ++j) {{ const {kind} at = u + 32 * j;\n"
+                f"const bool full = {full};\n{run}\nlane[j] = acc; }}\n{self._in_thread(4, 32, 'u')}A a = lane[0];\n"
+            )
+        return f"{head}{body}{self._across(32)}if (u == 0) post(p, output, a);\n"
 
     def _cuda_block(self, kind: str, n: str, outputs: str) -> str:
         """A block a chunk; the last block of a row merges its chunks."""
@@ -468,7 +534,7 @@ class Reduction(Elements):
             "__syncthreads(); }\n"
             "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
             "A a = a_merge(a_merge(part[0][u], part[0][u + 64]), a_merge(part[0][u + 32], part[0][u + 96]));\n"
-            f"#pragma unroll{rolled}\nfor (int mask = 16; mask > 0; mask /= 2) a = a_across(a, mask);\n"
+            f"#pragma unroll{rolled}\nfor (int mask = 16; mask > 0; mask /= 2) a = a_down(a, mask);\n"
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
         )
         if not split:
@@ -495,7 +561,7 @@ class Reduction(Elements):
             "for (int g = threadIdx.x >> 5; g < lines; g += 4 * groups) {\n"
             "const int k = g * 32 + (threadIdx.x & 31);\n"
             "A a = k < left ? nl::fetch(some + k) : a_none();\n"
-            f"#pragma unroll{rolled}\nfor (int mask = 1; mask < 32; mask *= 2) a = a_across(a, mask);\n"
+            f"#pragma unroll{rolled}\nfor (int mask = 1; mask < 32; mask *= 2) a = a_down(a, mask);\n"
             "if ((threadIdx.x & 31) == 0) to[g] = a;\n}\n"
             "__syncthreads();\nA* other = some; some = to; to = other; left = lines;\n}\n"
             "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(some)); }\n"
@@ -595,6 +661,18 @@ class Reduction(Elements):
             f"Row rows[{self.abreast}];\nrows[0] = {first};\n#pragma unroll\n"
             f"for (int j = 1; j < {self.abreast}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
         )
+
+
+def distances(width: int) -> list[int]:
+    """Distances of lanes that are merged, the largest first."""
+    return [width >> k for k in range(1, width.bit_length())]
+
+
+@of_sizes
+def share_bits(count: int, half: int) -> int:
+    """Share of elements (the bits of a float64) that lane `l + half` has where lane `l` has one more, of `count`."""
+    upper = count // (2 * half)
+    return int.from_bytes(pack("<d", upper / (2 * upper + 1)), "little", signed=True)
 
 
 @of_sizes

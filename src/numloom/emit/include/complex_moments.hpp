@@ -10,11 +10,14 @@ template <class T> NL_DEV complex_moments moments_run(const complex<T>* x, int c
     moments a = moments_run(re, count), b = moments_run(im, count);
     return make_moments(a.n, a.mean, b.mean, a.m2 + b.m2);
 }
+NL_DEV complex_moments merge_by(complex_moments a, complex_moments b, f64 n, f64 w) {
+    f64 dr = b.re - a.re, di = b.im - a.im;
+    return make_moments(n, a.re + dr * w, a.im + di * w, a.m2 + b.m2 + (dr * dr + di * di) * (a.n * w));
+}
 NL_DEV complex_moments merge(complex_moments a, complex_moments b) {
     if (a.n == 0) return b;
     if (b.n == 0) return a;
-    f64 n = a.n + b.n, dr = b.re - a.re, di = b.im - a.im, w = b.n / n;
-    return make_moments(n, a.re + dr * w, a.im + di * w, a.m2 + b.m2 + (dr * dr + di * di) * (a.n * w));
+    return merge_by(a, b, a.n + b.n, b.n / (a.n + b.n));
 }
 template <class T> NL_DEV complex_moments moments_one(complex<T> x) {
     moments a = moments_one(x.re), b = moments_one(x.im);

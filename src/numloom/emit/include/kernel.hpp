@@ -66,6 +66,19 @@ template <class T> NL_DEV T from_lane(T value, int mask) {
     NL_COPY(&r, w, sizeof(T));
     return r;
 }
+// One of two, word by word: of a choice between structs, compilers make addresses, and put both into local memory.
+template <class T> NL_DEV T choose(bool first, T a, T b) {
+    constexpr int N = (sizeof(T) + 3) / 4;
+    u32 v[N], w[N];
+    v[N - 1] = w[N - 1] = 0;
+    NL_COPY(v, &a, sizeof(T));
+    NL_COPY(w, &b, sizeof(T));
+#pragma unroll
+    for (int k = 0; k < N; ++k) w[k] = first ? v[k] : w[k];
+    T r;
+    NL_COPY(&r, w, sizeof(T));
+    return r;
+}
 // Division by a number that many are divided by, rounded correctly: with the rounded inverse r of d the quotient is that
 // of one correction (Markstein 1990; Brisebarre, Muller and Raina, IEEE Transactions on Computers 53, 2004), as long as
 // nothing leaves the range of normal numbers. Else `far` is set: of divisors that are far from that range the inverse is 0.

@@ -1,10 +1,13 @@
 // Carriers of a reduction kernel come as one struct A with a_none() and a_merge(earlier, later).
 #ifdef __CUDACC__
-NL_DEV A a_across(A a, int mask) {  // lanes of a warp: the lower lane's carrier is the earlier
+// Lanes of a warp: the lower lane's carrier is the earlier. Both lanes get the result.
+NL_DEV A a_across(A a, int mask) {
     const A b = nl::from_lane(a, mask);
     const bool later = threadIdx.x & mask;
-    return a_merge(later ? b : a, later ? a : b);
+    return a_merge(nl::choose(later, b, a), nl::choose(later, a, b));
 }
+// The same where only the lower lane's result is used.
+NL_DEV A a_down(A a, int mask) { return a_merge(a, nl::from_lane(a, mask)); }
 #endif
 // Finished runs, merged as a binary counter carries; LEVELS bounds the number of runs by 2^LEVELS.
 template <int LEVELS> struct counter {
