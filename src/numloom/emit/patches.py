@@ -118,8 +118,9 @@ def _words(kernel: MapText, word: int, vector: int, rows: int) -> tuple[dict[Wor
             begin = by[last] + (program.operands[root].past % word // size if vector > 1 else 0)
         column, shift = divmod(begin, vector)
         seen[k] = []
+        moves = not last or program.operands[root].strides[last - 1]
         for row in range(rows):
-            first = Word(root, by[: max(last - 1, 0)], row + down, column)
+            first = Word(root, by[: max(last - 1, 0)], row + down if moves else 0, column)
             second = first._replace(column=column + 1) if shift else None
             seen[k].append(Seen(first, second, shift))
             for each in (first, second):
@@ -157,15 +158,24 @@ def patch_body(kernel: MapText, patch: Patch, names: list[str], kind: str) -> li
     if parts:
         lines += _part_of_box(kernel, column, kind, vector)
     present = "whole" if last == 0 and vector > 1 else "column"
-    for row in range(rows):
+    words, seen = _words(kernel, patch.word, vector, rows)
+    # Rows that are not there are the last one: loads that ask for nothing share what they compute.
+    free = box is None and vector == 1 and last > 0 and all(0 <= word.row < rows for word in words)
+    if free:
+        extent = f"({kind}){number(f'e{last - 1}', program.shape[last - 1])}"
+        lines.append(f"if (!column || row >= {extent}) return;")
+        for row in range(rows):
+            lines.append(f"const bool on{row} = row + {row} < {extent};")
+            lines.append(f"const {kind} row{row} = on{row} ? row + {row} : {extent} - 1;")
+    for row in range(0 if free else rows):
         own = f"const {kind} {names[last - 1]} = row + {row}; " if last else ""
         lines.append(f"bool in{row}, on{row}; {{ {own}in{row} = {present} && {inside};")
         lines.append(f"on{row} = {' && '.join([f'in{row}', *tests, *(['low < high'] if parts else [])])}; }}")
-    words, seen = _words(kernel, patch.word, vector, rows)
     places = {word: place for place, word in enumerate(words)}
     reach = _reach(words, seen, vector) if parts and not kernel.box_full(last) else {}
     for word, users in words.items():
-        lines.append(_read(kernel, patch, word, places[word], users, reach.get(word, ""), names, kind))
+        asked = [] if free else users
+        lines.append(_read(kernel, patch, word, places[word], asked, reach.get(word, ""), names, kind))
     for row in range(rows):
         lines.append(f"if (in{row}) {{" if parts else f"if (on{row}) {{")
         lines += [f"const {kind} {names[last - 1]} = row + {row};"] if last else []
@@ -216,15 +226,18 @@ def _reach(words: dict[Word, list[int]], seen: dict[int, list[Seen]], vector: in
 def _read(
     kernel: MapText, patch: Patch, word: Word, place: int, users: list[int], reach: str, names: list[str], kind: str
 ) -> str:
-    """The statement that reads a word, if a row needs it."""
+    """The statement that reads a word: if one of the rows `users` is there, or (without any) in any case."""
     operand = kernel.program.operands[word.operand]
     ctype, last = CTYPES[operand.code], kernel.rank - 1
     wide = patch.vector > 1 and operand.strides[-1] == 1
     past = operand.past % patch.word // ITEMSIZES[operand.code] if wide else 0
     at = [_plus(name, step) for name, step in zip(names, word.by, strict=False)]
-    at += [_plus("row", word.row)] if last else []
+    row = _plus("row", word.row) if users else f"row{word.row}"
+    at += [row] if last else []
     at.append(_plus(names[last], word.column * patch.vector - past))
     where = f"{kernel.pointer(word.operand)} + ({kernel.offset(f's{word.operand}', operand.strides, at, kind)})"
+    if not users:
+        return f"const {ctype} w{place} = *({where});"
     test = " || ".join(f"on{row}" for row in dict.fromkeys(users))
     test = f"({test}) && ({reach})" if reach else test
     if wide:

@@ -124,7 +124,7 @@ class Reduction(Elements):
 
     def _together(self) -> int:
         """Outputs that a thread takes in turn, since they share an operand's row."""
-        if self.kept < 2 or self.count < 8 or self.gathers:
+        if self.kept < 2 or self.count < 2 or self.gathers:
             return 1
         down, across = self.program.shape[self.kept - 2 : self.kept]
         shared = [k for k in self.reads if not self.program.operands[k].strides[self.kept - 2]]
@@ -384,6 +384,7 @@ class Reduction(Elements):
         d, operands = self.kept - 2, self.program.operands
         steps = {k: self.number(f"s{k}_{d}", operands[k].strides[d]) for k in self.streams if k not in shared}
         counts = {iota.index: self.number(f"t{iota.index}_{d}", iota.strides[d]) for iota in self.iotas}
+        names = [*(f"k{j}" for j in range(d)), "k", "last"]
         return (
             "i64 rest = (i64)blockIdx.x * 256 + threadIdx.x;\n"
             f"const i64 last = rest % {width}; rest /= {width};\nconst i64 group = rest % {groups}; rest /= {groups};\n"
@@ -392,11 +393,12 @@ class Reduction(Elements):
             f"const i64 end = begin + {together} < {height} ? begin + {together} : {height};\n"
             "Row row = row_of(p, output), next = row;\n"
             + self._held_rows(shared, single=True)
-            + f"#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
+            + f"{self.split_line()}\n#pragma unroll 1\nfor (i64 k = begin; k < end; ++k, output += {width}) {{\n"
             + "".join(f"row.q{k} = next.q{k}; next.q{k} += {step};\n" for k, step in steps.items())
             + "".join(f"row.t{index} = next.t{index}; next.t{index} += {step};\n" for index, step in counts.items())
             + self._held_rows([k for k in self.reads if k not in shared])
-            + self._short_row(n, kind)
+            # The text knows the row's length, since it holds rows.
+            + self._short_row(str(int(self.count)), kind, f"post_at(p, {', '.join(names)}, lane[0]);")
             + "}\n"
         )
 
@@ -417,14 +419,14 @@ class Reduction(Elements):
                 )
         return "".join(lines)
 
-    def _short_row(self, n: str, kind: str) -> str:
-        """A row of few elements, a lane each, merged by halving; then its post stage."""
+    def _short_row(self, n: str, kind: str, post: str = "post(p, output, lane[0]);") -> str:
+        """A row of few elements, a lane each, merged by halving; then its `post` stage."""
         width = 1 << max(self.count - 1, 0).bit_length()
         return (
             f"A lane[{width}];\nNL_UNROLL\n"
             f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
             + self.carriers.single(self._call("start"), "start", "" if width == self.count else f"start < {n}")
-            + f" lane[l] = acc; }}\n{self._in_thread(width, 1)}post(p, output, lane[0]);\n"
+            + f" lane[l] = acc; }}\n{self._in_thread(width, 1)}{post}\n"
         )
 
     def _in_thread(self, each: int, threads: int, first: str = "0") -> str:
