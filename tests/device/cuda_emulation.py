@@ -116,7 +116,9 @@ template <class T> static T exchange(T value, int from) {
 }
 static void __syncthreads() { emulation::wait(emulation::BLOCK); }
 static void __syncwarp() { emulation::wait(emulation::WARP); }
-template <class T> T __shfl_sync(unsigned, T x, int from) { return emulation::exchange(x, from & 31); }
+template <class T> T __shfl_sync(unsigned, T x, int from, int width = 32) {
+    return emulation::exchange(x, ((threadIdx.x & 31) & ~(width - 1)) + (from & (width - 1)));
+}
 template <class T> T __shfl_up_sync(unsigned, T x, int d) {
     const int lane = emulation::current % 32;
     return emulation::exchange(x, lane >= d ? lane - d : lane);

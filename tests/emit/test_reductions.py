@@ -82,7 +82,10 @@ def test_many_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("code", [F32, F64, I32, F16])
-@pytest.mark.parametrize(("down", "across", "count"), [(9, 40, 2), (9, 40, 3), (17, 33, 7), (9, 40, 8), (17, 33, 12), (35, 32, 32), (9, 64, 30)])
+@pytest.mark.parametrize(
+    ("down", "across", "count"),
+    [(9, 40, 2), (9, 40, 3), (17, 33, 7), (9, 40, 8), (17, 33, 12), (35, 32, 32), (9, 64, 30)],
+)
 @pytest.mark.parametrize("outer", [1, 2])
 def test_tables_of_distances(
     outer: int, down: int, across: int, count: int, code: int, monkeypatch: pytest.MonkeyPatch

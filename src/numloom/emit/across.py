@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numloom.emit.carriers import Carriers
+from numloom.emit.pairing import Pairing
 from numloom.emit.sharing import Shape
 from numloom.ops.tree import LANES
 
@@ -18,8 +19,12 @@ MEET = "nl::cluster_arrive();\nnl::cluster_wait();\n"
 class Across:
     """Text that merges the carriers of each pass over rows which threads share by `shape`."""
 
-    def __init__(self, shape: Shape, carriers: Sequence[Carriers], columns: bool = False, asked: bool = False) -> None:
+    def __init__(
+        self, shape: Shape, carriers: Sequence[Carriers], columns: bool, asked: bool, pairing: Pairing | None
+    ) -> None:
         self.shape = shape
+        self.pairing = [pairing if each.has_runs() else None for each in carriers]
+        """How lanes merge in passes with moments, where that is known."""
         self.columns = columns
         self.side = shape.threads if columns else LANES
         """Carriers beside each other: lanes, or columns."""
@@ -49,7 +54,7 @@ class Across:
         return self._cluster(number) if self.shape.cluster > 1 else self._block(number)
 
     def _in_warp(self) -> bool:
-        return not self.columns and self.shape.threads < LANES
+        return not self.columns and self.shape.in_warp
 
     def _butterfly(self, number: int, mask: int) -> str:
         """Lanes of a warp merge; the text of a merge of several numbers stands once."""
@@ -57,6 +62,12 @@ class Across:
         return f"{unroll}\nfor (int mask = {mask}; mask > 0; mask /= 2) a = a_across(a, mask);\n"
 
     def _warp(self, number: int) -> str:
+        pairing, threads = self.pairing[number], self.shape.threads
+        if pairing is not None:
+            return (
+                f"{pairing.in_thread(self.shape.lanes, threads)}A a = lane[0];\n{pairing.across(threads)}"
+                f"a = nl::of_first(a, {threads});\n"
+            )
         lanes = [f"lane[{j}]" for j in range(self.shape.lanes)]
         return f"A a = {halves(lanes)};\n{self._butterfly(number, self.shape.threads // 2)}"
 
@@ -169,12 +180,15 @@ class Across:
 
     def _lanes(self, number: int, parts: str, count: int, each: int) -> str:
         """Statements by which a warp merges lanes of the chunk whose `each` parts, of `count`, begin at ``from``."""
-        four = []
+        pairing, four = self.pairing[number], []
         for j in range(4):
             own = [f"{parts}[from + {k}][q + {32 * j}]" for k in range(each)]
             if count % each:
                 own = [f"(from + {k} < {count} ? {one} : a_none())" for k, one in enumerate(own)]
             four.append(pairs(own) if self.plain[number] else f"{parts}[from][q + {32 * j}]")
+        if pairing is not None:
+            lanes = f"A lane[4] = {{{', '.join(four)}}};\n{pairing.in_thread(4, 32, 'q')}A a = lane[0];\n"
+            return f"const int q = threadIdx.x & 31;\n{lanes}{pairing.across(32, 'q')}"
         return f"const int q = threadIdx.x & 31;\nA a = {halves(four)};\n{self._butterfly(number, 16)}"
 
     def _totals(self, number: int, count: int) -> str:

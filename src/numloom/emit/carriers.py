@@ -116,42 +116,53 @@ class Carriers:
         """Reductions that are positions of extremes."""
         return [k for k in range(len(self.reductions)) if self._is_position(k)]
 
-    def run(
-        self,
-        call: str,
-        index: str,
-        exists: str,
-        fresh: bool = True,
-        length: int = RUN,
-        least: int = 0,
-        held: bool = False,
-    ) -> str:
+    def run(self, call: str, index: str, exists: str, fresh: bool = True, held: bool = False) -> str:
         """Statements that add one run into a fresh `acc`, or (positions) into the one there is.
 
-        `call` gives the values of element `e` at `index`. A `full` run has `length` elements, any other fewer, but
-        `least` at least. `held`: elements were read before, into an array.
+        `call` gives the values of element `e` at `index`. A run that is not `full` has any number of elements.
+        `held`: elements were read before, into an array.
         """
         collect = self._later(index) if self.positions() else self.collect(index)
         each = f"{self.declared} {call} {collect}"
-        # A whole run keeps its buffers in registers: nothing indexes them by a number known late.
+        # Arrays stay in registers only where nothing indexes them by a number known late: a whole run keeps its own.
+        some = "" if held or self.buffers() else f" {SOME}"
         return (
             f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.buffers()}\n"
-            f"#pragma unroll\nfor (int e = 0; e < {length}; ++e) {{ {each} }}\n{self.close(str(length))}\n}} "
-            + self._shorter(each, exists, length, least, held)
-        )
-
-    def _shorter(self, each: str, exists: str, length: int, least: int, held: bool) -> str:
-        """What a run that is not full takes instead."""
-        sure = f"#pragma unroll\nfor (int e = 0; e < {least}; ++e) {{ {each} }}\n" if least else ""
-        if least == length - 1:
-            return f"else {{ {self.buffers()}\n{sure}{self.close(str(least))}\n}}\n"
-        # Arrays stay in registers only where nothing indexes them by a number known late.
-        some = "" if held or least or self.buffers() else f" {SOME}"
-        return (
-            f"else {{ {self.buffers()} int used = {least};\n{sure}"
-            f"#pragma unroll{some}\nfor (int e = {least}; e < {length}; ++e) if ({exists}) {{ {each} ++used; }}\n"
+            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {each} }}\n{self.close(str(RUN))}\n}} "
+            f"else {{ {self.buffers()} int used = 0;\n"
+            f"#pragma unroll{some}\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
             f"{self.close('used')}\n}}\n"
         )
+
+    def known_run(self, call: str, index: str, length: int, least: int, exists: str) -> str:
+        """`run` of `length` elements at most, of which the first `least` exist, and (if it is not empty) `exists` asks.
+
+        Nothing branches, so that the elements of several runs are read together. Of moments one at most is missing.
+        """
+        sure = least if exists else length
+        each = f"{self.declared} {call} {self.collect(index)}"
+        text = f"A acc = a_none(); {self.buffers()}\n#pragma unroll\nfor (int e = 0; e < {sure}; ++e) {{ {each} }}\n"
+        if sure < length:
+            whole = f"bool whole = false; {self.absent(str(length - 1))}\n" if self.has_runs() else ""
+            test = f"if ({exists}) {{ {each} {'whole = true; ' if whole else ''}}}"
+            text += f"{whole}#pragma unroll\nfor (int e = {sure}; e < {length}; ++e) {test}\n"
+        if sure == length and not length & (length - 1):  # Divisions by it are products anyway.
+            return text + self.close(str(length))
+        return text + self.close_known(str(length), "whole" if sure < length else "true")
+
+    def absent(self, place: str) -> str:
+        """Statements that put a number where a run collects an element that may be missing."""
+        return " ".join(f"buf{k}[{place}] = {self.types[k]}();" for k, r in enumerate(self.reductions) if r.row.run)
+
+    def close_known(self, most: str, whole: str) -> str:
+        """Statements that end a run of `most` elements, which compilers know, or of one less if it is not `whole`."""
+        return " ".join(
+            f"acc.a{k} = nl::moments_part(buf{k}, {most}, {whole});" for k, r in enumerate(self.reductions) if r.row.run
+        )
+
+    def has_runs(self) -> bool:
+        """Whether some reduction takes a run as a whole: moments."""
+        return any(reduction.row.run for reduction in self.reductions)
 
     def places(self, call: str, at: str, count: int, sure: int, exists: str) -> str:
         """Statements that take up to `count` elements of a thread, `at` (by e, rising), into positions ``acc``.

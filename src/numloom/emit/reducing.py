@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log2, prod
-from struct import pack
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
+from numloom.emit.pairing import Pairing
 from numloom.emit.values import VALUE_TYPES, header, loaded
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Program
@@ -91,10 +91,7 @@ class Reduction(Elements):
             self.abreast = self._abreast()
             self.columns, self.parts, self.part, self.chunks = column_split(self.outputs // self.abreast, self.count)
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
-        self.paired = self.strategy in ("thread", "line", "warp") and self._has_runs()
-        """Whether lanes are merged by what is known of their lengths, since merges are dear."""
-        self.whole = self.paired and self.count % self._width() == 0
-        """Whether all lanes are of equal lengths."""
+        self.pairing = self._pairing()
         self.stride = LANES if program.fast else 1
         self.vector = self._vector()
         self.ahead = self.vector == 1 and self._is_ahead()
@@ -105,7 +102,7 @@ class Reduction(Elements):
         extent = program.shape[self.kept - 1] if self.kept > 1 else 1
         last = [program.operands[k].strides[self.kept - 1] for k in self.reads]
         same = len(last) > 1 and any(last) and not all(last) and not program.stores and not self.gathers
-        plain = not self._has_runs() and not self.carriers.positions()
+        plain = not self.carriers.has_runs() and not self.carriers.positions()
         return extent if same and plain and extent <= ABREAST else 1
 
     def _most_groups(self) -> int:
@@ -151,45 +148,21 @@ class Reduction(Elements):
 
     def shared_text(self) -> str:
         """Carrier, positions of streams, the element function and the post stage."""
-        return self.carriers.text() + header("reduce") + self.row() + self._pairs() + self._element() + self._post()
+        pairs = self.pairing.text(self.carriers, self.count, self.number) if self.pairing is not None else ""
+        return self.carriers.text() + header("reduce") + self.row() + pairs + self._element() + self._post()
 
-    def _pairs(self) -> str:
-        """pair<half>(p, a, b, lane): what lanes `lane` and `lane + half` have of a row whose lanes are whole ones.
-
-        How many elements each has follows from the row's length, so moments are merged without a division, and without
-        a look at what is empty: the lower lane has as many as the upper one, or one more.
-        """
-        if not self.paired:
-            return ""
-        count, text = self.number("count", self.count), [self.carriers.merge_by()]
-        for half in [] if self.whole else distances(self._width()):
-            share = self.number(f"w{half}", share_bits(self.count, half))
-            text.append(
-                f"NL_DEV A pair{half}(const P& p, const A& a, const A& b, int lane) {{\n"
-                f"const int n = ((int){count} >> {half.bit_length() - 1}) + (lane < ((int){count} & {half - 1}));\n"
-                f"return n > 1 ? a_merge_by(a, b, n & 1 ? nl::from_bits((u64){share}) : 0.5) : a;\n}}\n"
-            )
-        return "".join(text)
-
-    def _width(self) -> int:
-        """Lanes of a short row."""
-        return LANES if self.strategy == "warp" else 1 << max(self.count - 1, 0).bit_length()
-
-    def _pair(self, half: int, a: str, b: str, lane: str) -> str:
-        """The carrier of lanes `lane` and `lane + half` of a short row."""
-        return f"a_merge_by({a}, {b}, 0.5)" if self.whole else f"pair{half}(p, {a}, {b}, {lane})"
+    def _pairing(self) -> Pairing | None:
+        """How lanes of a row merge, if what is known of their lengths helps."""
+        if self.strategy not in ("thread", "line", "warp", "block") or not self.carriers.has_runs():
+            return None
+        width = LANES if self.strategy in ("warp", "block") else 1 << max(self.count - 1, 0).bit_length()
+        return Pairing(width, self.count % width == 0)
 
     def _across(self, threads: int) -> str:
         """Statements that merge `a` of the neighbouring threads that share a short row, lane after lane."""
-        if not self.paired:
-            return f"#pragma unroll\nfor (int mask = {threads // 2}; mask > 0; mask /= 2) a = a_down(a, mask);\n"
-        return "".join(
-            f"a = {self._pair(mask, 'a', f'nl::from_lane(a, {mask})', 'u')};\n" for mask in distances(threads)
-        )
-
-    def _has_runs(self) -> bool:
-        """Whether some reduction takes a run as a whole: moments."""
-        return any(reduction.row.run for reduction in self.program.reductions)
+        if self.pairing is not None:
+            return self.pairing.across(threads)
+        return f"#pragma unroll\nfor (int mask = {threads // 2}; mask > 0; mask /= 2) a = a_down(a, mask);\n"
 
     def _is_ahead(self) -> bool:
         """Whether a thread reads its next run before it computes this one: positions, several reductions of columns.
@@ -349,7 +322,7 @@ class Reduction(Elements):
         outputs = self.number("outputs", self.outputs)
         threads = LANES * self._most_groups() if self.strategy in ("block", "split") else 256
         # Moments: 64 registers, so that more threads wait for memory at a time (var of 512 rows of 65536 58 to 46 us).
-        least = ", 2" if self.strategy in ("block", "split") and self._has_runs() else ""
+        least = ", 2" if self.strategy in ("block", "split") and self.carriers.has_runs() else ""
         head = (
             f'extern "C" __global__ void __launch_bounds__({threads}{least}) {entry}(const __grid_constant__ P p) {{\n'
         )
@@ -423,25 +396,21 @@ class Reduction(Elements):
         """A row of few elements, a lane each, merged by halving; then its `post` stage."""
         width = 1 << max(self.count - 1, 0).bit_length()
         return (
-            f"A lane[{width}];\nNL_UNROLL\n"
+            f"const int u = 0;\nA lane[{width}];\nNL_UNROLL\n"
             f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
             + self.carriers.single(self._call("start"), "start", "" if width == self.count else f"start < {n}")
             + f" lane[l] = acc; }}\n{self._in_thread(width, 1)}{post}\n"
         )
 
-    def _in_thread(self, each: int, threads: int, first: str = "0") -> str:
-        """Statements that merge the lanes of a thread, which are `threads` apart, into ``lane[0]``."""
-        if not self.paired:
-            return (
-                f"NL_UNROLL\nfor (int half = {each // 2}; half > 0; half /= 2) {{\n"
-                f"NL_UNROLL\nfor (int l = 0; l < {max(each // 2, 1)}; ++l) "
-                "if (l < half) lane[l] = a_merge(lane[l], lane[l + half]); }\n"
-            )
-        text = ""
-        for half in distances(each):
-            merged = self._pair(threads * half, "lane[l]", f"lane[l + {half}]", f"{first} + {threads} * l")
-            text += f"NL_UNROLL\nfor (int l = 0; l < {half}; ++l) lane[l] = {merged};\n"
-        return text
+    def _in_thread(self, each: int, threads: int) -> str:
+        """Statements that merge the lanes of thread `u`, which are `threads` apart, into ``lane[0]``."""
+        if self.pairing is not None:
+            return self.pairing.in_thread(each, threads)
+        return (
+            f"NL_UNROLL\nfor (int half = {each // 2}; half > 0; half /= 2) {{\n"
+            f"NL_UNROLL\nfor (int l = 0; l < {max(each // 2, 1)}; ++l) "
+            "if (l < half) lane[l] = a_merge(lane[l], lane[l + half]); }\n"
+        )
 
     def _cuda_line(self, kind: str, n: str, outputs: str) -> str:
         """Some threads of a warp a row of at most 128 elements, an element a lane; a thread merges its own lanes first.
@@ -475,14 +444,14 @@ class Reduction(Elements):
         one = self.carriers.single(self._call(at), at, "" if width == self.count else f"{at} < {n}")
         return (
             f"A lane[{each}];\n#pragma unroll\nfor (int e = 0; e < {each}; ++e) {{ {one} lane[e] = acc; }}\n"
-            f"{self._in_thread(each, self.line, 'u')}A a = lane[0];\n"
+            f"{self._in_thread(each, self.line)}A a = lane[0];\n"
         )
 
     def _cuda_warp(self, kind: str, n: str, outputs: str) -> str:
         """A warp a row, four lanes a thread, one run each; the text knows how long runs are, about or exactly."""
         lines = -(-self.count // LANES)
-        length = int(lines) if self._has_runs() else 1 << int((lines - 1).bit_length())
-        least = length - 1 if self._has_runs() else length // 2
+        length = int(lines) if self.carriers.has_runs() else 1 << int((lines - 1).bit_length())
+        least = length - 1 if self.carriers.has_runs() else length // 2
         head = (
             f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
             "const Row row = row_of(p, output);\nconst int u = threadIdx.x & 31;\n"
@@ -492,13 +461,12 @@ class Reduction(Elements):
             body = self.carriers.places(self._call(at), at, 4 * length, 4 * least, f"{at} < {n}") + "A a = acc;\n"
         else:
             call = self._call(f"({kind})(at + e * {LANES})")
-            exists = f"at + e * {LANES} < {n}"
-            run = self.carriers.run(call, f"at + e * {LANES}", exists, length=length, least=least)
-            full = "true" if self.count == length * LANES else f"at + {LANES * (length - 1)} < {n}"
+            full = "" if self.count == length * LANES else f"at + e * {LANES} < {n}"
             body = (
                 "A lane[4];\n#pragma unroll\n"
                 f"for (int j = 0; j < 4; ++j) {{ const {kind} at = u + 32 * j;\n"
-                f"const bool full = {full};\n{run}\nlane[j] = acc; }}\n{self._in_thread(4, 32, 'u')}A a = lane[0];\n"
+                f"{self.carriers.known_run(call, f'at + e * {LANES}', length, least, full)}\nlane[j] = acc; }}\n"
+                f"{self._in_thread(4, 32)}A a = lane[0];\n"
             )
         return f"{head}{body}{self._across(32)}if (u == 0) post(p, output, a);\n"
 
@@ -506,7 +474,7 @@ class Reduction(Elements):
         """A block a chunk; the last block of a row merges its chunks."""
         split, most = self.strategy == "split", self._most_groups()
         levels = (CHUNKS[-1] // WARP).bit_length()
-        if self._has_runs() and self.count <= WARP << FEW - 1:
+        if self.carriers.has_runs() and self.count <= WARP << FEW - 1:
             levels = next(most for most in range(1, FEW + 1) if self.count <= WARP << most - 1)
         run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind, not self.carriers.positions())
         start, add, total = self._counting(run, levels)
@@ -535,8 +503,7 @@ class Reduction(Elements):
             "if (group % (2 * step) == 0) part[group][u] = a_merge(part[group][u], part[group + step][u]);\n"
             "__syncthreads(); }\n"
             "if (threadIdx.x >= 32) { if (__SKIP__) return; } else {\n"
-            "A a = a_merge(a_merge(part[0][u], part[0][u + 64]), a_merge(part[0][u + 32], part[0][u + 96]));\n"
-            f"#pragma unroll{rolled}\nfor (int mask = 16; mask > 0; mask /= 2) a = a_down(a, mask);\n"
+            f"{self._lanes_of_block(rolled)}"
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
         )
         if not split:
@@ -567,6 +534,16 @@ class Reduction(Elements):
             "if ((threadIdx.x & 31) == 0) to[g] = a;\n}\n"
             "__syncthreads();\nA* other = some; some = to; to = other; left = lines;\n}\n"
             "if (threadIdx.x == 0) { *done = 0; post(p, output, nl::fetch(some)); }\n"
+        )
+
+    def _lanes_of_block(self, rolled: str) -> str:
+        """Statements by which a warp merges the lanes of a chunk."""
+        if self.pairing is not None:
+            lanes = "A lane[4] = {part[0][u], part[0][u + 32], part[0][u + 64], part[0][u + 96]};\n"
+            return f"{lanes}{self.pairing.in_thread(4, 32)}A a = lane[0];\n{self.pairing.across(32)}"
+        return (
+            "A a = a_merge(a_merge(part[0][u], part[0][u + 64]), a_merge(part[0][u + 32], part[0][u + 96]));\n"
+            f"#pragma unroll{rolled}\nfor (int mask = 16; mask > 0; mask /= 2) a = a_down(a, mask);\n"
         )
 
     def _counter_bytes(self) -> int:
@@ -663,18 +640,6 @@ class Reduction(Elements):
             f"Row rows[{self.abreast}];\nrows[0] = {first};\n#pragma unroll\n"
             f"for (int j = 1; j < {self.abreast}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
         )
-
-
-def distances(width: int) -> list[int]:
-    """Distances of lanes that are merged, the largest first."""
-    return [width >> k for k in range(1, width.bit_length())]
-
-
-@of_sizes
-def share_bits(count: int, half: int) -> int:
-    """Share of elements (the bits of a float64) that lane `l + half` has where lane `l` has one more, of `count`."""
-    upper = count // (2 * half)
-    return int.from_bytes(pack("<d", upper / (2 * upper + 1)), "little", signed=True)
 
 
 @of_sizes

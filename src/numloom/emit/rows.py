@@ -30,6 +30,7 @@ from numloom.emit.across import Across, halves, pairs
 from numloom.emit.carriers import Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
+from numloom.emit.pairing import Pairing
 from numloom.emit.sharing import EXCHANGED, Shape, column_shape, row_shape
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, RUN
@@ -149,11 +150,19 @@ class _Rows(Elements):
         most = max((n for n, one in zip(nbytes, plain, strict=True) if not one), default=0)
         exchanged = most + sum(n for n, one in zip(nbytes, plain, strict=True) if one)
         words = max(1, -(-held_bytes(program, self.holding, 4) // 4))
+        runs = any(c.has_runs() for c in self.carriers)
         if program.fast:
-            self.shape = row_shape(self.count, words, max(1, exchanged), program.cluster)
+            self.shape = row_shape(self.count, words, max(1, exchanged), program.cluster, runs)
         else:
             size = max((ITEMSIZES[program.operands[k].code] for k in self.streams), default=4)
             self.shape = column_shape(self.count, words, max(1, exchanged), size, program.cluster)
+        shape = self.shape
+        self.pairing = None
+        if runs and program.fast and shape.cluster == 1 and shape.held and self.count <= CHUNKS[0]:
+            whole = shape.sure == shape.lines and shape.groups == 1
+            self.pairing = Pairing(shape.width, bool(whole))
+        self.exact = self.pairing is not None and shape.groups == 1 and shape.lines - shape.sure <= 1
+        """Whether all lanes have `lines` elements, or one less."""
         self.asked = self.shape.exchanged * exchanged > EXCHANGED
         """Whether passes exchange their carriers in shared memory that has to be asked for."""
         self.shared = self.shape.exchanged * max(nbytes) if self.asked else 0
@@ -180,7 +189,8 @@ class _Rows(Elements):
     def shared_text(self) -> str:
         """Carriers of each pass, positions of streams, values of the row and what follows each pass."""
         spaces = "".join(
-            f"namespace pass{number} {{\n{carriers.text()}{header('reduce')}{self._stack(carriers)}}}\n"
+            f"namespace pass{number} {{\n{carriers.text()}{header('reduce')}{self._stack(carriers)}"
+            f"{self._pairs(carriers)}}}\n"
             for number, carriers in enumerate(self.carriers)
             if carriers.reductions
         )
@@ -188,6 +198,12 @@ class _Rows(Elements):
         fields += "".join(f" {VALUE_TYPES[self.program.body[v].code]} r{q};" for v, q in self.divisors.items())
         posts = "".join(self._post(stage) for stage in range(self._posts()))
         return spaces + self.row() + self.index_text() + f"struct Kept {{ {fields} }};\n" + posts
+
+    def _pairs(self, carriers: Carriers) -> str:
+        """How lanes of moments merge on a GPU, where that is known."""
+        if self.pairing is None or not carriers.has_runs():
+            return ""
+        return f"#ifdef __CUDACC__\n{self.pairing.text(carriers, self.count, self.number)}#endif\n"
 
     def _stack(self, carriers: Carriers) -> str:
         """What counts the runs of carriers of several numbers, where runs are more than a few."""
@@ -352,10 +368,13 @@ class _Rows(Elements):
         if carriers.buffers():
             # Lengths known to the compiler make its divisions cheap.
             close = f"const int most = {most};\n{carriers.close('most')}\n"
-            if counted:
+            if device and self.exact and counted:
+                close = f"const int most = {most};\n{carriers.close_known('most', 'used == most')}\n"
+            elif counted:
                 close = f"const int most = {most};\nif (used == most) {{ {carriers.close('most')} }} "
                 close += f"else {{ {carriers.close('used')} }}\n"
-        run = f"A acc = a_none(); {carriers.buffers()} {'int used = 0;' if counted else ''}\n{of_run}{close}"
+        used = "int used = 0;" if counted else ""
+        run = f"A acc = a_none(); {carriers.buffers()} {used}\n{of_run}{close}"
         if shape.held:
             inner = f"A run[{shape.runs}];\n{runs}{run}run[r] = acc;\n}}\n"
             total = pairs([f"run[{r}]" for r in range(shape.runs)])
@@ -433,7 +452,7 @@ class _Rows(Elements):
             f"const nl_index start = {offset}{part} * {group}, last = (nl_index){count} - 1;\n"
             f"const int left = (int){count} - (int)start;\n"
         )
-        across = Across(shape, self.carriers, not self.program.fast, self.asked)
+        across = Across(shape, self.carriers, not self.program.fast, self.asked, self.pairing)
         begin += across.memory()
         shares = "".join(self._share(each, shape, across.merged(each.number), True) for each in found)
         together, clustered = "", ""

@@ -57,6 +57,11 @@ class Shape(NamedTuple):
         return max(THREADS, self.threads * self.groups)
 
     @property
+    def in_warp(self) -> bool:
+        """Whether the threads of a row are of one warp (where `width` is not 1)."""
+        return self.threads < LANES
+
+    @property
     def of_chunk(self) -> int:
         """Groups of a chunk."""
         return CHUNKS[0] // (RUN * LANES * self.runs)
@@ -105,15 +110,16 @@ def _columns(count: int, groups: int, columns: int, each: int, words: int) -> Sh
 
 
 @of_sizes
-def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1) -> Shape:
+def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1, exact: bool = False) -> Shape:
     """How threads share rows of `count` elements, for each of which `words` registers are held.
 
-    Threads of a block exchange `nbytes` each. Up to `cluster` blocks may share a row.
+    Threads of a block exchange `nbytes` each. Up to `cluster` blocks may share a row. `exact`: of rows of up to
+    4096 elements all lanes have `lines` elements, or one less.
     """
     width = min(LANES, 1 << max(count - 1, 0).bit_length())
     lines = -(-count // width)
     # Few lengths have a text of their own: lines are rounded up in steps, but lengths that fill them are spared tests.
-    step = 1 if lines <= 8 else 2 if lines <= 16 else 4 if lines <= 32 else 8
+    step = 1 if lines <= (2 * RUN if exact else 8) else 2 if lines <= 16 else 4 if lines <= 32 else 8
     whole = -(-lines // step) * step
     sure = whole if whole * width == count else whole - step
     # The fewer threads share a short row the less is exchanged; rows of up to 128 elements are a warp's at most.

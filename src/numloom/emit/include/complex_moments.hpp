@@ -10,6 +10,9 @@ template <class T> NL_DEV complex_moments moments_run(const complex<T>* x, int c
     moments a = moments_run(re, count), b = moments_run(im, count);
     return make_moments(a.n, a.mean, b.mean, a.m2 + b.m2);
 }
+template <class T> NL_DEV complex_moments moments_part(const complex<T>* x, int most, bool whole) {
+    return moments_run(x, whole ? most : most - 1);
+}
 NL_DEV complex_moments merge_by(complex_moments a, complex_moments b, f64 n, f64 w) {
     f64 dr = b.re - a.re, di = b.im - a.im;
     return make_moments(n, a.re + dr * w, a.im + di * w, a.m2 + b.m2 + (dr * dr + di * di) * (a.n * w));

@@ -66,6 +66,18 @@ template <class T> NL_DEV T from_lane(T value, int mask) {
     NL_COPY(&r, w, sizeof(T));
     return r;
 }
+// What the first of `width` neighbours has.
+template <class T> NL_DEV T of_first(T value, int width) {
+    constexpr int N = (sizeof(T) + 3) / 4;
+    u32 w[N];
+    w[N - 1] = 0;
+    NL_COPY(w, &value, sizeof(T));
+#pragma unroll
+    for (int k = 0; k < N; ++k) w[k] = __shfl_sync(0xffffffffu, w[k], 0, width);
+    T r;
+    NL_COPY(&r, w, sizeof(T));
+    return r;
+}
 // One of two, word by word: of a choice between structs, compilers make addresses, and put both into local memory.
 template <class T> NL_DEV T choose(bool first, T a, T b) {
     constexpr int N = (sizeof(T) + 3) / 4;

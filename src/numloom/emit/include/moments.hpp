@@ -8,6 +8,18 @@ NL_DEV moments make_moments(f64 n, f64 mean, f64 m2) { moments r; r.n = n; r.mea
 #else
 #define NL_OF_RUN(i, count) for (int i = 0; i < count; ++i)
 #endif
+// x / n of a whole number n up to 16 with the inverse r, rounded right by one correction (Markstein 1990): what is computed
+// in float32 is far from the ends of float64's range. A float32 quotient may be rounded twice: it has less than half the digits.
+#ifdef __CUDACC__
+NL_DEV f64 over(f64 x, f64 n, f64 r) {
+    const f64 q = __dmul_rn(x, r), right = __fma_rn(__fma_rn(-q, n, x), r, q);
+    return x - x == 0 ? right : x;
+}
+NL_DEV f64 mean_of(f64 sum, f64 n, f64) { return sum / n; }
+NL_DEV f32 mean_of(f32 sum, f64 n, f64 r) { return (f32)over((f64)sum, n, r); }
+NL_DEV f64 shift_of(f64 rest, f64 n, f64) { return rest / n; }
+NL_DEV f64 shift_of(f32 rest, f64 n, f64 r) { return over((f64)rest, n, r); }
+#endif
 // In the order of ops/tree.py, which must give the same bits.
 template <class T> NL_DEV moments moments_run(const T* x, int count) {
     T sum = 0, square = 0, rest = 0;
@@ -16,6 +28,28 @@ template <class T> NL_DEV moments moments_run(const T* x, int count) {
     NL_OF_RUN(i, count) { T d = x[i] - mean; square += d * d; rest += d; }
     f64 n = count, shift = count ? (f64)rest / n : 0.0;
     return make_moments(n, (f64)mean + shift, (f64)square - (f64)rest * shift);
+}
+// A run of `most` elements, or of one less if it is not `whole`, by the same operations; `most` is known to compilers.
+template <class T> NL_DEV moments moments_part(const T* x, int most, bool whole) {
+#ifdef __CUDACC__
+    if (most > 1) {
+        const f64 n = whole ? most : most - 1, r = whole ? 1.0 / most : 1.0 / (most - 1);
+        T sum = 0, square = 0, rest = 0;
+        NL_OF_RUN(i, most - 1) sum += x[i];
+        sum = whole ? sum + x[most - 1] : sum;
+        const T mean = mean_of(sum, n, r);
+        NL_OF_RUN(i, most - 1) { T d = x[i] - mean; square += d * d; rest += d; }
+        const T d = x[most - 1] - mean;
+        square = whole ? square + d * d : square;
+        rest = whole ? rest + d : rest;
+        const f64 shift = shift_of(rest, n, r);
+        return make_moments(n, (f64)mean + shift, (f64)square - (f64)rest * shift);
+    }
+    const moments one = moments_run(x, 1);
+    return make_moments(whole ? 1.0 : 0.0, one.mean, one.m2);
+#else
+    return moments_run(x, whole ? most : most - 1);
+#endif
 }
 NL_DEV moments merge_by(moments a, moments b, f64 n, f64 w) {
     f64 d = b.mean - a.mean;
