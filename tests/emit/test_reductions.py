@@ -113,6 +113,42 @@ def test_tables_of_distances(
     check(Case(program, memory, [0, 0, 0]), backwards=bool(outer & 1))
 
 
+@pytest.mark.parametrize(("code", "names"), [
+    (F32, ("argmin",)), (F32, ("sum", "max")), (I32, ("argmax", "argmin")), (F64, ("min",)), (I64, ("sum",)),
+])  # fmt: skip
+@pytest.mark.parametrize(
+    ("points", "many", "count"), [(40, 4, 129), (6, 2, 300), (8, 4, 1024), (14, 2, 2500), (8, 4, 2100), (12, 4, 16384)]
+)
+@pytest.mark.parametrize("outer", [1, 2])
+def test_rows_that_share_what_lies_along_them(
+    outer: int, points: int, many: int, count: int, code: int, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Distances of points on a line to centres: a warp or block takes some points together."""
+    monkeypatch.setattr(reducing, "FULL", 1)
+    body = (
+        Instr("load", code, operand=0), Instr("load", code, operand=1),
+        Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", code, (2, 2), row=ELEMENTWISE["multiply"]),
+        Instr("iota", I64, index=0, strides=(0, 1, 1)), Instr("cast", code, (4,)),
+        Instr("op", code, (3, 5), row=ELEMENTWISE["add"]),
+    )  # fmt: skip
+    positions = names[0].startswith("arg")
+    results = tuple(Operand(I64 if positions else code, (points, 1), written=True, post=True) for _ in names)
+    operands = (Operand(code, (points, 1, 0)), Operand(code, (count, 0, 1)), *results)
+    program = Program(
+        (outer, points, count), 2, body, (), operands,
+        reductions=tuple(Reduce(REDUCTIONS[name], 6, I64 if positions else code) for name in names),
+        post=tuple(Instr("reduced", I64 if positions else code, index=k) for k in range(len(names))),
+        post_stores=tuple(Store(k, 2 + k) for k in range(len(names))),
+    )  # fmt: skip
+    random = np.random.default_rng(count)
+    memory = [random.integers(-50, 50, size).astype(DTYPES[code]) for size in (outer * points, outer * count)]
+    if code == F32:
+        memory[1][count // 2 :: 77] = np.nan
+    memory += [np.zeros(outer * points, np.int64 if positions else DTYPES[code]) for _ in names]
+    assert reducing.Reduction(program).neighbours == many
+    check(Case(program, memory, [0] * len(operands), [], [3]), backwards=bool(outer & 1))
+
+
 @pytest.mark.parametrize("code", [F32, I64, I32])
 @pytest.mark.parametrize(("outer", "width", "count"), [(40, 3, 70), (5, 2, 3000), (1, 4, 500), (300, 3, 33)])
 def test_columns_abreast(outer: int, width: int, count: int, code: int) -> None:

@@ -134,21 +134,39 @@ class Carriers:
             f"{self.close('used')}\n}}\n"
         )
 
-    def known_run(self, call: str, index: str, length: int, least: int, exists: str) -> str:
-        """`run` of `length` elements at most, of which the first `least` exist, and (if it is not empty) `exists` asks.
+    def known_run(self, call: str, index: str, length: int, least: int, exists: str, many: int = 1) -> str:
+        """Statements that make carriers ``accs`` of a run of each of `many` rows: of `length` elements at most.
 
-        Nothing branches, so that the elements of several runs are read together. Of moments one at most is missing.
+        The first `least` of them exist, others where `exists` says so, or all if that is empty. Nothing branches, so
+        that the elements of several runs are read together. Of moments one at most is missing.
         """
         sure = least if exists else length
-        each = f"{self.declared} {call} {self.collect(index)}"
-        text = f"A acc = a_none(); {self.buffers()}\n#pragma unroll\nfor (int e = 0; e < {sure}; ++e) {{ {each} }}\n"
+        each, unroll = self._of_rows(call, self.collect(index), many)
+        text = (
+            f"A accs[{many}]; {self.buffers()}\n#pragma unroll\nfor (int k = 0; k < {many}; ++k) accs[k] = a_none();\n"
+        )
+        text += f"{unroll}\nfor (int e = 0; e < {sure}; ++e) {{ {each} }}\n"
         if sure < length:
             whole = f"bool whole = false; {self.absent(str(length - 1))}\n" if self.has_runs() else ""
             test = f"if ({exists}) {{ {each} {'whole = true; ' if whole else ''}}}"
-            text += f"{whole}#pragma unroll\nfor (int e = {sure}; e < {length}; ++e) {test}\n"
+            text += f"{whole}{unroll}\nfor (int e = {sure}; e < {length}; ++e) {test}\n"
+        if not self.has_runs():
+            return text
+        text += "A& acc = accs[0];\n"
         if sure == length and not length & (length - 1):  # Divisions by it are products anyway.
             return text + self.close(str(length))
         return text + self.close_known(str(length), "whole" if sure < length else "true")
+
+    def _of_rows(self, call: str, collect: str, many: int) -> tuple[str, str]:
+        """Statements that take an element of each of `many` rows into ``accs``, and how often they are repeated.
+
+        `call` gives the values: ``x0, x1, ...`` of one row, ``x[k]`` of several.
+        """
+        if many == 1:
+            return f"A& acc = accs[0]; {self.declared} {call} {collect}", "#pragma unroll"
+        values = " ".join(f"const {ctype} x{k} = x[k].x{k};" for k, ctype in enumerate(self.types))
+        rows = f"\n#pragma unroll\nfor (int k = 0; k < {many}; ++k) {{ A& acc = accs[k]; {values} {collect} }}"
+        return f"X x[{many}]; {call} {rows}", f"#pragma unroll {DEAR}"
 
     def absent(self, place: str) -> str:
         """Statements that put a number where a run collects an element that may be missing."""
@@ -164,21 +182,19 @@ class Carriers:
         """Whether some reduction takes a run as a whole: moments."""
         return any(reduction.row.run for reduction in self.reductions)
 
-    def places(self, call: str, at: str, count: int, sure: int, exists: str) -> str:
-        """Statements that take up to `count` elements of a thread, `at` (by e, rising), into positions ``acc``.
+    def places(self, call: str, at: str, count: int, sure: int, exists: str, many: int = 1) -> str:
+        """Statements that make positions ``accs`` of up to `count` elements of each of `many` rows.
 
-        The first `sure` ones exist, others where `exists` says so.
+        They are `at` (by e) and rise. The first `sure` ones exist, others where `exists` says so.
         """
-        first, later = ("", 0) if sure else ("A acc = a_none();\n", 0)
+        text, first = self.fresh(many), 0
         if sure:
-            begin = " ".join(
-                f"acc.a{k} = {self._position(k, f'x{k}', f'(i64)({at})')};" for k in range(len(self.reductions))
-            )
-            first, later = f"A acc; {{ const int e = 0; {self.declared} {call} {begin} }}\n", 1
-        each = f"{self.declared} {call} {self._later(at, begun=bool(sure))}"
-        loops = [(later, sure, ""), (max(later, sure), count, f"if ({exists}) ")]
-        return first + "".join(
-            f"#pragma unroll\nfor (int e = {begin}; e < {end}; ++e) {test}{{ {each} }}\n"
+            begin = " ".join(f"acc.a{k} = {self._position(k, f'x{k}', at)};" for k in range(len(self.reductions)))
+            text, first = f"A accs[{many}];\n{{ const int e = 0; {self._of_rows(call, begin, many)[0]} }}\n", 1
+        each, unroll = self._of_rows(call, self._later(at, begun=bool(sure)), many)
+        loops = [(first, sure, ""), (max(first, sure), count, f"if ({exists}) ")]
+        return text + "".join(
+            f"{unroll}\nfor (int e = {begin}; e < {end}; ++e) {test}{{ {each} }}\n"
             for begin, end, test in loops
             if begin < end
         )
@@ -187,7 +203,7 @@ class Carriers:
         """Statements that take element `e` of a run into positions of earlier elements; some there are if `begun`."""
         return " ".join(
             f"if ({self._wins(k, f'acc.a{k}.value', '' if begun else f'acc.a{k}.index')}) "
-            f"acc.a{k} = {self._position(k, f'x{k}', f'(i64)({index})')};"
+            f"acc.a{k} = {self._position(k, f'x{k}', index)};"
             for k in range(len(self.reductions))
         )
 
@@ -197,24 +213,24 @@ class Carriers:
         Any does where there is none yet: a negative `index`, if that can be.
         """
         none = f"({index} < 0) | " if index else ""
-        return f"{none}(x{k} {self.reductions[k].row.better} {value}) | ((x{k} != x{k}) & ({value} == {value}))"
+        worse = {">": "<=", "<": ">="}[self.reductions[k].row.better]
+        return f"{none}(!(x{k} {worse} {value}) & ({value} == {value}))"
+
+    def fresh(self, count: int) -> str:
+        """Statements that make fresh carriers ``accs`` of `count` rows."""
+        return f"A accs[{count}];\n#pragma unroll\nfor (int k = 0; k < {count}; ++k) accs[k] = a_none();\n"
 
     def abreast(self, call: str, index: str, exists: str, count: int, dear: bool) -> str:
-        """Statements that add a run of each of `count` rows into a fresh ``accs[count]``; `call` fills ``x[count]``.
+        """Statements that add a run of each of `count` rows into ``accs``; `call` fills ``x[count]``.
 
         `dear` elements are much text each.
         """
-        values = " ".join(f"const {ctype} x{k} = x[j].x{k};" for k, ctype in enumerate(self.types))
-        each = (
-            f"X x[{count}]; {call}\n#pragma unroll\n"
-            f"for (int j = 0; j < {count}; ++j) {{ A& acc = accs[j]; {values} {self.collect(index)} }}"
-        )
-        whole = f" {DEAR}" if dear else ""
+        collect = self._later(index) if self.positions() else self.collect(index)
+        each, few = self._of_rows(call, collect, count)
+        whole, part = (few, few) if dear else ("#pragma unroll", f"#pragma unroll {SOME}")
         return (
-            f"A accs[{count}];\n#pragma unroll\nfor (int j = 0; j < {count}; ++j) accs[j] = a_none();\n"
-            f"if (full) {{\n#pragma unroll{whole}\nfor (int e = 0; e < {RUN}; ++e) {{\n{each} }}\n}} else {{\n"
-            f"#pragma unroll {DEAR if dear else SOME}\n"
-            f"for (int e = 0; e < {RUN}; ++e) if ({exists}) {{\n{each} }}\n}}\n"
+            f"if (full) {{\n{whole}\nfor (int e = 0; e < {RUN}; ++e) {{\n{each} }}\n}} else {{\n"
+            f"{part}\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{\n{each} }}\n}}\n"
         )
 
     def single(self, call: str, at: str, exists: str) -> str:
@@ -252,7 +268,7 @@ class Carriers:
 
     def _position(self, k: int, value: str, index: str) -> str:
         """A carrier of a value and its position (truth values are carried as bytes on the host)."""
-        return f"{self.reductions[k].row.carrier(self.chars[k])}{{{value}, {index}}}"
+        return f"{self.reductions[k].row.carrier(self.chars[k])}{{{value}, (i64)({index})}}"
 
     def _is_position(self, k: int) -> bool:
         """Whether reduction `k` finds the position of an extreme of real numbers."""

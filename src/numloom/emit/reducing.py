@@ -54,6 +54,8 @@ BLOCK = 256
 COLUMNS = 32
 ABREAST = 4
 """Most columns that a thread takes at a time."""
+NEIGHBOURS = (4, 2)
+"""Rows that share most of what they are computed from, and are taken together."""
 AHEAD = 128
 """Bytes of partial results that a thread asks for at a time."""
 LEVELS = (9, 30)
@@ -70,7 +72,7 @@ class Reduction(Elements):
         self.chunk = chunk_of(self.count)
         self.together = 1
         self.line = 32
-        self.groups = self.abreast = 1
+        self.groups = self.abreast = self.neighbours = 1
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
@@ -85,6 +87,8 @@ class Reduction(Elements):
                 self.strategy = "warp"
             else:
                 self.strategy = "block" if self.chunks == 1 else "split"
+            self.neighbours = self._neighbours()
+            if self.strategy in ("block", "split"):
                 self.groups = self._groups()
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
@@ -105,6 +109,21 @@ class Reduction(Elements):
         plain = not self.carriers.has_runs() and not self.carriers.positions()
         return extent if same and plain and extent <= ABREAST else 1
 
+    def _neighbours(self) -> int:
+        """Neighbouring rows that a warp or block takes at a time: of numbers each has one of, and rows that all share.
+
+        What the shared rows need is then read and computed once for all of them: tables of pairs.
+        """
+        program, last = self.program, self.kept - 1
+        if self.strategy not in ("warp", "block") or last < 0 or self.gathers or program.stores:
+            return 1
+        strides = [program.operands[k].strides for k in self.reads]
+        own = [each for each in strides if each[last]]
+        if self.carriers.has_runs() or not 0 < len(own) < len(strides) or any(any(each[self.kept :]) for each in own):
+            return 1
+        threads = 32 if self.strategy == "warp" else LANES
+        return next((n for n in NEIGHBOURS if program.shape[last] % n == 0 and self.outputs // n * threads >= FULL), 1)
+
     def _most_groups(self) -> int:
         """Most groups of a block: known from the structure, so that rows of all lengths share a text."""
         return max(1, min(GROUPS, SHARED // (LANES * self.carriers.nbytes())))
@@ -117,7 +136,9 @@ class Reduction(Elements):
         105, measured).
         """
         least = 1 if self.strategy == "block" else 4 if self.carriers.plain() or self.carriers.positions() else 2
-        return groups_of(self.outputs * self.chunks, self.count, self.chunk, self._most_groups(), least)
+        return groups_of(
+            self.outputs // self.neighbours * self.chunks, self.count, self.chunk, self._most_groups(), least
+        )
 
     def _together(self) -> int:
         """Outputs that a thread takes in turn, since they share an operand's row."""
@@ -172,7 +193,11 @@ class Reduction(Elements):
         program = self.program
         ahead = self.carriers.positions() or (len(program.reductions) > 1 and not program.fast)
         ahead = ahead and not (self.gathers or program.stores)
-        ahead = ahead and self.abreast == 1 and self.strategy in ("block", "split", "columns", "columns_split")
+        ahead = (
+            ahead
+            and self.abreast == self.neighbours == 1
+            and self.strategy in ("block", "split", "columns", "columns_split")
+        )
         nbytes = sum(ITEMSIZES[program.operands[k].code] for k in self.reads)
         return ahead and 0 < nbytes <= 8 and not any(program.operands[k].written for k in self.reads)
 
@@ -182,7 +207,12 @@ class Reduction(Elements):
         streams = [program.operands[k] for k in self.reads]
         if self.strategy not in ("block", "split") or not self.carriers.unordered() or self.rank - self.kept != 1:
             return 1
-        if self.gathers or program.stores or any(o.written or o.strides[-1] not in (0, 1) for o in streams):
+        if (
+            self.neighbours > 1
+            or self.gathers
+            or program.stores
+            or any(o.written or o.strides[-1] not in (0, 1) for o in streams)
+        ):
             return 1
         near = [o for o in streams if o.strides[-1]]
         width = 16 // max((ITEMSIZES[o.code] for o in near), default=16)
@@ -245,10 +275,11 @@ class Reduction(Elements):
             lines.append(f"o{k} = v{reduction.value};")
         given = ", const W& w" if reads is not None else ""
         head = f"NL_DEV void element(const P& p, const Row& row, nl_index r{given}, {', '.join(outs)}) {{\n  "
-        several = self._several_elements() if self.abreast > 1 else ""
+        many = max(self.abreast, self.neighbours)
+        several = self._several_elements(many) if many > 1 else ""
         return ("" if self.ahead else self.index_text()) + head + "\n  ".join(lines) + "\n}\n" + several
 
-    def _several_elements(self) -> str:
+    def _several_elements(self, many: int) -> str:
         """elements(p, rows, r, x): the reduced values of rows abreast, what they share computed once."""
         program = self.program
         own: set[int] = set()
@@ -260,7 +291,7 @@ class Reduction(Elements):
         lines = self.element_lines(only=[n for n in range(len(program.body)) if n not in own])
         values = [f"x[{{j}}].x{k} = v{reduction.value};" for k, reduction in enumerate(program.reductions)]
         each = " ".join([*self.element_lines(only=sorted(own)), *values])
-        lines += [f"{{ const Row& row = rows[{j}]; {each.replace('{j}', str(j))} }}" for j in range(self.abreast)]
+        lines += [f"{{ const Row& row = rows[{j}]; {each.replace('{j}', str(j))} }}" for j in range(many)]
         return (
             f"struct X {{ {self.carriers.declared} }};\n"
             "NL_DEV void elements(const P& p, const Row* rows, nl_index r, X* x) {\n  const Row& row = rows[0];\n  "
@@ -315,6 +346,20 @@ class Reduction(Elements):
             return f"{kept}<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
         start = f"low_levels c; A level[{levels - 2}]; counter_start(c);"
         return start, f"{run}\ncounter_add(c, level, acc);", "counter_total(c, level)"
+
+    def _counting_abreast(self, many: int, levels: int, at: str, kind: str, exists: str) -> tuple[str, str, str]:
+        """`_counting` of `many` rows (by j), whose elements are `at` (by e)."""
+        dear = self.strategy == "block" or self._cost() >= DEAR
+        each = f"#pragma unroll\nfor (int j = 0; j < {many}; ++j) "
+        run = self.carriers.abreast(f"elements(p, rows, ({kind})({at}), x);", at, exists, many, dear)
+        fresh = self.carriers.fresh(many)
+        if self.carriers.positions():
+            return fresh, run, "accs[j]"
+        start = f"counter<{levels}> c[{many}];\n{each}counter_start(c[j]);"
+        return start, f"{fresh}{run}{each}counter_add(c[j], accs[j]);", "counter_total(c[j])"
+
+    def _cost(self) -> int:
+        return sum(instr.row.cost for instr in self.program.body if instr.kind == "op")
 
     def cuda(self, entry: str) -> str:
         kind = self.index
@@ -440,7 +485,7 @@ class Reduction(Elements):
             # Their order is that of positions, not of the tree.
             sure = min(each, int(self.count // self.line))
             call = self._call(at)
-            return f"{self.carriers.places(call, at, each, sure, f'{at} < {n}')}A a = acc;\n"
+            return f"{self.carriers.places(call, at, each, sure, f'{at} < {n}')}A a = accs[0];\n"
         one = self.carriers.single(self._call(at), at, "" if width == self.count else f"{at} < {n}")
         return (
             f"A lane[{each}];\n#pragma unroll\nfor (int e = 0; e < {each}; ++e) {{ {one} lane[e] = acc; }}\n"
@@ -452,23 +497,34 @@ class Reduction(Elements):
         lines = -(-self.count // LANES)
         length = int(lines) if self.carriers.has_runs() else 1 << int((lines - 1).bit_length())
         least = length - 1 if self.carriers.has_runs() else length // 2
+        many, carriers = self.neighbours, self.carriers
+        units = outputs if many == 1 else self.number("units", self.outputs // many)
         head = (
-            f"const i64 output = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (output >= {outputs}) return;\n"
-            "const Row row = row_of(p, output);\nconst int u = threadIdx.x & 31;\n"
+            f"const i64 unit = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (unit >= {units}) return;\n"
+            f"const i64 output = unit * {many};\n{self._rows_abreast()}const int u = threadIdx.x & 31;\n"
         )
-        if self.carriers.positions():
-            at = f"({kind})(u + 32 * e)"
-            body = self.carriers.places(self._call(at), at, 4 * length, 4 * least, f"{at} < {n}") + "A a = acc;\n"
+        whole = self.count == length * LANES
+
+        def call(at: str) -> str:
+            return self._call(at) if many == 1 else f"elements(p, rows, {at}, x);"
+
+        if carriers.positions():
+            at, sure = f"({kind})(u + 32 * e)", 4 * (length if whole else least)
+            body = carriers.places(call(at), at, 4 * length, sure, f"{at} < {n}", many)
+            own = "accs[k]"
         else:
-            call = self._call(f"({kind})(at + e * {LANES})")
-            full = "" if self.count == length * LANES else f"at + e * {LANES} < {n}"
+            at = f"at + e * {LANES}"
+            run = carriers.known_run(call(f"({kind})({at})"), at, length, least, "" if whole else f"{at} < {n}", many)
             body = (
-                "A lane[4];\n#pragma unroll\n"
-                f"for (int j = 0; j < 4; ++j) {{ const {kind} at = u + 32 * j;\n"
-                f"{self.carriers.known_run(call, f'at + e * {LANES}', length, least, full)}\nlane[j] = acc; }}\n"
-                f"{self._in_thread(4, 32)}A a = lane[0];\n"
+                f"A lanes[{many}][4];\n#pragma unroll\nfor (int j = 0; j < 4; ++j) {{ const {kind} at = u + 32 * j;\n"
+                f"{run}\n#pragma unroll\nfor (int k = 0; k < {many}; ++k) lanes[k][j] = accs[k]; }}\n"
             )
-        return f"{head}{body}{self._across(32)}if (u == 0) post(p, output, a);\n"
+            own = "lane[0]"
+        merge = "" if carriers.positions() else f"A (&lane)[4] = lanes[k];\n{self._in_thread(4, 32)}"
+        return (
+            f"{head}{body}#pragma unroll\nfor (int k = 0; k < {many}; ++k) {{\n{merge}A a = {own};\n"
+            f"{self._across(32)}if (u == 0) post(p, output + k, a);\n}}\n"
+        )
 
     def _cuda_block(self, kind: str, n: str, outputs: str) -> str:
         """A block a chunk; the last block of a row merges its chunks."""
@@ -476,8 +532,12 @@ class Reduction(Elements):
         levels = (CHUNKS[-1] // WARP).bit_length()
         if self.carriers.has_runs() and self.count <= WARP << FEW - 1:
             levels = next(most for most in range(1, FEW + 1) if self.count <= WARP << most - 1)
-        run = self._run_text(f"at + e * {LANES} < end", f"at + e * {LANES}", kind, not self.carriers.positions())
-        start, add, total = self._counting(run, levels)
+        many, at = self.neighbours, f"at + e * {LANES}"
+        if many == 1:
+            run = self._run_text(f"{at} < end", at, kind, not self.carriers.positions())
+            start, add, total = self._counting(run, levels)
+        else:
+            start, add, total = self._counting_abreast(many, levels, at, kind, f"{at} < end")
         runs = -(-min(self.count, self.chunk) // (WARP * self.groups))
         each = self.block.narrow("part", WARP << (runs - 1).bit_length(), kind)
         size = self.block.narrow("size", self.chunk, kind)
@@ -490,14 +550,14 @@ class Reduction(Elements):
             loop, total = self._vectors(kind), "acc"
         rolled = "" if self.carriers.plain() else " 1"  # once a block, and much text
         text = (
-            f"const i64 output = (i64)blockIdx.x / {chunks};\n"
+            f"const i64 output = (i64)blockIdx.x / {chunks} * {many};\n"
             f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const int u = threadIdx.x % {LANES}, group = threadIdx.x / {LANES}, groups = blockDim.x / {LANES};\n"
-            f"const Row row = row_of(p, output);\n"
+            f"{self._rows_abreast()}"
             f"const {kind} begin = chunk * {size}, rest = {n} - begin;\n"
             f"const {kind} from = group * {each} < rest ? begin + group * {each} : {n};\n"
             f"const {kind} end = {each} < {n} - from ? from + {each} : {n};\n{loop}"
-            f"__shared__ A part[{most}][{LANES}];\npart[group][u] = {total};\n__syncthreads();\n"
+            f"__shared__ A part[{most}][{LANES}];\n@EACH@part[group][u] = {total};\n__syncthreads();\n"
             # Groups are neighbours in the tree: pairs of them, then pairs of pairs.
             "for (int step = 1; step < groups; step *= 2) {\n"
             "if (group % (2 * step) == 0) part[group][u] = a_merge(part[group][u], part[group + step][u]);\n"
@@ -506,8 +566,11 @@ class Reduction(Elements):
             f"{self._lanes_of_block(rolled)}"
             "if (threadIdx.x == 0) { __DONE__ }\n}\n"
         )
+        text = text.replace("@EACH@", "" if many == 1 else f"#pragma unroll\nfor (int j = 0; j < {many}; ++j) {{\n")
         if not split:
-            return text.replace("@WORK@", "").replace("__SKIP__", "true").replace("__DONE__", "post(p, output, a);")
+            done, skip = ("post(p, output, a);", "true") if many == 1 else ("post(p, output + j, a);", "false")
+            text = text.replace("@WORK@", "").replace("__SKIP__", skip).replace("__DONE__", done)
+            return text if many == 1 else f"{text}__syncthreads();\n}}\n"
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
         second = self.number("second", self._counter_bytes() + self.outputs * self.chunks * self.carriers.nbytes())
@@ -556,17 +619,11 @@ class Reduction(Elements):
         part = self.number("part", self.part)
         levels = next(most for most in LEVELS if self.part // RUN < 1 << most)
         many = self.abreast
-        each = f"#pragma unroll\nfor (int j = 0; j < {many}; ++j) "
         if many == 1:
             run = self._run_text("at + e < end", "at + e", kind, not self.carriers.positions())
             start, add, total = self._counting(run, levels)
         else:
-            dear = sum(instr.row.cost for instr in self.program.body if instr.kind == "op") >= DEAR
-            run = self.carriers.abreast(
-                f"elements(p, rows, ({kind})(at + e), x);", "at + e", "at + e < end", many, dear
-            )
-            start = f"counter<{levels}> c[{many}];\n{each}counter_start(c[j]);"
-            add, total = f"{run}{each}counter_add(c[j], accs[j]);", "counter_total(c[j])"
+            start, add, total = self._counting_abreast(many, levels, "at + e", kind, "at + e < end")
         return (
             f"const int columns = {columns}, parts = {BLOCK} / columns;\n"
             "const int tx = threadIdx.x & (columns - 1), ty = threadIdx.x / columns;\n"
@@ -627,7 +684,8 @@ class Reduction(Elements):
 
     def _rows_abreast(self, first: str = "row_of(p, output)") -> str:
         """The rows of a thread's outputs; all but the first are the first one moved."""
-        if self.abreast == 1:
+        many = max(self.abreast, self.neighbours)
+        if many == 1:
             return "const Row row = row_of(p, output);\n"
         last, moves = self.kept - 1, []
         for k in self.streams:
@@ -637,8 +695,8 @@ class Reduction(Elements):
             if stride := iota.strides[last]:
                 moves.append(f"rows[j].t{iota.index} += j * {self.number(f't{iota.index}_{last}', stride)};")
         return (
-            f"Row rows[{self.abreast}];\nrows[0] = {first};\n#pragma unroll\n"
-            f"for (int j = 1; j < {self.abreast}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
+            f"Row rows[{many}];\nrows[0] = {first};\n#pragma unroll\n"
+            f"for (int j = 1; j < {many}; ++j) {{ rows[j] = rows[0]; {' '.join(moves)} }}\n"
         )
 
 

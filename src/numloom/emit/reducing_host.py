@@ -361,9 +361,9 @@ class Kernel(Reduction):
             down = self.program.shape[self.kept - 2] if self.together > 1 else 1
             blocks = -(-(self.outputs // down) * -(-down // self.together) // 256)
         elif self.strategy in ("line", "warp"):
-            blocks, threads = -(-self.outputs * self.line // 256), 256
+            blocks, threads = -(-(self.outputs // self.neighbours) * self.line // 256), 256
         elif self.strategy in ("block", "split"):
-            blocks, threads = self.outputs * self.chunks, LANES * self.groups
+            blocks, threads = self.outputs // self.neighbours * self.chunks, LANES * self.groups
             if self.strategy == "split":
                 counters = self._counter_bytes()
                 space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier
