@@ -27,7 +27,7 @@ from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_leaf, register
-from numloom.graph.replay import lose
+from numloom.graph.replay import lose, made
 
 Host = np.ndarray[Any, Any]
 
@@ -215,6 +215,7 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
     if 0 < flat.nbytes <= _MIRRORED and device.view(result.buffer) is None:
         # Coefficients, edges, shapes: what came from the host need not be fetched to be known there.
         result.attr = flat.copy().view(host.dtype)
+    made(result)
     return result
 
 

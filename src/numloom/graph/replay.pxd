@@ -33,6 +33,7 @@ cdef class Chain:
     cdef readonly list links
     cdef readonly bint straight
     cdef readonly object ending
+    cdef readonly tuple results
 
 
 @cython.final
