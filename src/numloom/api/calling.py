@@ -179,8 +179,8 @@ class Ending:
     operand: int
     code: int
     offset: int
-    shape: tuple[int, ...] | None
-    strides: tuple[int, ...] | None
+    shape: Any
+    strides: Any
     based: bool
     writeable: bool
 
@@ -286,17 +286,17 @@ def _in_full(chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any
 
 
 def recalled(function: Function) -> Function:
-    """A function that also takes the short way of `compose_plainly`, if all it takes is arrays of ours and plain things.
+    """A function that also takes the short way of `compose_plainly`, where it takes arrays of ours and plain things.
 
-    What it gives (arrays, one or a tuple or list of them) must follow from its arguments and from the dtypes, shapes and
-    orders of arrays alone; it may look at values, but then is not recalled. It must not warn.
+    What it gives (arrays, one or a tuple or list of them) must follow from its arguments and from the dtypes, shapes
+    and orders of arrays alone; where it looks at values or writes to an array it is not recalled. It must not warn.
     """
     plain = Plain(function)
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         arrays: list[Any] = []
-        given = _noted(args, arrays)
+        given = _noted(args, arrays) if not options or options.get("out") is None else None
         if given is not None and options:
             named = _noted(tuple(options.values()), arrays)
             given = None if named is None else (given, tuple(options), named)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly
+from numloom.api.calling import Plain, compose_plainly, recalled
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import isfinite, minimum, where
 from numloom.api.manipulation import atleast_2d, repeat
@@ -374,6 +374,7 @@ def _sampled(a: Any, weights: Any) -> tuple[Array, Array | None]:
     return (array.astype(np.uint8) if array.code == BOOL else array), amounts
 
 
+@recalled
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Array, Array]:

@@ -315,17 +315,18 @@ def _is_computed(value: Node) -> bool:
 
 def element_on_host(value: Node, code: int, offset: int) -> Any:
     """The element of a computed value at a byte offset as a Python number; None where it lies not on the host yet."""
-    lose()
     if value.kind != LEAF or value.code != code:
         return None
     mirror = value.attr
     if type(mirror) is np.ndarray:
+        lose()
         place = offset // ITEMSIZES[code]
         return mirror[place].item() if place * ITEMSIZES[code] == offset else None
     buffer = value.buffer
     pool = buffer.pool
     if mirror is None or pool is None or not pool.error_at:
         return None
+    lose()
     if number_at(pool.error_at, I64):
         settle_errors(current(), waited=True)
     return number_at(buffer.ptr + offset, code)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from numloom.base.dtypes import ITEMSIZES
 from numloom.graph.build import SPECIAL, how
 from numloom.graph.node import (
@@ -30,6 +32,7 @@ from numloom.graph.node import (
     formed,
     formed1,
     formed2,
+    live_nodes,
     new_node,
     new_number,
     register,
@@ -389,6 +392,8 @@ class Trace:
         elif node.kind in _REPEATED:
             args = [self.number(arg) for arg in node.args]
             attr = node.row if node.kind == GATHER else None
+        elif node.kind == LEAF and type(node.attr) is np.ndarray:
+            return self.keep(node)
         else:
             return -1
         return -1 if -1 in args else self.join(node, Link(form_of(node), args, attr))
@@ -400,6 +405,16 @@ class Trace:
         self.links.append(link)
         self.kept.append(node)
         self.met[id(node)] = number = len(self.operands) + len(self.links) - 1
+        return number
+
+    def keep(self, node: Node) -> int:
+        """The number of a value that was made of what the host knows, for whoever makes it in a call that is learned
+        makes it of the arguments, or has always had it.
+        """
+        if node.size * ITEMSIZES[node.code] > _MADE:
+            return -1
+        number = self.join(node, Link(None, (), node))
+        node.cells += 1  # It is the chain's, so nobody writes to it.
         return number
 
     def needed(self, results: list[int]) -> tuple[list[Link], tuple[int, ...]]:
@@ -468,15 +483,21 @@ def learn(chains: Chains, trace: Trace, given: Any, result: Any, ending: Any = N
 
 
 def made(node: Node) -> None:
-    """A value was made of what the host knows: who makes it in a call that is learned makes it of the arguments."""
+    """A value was made of what the host knows."""
     for trace in _traces:
-        if node.size * ITEMSIZES[node.code] <= _MADE and trace.join(node, Link(None, (), node)) >= 0:
-            node.cells += 1  # It is the chain's, so nobody writes to it.
+        trace.keep(node)
 
 
 def arguments(operands: Sequence[Node]) -> list[tuple[Trace, list[int]]]:
     """What a routine is about to read, as the calls that are being learned know it."""
-    return [(trace, [trace.number(node) for node in operands]) for trace in _traces] if _traces else []
+    if not _traces:
+        return []
+    found = [(trace, [trace.number(node) for node in operands]) for trace in _traces]
+    # What is pending is computed along with them, and nobody would know then what it was computed of.
+    for node in live_nodes():
+        for trace in _traces:
+            trace.number(node)
+    return found
 
 
 def called(known: list[tuple[Trace, list[int]]], call: Callable[..., Node], result: Node) -> None:
