@@ -316,7 +316,7 @@ def _edges_of(array: Array, count: int) -> Array:
     if array.code == F16:  # where each step is rounded
         return _edges_between(array.min(), array.max(), count)
     code = F32 if array.code == F32 else F64
-    not_finite, not_apart = (here((ValueError, message)).id for message in (_NOT_FINITE, _TOO_MANY.format(count)))
+    not_finite, not_apart = (here((ValueError, message)) for message in (_NOT_FINITE, _TOO_MANY.format(count)))
     options: Any = {"bins": count, "not_finite": not_finite, "not_apart": not_apart}
     return wrap(call("bin_edges", node_of(array), code=code, shape=(count + 1,), **options))
 
