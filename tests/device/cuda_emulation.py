@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from numloom.device.cuda.routines.radix import PEERS
-from numloom.device.cuda.routines.recording import Launch
+from numloom.device.cuda.routines.scripts import Launch
 from numloom.device.memory import Buffer, Pool
 
 SHIM = r"""

@@ -21,13 +21,13 @@ from numloom.device.cuda.routines import (
     folding,
     products,
     radix,
-    recording,
     scans,
     scattering,
+    scripts,
     summing,
 )
 from numloom.device.cuda.routines.kernels import address
-from numloom.device.cuda.routines.recording import Launch
+from numloom.device.cuda.routines.scripts import Launch
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 
@@ -88,7 +88,7 @@ def address_of(device):
     """While scripts are made: the functions that they call."""
     if hasattr(device, "pinned"):
         return contextlib.nullcontext()
-    return mock.patch.object(recording.driver, "address_of", cuda_emulation.address_of)
+    return mock.patch.object(scripts.driver, "address_of", cuda_emulation.address_of)
 
 
 def same(device, name, *hosts, **options):

@@ -18,9 +18,9 @@ from numloom.device.cuda.routines.folding import fold, reduceat
 from numloom.device.cuda.routines.fourier import fourier
 from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, partition, searchsorted, sort, unique
 from numloom.device.cuda.routines.products import bound_matmul, matmul
-from numloom.device.cuda.routines.recording import recorded
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.cuda.routines.scattering import scatter
+from numloom.device.cuda.routines.scripts import Remembered, recorded
 from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
 from numloom.device.cuda.routines.summing import weighted_bincount
 
@@ -40,7 +40,7 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "partition": partition,
     "reduceat": reduceat,
     "scan": scan,
-    "scatter": scatter,
+    "scatter": Remembered(scatter, "place"),
     "searchsorted": searchsorted,
     "sort": sort,
     "unique": unique,

@@ -253,6 +253,8 @@ def empty(device: Any, shape: Sequence[int], dtype: Any) -> Strided:
 
 def is_dense(operand: Strided) -> bool:
     """Whether the elements lie in C order without gaps."""
+    if len(operand.shape) == 1 and operand.strides[0] == 1:
+        return True
     extents, (strides,) = collapse(operand.shape, operand.strides)
     return (len(extents) == 1 and strides[0] == 1) or prod(operand.shape) <= 1
 

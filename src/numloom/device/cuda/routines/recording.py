@@ -1,28 +1,13 @@
-"""What a routine queues, written down once: the same again takes no more than addresses.
-
-A routine runs for a `Recorder` instead of a device, with addresses that are no numbers yet (`Place`). What it queues
-follows from dtypes, shapes, strides and options of its operands, from how these are aligned, and from the device; so a
-`Script` queues it again with other addresses, without Python.
-"""
+"""What a routine queues, written down: it runs for a `Recorder` instead of a device, with addresses to come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
-
-from numloom.device.cuda import driver
-from numloom.device.interface import Strided
-
-try:
-    from numloom.device.cuda._launch import Launch, Script  # type: ignore[import-not-found]
-except ImportError:
-    Launch = Script = None
 
 ALIGNED = 16
 """Bytes to which texts ask at most whether memory is aligned."""
 _BLOCK = 256
-MOST = 16
-"""Most numbers that a script is called with."""
 
 
 class Unrecorded(AttributeError):
@@ -127,41 +112,3 @@ class Recorder:
     def error_address(self) -> int:
         address: int = self._device.error_address()
         return address
-
-
-def recorded(
-    routine: Callable[..., Any], device: Any, *operands: Strided, out: Strided, **options: Any
-) -> Callable[..., bool] | None:
-    """What queues a routine again; None where it takes more than addresses.
-
-    It is called with the addresses of the first elements of operands and result, and then with the numbers among
-    options that differ from call to call (`numloom.graph.place.Place`, passed as their names). It gives False, and does
-    nothing, where memory is aligned in another way than that of `operands`.
-    """
-    if Script is None or type(device.launch) is not Launch:
-        return None
-    everything = [*operands, out]
-    given = len(everything)
-    residues = [(x.buffer.ptr + x.offset * x.dtype.itemsize) % ALIGNED for x in everything]
-    placed = [
-        Strided(Memory(Place(number, 0, residue), 0), 0, x.shape, x.strides, x.dtype)  # type: ignore[arg-type]
-        for number, (x, residue) in enumerate(zip(everything, residues, strict=True))
-    ]
-    changing = [name for name, value in options.items() if value is CHANGES]
-    numbers = {name: Place(given + number) for number, name in enumerate(changing)}
-    given += len(changing)
-    if given > MOST:
-        return None
-    recorder = Recorder(device, given)
-    try:
-        routine(recorder, *placed[:-1], out=placed[-1], **{**options, **numbers})
-    except Unrecorded:
-        return None
-    made: Callable[..., bool] = Script(
-        device, residues, given, recorder.scratch, recorder.told, recorder.commands, driver.address_of
-    )
-    return made
-
-
-CHANGES: Any = ...
-"""Stands for an option that is another number in each call."""
