@@ -25,7 +25,7 @@ _SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 _ARRAY = object()
 """Stands for an array among arguments."""
-_NAMES: Any = (type, np.dtype, type(_NO_VALUE))
+_NAMES: Any = (type, np.dtype, type(_NO_VALUE), type(...))
 """Kinds of what is equal only if it means the same."""
 
 

@@ -12,6 +12,7 @@ from numloom.api.calling import recalled
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
 from numloom.api.manipulation import lines_along, normal_axis
+from numloom.api.ufunc import scan
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import BOOL, I64, code_of
@@ -331,8 +332,7 @@ def scanned(op: str, a: Any, axis: Any, dtype: Any, out: Any, name: str) -> Arra
     """Running `op` along an axis, in the dtype in which NumPy's accumulate runs."""
     array, axis = lines_along(asarray(a), axis)
     code = code_of(dtype) if dtype is not None else scan_code(op, array.dtype, out)
-    node = build.cast(node_of(array), code)
-    result = wrap(call("scan", node, code=code, shape=array.shape, order="K", op=op, axis=axis))
+    result = scan(array, op, axis, code)
     return result if out is None else store_result(out, result, name)
 
 
