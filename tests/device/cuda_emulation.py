@@ -236,11 +236,6 @@ def memcpy(to, source, nbytes, stream):
     return 0
 
 
-def address_of(name):
-    """Where the driver's functions are that scripts call."""
-    return ctypes.cast({"cuMemsetD8Async": memset, "cuMemcpyDtoDAsync": memcpy}[name], ctypes.c_void_p).value
-
-
 class EmulatedDevice:
     """Host memory, texts run by fibers; `texts` are those that ran.
 
@@ -295,6 +290,9 @@ class EmulatedDevice:
 
     def view(self, buffer):
         return None
+
+    def address_of(self, name):
+        return ctypes.cast({"cuMemsetD8Async": memset, "cuMemcpyDtoDAsync": memcpy}[name], ctypes.c_void_p).value
 
     def resident(self, each):
         return 1  # Blocks run one after the other.

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_cuda_routines import address_of, back, operand, random
+from test_cuda_routines import back, operand, random
 
 from numloom.base.dtypes import F64
 from numloom.device.cuda.routines import BOUND, ROUTINES, scattering
@@ -26,38 +26,34 @@ def scripts_of(remembered):
 @pytest.mark.parametrize("number", [False, True])
 def test_stores_again(runner, shape, axes, count, op, number):
     scatter = Remembered(scattering.scatter, "place")
-    with address_of(runner):
-        for turn in range(5):
-            before, indices = random(shape, "d", turn), []
-            for axis in axes:
-                indices.append(np.random.default_rng(turn + axis).integers(-shape[axis], shape[axis], count))
-            whole = (count, *shape[len(axes) :])
-            value = random((), "d", turn + 9) if number else random(whole, "d", turn + 9)
-            expected = before.copy()
-            if op:
-                getattr(np, op).at(expected, tuple(indices), value)
-            else:
-                expected[tuple(indices)] = value
-            target = operand(runner, before)
-            options = {"axes": axes, "position": 0, "op": op, "loop": (F64, F64, F64) if op else (), "place": turn + 1}
-            scatter(
-                runner, target, operand(runner, np.asarray(value)), *(operand(runner, i) for i in indices), **options
-            )
-            np.testing.assert_allclose(back(runner, target), expected, rtol=1e-15)
+    for turn in range(5):
+        before, indices = random(shape, "d", turn), []
+        for axis in axes:
+            indices.append(np.random.default_rng(turn + axis).integers(-shape[axis], shape[axis], count))
+        whole = (count, *shape[len(axes) :])
+        value = random((), "d", turn + 9) if number else random(whole, "d", turn + 9)
+        expected = before.copy()
+        if op:
+            getattr(np, op).at(expected, tuple(indices), value)
+        else:
+            expected[tuple(indices)] = value
+        target = operand(runner, before)
+        options = {"axes": axes, "position": 0, "op": op, "loop": (F64, F64, F64) if op else (), "place": turn + 1}
+        scatter(runner, target, operand(runner, np.asarray(value)), *(operand(runner, i) for i in indices), **options)
+        np.testing.assert_allclose(back(runner, target), expected, rtol=1e-15)
     assert len(scripts_of(scatter)) == 1
 
 
 def test_a_place_that_is_wrong_has_the_number_of_the_call(runner):
     scatter = Remembered(scattering.scatter, "place")
-    with address_of(runner):
-        for turn in range(1, 6):
-            for index, error in ((3, 0), (9, turn)):
-                target = operand(runner, np.zeros(5))
-                scatter(
-                    runner, target, operand(runner, np.ones(2)), operand(runner, np.array([index, 1])), axes=(0,),
-                    position=0, op="", loop=(), place=turn,
-                )  # fmt: skip
-                assert runner.take_error() == error
+    for turn in range(1, 6):
+        for index, error in ((3, 0), (9, turn)):
+            target = operand(runner, np.zeros(5))
+            scatter(
+                runner, target, operand(runner, np.ones(2)), operand(runner, np.array([index, 1])), axes=(0,),
+                position=0, op="", loop=(), place=turn,
+            )  # fmt: skip
+            assert runner.take_error() == error
 
 
 def test_edges_again(runner):
@@ -67,8 +63,7 @@ def test_edges_again(runner):
         options = {"bins": 4, "not_apart": 7}
         ROUTINES["bin_edges"](runner, operand(runner, host), out=out, not_finite=5, **options)
         runner.take_error()
-        with address_of(runner):
-            script = BOUND["bin_edges"](runner, operand(runner, host), out=out, not_finite=CHANGES, **options)
+        script = BOUND["bin_edges"](runner, operand(runner, host), out=out, not_finite=CHANGES, **options)
         for number in (11, 12):
             x, result = operand(runner, host), operand(runner, np.zeros(5))
             assert script(address(x), address(result), number) is True
@@ -81,17 +76,16 @@ def test_edges_again(runner):
 def test_counts_and_distinct_values_again(runner, length):
     _counted.known.clear()
     _flagged.known.clear()
-    with address_of(runner):
-        for turn in range(5):
-            host = np.random.default_rng(turn).integers(0, 40 + turn, length)
-            got = ROUTINES["bincount"](runner, operand(runner, host), minlength=3)
-            np.testing.assert_array_equal(back(runner, got), np.bincount(host, minlength=3))
-            asked = {"index": True, "inverse": turn % 2 == 0, "counts": False}
-            results = ROUTINES["unique"](runner, operand(runner, host), equal_nan=True, **asked)
-            expected = np.unique(host, return_index=True, return_inverse=asked["inverse"])
-            for one, wanted in zip(results, expected, strict=True):
-                np.testing.assert_array_equal(back(runner, one), wanted)
-        assert scripts_of(_counted) and (not length or scripts_of(_flagged))
+    for turn in range(5):
+        host = np.random.default_rng(turn).integers(0, 40 + turn, length)
+        got = ROUTINES["bincount"](runner, operand(runner, host), minlength=3)
+        np.testing.assert_array_equal(back(runner, got), np.bincount(host, minlength=3))
+        asked = {"index": True, "inverse": turn % 2 == 0, "counts": False}
+        results = ROUTINES["unique"](runner, operand(runner, host), equal_nan=True, **asked)
+        expected = np.unique(host, return_index=True, return_inverse=asked["inverse"])
+        for one, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(back(runner, one), wanted)
+    assert scripts_of(_counted) and (not length or scripts_of(_flagged))
 
 
 def test_memory_that_is_aligned_otherwise_is_refused(runner):
@@ -99,8 +93,7 @@ def test_memory_that_is_aligned_otherwise_is_refused(runner):
     parts = [Strided(runner.upload(host), offset, (200,), (1,), host.dtype) for offset in (0, 1, 4, 0)]
     out = operand(runner, np.zeros(200, "f"))
     scan(runner, parts[0], op="add", axis=0, out=out)
-    with address_of(runner):
-        script = recorded(scan, runner, parts[0], out=out, op="add", axis=0)
+    script = recorded(scan, runner, parts[0], out=out, op="add", axis=0)
     for part, offset in zip(parts, (0, 1, 4, 0), strict=True):
         result = operand(runner, np.zeros(200, "f"))
         assert script(address(part), address(result)) is (offset != 1)
@@ -112,8 +105,7 @@ def test_scratch_memory_goes_back(runner):
     host = random((20_000,), "f")
     x, out = operand(runner, host), operand(runner, np.zeros_like(host))
     ROUTINES["sort"](runner, x, axis=0, out=out)
-    with address_of(runner):
-        script = recorded(ROUTINES["sort"], runner, x, out=out, axis=0)
+    script = recorded(ROUTINES["sort"], runner, x, out=out, axis=0)
     script(address(x), address(out))
     used = runner.pool.used
     for _ in range(3):

@@ -266,12 +266,15 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
     chain = find(function.chains, given, operands)
     if chain is not None:
         return _recalled(chain, operands, arrays)
-    return _in_full(function.chains, given, operands, arrays, partial(function.general, given, *arrays))
+    return _in_full(function.chains, given, operands, arrays, partial(function.general, given, *arrays), True)
 
 
-def _in_full(chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+def _in_full(
+    chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...], call: Callable[[], Any],
+    keeps: bool = False,
+) -> Any:  # fmt: skip
     """What a call gives that no chain is known for; one is learned from it if that can be."""
-    trace = begin(chains, given, operands)
+    trace = begin(chains, given, operands, keeps)
     if trace is None:
         return call()
     before = [array.cell.value for array in arrays]
@@ -319,7 +322,7 @@ def _compose(plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any,
     chain = find(plain.chains, given, operands)
     if chain is not None:
         return _recalled(chain, operands, arrays)
-    return _in_full(plain.chains, given, operands, arrays, partial(plain.general, *args, **options))
+    return _in_full(plain.chains, given, operands, arrays, partial(plain.general, *args, **options), True)
 
 
 def _noted(values: Any, arrays: list[Any]) -> Any:
@@ -345,7 +348,7 @@ def _noted(values: Any, arrays: list[Any]) -> Any:
             parts = _noted(value, arrays)
             if parts is None:
                 return None
-            notes.append((kind, parts))
+            notes.append(parts if kind is tuple else (list, parts))  # No part is a type.
         elif isinstance(value, _NAMES):
             notes.append((kind, value))
         else:

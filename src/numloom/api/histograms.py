@@ -374,7 +374,6 @@ def _sampled(a: Any, weights: Any) -> tuple[Array, Array | None]:
     return (array.astype(np.uint8) if array.code == BOOL else array), amounts
 
 
-@recalled
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None
 ) -> tuple[Array, Array]:
@@ -405,8 +404,14 @@ def histogram(
     >>> np.histogram([1, 2, 1, 4], bins=3)[0]
     array([2, 1, 1])
     """
+    # Else the edges are looked at, or made of ends that are.
+    alike = type(bins) is int and (range is not None or not numpy_is_near())
+    return (_recalled_histogram if alike else _histogram)(a, bins, range, density, weights)
+
+
+def _histogram(a: Any, bins: Any, limits: Any, density: Any, weights: Any) -> tuple[Array, Array]:
     array, amounts = _sampled(a, weights)
-    sides = _edges(array, bins, range, weights)
+    sides = _edges(array, bins, limits, weights)
     uniform = not np.ndim(bins)
     if amounts is None:
         total = compose_plainly(_COUNTED, "uniform" if uniform else "", (array, sides))
@@ -416,6 +421,9 @@ def histogram(
         return total, sides
     widths = (sides[1:] - sides[:-1]).astype(np.float64)
     return total / widths / total.sum(), sides
+
+
+_recalled_histogram = recalled(_histogram)
 
 
 def _counted(given: str, array: Array, sides: Array) -> Array:

@@ -457,7 +457,6 @@ def _reduced(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, code: 
     return build.cast(build.unary(ELEMENTWISE["real"], zero), code)
 
 
-@recalled
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = NO_VALUE) -> Any:
     """The weighted mean over axes.
 

@@ -357,11 +357,14 @@ class Trace:
         Those values, so that nothing else has their identity.
     lost : bool
         Whether something happened that no chain can do again.
+    keeps : bool
+        Whether its chain may have values in memory, since it is for one device.
     """
 
-    __slots__ = ("kept", "key", "links", "lost", "met", "operands")
+    __slots__ = ("keeps", "kept", "key", "links", "lost", "met", "operands")
 
-    def __init__(self, key: Any, operands: list[Node]) -> None:
+    def __init__(self, key: Any, operands: list[Node], keeps: bool = False) -> None:
+        self.keeps = keeps
         self.key = key
         self.operands = operands
         self.links: list[Link] = []
@@ -411,10 +414,11 @@ class Trace:
         """The number of a value that was made of what the host knows, for whoever makes it in a call that is learned
         makes it of the arguments, or has always had it.
         """
-        if node.size * ITEMSIZES[node.code] > _MADE:
+        if not self.keeps or node.size * ITEMSIZES[node.code] > _MADE:
             return -1
         number = self.join(node, Link(None, (), node))
-        node.cells += 1  # It is the chain's, so nobody writes to it.
+        if number >= 0:
+            node.cells += 1  # It is the chain's, so nobody writes to it.
         return number
 
     def needed(self, results: list[int]) -> tuple[list[Link], tuple[int, ...]]:
@@ -440,8 +444,10 @@ _traces: list[Trace] = []
 """The calls that are being learned, of all threads: what others record meanwhile leads to none of their results."""
 
 
-def begin(chains: Chains, given: Any, operands: list[Node]) -> Trace | None:
+def begin(chains: Chains, given: Any, operands: list[Node], keeps: bool = False) -> Trace | None:
     """Learn the call that follows, until `end`; None where that would not help, also where all runs at once.
+
+    With `keeps` chains are those of one device alone.
 
     A form is learned when it is met again: of sizes that change from call to call nothing would be used.
     """
@@ -454,7 +460,7 @@ def begin(chains: Chains, given: Any, operands: list[Node]) -> Trace | None:
     chains.met[key] = times + 1
     if not 0 < times <= _TRIES:
         return None
-    trace = Trace(key, list(operands))
+    trace = Trace(key, list(operands), keeps)
     _traces.append(trace)
     return trace
 

@@ -179,13 +179,13 @@ def _launched(device: Any, code: int, count: int, aligned: bool, select: Select)
 
 def _by(device: Any, flags: Strided, select: Select) -> tuple[Chosen, Queue]:
     """What dense `flags` choose, and what launches its kernel."""
-    at = address(flags)
-    source, chosen, known = _launched(device, code_of(flags.dtype), prod(flags.shape), at % 16 == 0, select)
+    aligned = address(flags) % 16 == 0
+    source, chosen, known = _launched(device, code_of(flags.dtype), prod(flags.shape), aligned, select)
     kernel = kernel_of(device, source.text, source.entry, source.geometry)
-    words = [at, *known[1:]]
 
     def queue(rest: tuple[int, ...]) -> None:
-        device.launch(kernel, array("q", (*words, *rest)), source.geometry)
+        # It holds the flags, which may be a copy that nobody else has.
+        device.launch(kernel, array("q", (address(flags), *known[1:], *rest)), source.geometry)
 
     return chosen, queue
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from numloom.device.cuda import driver
 from numloom.device.cuda.routines.kernels import address
 from numloom.device.cuda.routines.recording import ALIGNED, Memory, Place, Recorder, Unrecorded
 from numloom.device.interface import Strided
@@ -62,7 +61,7 @@ def script_of(
     except Unrecorded:
         return None
     made: Callable[..., bool] = Script(
-        device, residues, given, recorder.scratch, recorder.told, recorder.commands, driver.address_of
+        device, residues, given, recorder.scratch, recorder.told, recorder.commands, device.address_of
     )
     return made
 
