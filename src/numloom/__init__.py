@@ -18,11 +18,8 @@ from numloom.api.creation import (
     ascontiguousarray,
     asfortranarray,
     copy,
-    diag,
-    diagflat,
     empty,
     empty_like,
-    eye,
     frombuffer,
     fromfile,
     fromfunction,
@@ -31,7 +28,6 @@ from numloom.api.creation import (
     full,
     full_like,
     geomspace,
-    identity,
     indices,
     linspace,
     logspace,
@@ -41,10 +37,6 @@ from numloom.api.creation import (
     ones,
     ones_like,
     require,
-    tri,
-    tril,
-    triu,
-    vander,
     zeros,
     zeros_like,
 )
@@ -243,6 +235,7 @@ from numloom.api.manipulation import (
     tile,
     transpose,
 )
+from numloom.api.matrices import diag, diagflat, eye, identity, tri, tril, triu, vander
 from numloom.api.namespace import OF_NUMPY, lookup
 from numloom.api.numpy_names import *  # noqa: F403
 from numloom.api.packing import packbits, unpackbits

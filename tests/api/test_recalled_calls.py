@@ -297,3 +297,143 @@ def test_what_is_compared() -> None:
     assert frozen([1, (2, "a"), None]) == (1, (2, "a"), None)
     for given in (True, 1.0, [1, True], np.int64(1), {1: 2}, [[1.0]]):
         assert frozen(given) is NotImplemented
+
+
+ANY = {
+    "running sums": "xp.cumsum(a)",
+    "running sums of columns": "xp.cumsum(a, axis=0)",
+    "running sums in another dtype": "xp.cumsum(a, 1, 'd')",
+    "running products": "(a % 2 + 1).cumprod(0) if a.dtype.kind not in '?c' else a",
+    "sorted": "xp.sort(a)",
+    "sorted columns": "xp.sort(a, axis=0)",
+    "sorted flat": "xp.sort(a, None)",
+    "sorted positions": "xp.argsort(a, axis=1, kind='stable')",
+    "sorted by two": "xp.lexsort((a[0], b[0]))",
+    "found": "xp.searchsorted(xp.sort(a[0]), b)",
+    "found behind": "xp.searchsorted(xp.sort(a[0]), b, 'right')",
+    "found a number": "xp.searchsorted(xp.sort(a[0]).real, 1)",
+    "padded": "xp.pad(a, 1)",
+    "padded by the edge": "xp.pad(a, ((1, 2), (0, 1)), mode='edge')",
+    "padded by numbers": "xp.pad(a, 1, constant_values=1)",
+    "parts": "xp.split(a, [1, 2])",
+    "parts of columns": "xp.array_split(a, 2, axis=1)",
+    "broadcast together": "xp.broadcast_arrays(a, b[:1])",
+    "grids": "xp.meshgrid(a[0], b[0])",
+    "grids by columns": "xp.meshgrid(a[0], b[0], indexing='ij', sparse=True)",
+    "flat": "xp.ravel(a)",
+    "repeated": "xp.repeat(a, 2, axis=1)",
+    "turned": "xp.rot90(a)",
+    "two at least": "xp.atleast_2d(a[0], b)",
+    "taken along": "xp.take_along_axis(a, xp.argsort(b, axis=1, kind='stable'), axis=1)",
+    "selected": "xp.select([a.real > 1, b.real > 1], [a, b], 2)",
+    "rounded": "xp.round(a, 1)",
+    "without NaN": "xp.nan_to_num(a)",
+    "sums of numbers": "xp.nansum(a, axis=0)",
+    "means of numbers": "xp.nanmean(a, axis=0)",
+    "weighted": "xp.average(a, axis=1)",
+    "variance": "xp.var(a, axis=1, ddof=1)",
+    "deviation": "xp.std(a, ddof=0.5)",
+    "ranges": "xp.ptp(a.real, axis=0)",
+    "gradients": "xp.gradient(a * 1.5)",
+    "trapezes": "xp.trapezoid(a * 1.5)",
+    "powers as columns": "xp.vander(a[0], 3)",
+    "identity": "xp.eye(a.shape[0]) + a",
+    "convolved": "xp.convolve(a[0], b[0])",
+}
+REAL = {
+    "median": "xp.median(a)",
+    "median of rows": "xp.median(a, axis=1)",
+    "quantiles": "xp.quantile(a, [0.25, 0.5], axis=0)",
+    "percentile": "xp.percentile(a, 30)",
+    "lower percentile": "xp.percentile(a, 30, method='lower')",
+    "histogram": "xp.histogram(a, 4)",
+    "histogram between": "xp.histogram(a, 4, (0, 3))",
+    "density": "xp.histogram(a, 4, density=True)",
+    "interpolated": "xp.interp(a, xp.arange(5.0) / 2, xp.arange(5.0) ** 2)",
+    "interpolated from arrays": "xp.interp(a, xp.cumsum(b[0] + 1.0), a[0])",
+    "correlations": "xp.corrcoef(a + xp.arange(a.shape[0]) ** 2)",
+}
+NEW = """
+xp.linspace(0, 1, 7), xp.linspace(0.0, 1, 7), xp.linspace(-0.0, 1, 3), xp.linspace(0, 1, 7, endpoint=False)
+xp.linspace(0, 1, 7, dtype="f"), xp.linspace(0, 1, 7, retstep=True)[0]
+xp.arange(0, 5, 0.5), xp.arange(0, 5, 2), xp.arange(0.0, 5, 2), xp.arange(5, dtype="f"), xp.arange(True, 5, 2)
+xp.eye(3), xp.eye(3, k=1), xp.eye(3, 4, dtype=int), xp.eye(3, dtype="f"), xp.eye(3, dtype=np.dtype("f"))
+xp.identity(4), xp.tri(4), xp.tri(4, k=True), xp.tri(4, k=1), xp.indices((2, 3)), xp.logspace(0, 2, 5), xp.full(3, 2)
+xp.pad(xp.arange(3), (1, 2)), xp.pad(xp.arange(3), [1, 2]), xp.pad(xp.arange(3), 1)
+xp.full_like(xp.arange(3), 2), xp.full_like(xp.arange(3), 2.5, dtype=float), xp.full_like(xp.arange(3.0), 2)
+xp.full_like(xp.arange(3.0), -0.0), xp.full_like(xp.arange(3.0), 0.0), xp.full_like(xp.arange(3.0), np.nan)
+""".strip().splitlines()
+
+
+def several_agree(call: str, made: dict[str, Any], **close: Any) -> None:
+    expected, got = eval(call, {"xp": np, "np": np, **made["theirs"]}), eval(call, {"xp": nl, "np": np, **made["ours"]})
+    if not isinstance(expected, (tuple, list)):
+        expected, got = [expected], [got]
+    assert type(got) is type(expected) and len(got) == len(expected)
+    for ours, theirs in zip(got, expected, strict=True):
+        assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype), call
+        np.testing.assert_allclose(ours.get(), theirs, **close)
+        if not close:
+            np.testing.assert_array_equal(np.signbit(ours.get()), np.signbit(theirs))
+
+
+@pytest.mark.parametrize("call", [*ANY.values(), *REAL.values()], ids=[*ANY, *REAL])
+@pytest.mark.filterwarnings("ignore")
+def test_any_calls_again(call: str) -> None:
+    chars = "ifd" if call in REAL.values() else "ifdF"
+    for turn, layout, dtype, n in itertools.product(range(4), LAYOUTS, chars, (3, 24)):
+        made = operands(n, dtype, layout, turn)
+        if "nan" in call and dtype != "i":
+            for xp, x in ((nl, made["ours"]), (np, made["theirs"])):
+                x["a"] = xp.where(x["b"] == 1, np.nan, x["a"])
+        several_agree(call, made, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("calls", NEW)
+def test_generated_again(calls: str) -> None:
+    for _ in range(4):
+        several_agree(f"({calls},)", {"ours": {}, "theirs": {}})
+
+
+def test_settings_and_devices_change_between_calls() -> None:
+    host = whole((20, 20), "d")
+    for _ in range(3):
+        for settings in ({}, {"eager": True}, {"executor": "reference"}, {"max_pending": 1}):
+            with nl.config(**settings):
+                x = nl.asarray(host) + 0
+                np.testing.assert_array_equal(nl.sort(x, axis=0).cumsum(1).get(), np.sort(host, axis=0).cumsum(1))
+                np.testing.assert_array_equal(nl.quantile(x, [0.1, 0.5]).get(), np.quantile(host, [0.1, 0.5]))
+                np.testing.assert_array_equal(nl.linspace(0, 1, 5).get(), np.linspace(0, 1, 5))
+        with registry.use("null"):
+            y = nl.zeros((20, 20)) + 1
+            assert nl.sort(y).cumsum(0).shape == nl.pad(y, 0).shape == (20, 20)
+
+
+def test_what_is_written_to_is_written_again() -> None:
+    x = nl.asarray(np.arange(5.0))
+    for turn in range(5):
+        out = nl.zeros(5)
+        assert nl.cumsum(x + turn, out=out) is out and out.tolist() == np.cumsum(np.arange(5.0) + turn).tolist()
+        y = nl.asarray(np.array([np.nan, 1.0]))
+        assert nl.nan_to_num(y, copy=False) is y and y.tolist() == [0, 1]
+        left, right = nl.split(nl.asarray(np.arange(4.0)), 2)
+        left[0] = 7
+        assert (left.tolist(), right.tolist()) == ([7, 1], [2, 3])
+
+
+def test_what_was_made_is_not_changed_by_who_gets_it() -> None:
+    for _ in range(5):
+        made = [nl.linspace(0, 1, 5), nl.percentile(nl.arange(5.0), [10, 20]), nl.eye(2), nl.pad(nl.arange(2), 1)]
+        assert made[0].tolist() == [0, 0.25, 0.5, 0.75, 1] and made[2].tolist() == [[1, 0], [0, 1]]
+        assert made[1].tolist() == [0.4, 0.8] and made[3].tolist() == [0, 0, 1, 0]
+        for array in made:
+            array[...] = 9
+            nl.asnumpy(array)[...] = 8
+
+
+def test_wrong_ends_are_told_again() -> None:
+    x = nl.asarray(np.array([1.0, np.inf]))
+    for _ in range(5):
+        with pytest.raises(ValueError, match="not finite"):
+            nl.histogram(x, 4)[0].get()
+        assert nl.histogram(x[:1], 2, (0, 2))[0].tolist() == [0, 1]

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from numloom.device.cuda.routines.radix import PEERS
+from numloom.device.cuda.routines.scripts import Launch
 from numloom.device.memory import Buffer, Pool
 
 SHIM = r"""
@@ -208,9 +209,33 @@ ENTRY = re.compile(r"__global__ void (?:__launch_bounds__\(.*?\) )?(\w+)\(const 
 
 class EmulatedKernel:
     ready = True
+    waits = False
 
     def __init__(self, function):
-        self.function = function
+        self.call = function
+        self.function = ctypes.cast(function, ctypes.c_void_p).value
+
+
+@ctypes.CFUNCTYPE(
+    ctypes.c_int, ctypes.POINTER(ctypes.c_uint), ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p
+)
+def launch_ex(config, function, parameters, extra):
+    """cuLaunchKernelEx, of blocks and threads as the configuration begins with them."""
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint, ctypes.c_uint)(function)
+    run(parameters[0], config[0], config[1], config[3])
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_ubyte, ctypes.c_size_t, ctypes.c_void_p)
+def memset(to, value, nbytes, stream):
+    ctypes.memset(to, value, nbytes)
+    return 0
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_void_p)
+def memcpy(to, source, nbytes, stream):
+    ctypes.memmove(to, source, nbytes)
+    return 0
 
 
 class EmulatedDevice:
@@ -237,6 +262,9 @@ class EmulatedDevice:
         self.backwards = False
         self._libraries = {}
         self._error = np.zeros(1, np.int64)
+        if Launch is not None:
+            address = ctypes.cast(launch_ex, ctypes.c_void_p).value
+            self.launch = Launch(address, 0, False, lambda kernel, shared: None, None)
 
     def allocate(self, nbytes):
         block = np.full(nbytes + 256, 0xA5, np.uint8)
@@ -264,6 +292,9 @@ class EmulatedDevice:
 
     def view(self, buffer):
         return None
+
+    def address_of(self, name):
+        return ctypes.cast({"cuMemsetD8Async": memset, "cuMemcpyDtoDAsync": memcpy}[name], ctypes.c_void_p).value
 
     def resident(self, each):
         return 1  # Blocks run one after the other.
@@ -293,7 +324,7 @@ class EmulatedDevice:
         pass
 
     def launch(self, kernel, params, geometry):
-        kernel.function(ctypes.c_void_p(params.buffer_info()[0]), geometry.blocks, geometry.blocks_y, geometry.threads)
+        kernel.call(ctypes.c_void_p(params.buffer_info()[0]), geometry.blocks, geometry.blocks_y, geometry.threads)
 
     def bound(self, kernel, params, geometry):
         return functools.partial(self.launch, kernel, params, geometry)

@@ -75,6 +75,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
     return array
 
 
+@recalled
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Differences of neighbours of the flattened array, with optional values before and after."""
     array = asarray(ary).ravel()
@@ -91,6 +92,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
+@recalled
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences inside, one-sided ones at the ends.
 
@@ -201,6 +203,7 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
     return result
 
 
+@recalled
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """The integral of samples along an axis by the trapezoidal rule.
 
@@ -233,6 +236,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     return (width * (array[after] + array[before]) / 2.0).sum(along)
 
 
+@recalled
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Piecewise linear interpolation.
 
@@ -288,11 +292,12 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         inside = slope * (where - x0) + y0
         inside = _choose(inside != inside, _choose(y0 == y1, y0, slope * (where - x1) + y1), inside)
         inside = _choose(where == x0, y0, inside)
-    low_value = values[:1].reshape(()) if left is None else asarray(left).astype(kind)
-    high_value = values[-1:].reshape(()) if right is None else asarray(right).astype(kind)
-    result = _choose(where < points[0], low_value, _choose(where > points[-1], high_value, inside))
-    last = values[-1:].reshape(())
-    result = _choose(where == points[-1], last, result)
+    # As slices, since single elements are looked at where they lie on the host.
+    begin, end, first, last = (ends.reshape(()) for ends in (points[:1], points[-1:], values[:1], values[-1:]))
+    low_value = first if left is None else asarray(left).astype(kind)
+    high_value = last if right is None else asarray(right).astype(kind)
+    result = _choose(where < begin, low_value, _choose(where > end, high_value, inside))
+    result = _choose(where == end, last, result)
     result = _choose(where != where, where.astype(kind), result)
     result.is_scalar = not result.shape
     return result

@@ -8,7 +8,7 @@ from numloom.graph.replay cimport Chain, Chains, again, find, replay
 
 
 cdef int BOOL
-cdef object _SAME_KIND, _ANY
+cdef object _SAME_KIND, _ANY, _ARRAY
 
 
 cdef class ElementwiseCall:
@@ -49,9 +49,18 @@ cdef class Ending:
     cdef readonly bint writeable
 
 
+@cython.final
+cdef class Endings:
+    cdef readonly object kind
+    cdef readonly list parts
+
+
 cdef bint _is_plain(object axis) except -1
 
-cdef object _plain_tuple(tuple values)
+@cython.locals(notes=list, kind=object)
+cdef object _noted(object values, list arrays)
+@cython.locals(operands=list, chain=Chain)
+cdef object _compose(Plain plain, object given, tuple arrays, tuple args, dict options)
 @cython.locals(parts=list)
 cpdef object frozen(object given)
 
@@ -62,7 +71,15 @@ cpdef object reduce_plainly(Plain function, object array, object axis, object ke
 cpdef object combine_plainly(Plain function, object x, object y)
 @cython.locals(operands=list, chain=Chain)
 cpdef object compose_plainly(Plain function, object given, tuple arrays)
-@cython.locals(ending=Ending, array=ndarray, base=ndarray, result=ndarray, node=Node)
+@cython.locals(node=Node)
 cdef object _recalled(Chain chain, list operands, tuple arrays)
+@cython.locals(ending=Ending, node=Node, number=cython.Py_ssize_t, results=list)
+cdef object _recalled_all(Chain chain, Endings endings, list operands, tuple arrays)
+@cython.locals(array=ndarray, result=ndarray)
+cdef object _of_operand(Ending ending, tuple arrays)
+@cython.locals(base=ndarray, result=ndarray)
+cdef object _of_value(Ending ending, Node node)
+@cython.locals(array=ndarray)
+cdef object _run_pinned(tuple arrays, Node node)
 @cython.locals(node=Node)
 cpdef bint is_whole(ndarray array) except -1

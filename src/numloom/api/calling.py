@@ -23,6 +23,10 @@ from numloom.graph.replay import Chains, again, begin, end, find, learn, replay
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
+_ARRAY = object()
+"""Stands for an array among arguments."""
+_NAMES: Any = (type, np.dtype, type(_NO_VALUE), type(...))
+"""Kinds of what is equal only if it means the same."""
 
 
 class ElementwiseCall:
@@ -163,7 +167,7 @@ class Ending:
     operand : int
         Of which operand it is a view; -1 if it has memory of its own.
     code, offset, shape, strides
-        Its layout there; `offset` counts from the operand's begin.
+        Its layout there; `offset` counts from the operand's begin. The shape is None of the operand itself.
     based : bool
         Of an array with memory of its own, whether it has a base.
     writeable : bool
@@ -175,19 +179,35 @@ class Ending:
     operand: int
     code: int
     offset: int
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    shape: Any
+    strides: Any
     based: bool
     writeable: bool
 
-    def __init__(self, operand: int, offset: int, result: Any) -> None:
+    def __init__(self, operand: int, offset: int = 0, result: Any = None) -> None:
         self.operand = operand
+        self.shape = self.strides = None
+        if result is None:
+            return
         self.code = result.code
         self.offset = offset
         self.shape = one_tuple(result.extents)
         self.strides = one_tuple(result.steps)
         self.based = result.base is not None
         self.writeable = result.writeable
+
+
+class Endings:
+    """Those of a call that gives a tuple or list (`kind`) of arrays."""
+
+    __slots__ = ("kind", "parts")
+
+    kind: type
+    parts: list[Any]
+
+    def __init__(self, kind: type, parts: list[Any]) -> None:
+        self.kind = kind
+        self.parts = parts
 
 
 def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
@@ -246,96 +266,200 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
     chain = find(function.chains, given, operands)
     if chain is not None:
         return _recalled(chain, operands, arrays)
-    return _in_full(function.chains, given, operands, arrays, partial(function.general, given, *arrays))
+    return _in_full(function.chains, given, operands, arrays, partial(function.general, given, *arrays), True)
 
 
-def _in_full(chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...], call: Callable[[], Any]) -> Any:
+def _in_full(
+    chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...], call: Callable[[], Any],
+    keeps: bool = False,
+) -> Any:  # fmt: skip
     """What a call gives that no chain is known for; one is learned from it if that can be."""
-    trace = begin(chains, given, operands)
+    trace = begin(chains, given, operands, keeps)
+    if trace is None:
+        return call()
+    before = [array.cell.value for array in arrays]
     try:
         result = call()
     finally:
         end(trace)
-    if trace is not None:
+    # What writes to its operands does more than give a result.
+    if all([array.cell.value is value for array, value in zip(arrays, before, strict=True)]):
         _learn(chains, trace, given, arrays, result)
     return result
 
 
 def recalled(function: Function) -> Function:
-    """A function of one array that also takes the short way of `compose_plainly`, if what else it takes is plain.
+    """A function that also takes the short way of `compose_plainly`, where it takes arrays of ours and plain things.
 
-    Its result must follow from its arguments and from the dtype, shape and order of the array alone.
+    What it gives (arrays, one or a tuple or list of them) must follow from its arguments and from the dtypes, shapes
+    and orders of arrays alone; where it looks at values or writes to an array it is not recalled. It must not warn.
     """
-    plain = Plain(lambda given, array: function(array, *given[0], **dict(zip(given[1], given[2], strict=True))))
+    plain = Plain(function)
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
-        if args and type(args[0]) is ndarray:
-            values = tuple(options.values()) if options else ()
-            given = _plain_tuple(args[1:]), tuple(options) if options else (), _plain_tuple(values)
-            if given[0] is not None and given[2] is not None:
-                return compose_plainly(plain, given, args[:1])
-        return function(*args, **options)
+        arrays: list[Any] = []
+        given = _noted(args, arrays) if not options or options.get("out") is None else None
+        if given is not None and options:
+            named = _noted(tuple(options.values()), arrays)
+            given = None if named is None else (given, tuple(options), named)
+        if given is None:
+            return function(*args, **options)
+        return _compose(plain, given, tuple(arrays), args, options)
 
     return call  # type: ignore[return-value]
 
 
-def _plain_tuple(values: tuple[Any, ...]) -> Any:
-    """Arguments if they are integers, text, None and tuples of integers; None where one of them is not."""
+def _compose(plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """`compose_plainly` of a function that takes its arguments as they came."""
+    operands: list[Any] = []
+    for array in arrays:
+        operands.append(node_of(array))
+    device = current()
+    if device is not plain.device:
+        plain.device = device
+        plain.chains = Chains()
+    chain = find(plain.chains, given, operands)
+    if chain is not None:
+        return _recalled(chain, operands, arrays)
+    return _in_full(plain.chains, given, operands, arrays, partial(plain.general, *args, **options), True)
+
+
+def _noted(values: Any, arrays: list[Any]) -> Any:
+    """Arguments as what chains are found by, None where one is not plain; arrays of ours are added to a list.
+
+    Different ones are equal nowhere: not True and 1, not 2 and 2.0, not a list and a tuple.
+    """
+    notes: list[Any] = []
     for value in values:
         kind = type(value)
         if kind is int or kind is str or value is None:
-            continue
-        if kind is not tuple:
-            return None
-        for part in value:
-            if type(part) is not int:
+            notes.append(value)
+        elif kind is ndarray:
+            arrays.append(value)
+            notes.append(_ARRAY)
+        elif kind is float:
+            if value != value:
                 return None
-    return values
+            notes.append((float, value if value else repr(value)))
+        elif kind is bool:
+            notes.append((bool, value))
+        elif kind is tuple or kind is list:
+            parts = _noted(value, arrays)
+            if parts is None:
+                return None
+            notes.append(parts if kind is tuple else (list, parts))  # No part is a type.
+        elif isinstance(value, _NAMES):
+            notes.append((kind, value))
+        else:
+            return None
+    return tuple(notes)
 
 
 def _recalled(chain: Any, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
-    """The array that a chain leads to."""
+    """The array (or the arrays) that a chain leads to."""
     ending = chain.ending
+    if type(ending) is Endings:
+        return _recalled_all(chain, ending, operands, arrays)
     if ending is not None and ending.operand >= 0:
-        array = arrays[ending.operand]
-        result = view_of(array, array.offset + ending.offset, ending.shape, ending.strides)
-        result.code = ending.code
-        result.writeable = result.writeable and ending.writeable
-        return result
+        return _of_operand(ending, arrays)
     node = replay(chain, operands)
-    result = wrap(node)
+    result = wrap(node) if ending is None else _of_value(ending, node)
+    _run_pinned(arrays, node)
+    return result
+
+
+def _recalled_all(chain: Any, endings: Endings, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
+    """Several arrays; they have values of their own, or are views of operands."""
+    if chain.links:
+        replay(chain, operands)
+    results: list[Any] = []
+    for part, number in zip(endings.parts, chain.results, strict=True):
+        ending = part
+        if number < 0:
+            results.append(_of_operand(ending, arrays))
+        else:
+            node = operands[number]
+            results.append(wrap(node) if ending is None else _of_value(ending, node))
+            _run_pinned(arrays, node)
+    return tuple(results) if endings.kind is tuple else results
+
+
+def _of_operand(ending: Ending, arrays: tuple[Any, ...]) -> Any:
+    """A view of an operand, or the operand itself."""
+    array = arrays[ending.operand]
+    if ending.shape is None:
+        return array
+    result = view_of(array, array.offset + ending.offset, ending.shape, ending.strides)
+    result.code = ending.code
+    result.writeable = result.writeable and ending.writeable
+    return result
+
+
+def _of_value(ending: Ending, node: Node) -> Any:
+    """The array that is a view of all of a value."""
+    base = wrap(node)
+    result = view_of(base, ending.offset, ending.shape, ending.strides)
+    result.code = ending.code
+    if not ending.based:
+        result.base = None
+    return result
+
+
+def _run_pinned(arrays: tuple[Any, ...], node: Node) -> None:
+    """What reads memory that others may write runs now."""
     for array in arrays:
         if array.cell.pins:
             after_record(node, now=True)
             break
-    if ending is not None:
-        base = result
-        result = view_of(base, ending.offset, ending.shape, ending.strides)
-        result.code = ending.code
-        if not ending.based:
-            result.base = None
-    return result
 
 
 def _learn(chains: Chains, trace: Any, given: Any, arrays: tuple[Any, ...], result: Any) -> None:
     """Keep what a call led to, if its arguments and operands alone say it."""
-    if type(result) is not ndarray:
-        return
+    kind = type(result)
+    several = kind is tuple or kind is list
+    endings: list[Any] = []
+    nodes: list[Any] = []
+    own = set()
+    for one in result if several else (result,):
+        if type(one) is not ndarray:
+            return
+        ending = _ending(trace, arrays, one)
+        if ending is NotImplemented:
+            return
+        endings.append(ending)
+        if ending is not None and ending.operand >= 0:
+            nodes.append(None)
+        elif id(one.cell) in own:
+            return
+        else:
+            own.add(id(one.cell))
+            nodes.append(one.cell.value)
+    if several:
+        learn(chains, trace, given, nodes, Endings(kind, endings))
+    else:
+        learn(chains, trace, given, nodes[0], endings[0])
+
+
+def _ending(trace: Any, arrays: tuple[Any, ...], result: Any) -> Any:
+    """How a result is made; None if `wrap` makes it of its value, NotImplemented where that is not known."""
     for place, array in enumerate(arrays):
+        if result is array:
+            return Ending(place)
         if result.cell is array.cell:
             lies = trace.operands[place]
             told = array.code == lies.code and array.extents == lies.shape and array.steps == lies.strides
             told = told and array.writeable and result.base is (array if array.base is None else array.base)
-            if result is not array and told and not array.is_scalar and not result.is_scalar:
-                learn(chains, trace, given, None, Ending(place, result.offset - array.offset, result))
-            return
+            if told and not array.is_scalar and not result.is_scalar:
+                return Ending(place, result.offset - array.offset, result)
+            return NotImplemented
     if is_whole(result):
-        learn(chains, trace, given, result.cell.value)
-    elif not result.is_scalar and result.writeable and not result.cell.pins:
+        return None
+    if not result.is_scalar and result.writeable and not result.cell.pins:
         whole = result.base is None or (type(result.base) is ndarray and is_whole(result.base))
         if whole and result.cell.value.shape:
-            learn(chains, trace, given, result.cell.value, Ending(-1, result.offset, result))
+            return Ending(-1, result.offset, result)
+    return NotImplemented
 
 
 def is_whole(array: Any) -> bool:

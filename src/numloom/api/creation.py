@@ -14,7 +14,7 @@ from numloom.api.calling import recalled
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
-from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
+from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, F64, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
@@ -48,7 +48,7 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     return extents
 
 
-def _new(node: Node) -> Array:
+def new_array(node: Node) -> Array:
     """A value as an array that is no scalar, whatever its shape."""
     result = wrap(node)
     result.is_scalar = False
@@ -72,7 +72,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     check_device(device)
     code = code_of(dtype if dtype is not None else float)
     extents = shape_of(shape)
-    return _new(empty_leaf(code, extents, _strides(extents, code, order)))
+    return new_array(empty_leaf(code, extents, _strides(extents, code, order)))
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
@@ -121,13 +121,13 @@ def full(
     if kind is not int and kind is not float and (kind is ndarray or np.ndim(fill_value)):
         values = asarray(fill_value)
         code = values.code if dtype is None else code_of(dtype)
-        result = _new(empty_leaf(code, extents, _strides(extents, code, order)))
+        result = new_array(empty_leaf(code, extents, _strides(extents, code, order)))
         result[...] = values
         return result
     if dtype is None:
         dtype = float if kind is float else np.asarray(fill_value).dtype
     code = code_of(dtype)
-    return _new(build.full(_filler(fill_value, code), code, extents, _strides(extents, code, order)))
+    return new_array(build.full(_filler(fill_value, code), code, extents, _strides(extents, code, order)))
 
 
 _EXACT, _FEW = 1 << 53, 1 << 24
@@ -156,9 +156,10 @@ def empty_like(
 ) -> Array:
     """An array like another one, whose values are whatever its memory held."""
     code, extents, strides = _like(prototype, dtype, order, shape, device)
-    return _new(empty_leaf(code, extents, strides))
+    return new_array(empty_leaf(code, extents, strides))
 
 
+@recalled
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
@@ -166,6 +167,7 @@ def zeros_like(
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
+@recalled
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
@@ -173,6 +175,7 @@ def ones_like(
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
+@recalled
 def full_like(
     a: Any,
     fill_value: Any,
@@ -186,10 +189,10 @@ def full_like(
     """An array of one value with the shape, dtype and memory order of another one (or with those given)."""
     code, extents, strides = _like(a, dtype, order, shape, device)
     if type(fill_value) is ndarray or np.ndim(fill_value):
-        result = _new(empty_leaf(code, extents, strides))
+        result = new_array(empty_leaf(code, extents, strides))
         result[...] = fill_value
         return result
-    return _new(build.full(_filler(fill_value, code), code, extents, strides))
+    return new_array(build.full(_filler(fill_value, code), code, extents, strides))
 
 
 def _like(
@@ -372,6 +375,7 @@ def fromfunction(
 # ---------------------------------------------------------------- numbered
 
 
+@recalled
 def arange(
     start: Any = NotImplemented,
     stop: Any = None,
@@ -415,7 +419,7 @@ def arange(
         count = stop - start
         if count > 1 and start >= -_EXACT and stop <= _EXACT:
             node = build.iota(count)
-            return _new(node if start == 0 else build.binary(ADD, node, build.scalar(start, I64)))
+            return new_array(node if start == 0 else build.binary(ADD, node, build.scalar(start, I64)))
     start, stop, step = (x.item() if isinstance(x, (ndarray, np.ndarray)) else x for x in (start, stop, step))
     found = np.result_type(np.int64, *(np.asarray(x).dtype for x in (start, stop, step))) if dtype is None else dtype
     code = code_of(found)
@@ -430,13 +434,13 @@ def arange(
         raise ValueError("Maximum allowed size exceeded")
     count = ceil(length)
     if count <= 0:
-        return _new(build.full(0, code, (0,)))
+        return new_array(build.full(0, code, (0,)))
     first = np.empty(2, DTYPES[code])
     with np.errstate(all="ignore"):
         first[0] = start
         # NumPy's second value; the others are multiples of the difference.
         first[1] = start + step if count > 1 else start
-    return _new(stepped(count, first, code))
+    return new_array(stepped(count, first, code))
 
 
 def _not_real(*values: Any) -> bool:
@@ -467,6 +471,7 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
     return node
 
 
+@recalled
 def linspace(
     start: Any,
     stop: Any,
@@ -527,7 +532,7 @@ def linspace(
     result_code = code if dtype is None else code_of(dtype)
     if KINDS[result_code] in "iu":
         node = build.unary(ELEMENTWISE["floor"], node)
-    result = _new(build.cast(node, result_code))
+    result = new_array(build.cast(node, result_code))
     return (result, step) if retstep else result
 
 
@@ -593,6 +598,7 @@ def _whole(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind in "iu"
 
 
+@recalled
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Array:
@@ -609,6 +615,7 @@ def logspace(
     return result if dtype is None else result.astype(dtype)
 
 
+@recalled
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
     low, high = [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
@@ -643,6 +650,7 @@ def _along(node: Node, shape: tuple[int, ...], axis: int) -> Node:
     return build.view(node, node.code, 0, shape, strides)
 
 
+@recalled
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Coordinates of the elements of an array: one array an axis, stacked (a tuple of open ones if `sparse`)."""
     shape = shape_of(dimensions)
@@ -650,7 +658,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     vectors = [build.cast(build.iota(extent), code) for extent in shape]
     if sparse:
         return tuple(
-            _new(v).reshape(tuple(shape[axis] if k == axis else 1 for k in range(len(shape))))
+            new_array(v).reshape(tuple(shape[axis] if k == axis else 1 for k in range(len(shape))))
             for axis, v in enumerate(vectors)
         )
     result = empty((len(shape), *shape), dtype)
@@ -660,6 +668,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     return result
 
 
+@recalled
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Coordinate matrices of vectors of coordinates.
 
@@ -698,139 +707,6 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     return tuple(results)
 
 
-def _diagonal_mask(rows: int, columns: int, k: int) -> Node:
-    """Where column minus row is `k`, generated."""
-    row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
-    column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
-    return build.binary(EQUAL, row, column)
-
-
-def eye(
-    N: int,
-    M: int | None = None,
-    k: int = 0,
-    dtype: Any = float,
-    order: str = "C",
-    *,
-    device: Any = None,
-    like: Any = None,
-) -> Array:
-    """Ones on a diagonal, zeros elsewhere; generated."""
-    if like is not None:
-        return made_like(like, np.eye, N, M, k, dtype, order, device=device)
-    check_device(device)
-    rows, columns = shape_of((N, N if M is None else M))
-    code = code_of(dtype if dtype is not None else float)
-    if not rows or not columns:
-        return full((rows, columns), 0, DTYPES[code], order)
-    node = build.cast(_diagonal_mask(rows, columns, as_index(k)), code)
-    if order == "F":
-        node = build.copied(node, f_strides(node.shape, ITEMSIZES[code]), code)
-    return _new(node)
-
-
-def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
-    """The square identity matrix."""
-    if like is not None:
-        return made_like(like, np.identity, n, dtype)
-    return eye(n, dtype=float if dtype is None else dtype)
-
-
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
-    """Ones on and below a diagonal, zeros above; generated."""
-    if like is not None:
-        return made_like(like, np.tri, N, M, k, dtype)
-    rows, columns = (max(as_index(extent), 0) for extent in (N, N if M is None else M))
-    mask = _lower(rows, columns, as_index(k))
-    return _new(build.cast(mask, code_of(dtype if dtype is not None else float)))
-
-
-def _lower(rows: int, columns: int, k: int) -> Node:
-    row = build.view(build.iota(rows), I64, 0, (rows, 1), (8, 0))
-    column = build.binary_scalar(ELEMENTWISE["subtract"], build.iota(columns), k)
-    return build.binary(ELEMENTWISE["greater_equal"], row, column)
-
-
-@recalled
-def tril(m: Any, k: int = 0) -> Array:
-    """A matrix with zeros above a diagonal."""
-    return _part(m, k, lower=True)
-
-
-@recalled
-def triu(m: Any, k: int = 0) -> Array:
-    """A matrix with zeros below a diagonal."""
-    return _part(m, k - 1, lower=False)
-
-
-def _part(m: Any, k: int, lower: bool) -> Array:
-    matrix = asarray(m)
-    if matrix.ndim == 1:
-        matrix = view_of(matrix, matrix.offset, matrix.shape * 2, (0, matrix.strides[0]))
-    if matrix.ndim < 1:
-        raise TypeError("a triangle is taken of arrays of at least one dimension")
-    node = node_of(matrix)
-    zero = build.scalar(0, node.code)
-    mask = _lower(matrix.shape[-2], matrix.shape[-1], k)
-    return _new(build.elementwise(WHERE, (mask, node, zero) if lower else (mask, zero, node)))
-
-
-@recalled
-def diag(v: Any, k: int = 0) -> Array:
-    """A matrix with a vector on a diagonal, or a diagonal of a matrix (a read-only view)."""
-    array = asarray(v)
-    if array.ndim == 2:
-        return array.diagonal(k)
-    if array.ndim != 1:
-        raise ValueError("Input must be 1- or 2-d.")
-    k = as_index(k)
-    size = array.size + (k if k >= 0 else -k)
-    result = zeros((size, size), array.dtype)
-    if array.size:
-        step = size * array.itemsize
-        start = k * array.itemsize if k >= 0 else -k * step
-        target = view_of(result, start, array.shape, (step + array.itemsize,))
-        target[...] = array
-    return result
-
-
-def diagflat(v: Any, k: int = 0) -> Array:
-    """A matrix with the flattened values on a diagonal."""
-    return diag(asarray(v).ravel(), k)
-
-
-_FEW_COLUMNS = 8
-"""Columns up to which a power is chosen element by element."""
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
-    """Powers of a vector as the columns of a matrix."""
-    vector = asarray(x)
-    if vector.ndim != 1:
-        raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = vector.size if N is None else as_index(N)
-    dtype = np.promote_types(vector.dtype, int)
-    if not 1 < columns <= _FEW_COLUMNS:
-        result = empty((vector.size, columns), dtype)
-        places = result if increasing else result[:, ::-1]
-        if columns > 0:
-            places[:, :1] = 1
-        if columns > 1:
-            base = vector.astype(dtype)[:, None]
-            places[:, 1:] = multiply.accumulate(
-                view_of(base, base.offset, (vector.size, columns - 1), (base.strides[0], 0)), axis=1
-            )
-        return result
-    # One kernel: each element chooses among the powers, which are products from the left as NumPy has them.
-    numbers = arange(columns) if increasing else arange(columns - 1, -1, -1)
-    power_of = base = vector.astype(dtype)[:, None]
-    chosen = where(numbers == 0, np.ones((), dtype), base)
-    for column in range(2, columns):
-        power_of = power_of * base
-        chosen = where(numbers == column, power_of, chosen)
-    return chosen
-
-
 class _Grid:
     """``mgrid`` and ``ogrid``: coordinates by slices."""
 
@@ -866,11 +742,8 @@ __all__ = [
     "ascontiguousarray",
     "asfortranarray",
     "copy",
-    "diag",
-    "diagflat",
     "empty",
     "empty_like",
-    "eye",
     "frombuffer",
     "fromfile",
     "fromfunction",
@@ -879,7 +752,6 @@ __all__ = [
     "full",
     "full_like",
     "geomspace",
-    "identity",
     "indices",
     "linspace",
     "logspace",
@@ -889,10 +761,6 @@ __all__ = [
     "ones",
     "ones_like",
     "require",
-    "tri",
-    "tril",
-    "triu",
-    "vander",
     "zeros",
     "zeros_like",
 ]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, frozen
+from numloom.api.calling import Plain, compose_plainly, frozen, recalled
 from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, view_of
@@ -58,6 +58,8 @@ def einsum(
     if operands and isinstance(operands[0], str):
         given, arrays = str(operands[0]), operands[1:]
     else:
+        if out is None:
+            return _einsum_of_lists(*operands, dtype=dtype, order=order, casting=casting, optimize=optimize)
         given, arrays = _from_lists(operands)
     recall = True
     if dtype is not None or order != "K" or casting != "safe" or optimize is not False:
@@ -68,6 +70,13 @@ def einsum(
         given = given, None if dtype is None else code_of(dtype), order, casting, optimize, kind
     result = compose_plainly(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
     return result if out is None else delivered(node_of(result), out, "einsum", *arrays, casting=casting)
+
+
+@recalled
+def _einsum_of_lists(*operands: Any, **options: Any) -> Array:
+    """`einsum` by lists of labels."""
+    text, arrays = _from_lists(operands)
+    return einsum(text, *arrays, **options)
 
 
 def _einsum(given: Any, *operands: Any) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import choose_plainly
+from numloom.api.calling import choose_plainly, recalled
 from numloom.api.conditions import numpy_is_near
 from numloom.api.inserting import ordered_as, relaid
 from numloom.api.running import deliver
@@ -261,6 +261,7 @@ def _greatest(code: int) -> int:
     return 1 if code == BOOL else int(np.iinfo(DTYPES[code]).max)
 
 
+@recalled
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """`x` with NaN and infinities replaced by numbers (by default 0 and the largest finite ones).
 
@@ -314,6 +315,7 @@ def _replaced(node: Node, mask: Array, value: Any) -> Node:
 # ---------------------------------------------------------------- rounding
 
 
+@recalled
 def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """Values rounded to `decimals` places, halves to the even neighbour.
 
@@ -360,6 +362,7 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
 around = round
 
 
+@recalled
 def fix(x: Any, out: Array | None = None) -> Array:
     """Values rounded towards zero."""
     return trunc(asarray(x), out=out)
@@ -378,6 +381,7 @@ def imag(val: Any) -> Array:
     return asarray(val).imag
 
 
+@recalled
 def angle(z: Any, deg: bool = False) -> Array:
     """The angle of complex numbers, in radians or degrees."""
     array = asarray(z)
@@ -418,6 +422,7 @@ def _infinite(x: Any, out: Any, positive: bool) -> Array:
 # ---------------------------------------------------------------- special functions
 
 
+@recalled
 def sinc(x: Any) -> Array:
     """``sin(pi x) / (pi x)``, 1 at 0."""
     array = asarray(x)
@@ -428,6 +433,7 @@ def sinc(x: Any) -> Array:
     return sin(angle_) / angle_
 
 
+@recalled
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
     """Angles along `axis` with jumps of more than half a period taken out."""
     array = asarray(p)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly
+from numloom.api.calling import Plain, compose_plainly, recalled
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import isfinite, minimum, where
 from numloom.api.manipulation import atleast_2d, repeat
@@ -316,7 +316,7 @@ def _edges_of(array: Array, count: int) -> Array:
     if array.code == F16:  # where each step is rounded
         return _edges_between(array.min(), array.max(), count)
     code = F32 if array.code == F32 else F64
-    not_finite, not_apart = (here((ValueError, message)).id for message in (_NOT_FINITE, _TOO_MANY.format(count)))
+    not_finite, not_apart = (here((ValueError, message)) for message in (_NOT_FINITE, _TOO_MANY.format(count)))
     options: Any = {"bins": count, "not_finite": not_finite, "not_apart": not_apart}
     return wrap(call("bin_edges", node_of(array), code=code, shape=(count + 1,), **options))
 
@@ -404,8 +404,14 @@ def histogram(
     >>> np.histogram([1, 2, 1, 4], bins=3)[0]
     array([2, 1, 1])
     """
+    # Else the edges are looked at, or made of ends that are.
+    alike = type(bins) is int and (range is not None or not numpy_is_near())
+    return (_recalled_histogram if alike else _histogram)(a, bins, range, density, weights)
+
+
+def _histogram(a: Any, bins: Any, limits: Any, density: Any, weights: Any) -> tuple[Array, Array]:
     array, amounts = _sampled(a, weights)
-    sides = _edges(array, bins, range, weights)
+    sides = _edges(array, bins, limits, weights)
     uniform = not np.ndim(bins)
     if amounts is None:
         total = compose_plainly(_COUNTED, "uniform" if uniform else "", (array, sides))
@@ -415,6 +421,9 @@ def histogram(
         return total, sides
     widths = (sides[1:] - sides[:-1]).astype(np.float64)
     return total / widths / total.sum(), sides
+
+
+_recalled_histogram = recalled(_histogram)
 
 
 def _counted(given: str, array: Array, sides: Array) -> Array:

@@ -11,10 +11,10 @@ import numpy as np
 
 from numloom.api.calling import Plain, compose_plainly, recalled
 from numloom.api.conditions import numpy_is_near
-from numloom.api.creation import tri
 from numloom.api.elementwise import logical_not, logical_or
 from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, lines_along, normal_axis
+from numloom.api.matrices import tri
 from numloom.api.products import diagonal_view
 from numloom.api.running import deliver
 from numloom.api.sorting import flatnonzero, nonzero
@@ -148,6 +148,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None 
     return take(a, flatnonzero(mask), axis, out)
 
 
+@recalled
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     """Elements at positions along an axis, positions given for each line of the others.
 
@@ -208,6 +209,7 @@ def _along_axis(array: Array, where: Array, axis: int) -> list[Node]:
     return nodes
 
 
+@recalled
 def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") -> Array:
     """Elements of one of several arrays, as `a` says.
 
@@ -256,6 +258,7 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     return deliver(node, (a, *arrays)) if out is None else store(out, node, "choose", exact=True)
 
 
+@recalled
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     """Elements of the first of several arrays whose condition is true, else `default`.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly
+from numloom.api.calling import Plain, compose_plainly, recalled
 from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import (
     atleast_1d,
@@ -256,11 +256,13 @@ def _hstack(given: tuple[bool, ...], *arrays: Any, dtype: Any = None, casting: s
 _HSTACK = Plain(_hstack)
 
 
+@recalled
 def dstack(tup: Any) -> Array:
     """Arrays put together along the third axis."""
     return concatenate(_several(atleast_3d, tup), 2)
 
 
+@recalled
 def column_stack(tup: Any) -> Array:
     """Vectors as columns (and matrices) side by side."""
     parts = [asarray(array) for array in tup]
@@ -271,6 +273,7 @@ def _several(view: Any, arrays: Any) -> list[Array]:
     return [view(array) for array in arrays]
 
 
+@recalled
 def block(arrays: Any) -> Array:
     """Nested lists of arrays put together: innermost lists along the last axis, and so outwards."""
     depth = _block_depth(arrays)
@@ -309,6 +312,7 @@ def _block_leaves(item: Any) -> Iterable[Any]:
 # ---------------------------------------------------------------- splitting
 
 
+@recalled
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Views of parts along `axis`: that many nearly equal ones, or cut at the given indices."""
     array = asarray(ary)
@@ -328,6 +332,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
 
 
+@recalled
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Views of equal parts along `axis`, or of parts cut at the given indices."""
     array = asarray(ary)
@@ -338,6 +343,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return array_split(array, indices_or_sections, axis)
 
 
+@recalled
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the second axis (the first of a vector)."""
     array = asarray(ary)
@@ -346,6 +352,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 1 if array.ndim > 1 else 0)
 
 
+@recalled
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the first axis."""
     array = asarray(ary)
@@ -354,6 +361,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 0)
 
 
+@recalled
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the third axis."""
     array = asarray(ary)
@@ -362,6 +370,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 2)
 
 
+@recalled
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Views of an array's parts along `axis`, without that axis."""
     array = asarray(x)

@@ -61,16 +61,19 @@ def lines_along(array: Array, axis: Any) -> tuple[Array, int]:
 # ---------------------------------------------------------------- shape
 
 
+@recalled
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """The same values in another shape: a view where the memory allows, else a copy."""
     return asarray(a).reshape(shape, order=order, copy=copy)
 
 
+@recalled
 def ravel(a: Any, order: str = "C") -> Array:
     """The elements as one dimension: a view where the memory allows."""
     return asarray(a).ravel(order)
 
 
+@recalled
 def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes permuted (reversed if `axes` is None)."""
     return asarray(a).transpose(*(() if axes is None else (tuple(axes),)))
@@ -79,6 +82,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
 permute_dims = transpose
 
 
+@recalled
 def matrix_transpose(x: Any, /) -> Array:
     """A view with the last two axes exchanged."""
     array = asarray(x)
@@ -108,6 +112,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     return array.transpose(tuple(order))
 
 
+@recalled
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """A view with `axis` moved before the axis that stands at `start`."""
     array = asarray(a)
@@ -146,16 +151,19 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     return view_of(array, array.offset, tuple(array.shape[k] for k in kept), tuple(array.strides[k] for k in kept))
 
 
+@recalled
 def atleast_1d(*arys: Any) -> Any:
     """Arrays seen with at least one axis; a tuple if there are several."""
     return _each(lambda a: a if a.ndim else a.reshape(1), arys)
 
 
+@recalled
 def atleast_2d(*arys: Any) -> Any:
     """Arrays seen with at least two axes; a tuple if there are several."""
     return _each(lambda a: a if a.ndim >= 2 else a.reshape((1, a.size)), arys)
 
 
+@recalled
 def atleast_3d(*arys: Any) -> Any:
     """Arrays seen with at least three axes; a tuple if there are several."""
     return _each(
@@ -194,6 +202,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     return result
 
 
+@recalled
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
     """Views of the arrays at their common shape (read-only where elements repeat)."""
     arrays = [asarray(array) for array in args]
@@ -227,6 +236,7 @@ def tile(A: Any, reps: Any) -> Array:
     return broadcast_to(spread, target).reshape(tuple(t * e for t, e in zip(times, shape, strict=True)), copy=True)
 
 
+@recalled
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Each element repeated along an axis.
 
@@ -293,6 +303,7 @@ def taken(array: Array, index: np.ndarray[Any, Any], axis: int) -> Array:
     return wrap(build.gather(node_of(array), [node_of(asarray(index))], (axis,), axis, inside=True))
 
 
+@recalled
 def resize(a: Any, new_shape: Any) -> Array:
     """A new array of `new_shape`, filled with the elements of `a` again and again."""
     array = asarray(a).ravel()
@@ -322,6 +333,7 @@ def flip(m: Any, axis: Any = None) -> Array:
     return array[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))]
 
 
+@recalled
 def fliplr(m: Any) -> Array:
     """A view with the second axis reversed."""
     array = asarray(m)
@@ -330,6 +342,7 @@ def fliplr(m: Any) -> Array:
     return array[:, ::-1]
 
 
+@recalled
 def flipud(m: Any) -> Array:
     """A view with the first axis reversed."""
     array = asarray(m)
@@ -338,6 +351,7 @@ def flipud(m: Any) -> Array:
     return array[::-1]
 
 
+@recalled
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
     """A view turned by `k` quarter turns in the plane of two axes."""
     array = asarray(m)

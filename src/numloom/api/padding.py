@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import recalled
 from numloom.api.elementwise import maximum, minimum, where
 from numloom.api.manipulation import gathered, moveaxis
 from numloom.api.quantiles import median
@@ -35,6 +36,7 @@ _KEYWORDS: dict[str, dict[str, Any]] = {
 }
 
 
+@recalled
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """An array with borders, in the memory order of the array.
 

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numloom.api.calling import recalled
 from numloom.api.elementwise import where
 from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, normal_axes
@@ -223,7 +224,8 @@ def _aligned(weights: Array, array: Array, axis: Any) -> Array:
 
 
 def _delivered(result: Array, shape: tuple[int, ...], out: Any, name: str) -> Array:
-    result = result.reshape(shape)
+    if result.shape != shape:
+        result = result.reshape(shape)
     if out is not None:
         return store(out, node_of(result), name, "same_kind", exact=True)
     result.is_scalar = not shape
@@ -233,6 +235,7 @@ def _delivered(result: Array, shape: tuple[int, ...], out: Any, name: str) -> Ar
 # ---------------------------------------------------------------- quantiles
 
 
+@recalled
 def quantile(
     a: Any,
     q: Any,
@@ -282,6 +285,7 @@ def quantile(
     return _quantiles(array, levels, axis, out, method, keepdims, weights)
 
 
+@recalled
 def percentile(
     a: Any,
     q: Any,
@@ -367,6 +371,7 @@ def _reached(share: Array, levels: np.ndarray[Any, Any], last: Any) -> Array:
 # ---------------------------------------------------------------- without NaN
 
 
+@recalled
 def nanquantile(
     a: Any,
     q: Any,
@@ -383,6 +388,7 @@ def nanquantile(
     return _nan_quantiles(array, levels, axis, out, method, keepdims, weights)
 
 
+@recalled
 def nanpercentile(
     a: Any,
     q: Any,
@@ -439,6 +445,7 @@ def _without_nan(lines: Lines, levels: Levels, method: str) -> Array:
 # ---------------------------------------------------------------- medians
 
 
+@recalled
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
     """The middle of the sorted elements along axes, the mean of the two middle ones of an even number.
 
@@ -474,6 +481,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     return _delivered(middle, lines.shape, out, "median")
 
 
+@recalled
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
 ) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, reduce_plainly
+from numloom.api.calling import Plain, recalled, reduce_plainly
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import (
     UFUNCS,
@@ -146,6 +146,7 @@ def all(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = Fals
     return logical_and.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
+@recalled
 def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False) -> Array:
     """The largest minus the smallest element over axes."""
     array = asarray(a)
@@ -326,6 +327,13 @@ def var(
     """
     if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
         return reduce_plainly(_VAR, a, axis, keepdims)
+    return _any_var(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+
+
+@recalled
+def _any_var(
+    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
+) -> Array:
     return finish(_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
 
 
@@ -344,6 +352,13 @@ def std(
     """The standard deviation over axes; arguments as for `var`."""
     if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
         return reduce_plainly(_STD, a, axis, keepdims)
+    return _any_std(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+
+
+@recalled
+def _any_std(
+    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
+) -> Array:
     variance = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
     return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std")
 
@@ -510,6 +525,7 @@ def _filled(array: Array, value: Any) -> Array:
     return deliver(build.elementwise(WHERE, (build.unary(ISNAN, node), value, node)), (array,))
 
 
+@recalled
 def nansum(
     a: Any,
     axis: Any = None,
@@ -524,6 +540,7 @@ def nansum(
     return sum(_filled(array, 0) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
 
 
+@recalled
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -538,6 +555,7 @@ def nanprod(
     return prod(_filled(array, 1) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
 
 
+@recalled
 def nanmax(
     a: Any,
     axis: Any = None,
@@ -550,6 +568,7 @@ def nanmax(
     return UFUNCS["fmax"].reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
+@recalled
 def nanmin(
     a: Any,
     axis: Any = None,
@@ -595,6 +614,7 @@ def _arg_of_numbers(function: Any, array: Array, worst: float, axis: Any, out: A
     return result if out is None else function(_filled(array, worst), axis, out, keepdims=keepdims)
 
 
+@recalled
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -619,6 +639,7 @@ def _check_inexact(dtype: Any, out: Any) -> None:
             raise TypeError(f"If a is inexact, then {name} must be inexact")
 
 
+@recalled
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -635,6 +656,7 @@ def nanvar(
     return finish(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
 
 
+@recalled
 def nanstd(
     a: Any,
     axis: Any = None,

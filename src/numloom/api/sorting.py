@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import recalled
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
 from numloom.api.manipulation import lines_along, normal_axis
+from numloom.api.ufunc import scan
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import BOOL, I64, code_of
@@ -56,6 +58,7 @@ def _copied(array: Array) -> tuple[int, ...]:
     return strides_in_order(array.shape, array.strides, array.itemsize, "K")
 
 
+@recalled
 def sort(
     a: Any,
     axis: Any = -1,
@@ -93,6 +96,7 @@ def sort(
     return _opposed(result) if descending else result
 
 
+@recalled
 def argsort(
     a: Any,
     axis: Any = -1,
@@ -115,6 +119,7 @@ def argsort(
     return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
 
 
+@recalled
 def sort_complex(a: Any) -> Array:
     """A sorted copy along the last axis, as complex numbers: by real part, then by imaginary part."""
     ordered = sort(a)
@@ -148,6 +153,7 @@ def _positions(kth: Any, extent: int) -> tuple[int, ...]:
     return tuple(result)
 
 
+@recalled
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """A copy in which the elements at positions `kth` are where sorting would put them."""
     array, axis = _flat_axis(a, axis)
@@ -167,6 +173,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     )
 
 
+@recalled
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Positions that would partition."""
     array = asarray(a)
@@ -184,6 +191,7 @@ def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introsel
     a[...] = partition(a, kth, as_index(axis), kind, order)
 
 
+@recalled
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """Positions that sort by the last key, ties by the one before it, and so on.
 
@@ -211,6 +219,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return wrap(call("lexsort", *map(node_of, arrays), code=I64, shape=shape, axis=axis))
 
 
+@recalled
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where each of `v` would go in the sorted vector `a`.
 
@@ -323,8 +332,7 @@ def scanned(op: str, a: Any, axis: Any, dtype: Any, out: Any, name: str) -> Arra
     """Running `op` along an axis, in the dtype in which NumPy's accumulate runs."""
     array, axis = lines_along(asarray(a), axis)
     code = code_of(dtype) if dtype is not None else scan_code(op, array.dtype, out)
-    node = build.cast(node_of(array), code)
-    result = wrap(call("scan", node, code=code, shape=array.shape, order="K", op=op, axis=axis))
+    result = scan(array, op, axis, code)
     return result if out is None else store_result(out, result, name)
 
 
@@ -337,11 +345,13 @@ def scan_code(op: str, dtype: np.dtype[Any], out: Any = None) -> int:
     return code_of(dtype)
 
 
+@recalled
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis (of the flattened array if it is None)."""
     return scanned("add", a, axis, dtype, out, "cumsum")
 
 
+@recalled
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running products along an axis (of the flattened array if it is None)."""
     return scanned("multiply", a, axis, dtype, out, "cumprod")
@@ -387,11 +397,13 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
     return store_result(out, result, name)
 
 
+@recalled
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis, NaN counting as 0."""
     return scanned("add", _without_nan(a, 0), axis, dtype, out, "nancumsum")
 
 
+@recalled
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running products along an axis, NaN counting as 1."""
     return scanned("multiply", _without_nan(a, 1), axis, dtype, out, "nancumprod")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly
+from numloom.api.calling import Plain, compose_plainly, recalled
 from numloom.api.joining import concatenate
 from numloom.api.products import matmul
 from numloom.array.convert import asarray
@@ -135,6 +135,7 @@ def _weights(fweights: Any, aweights: Any, count: int) -> Array | None:
     return weights
 
 
+@recalled
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
     """Correlation coefficients of variables: their covariances by the product of their deviations.
 
@@ -162,6 +163,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # ---------------------------------------------------------------- signals
 
 
+@recalled
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """The discrete convolution of two vectors.
 
@@ -187,6 +189,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     return _correlated(x, turned.conj() if y.dtype.kind == "c" else turned, mode)
 
 
+@recalled
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """The cross-correlation of two vectors: sums of products at each shift, `v` conjugated.
 

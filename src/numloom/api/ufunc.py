@@ -16,7 +16,7 @@ try:
 except ImportError:
     take_calls = None
 
-from numloom.api.calling import ElementwiseCall
+from numloom.api.calling import ElementwiseCall, recalled
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
@@ -95,6 +95,13 @@ def store(out: Array, node: Node, name: str, casting: str = "same_kind", exact: 
 def finish(node: Node, out: Any, operands: Sequence[Any], name: str, casting: str = "same_kind") -> Array:
     """A value as a new array, or written to `out` (of the very shape)."""
     return deliver(node, operands) if out is None else store(out, node, name, casting, exact=True)
+
+
+@recalled
+def scan(array: Array, op: str, axis: int, code: int) -> Array:
+    """Running `op` along an axis, in the dtype of this code."""
+    node = build.cast(node_of(array), code)
+    return wrap(call_routine("scan", node, code=code, shape=array.shape, order="K", op=op, axis=axis))
 
 
 def check_broadcast(shape: tuple[int, ...], target: tuple[int, ...]) -> None:
@@ -514,14 +521,13 @@ class ufunc(ElementwiseCall):
         """
         self._check_binary("accumulate")
         out = _single(out)
-        node = node_at(array)
+        given = asarray(array)
+        node = node_of(given)
         if not node.shape:
             raise TypeError("cannot accumulate on a scalar")
         axis = _one_axis(axis, node, "accumulate")
-        code = self._kept_code(node.code, dtype, out, "accumulate")
-        node = build.cast(node, code)
-        result = call_routine("scan", node, code=code, shape=node.shape, order="K", op=self._row.name, axis=axis)
-        return finish(result, out, (array,), self.__name__, "unsafe")
+        result = scan(given, self._row.name, axis, self._kept_code(node.code, dtype, out, "accumulate"))
+        return result if out is None else finish(node_of(result), out, (array,), self.__name__, "unsafe")
 
     def _kept_code(self, code: int, dtype: Any, out: Any, method: str) -> int:
         """The dtype in which `accumulate` and `reduceat` run."""

@@ -286,5 +286,6 @@ class Device(Protocol):
     def bound_routine(self, name: str, *operands: Strided, out: Strided, **options: Any) -> Callable[..., None] | None:
         """A routine for operands that lie like these, again and again: it takes their addresses and the result's.
 
-        None where it takes more than addresses.
+        Options that are ``...`` are other numbers in each call, which follow the addresses. It gives False, having done
+        nothing, where it cannot have been meant for such addresses. None where it takes more than addresses.
         """

@@ -27,7 +27,7 @@ from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_leaf, register
-from numloom.graph.replay import lose
+from numloom.graph.replay import lose, made
 
 Host = np.ndarray[Any, Any]
 
@@ -215,6 +215,7 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
     if 0 < flat.nbytes <= _MIRRORED and device.view(result.buffer) is None:
         # Coefficients, edges, shapes: what came from the host need not be fetched to be known there.
         result.attr = flat.copy().view(host.dtype)
+    made(result)
     return result
 
 
@@ -314,17 +315,18 @@ def _is_computed(value: Node) -> bool:
 
 def element_on_host(value: Node, code: int, offset: int) -> Any:
     """The element of a computed value at a byte offset as a Python number; None where it lies not on the host yet."""
-    lose()
     if value.kind != LEAF or value.code != code:
         return None
     mirror = value.attr
     if type(mirror) is np.ndarray:
+        lose()
         place = offset // ITEMSIZES[code]
         return mirror[place].item() if place * ITEMSIZES[code] == offset else None
     buffer = value.buffer
     pool = buffer.pool
     if mirror is None or pool is None or not pool.error_at:
         return None
+    lose()
     if number_at(pool.error_at, I64):
         settle_errors(current(), waited=True)
     return number_at(buffer.ptr + offset, code)

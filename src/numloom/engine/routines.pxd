@@ -16,6 +16,7 @@ cdef class Call:
     cdef readonly Form form
     cdef readonly Py_ssize_t nbytes
     cdef readonly dict options
+    cdef readonly dict complaints
     cdef readonly object device
     cdef readonly bint runs
     cdef readonly bint asked

@@ -21,6 +21,7 @@ from numloom.engine.state import counters, note_copy, settle_errors
 from numloom.graph.build import copied, leaf, one_tuple
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
 from numloom.graph.node import LEAF, VIEW, Form, Node, computed, form_by
+from numloom.graph.place import Complaint, Place, here
 from numloom.graph.replay import arguments, called, lose
 from numloom.ops.routines import ROUTINES, Routine
 
@@ -53,7 +54,7 @@ def call(
     strides : tuple of int
         Byte strides of a sized result, instead of an order.
     **options
-        Passed on.
+        Passed on; of a place (`numloom.graph.place.here`) its number.
 
     Returns
     -------
@@ -91,8 +92,9 @@ class Call:
         Of the result.
     nbytes : int
         Its memory.
-    options : dict
-        What else the routine takes.
+    options, complaints : dict
+        What else the routine takes; of options that are places, which are other numbers in each call, what is wrong
+        if the routine names them.
     device : Device or None
         Where it ran last.
     runs, asked : bool
@@ -101,12 +103,13 @@ class Call:
         The routine there, for addresses of operands and result.
     """
 
-    __slots__ = ("asked", "bound", "device", "form", "nbytes", "options", "row", "runs")
+    __slots__ = ("asked", "bound", "complaints", "device", "form", "nbytes", "options", "row", "runs")
 
     row: Routine
     form: Form
     nbytes: int
     options: dict[str, Any]
+    complaints: dict[str, Complaint]
     device: Any
     runs: bool
     asked: bool
@@ -118,7 +121,8 @@ class Call:
         self.row = row
         self.form = form_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None)
         self.nbytes = max(self.form.size, 1) * ITEMSIZES[code]
-        self.options = options
+        self.complaints = {name: value.complaint for name, value in options.items() if type(value) is Place}
+        self.options = {name: value for name, value in options.items() if name not in self.complaints}
         self.device = None
         self.runs = False
         self.asked = False
@@ -146,17 +150,21 @@ class Call:
         result = computed(self.form, device.allocate(self.nbytes))
         out = strided(result)
         function = routine_of(device, self.row.name)
+        options = self.options
+        if self.complaints:
+            options = {**options, **{name: here(complaint).id for name, complaint in self.complaints.items()}}
         if function is None:
-            store(device, out, self.row.numpy(*[host_array(device, operand) for operand in described], **self.options))
+            store(device, out, self.row.numpy(*[host_array(device, operand) for operand in described], **options))
             return result
-        function(device, *described, out=out, **self.options)
+        function(device, *described, out=out, **options)
         if self.asked:
             return result
         # What runs for the first time may never run again, so only the second time a device makes it ready.
         if self.runs:
             self.asked = True
             if all(map(_lies_as, described, operands)):
-                self.bound = device.bound_routine(self.row.name, *described, out=out, **self.options)
+                changing = dict.fromkeys(self.complaints, ...)
+                self.bound = device.bound_routine(self.row.name, *described, out=out, **self.options, **changing)
         self.runs = True
         return result
 
@@ -178,12 +186,14 @@ def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
                 return None
         buffer = node.buffer
         at.append(buffer.ptr + place)
-    _counters.library_calls += 1
     memory = call.device.allocate(call.nbytes)
-    if len(at) == 2:
-        call.bound(at[0], at[1], memory.ptr)
-    else:
-        call.bound(*at, memory.ptr)
+    at.append(memory.ptr)
+    for complaint in call.complaints.values():
+        at.append(here(complaint).id)
+    done = call.bound(at[0], at[1], at[2]) if len(at) == 3 else call.bound(*at)
+    if done is False:
+        return None
+    _counters.library_calls += 1
     return computed(call.form, memory)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any
 
+from numloom.api.calling import recalled
 from numloom.api.elementwise import conjugate
 from numloom.api.manipulation import normal_axis
 from numloom.api.ufunc import check_out, store
@@ -109,7 +110,10 @@ def _finished(node: Any, out: Any, name: str) -> Array:
     return store(out, node, name)
 
 
-def _one(a: Any, kind: str, n: Any, axis: Any, forward: bool, norm: Any, out: Any, conjugated: bool = False) -> Array:
+@recalled
+def _one(
+    a: Any, kind: str, n: Any, axis: Any, forward: bool, norm: Any, *, out: Any = None, conjugated: bool = False
+) -> Array:
     """A transform along one axis; `conjugated` takes the conjugate on the side of the spectrum."""
     array = asarray(a)
     if n is None:
@@ -128,6 +132,18 @@ def _one(a: Any, kind: str, n: Any, axis: Any, forward: bool, norm: Any, out: An
 
 
 def _several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out: Any) -> Array:
+    """A transform along several axes."""
+    if s is None and out is None:  # What else there is may warn.
+        return _whole(a, kind, axes, forward, norm)
+    return _any_several(a, kind, s, axes, forward, norm, out)
+
+
+@recalled
+def _whole(a: Any, kind: str, axes: Any, forward: bool, norm: Any) -> Array:
+    return _any_several(a, kind, None, axes, forward, norm, None)
+
+
+def _any_several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out: Any) -> Array:
     """A transform along several axes, in NumPy's order: the last one first, of c2r the last one last."""
     array = asarray(a)
     shape = array.shape
@@ -138,7 +154,7 @@ def _several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out
             warnings.warn(
                 "`axes` should not be `None` if `s` is not `None` (Deprecated in NumPy 2.0).",
                 DeprecationWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         axes = list(range(-len(lengths), 0))
     axes = list(axes)
@@ -152,7 +168,7 @@ def _several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out
         warnings.warn(
             "Passing an array containing `None` values to `s` is deprecated in NumPy 2.0.",
             DeprecationWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     for k, (n, axis) in enumerate(zip(lengths, axes, strict=True)):
         if n is None and kind == "c2r" and k == len(axes) - 1:
@@ -215,12 +231,12 @@ def fft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | No
     >>> abs(nl.fft.fft([1.0, 0.0, -1.0, 0.0])).tolist()
     [0.0, 2.0, 0.0, 2.0]
     """
-    return _one(a, "c2c", n, axis, True, norm, out)
+    return _one(a, "c2c", n, axis, True, norm, out=out)
 
 
 def ifft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | None = None) -> Array:
     """The inverse of `fft`; parameters, result and errors as there."""
-    return _one(a, "c2c", n, axis, False, norm, out)
+    return _one(a, "c2c", n, axis, False, norm, out=out)
 
 
 def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | None = None) -> Array:
@@ -228,7 +244,7 @@ def rfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | N
 
     Parameters and errors as of `fft`; complex input raises TypeError.
     """
-    return _one(a, "r2c", n, axis, True, norm, out)
+    return _one(a, "r2c", n, axis, True, norm, out=out)
 
 
 def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | None = None) -> Array:
@@ -237,7 +253,7 @@ def irfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | 
     The imaginary part of the first element, and for even `n` of the last one, is ignored. Parameters and errors as
     of `fft`.
     """
-    return _one(a, "c2r", n, axis, False, norm, out)
+    return _one(a, "c2r", n, axis, False, norm, out=out)
 
 
 def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | None = None) -> Array:
@@ -245,12 +261,12 @@ def hfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | N
 
     `n` is the number of real results. Parameters and errors as of `fft`.
     """
-    return _one(a, "c2r", n, axis, False, swapped(norm), out, conjugated=True)
+    return _one(a, "c2r", n, axis, False, swapped(norm), out=out, conjugated=True)
 
 
 def ihfft(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Array | None = None) -> Array:
     """The inverse of `hfft`: the first half of a signal with a real transform. Parameters and errors as of `fft`."""
-    return _one(a, "r2c", n, axis, True, swapped(norm), out, conjugated=True)
+    return _one(a, "r2c", n, axis, True, swapped(norm), out=out, conjugated=True)
 
 
 # ---------------------------------------------------------------- several axes

@@ -33,6 +33,7 @@ cdef class Chain:
     cdef readonly list links
     cdef readonly bint straight
     cdef readonly object ending
+    cdef readonly tuple results
 
 
 @cython.final
@@ -55,7 +56,7 @@ cpdef object sharing(list operands)
 @cython.locals(place=cython.Py_ssize_t, node=Node, mold=Mold)
 cdef bint _fits(Chain chain, object given, list operands) except -1
 @cython.locals(times=cython.Py_ssize_t)
-cpdef object begin(Chains chains, object given, list operands)
+cpdef object begin(Chains chains, object given, list operands, bint keeps=*)
 @cython.locals(key=list, node=Node)
 cdef object _key(object given, list operands)
 cdef Node _memory(Node node)

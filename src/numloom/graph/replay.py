@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from numloom.base.dtypes import ITEMSIZES
 from numloom.graph.build import SPECIAL, how
 from numloom.graph.node import (
     CAST,
@@ -29,6 +32,7 @@ from numloom.graph.node import (
     formed,
     formed1,
     formed2,
+    live_nodes,
     new_node,
     new_number,
     register,
@@ -39,6 +43,8 @@ from numloom.graph.place import INSIDE, here
 _KEPT = 1024
 _LINKS = 64
 _TRIES = 4
+_MADE = 1 << 14
+"""Bytes of a value, made of what the host knows, that is kept."""
 _REPEATED = (OP, CAST, REDUCE, GATHER, UPDATE)
 
 
@@ -48,13 +54,14 @@ class Link:
     Attributes
     ----------
     form : Form or None
-        Its form; None of what a routine gives.
+        Its form; None of what a routine gives, and of what the host knew.
     first, second : int
         Its arguments: numbers from 0 on are operands, the ones behind them the links in turn; -1 where there is none.
     rest : tuple of int
         Arguments behind the second.
     attr : object
-        Of a view, from where its argument begins; of a number or a filled array, which number; of a gather, its place.
+        Of a view, from where its argument begins; of a number or a filled array, which number; of a gather, its place;
+        of a value that was made of what the host knows, itself.
     call : callable or None
         What runs a routine on its arguments.
     """
@@ -111,9 +118,11 @@ class Chain:
         Whether each is an operation on the one before, the first on the first operand.
     ending : object
         How an array is made of the result, if not by wrapping it.
+    results : tuple of int or None
+        Of several results, their numbers; -1 of one that is a view of an operand.
     """
 
-    __slots__ = ("ending", "first", "given", "links", "molds", "shared", "straight")
+    __slots__ = ("ending", "first", "given", "links", "molds", "results", "shared", "straight")
 
     given: Any
     first: Mold | None
@@ -122,15 +131,19 @@ class Chain:
     links: list[Link]
     straight: bool
     ending: Any
+    results: tuple[int, ...] | None
 
-    def __init__(self, given: Any, operands: list[Node], links: list[Link], ending: Any) -> None:
+    def __init__(
+        self, given: Any, operands: list[Node], links: list[Link], ending: Any, results: tuple[int, ...] | None
+    ) -> None:
         self.given = given
+        self.results = results
         self.molds = [Mold(node) for node in operands]
         self.first = self.molds[0] if operands else None
         self.shared = sharing(operands)
         self.links = links
         self.ending = ending
-        self.straight = bool(links)
+        self.straight = bool(links) and results is None
         behind = len(operands) - 1
         for place, link in enumerate(links):
             simple = link.form is not None and link.form.kind in (OP, CAST, REDUCE) and link.second < 0
@@ -207,7 +220,9 @@ def replay(chain: Chain, operands: list[Node]) -> Node:
     for link in chain.links:
         form = link.form
         if form is None:
-            if link.rest:
+            if link.call is None:
+                values.append(link.attr)
+            elif link.rest:
                 values.append(link.call(values[link.first], values[link.second], *[values[k] for k in link.rest]))
             elif link.second >= 0:
                 values.append(link.call(values[link.first], values[link.second]))
@@ -342,11 +357,14 @@ class Trace:
         Those values, so that nothing else has their identity.
     lost : bool
         Whether something happened that no chain can do again.
+    keeps : bool
+        Whether its chain may have values in memory, since it is for one device.
     """
 
-    __slots__ = ("kept", "key", "links", "lost", "met", "operands")
+    __slots__ = ("keeps", "kept", "key", "links", "lost", "met", "operands")
 
-    def __init__(self, key: Any, operands: list[Node]) -> None:
+    def __init__(self, key: Any, operands: list[Node], keeps: bool = False) -> None:
+        self.keeps = keeps
         self.key = key
         self.operands = operands
         self.links: list[Link] = []
@@ -377,6 +395,8 @@ class Trace:
         elif node.kind in _REPEATED:
             args = [self.number(arg) for arg in node.args]
             attr = node.row if node.kind == GATHER else None
+        elif node.kind == LEAF and type(node.attr) is np.ndarray:
+            return self.keep(node)
         else:
             return -1
         return -1 if -1 in args else self.join(node, Link(form_of(node), args, attr))
@@ -390,17 +410,29 @@ class Trace:
         self.met[id(node)] = number = len(self.operands) + len(self.links) - 1
         return number
 
-    def needed(self, result: int) -> list[Link]:
-        """The links that lead to a value, numbered anew, itself the last."""
-        first = len(self.operands)
-        wanted = {result}
-        for number in range(result, first - 1, -1):
+    def keep(self, node: Node) -> int:
+        """The number of a value that was made of what the host knows, for whoever makes it in a call that is learned
+        makes it of the arguments, or has always had it.
+        """
+        if not self.keeps or node.size * ITEMSIZES[node.code] > _MADE:
+            return -1
+        number = self.join(node, Link(None, (), node))
+        if number >= 0:
+            node.cells += 1  # It is the chain's, so nobody writes to it.
+        return number
+
+    def needed(self, results: list[int]) -> tuple[list[Link], tuple[int, ...]]:
+        """The links that lead to values, numbered anew, the last one of these the last; numbers of the values."""
+        first, last = len(self.operands), max(results)
+        wanted = {*results}
+        for number in range(last, first - 1, -1):
             if number in wanted:
                 wanted.update(_args(self.links[number - first]))
-        kept = [number for number in range(first, result + 1) if number in wanted]
+        kept = [number for number in range(first, last + 1) if number in wanted]
         again = {**{number: number for number in range(first)}, **{old: first + new for new, old in enumerate(kept)}}
         links = [self.links[number - first] for number in kept]
-        return [Link(link.form, [again[arg] for arg in _args(link)], link.attr, link.call) for link in links]
+        renumbered = [Link(link.form, [again[arg] for arg in _args(link)], link.attr, link.call) for link in links]
+        return renumbered, tuple([again.get(number, -1) for number in results])
 
 
 def _args(link: Link) -> list[int]:
@@ -412,8 +444,10 @@ _traces: list[Trace] = []
 """The calls that are being learned, of all threads: what others record meanwhile leads to none of their results."""
 
 
-def begin(chains: Chains, given: Any, operands: list[Node]) -> Trace | None:
+def begin(chains: Chains, given: Any, operands: list[Node], keeps: bool = False) -> Trace | None:
     """Learn the call that follows, until `end`; None where that would not help, also where all runs at once.
+
+    With `keeps` chains are those of one device alone.
 
     A form is learned when it is met again: of sizes that change from call to call nothing would be used.
     """
@@ -426,7 +460,7 @@ def begin(chains: Chains, given: Any, operands: list[Node]) -> Trace | None:
     chains.met[key] = times + 1
     if not 0 < times <= _TRIES:
         return None
-    trace = Trace(key, list(operands))
+    trace = Trace(key, list(operands), keeps)
     _traces.append(trace)
     return trace
 
@@ -437,22 +471,39 @@ def end(trace: Trace | None) -> None:
         _traces.remove(trace)
 
 
-def learn(chains: Chains, trace: Trace, given: Any, result: Node | None, ending: Any = None) -> None:
-    """Keep what a call did, if its result (None: a view of an operand, as `ending` says) follows from its operands."""
-    number = trace.number(result) if result is not None else -1
-    first = len(trace.operands)
-    if trace.lost or (number < first and result is not None):
+def learn(chains: Chains, trace: Trace, given: Any, result: Any, ending: Any = None) -> None:
+    """Keep what a call did, if its result follows from its operands.
+
+    A result is a value, or None: a view of an operand, as `ending` says; several are a list.
+    """
+    several = type(result) is list
+    numbers = [-1 if node is None else trace.number(node) for node in (result if several else [result])]
+    known = [number for node, number in zip(result if several else [result], numbers, strict=True) if node is not None]
+    if trace.lost or any([number < len(trace.operands) for number in known]):
         return
     if len(chains.known) >= _KEPT:
         chains.known.clear()
-    links = trace.needed(number) if result is not None else []
+    links, places = trace.needed(numbers) if known else ([], (-1,) * len(numbers))
     chains.met.pop(trace.key, None)
-    chains.known[trace.key] = Chain(given, trace.operands, links, ending)
+    chains.known[trace.key] = Chain(given, trace.operands, links, ending, places if several else None)
+
+
+def made(node: Node) -> None:
+    """A value was made of what the host knows."""
+    for trace in _traces:
+        trace.keep(node)
 
 
 def arguments(operands: Sequence[Node]) -> list[tuple[Trace, list[int]]]:
     """What a routine is about to read, as the calls that are being learned know it."""
-    return [(trace, [trace.number(node) for node in operands]) for trace in _traces] if _traces else []
+    if not _traces:
+        return []
+    found = [(trace, [trace.number(node) for node in operands]) for trace in _traces]
+    # What is pending is computed along with them, and nobody would know then what it was computed of.
+    for node in live_nodes():
+        for trace in _traces:
+            trace.number(node)
+    return found
 
 
 def called(known: list[tuple[Trace, list[int]]], call: Callable[..., Node], result: Node) -> None:
@@ -487,5 +538,6 @@ __all__ = [
     "find",
     "learn",
     "lose",
+    "made",
     "replay",
 ]

@@ -9,9 +9,9 @@ from numpy.linalg import LinAlgError
 
 from numloom.api import products
 from numloom.api.calling import Plain, compose_plainly
-from numloom.api.creation import eye
 from numloom.api.indexing import diagonal as diagonal_of
 from numloom.api.manipulation import atleast_2d, broadcast_to
+from numloom.api.matrices import eye
 from numloom.api.products import dot
 from numloom.array.convert import asarray
 from numloom.linalg.arguments import square_matrices

@@ -7,6 +7,8 @@ from cpython cimport array
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
+from numloom.device.memory cimport Buffer, Pool
+
 cdef enum:
     EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     PROGRAMMATIC = 1  # CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC
@@ -142,12 +144,16 @@ cdef class Bound:
         launch.configure(&self.config, &self.early, kernel, geometry)
 
     def __call__(self):
+        self.queue()
+
+    cdef int queue(self) except -1:
         cdef void* parameters[1]
         cdef int code
         parameters[0] = self.block
         code = (<launch_type><void*>self.launch.address)(&self.config, self.function, parameters, NULL)
         if code:
             self.launch.failed(self.kernel, self.params, self.geometry, code)
+        return 0
 
 
 cdef class Replay:
@@ -268,6 +274,160 @@ cdef class Replay:
         free(self.blocks)
         free(self.nodes)
         free(self.handles)
+
+
+cdef enum:
+    LAUNCH, CLEAR, COPY
+    NUMBERS = 24
+
+cdef struct Patch:  # *word = number `base` + offset
+    long long* word
+    int base
+    long long offset
+
+cdef struct Step:
+    int kind
+    int first  # of its patches
+    int last
+    size_t nbytes
+    long long words[2]
+
+ctypedef int (*clear_type)(size_t, unsigned char, size_t, void*) noexcept nogil
+ctypedef int (*copy_type)(size_t, size_t, size_t, void*) noexcept nogil
+
+
+cdef class Script:
+    """Commands in a row, whose addresses follow from the numbers that it is called with.
+
+    Parameters
+    ----------
+    device : CudaDevice
+        Gives scratch memory and mail, and is asked for what the driver refuses.
+    residues : list of int
+        What is left of the first numbers that it is called with, addresses, divided by 16. Where that is not so, the
+        call gives False.
+    given : int
+        How many numbers it is called with.
+    scratch : int
+        Bytes of scratch memory: its address is the next number.
+    told : tuple of int or None
+        Words of mail and launches that read it: address and number of the first launch are the last two numbers.
+    commands : list of tuple
+        As `numloom.device.cuda.routines.recording.Recorder` has them.
+    address_of : callable
+        Address of a function of the driver, by name.
+    """
+
+    cdef object device
+    cdef Pool pool
+    cdef object told
+    cdef list launches  # a Bound each, None of what is no launch
+    cdef list blocks  # which must stay where they are
+    cdef Py_ssize_t given, aligned, scratch
+    cdef int count
+    cdef size_t residues[NUMBERS]
+    cdef Step* steps
+    cdef Patch* patches
+    cdef clear_type clear
+    cdef copy_type copy
+    cdef void* stream
+
+    def __cinit__(self, device, list residues, Py_ssize_t given, Py_ssize_t scratch, told, list commands, address_of):
+        cdef Py_ssize_t i
+        cdef int patch = 0
+        cdef Step* step
+        cdef array.array block
+        cdef Launch launch = device.launch
+        self.device = device
+        self.pool = device.pool
+        self.aligned = len(residues)
+        self.given = given
+        self.scratch = scratch
+        self.told = told
+        self.count = len(commands)
+        self.launches = []
+        self.blocks = []
+        self.stream = <void*>launch.stream
+        for i in range(self.aligned):
+            self.residues[i] = residues[i]
+        self.steps = <Step*>calloc(self.count + 1, sizeof(Step))
+        most = sum([len(command[1]) if kind_of(command) == LAUNCH else 2 for command in commands])
+        self.patches = <Patch*>calloc(most + 1, sizeof(Patch))
+        if self.steps == NULL or self.patches == NULL:
+            raise MemoryError
+        for i, command in enumerate(commands):
+            step = &self.steps[i]
+            step.kind = kind_of(command)
+            step.first = patch
+            if step.kind == LAUNCH:
+                kernel, words, grid = command
+                block = array.array("q", [word if isinstance(word, int) else 0 for word in words])
+                self.launches.append(launch.bound(kernel, block, grid))
+                self.blocks.append(block)
+                for place, word in enumerate(words):
+                    if not isinstance(word, int):
+                        self.patches[patch] = Patch(&block.data.as_longlongs[place], word.base, word.offset)
+                        patch += 1
+            else:
+                self.launches.append(None)
+                step.nbytes = command[-1]
+                for place, word in enumerate(command[:-1]):
+                    self.patches[patch] = Patch(&step.words[place], word.base, word.offset)
+                    patch += 1
+                if step.kind == CLEAR:
+                    self.clear = <clear_type><void*><size_t>address_of("cuMemsetD8Async")
+                else:
+                    self.copy = <copy_type><void*><size_t>address_of("cuMemcpyDtoDAsync")
+            step.last = patch
+
+    def __call__(self, *numbers):
+        cdef size_t at[NUMBERS]
+        cdef Py_ssize_t i, k
+        cdef int code
+        cdef Patch* patch
+        cdef Step* step
+        cdef Buffer work = None
+        for i in range(self.given):
+            at[i] = numbers[i]
+            if i < self.aligned and at[i] & 15 != self.residues[i]:
+                return False
+        # Whatever may run other Python code comes first.
+        if self.scratch:
+            work = self.pool.allocate(self.scratch)
+            at[self.given] = work.ptr
+        if self.told is not None:
+            first, number = self.device.mail.next(self.device, self.told[0], self.told[1])
+            at[self.given + 1] = first
+            at[self.given + 2] = number
+        for i in range(self.count):
+            step = &self.steps[i]
+            for k in range(step.first, step.last):
+                patch = &self.patches[k]
+                patch.word[0] = <long long>at[patch.base] + patch.offset
+            if step.kind == LAUNCH:
+                (<Bound>self.launches[i]).queue()
+                continue
+            if step.kind == CLEAR:
+                code = self.clear(<size_t>step.words[0], 0, step.nbytes, self.stream)
+            else:
+                code = self.copy(<size_t>step.words[0], <size_t>step.words[1], step.nbytes, self.stream)
+            if code:  # The binding knows what to do, or raises the driver's error.
+                if step.kind == CLEAR:
+                    self.device.clear(Buffer(step.words[0], step.nbytes), step.nbytes)
+                else:
+                    self.device.copy(Buffer(step.words[0], 0), 0, Buffer(step.words[1], 0), 0, step.nbytes)
+        return True
+
+    def __dealloc__(self):
+        free(self.steps)
+        free(self.patches)
+
+
+cdef int kind_of(tuple command) except -1:
+    """Which of a recorder's commands it is."""
+    if len(command) == 2:
+        return CLEAR
+    return LAUNCH if isinstance(command[1], list) else COPY
 
 
 cdef inline size_t nbytes_of(Bound bound):

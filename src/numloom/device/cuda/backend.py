@@ -132,6 +132,7 @@ class CudaDevice:
     tiny_product = 1 << 21
     finishes = False
     cluster = 1
+    address_of = staticmethod(driver.address_of)
 
     def __init__(self, index: int | None = None) -> None:
         if index is None:
@@ -369,7 +370,7 @@ class CudaDevice:
         if Replay is None:
             return None
         try:
-            return cast(Callable[[], None], Replay(launches, driver.address_of))
+            return cast(Callable[[], None], Replay(launches, self.address_of))
         except RuntimeError:  # A driver that refuses graphs still launches.
             return None
 

@@ -7,6 +7,7 @@ row that is not here runs by its NumPy twin on the host.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from numloom.device.cuda.routines.compaction import compress, nonzero
@@ -19,6 +20,7 @@ from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, p
 from numloom.device.cuda.routines.products import bound_matmul, matmul
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.cuda.routines.scattering import scatter
+from numloom.device.cuda.routines.scripts import Remembered, recorded
 from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
 from numloom.device.cuda.routines.summing import weighted_bincount
 
@@ -38,7 +40,7 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "partition": partition,
     "reduceat": reduceat,
     "scan": scan,
-    "scatter": scatter,
+    "scatter": Remembered(scatter, "place"),
     "searchsorted": searchsorted,
     "sort": sort,
     "unique": unique,
@@ -46,5 +48,13 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     **FACTORIZATIONS,
 }
 
-BOUND: dict[str, Callable[..., Callable[..., None] | None]] = {"matmul": bound_matmul}
+RECORDED = (
+    "argpartition", "argsort", "bin_edges", "correlate", "fold", "histogram", "lexsort", "partition", "reduceat",
+    "scan", "searchsorted", "sort", "weighted_bincount",
+)  # fmt: skip
+"""Those that do nothing but queue what follows from the forms of their operands."""
+BOUND: dict[str, Callable[..., Callable[..., Any] | None]] = {
+    "matmul": bound_matmul,
+    **{name: partial(recorded, ROUTINES[name]) for name in RECORDED},
+}
 """Routines that can be had for operands of one form: called with these they give what takes addresses alone."""

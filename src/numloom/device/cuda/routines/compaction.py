@@ -167,17 +167,27 @@ def _by_truth(code: int, count: int, aligned: bool, select: Select) -> Source:
     return emit(Program((count,), 1, body[: 1 if code == BOOL else 2], (), (operand,), select=select))
 
 
+@lru_cache(1024)
+def _launched(device: Any, code: int, count: int, aligned: bool, select: Select) -> tuple[Source, Chosen, list[int]]:
+    """That kernel, what it chooses on a device, and its first words (0 for a pointer)."""
+    source = _by_truth(code, count, aligned, select)
+    words = [
+        0 if word.kind == "pointer" else word.value for word in source.words if not word.kind.startswith("select_")
+    ]
+    return source, Chosen(device, source.geometry.blocks), words
+
+
 def _by(device: Any, flags: Strided, select: Select) -> tuple[Chosen, Queue]:
     """What dense `flags` choose, and what launches its kernel."""
-    source = _by_truth(code_of(flags.dtype), prod(flags.shape), address(flags) % 16 == 0, select)
+    aligned = address(flags) % 16 == 0
+    source, chosen, known = _launched(device, code_of(flags.dtype), prod(flags.shape), aligned, select)
     kernel = kernel_of(device, source.text, source.entry, source.geometry)
-    known = [word for word in source.words if not word.kind.startswith("select_")]
 
     def queue(rest: tuple[int, ...]) -> None:
-        words = [address(flags) if word.kind == "pointer" else word.value for word in known]
-        device.launch(kernel, array("q", (*words, *rest)), source.geometry)
+        # It holds the flags, which may be a copy that nobody else has.
+        device.launch(kernel, array("q", (address(flags), *known[1:], *rest)), source.geometry)
 
-    return Chosen(device, source.geometry.blocks), queue
+    return chosen, queue
 
 
 def nonzero(device: Any, a: Strided) -> tuple[Strided, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from numloom.device.cuda.routines.kernels import PRELUDE, Grid, address, ctype_of, empty, run
 from numloom.device.cuda.routines.reading import BLOCKS, PACK, THREADS, blocks_of, each_element, is_wide
+from numloom.device.cuda.routines.scripts import Remembered
 from numloom.device.interface import Strided
 
 COUNTERS = 6144
@@ -135,7 +136,8 @@ def text_of(values: np.dtype[Any], edges: np.dtype[Any] | None, bins: int, unifo
     return count_text(ctype_of(values), "" if edges is None else ctype_of(edges), bins <= COUNTERS, uniform, number)
 
 
-def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: bool, out: Strided) -> None:
+def _count(device: Any, a: Strided, edges: Strided | None, out: Strided, *, bins: int, uniform: bool) -> None:
+    """``out`` = how many of `a` are in each bin; behind those of whole numbers, the largest number and 1."""
     device.clear(out.buffer, 8 * prod(out.shape))
     n = prod(a.shape)
     if not n or not bins:
@@ -152,6 +154,9 @@ def _count(device: Any, a: Strided, edges: Strided | None, bins: int, uniform: b
     run(device, text, "count", Grid(blocks, THREADS), words)
 
 
+_counted = Remembered(_count)
+
+
 def bincount(device: Any, a: Strided, *, minlength: int) -> Strided:
     """How often (int64) each whole number occurs in the vector `a`, of at least `minlength` of them.
 
@@ -160,7 +165,7 @@ def bincount(device: Any, a: Strided, *, minlength: int) -> Strided:
     bins = max(minlength, COUNTERS)
     while True:
         counted = empty(device, (bins + 1,), np.int64)
-        _count(device, a, None, bins, False, counted)
+        _counted(device, a, None, counted, bins=bins, uniform=False)
         top = int(device.download(counted.buffer, 8 * bins, 8).view(np.uint64)[0])
         if top > 1 << 63:
             raise ValueError("'list' argument must have no negative elements")
@@ -171,4 +176,4 @@ def bincount(device: Any, a: Strided, *, minlength: int) -> Strided:
 
 def histogram(device: Any, a: Strided, edges: Strided, *, uniform: bool, out: Strided) -> None:
     """``out`` = how many (int64) of the vector `a` lie between neighbours of the dense vector `edges`."""
-    _count(device, a, edges, edges.shape[0] - 1, uniform, out)
+    _count(device, a, edges, out, bins=edges.shape[0] - 1, uniform=uniform)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.base.dtypes import CTYPES, code_of
+from numloom.device.cuda.routines.recording import Recorder
 from numloom.device.interface import Strided
 from numloom.graph.layout import c_strides
 
@@ -164,7 +165,12 @@ def kernel_of(device: Any, text: str, entry: str, grid: Any, wait: bool = False)
 
 def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int], wait: bool = False) -> None:
     """Launch `entry` of a text; `words` fill its struct of parameters, 8 bytes each. For `wait` see `kernel_of`."""
-    device.launch(kernel_of(device, text, entry, grid, wait), array("q", words), grid)
+    launch(device, kernel_of(device, text, entry, grid, wait), words, grid)
+
+
+def launch(device: Any, kernel: Any, words: Iterable[int], grid: Any) -> None:
+    """Launch a kernel with these words as its parameters."""
+    device.launch(kernel, words if type(device) is Recorder else array("q", words), grid)
 
 
 class Mail:
@@ -204,7 +210,7 @@ def cell_of(dtype: np.dtype[Any]) -> str:
 
 def address(operand: Strided) -> int:
     """Address of the operand's first element."""
-    return int(operand.buffer.ptr) + operand.offset * operand.dtype.itemsize
+    return operand.buffer.ptr + operand.offset * operand.dtype.itemsize
 
 
 def collapse(shape: Sequence[int], *strides: Sequence[int]) -> tuple[list[int], list[list[int]]]:
@@ -247,6 +253,8 @@ def empty(device: Any, shape: Sequence[int], dtype: Any) -> Strided:
 
 def is_dense(operand: Strided) -> bool:
     """Whether the elements lie in C order without gaps."""
+    if len(operand.shape) == 1 and operand.strides[0] == 1:
+        return True
     extents, (strides,) = collapse(operand.shape, operand.strides)
     return (len(extents) == 1 and strides[0] == 1) or prod(operand.shape) <= 1
 

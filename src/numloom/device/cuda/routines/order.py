@@ -28,6 +28,7 @@ from numloom.device.cuda.routines.kernels import (
 )
 from numloom.device.cuda.routines.radix import radix_sort, sortable
 from numloom.device.cuda.routines.scans import scan
+from numloom.device.cuda.routines.scripts import Remembered
 from numloom.device.interface import Strided
 
 APART = 1 << 17
@@ -345,6 +346,18 @@ extern "C" __global__ void __launch_bounds__({THREADS}) gather(const __grid_cons
 """
 
 
+def _flag(device: Any, a: Strided, keys: Strided, at: Strided | None, flags: Strided, *, equal_nan: bool) -> None:
+    """``keys`` = the dense vector `a` sorted, ``at`` = positions of its elements, ``flags`` = which are first."""
+    text = distinct_text(ctype_of(a.dtype), equal_nan, ctype_of(flags.dtype))
+    device.expect([text])
+    _sorted(device, a, 0, None, keys, at)
+    n = a.shape[0]
+    run(device, text, "flag", Grid(-(-n // THREADS)), [address(keys), address(flags), n])
+
+
+_flagged = Remembered(_flag)
+
+
 def unique(
     device: Any, a: Strided, *, equal_nan: bool, index: bool, inverse: bool, counts: bool
 ) -> tuple[Strided, ...]:
@@ -358,17 +371,14 @@ def unique(
     keys = empty(device, (n,), a.dtype)
     at = empty(device, (n,), np.int64) if index or inverse else None
     flags = empty(device, (n,), np.int64 if inverse else np.bool_)
-    text = distinct_text(ctype_of(a.dtype), equal_nan, ctype_of(flags.dtype))
-    device.expect([text])
-    _sorted(device, flat, 0, None, keys, at)
-    blocks = -(-n // THREADS)
-    run(device, text, "flag", Grid(blocks), [address(keys), address(flags), n])
+    _flagged(device, flat, keys, at, flags, equal_nan=equal_nan)
     if not wanted:
         return (compress(device, keys, flags),)
     (starts,) = nonzero(device, flags)
     count = starts.shape[0]
     values = empty(device, (count,), a.dtype)
     positions, found = (empty(device, (count,), np.int64) if asked else None for asked in (index, counts))
+    text = distinct_text(ctype_of(a.dtype), equal_nan, ctype_of(flags.dtype))
     # With positions, equal keys were made alike: values come from the array itself.
     source = keys if at is None else flat
     pointers = [0 if x is None else address(x) for x in (starts, source, at, values, positions, found)]
@@ -378,5 +388,5 @@ def unique(
         assert at is not None
         inverted, ranks = empty(device, (n,), np.int64), empty(device, (n,), np.int64)
         scan(device, flags, op="add", axis=0, out=ranks)
-        run(device, text, "invert", Grid(blocks), [address(ranks), address(at), address(inverted), n])
+        run(device, text, "invert", Grid(-(-n // THREADS)), [address(ranks), address(at), address(inverted), n])
     return (values, *(x for x in (positions, inverted, found) if x is not None))

@@ -9,7 +9,6 @@ order). All digits are counted beforehand at once.
 from __future__ import annotations
 
 import itertools
-from array import array
 from functools import cache
 from typing import Any
 
@@ -24,6 +23,7 @@ from numloom.device.cuda.routines.kernels import (
     ctype_of,
     empty,
     kernel_of,
+    launch,
     mail,
     run,
 )
@@ -356,12 +356,13 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     held = [place or at for (place, _, _), at in zip(pieces, ends, strict=False)]
     held += [0] * (4 - len(held))
     final = [0 if x is None else address(x) for x in (out, positions)]
-    state, launch = mail(device, tiles * 256, itemsize)
+    state, number = mail(device, tiles * 256, itemsize)
     words = [address(a), 0 if order is None else address(order), *held, *final, work.ptr, state]
-    params = array("q", [*words, launch, n, a.strides[0], target.strides[0], 0])
+    rest = [n, a.strides[0], target.strides[0]]
     grid = Grid(tiles, THREADS)
-    device.launch(kernel_of(device, texts[0], "digits", grid), params, Grid(min(tiles, 528), THREADS))
+    launch(
+        device, kernel_of(device, texts[0], "digits", grid), [*words, number, *rest, 0], Grid(min(tiles, 528), THREADS)
+    )
     move = kernel_of(device, texts[1], "move", grid)
     for digit in range(itemsize):
-        params[10], params[14] = launch + 2 * digit, digit
-        device.launch(move, params, grid)
+        launch(device, move, [*words, number + 2 * digit, *rest, digit], grid)

@@ -584,7 +584,8 @@ def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
     if not prod(a.shape):
         return
     at, to, itemsize = address(a), address(out), a.dtype.itemsize
-    aligned = (at | to) % (_vector(itemsize) * itemsize) == 0
+    nbytes = _vector(itemsize) * itemsize
+    aligned = at % nbytes == to % nbytes == 0
     launch = _launch(combine, a.dtype, a.shape, axis, a.strides, out.strides, aligned)
     state, number = mail(device, launch.talk) if launch.talk else (0, 0)
     run(device, launch.text, launch.entry, launch.grid, (at, to, state, number, *launch.words))

@@ -1,0 +1,114 @@
+"""What a routine queues, written down: it runs for a `Recorder` instead of a device, with addresses to come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+ALIGNED = 16
+"""Bytes to which texts ask at most whether memory is aligned."""
+_BLOCK = 256
+
+
+class Unrecorded(AttributeError):
+    """A routine asks for what a recorder does not have: it takes more than addresses."""
+
+
+class Place:
+    """A number that is known when a script runs.
+
+    Attributes
+    ----------
+    base : int
+        Which of its numbers: addresses of operands and result, then numbers among the options, then the address of
+        scratch memory, the address of mail and the number of the first launch.
+    offset : int
+        What is added to it.
+    residue : int
+        What is left of the base, divided by `ALIGNED`.
+    """
+
+    __slots__ = ("base", "offset", "residue")
+
+    def __init__(self, base: int, offset: int = 0, residue: int = 0) -> None:
+        self.base = base
+        self.offset = offset
+        self.residue = residue
+
+    def __add__(self, offset: int) -> Place:
+        return Place(self.base, self.offset + offset, self.residue)
+
+    __radd__ = __add__
+
+    def __mod__(self, nbytes: int) -> int:
+        if ALIGNED % nbytes:
+            raise Unrecorded(f"whether memory is aligned to {nbytes} bytes")
+        return (self.residue + self.offset) % nbytes
+
+
+class Memory:
+    """A buffer that is still to be allocated."""
+
+    __slots__ = ("nbytes", "ptr")
+
+    def __init__(self, ptr: Place, nbytes: int) -> None:
+        self.ptr = ptr
+        self.nbytes = nbytes
+
+
+class Recorder:
+    """Stands in for a device while a routine says what it queues.
+
+    Attributes
+    ----------
+    commands : list of tuple
+        ``(kernel, words, grid)`` of launches, ``(address, nbytes)`` to clear, ``(to, from, nbytes)`` to copy.
+    scratch : int
+        Bytes of scratch memory, all in one piece.
+    told : tuple of int or None
+        Words of mail, and launches that have numbers for it.
+    """
+
+    def __init__(self, device: Any, given: int) -> None:
+        self._device = device
+        self._given = given
+        self.commands: list[tuple[Any, ...]] = []
+        self.scratch = 0
+        self.told: tuple[int, int] | None = None
+        self.mail = self
+
+    def __getattr__(self, name: str) -> Any:
+        raise Unrecorded(name)
+
+    def allocate(self, nbytes: int) -> Memory:
+        memory = Memory(Place(self._given, self.scratch), nbytes)
+        self.scratch += -(-nbytes // _BLOCK) * _BLOCK
+        return memory
+
+    def next(self, device: Any, words: int, launches: int = 1) -> tuple[Place, Place]:
+        """As `numloom.device.cuda.routines.kernels.Mail.next`, once."""
+        if self.told is not None:
+            raise Unrecorded("mail of several kinds")
+        self.told = words, launches
+        return Place(self._given + 1), Place(self._given + 2)
+
+    def clear(self, buffer: Any, nbytes: int) -> None:
+        if nbytes:
+            self.commands.append((buffer.ptr, nbytes))
+
+    def copy(self, target: Any, target_offset: int, source: Any, source_offset: int, nbytes: int) -> None:
+        if nbytes:
+            self.commands.append((target.ptr + target_offset, source.ptr + source_offset, nbytes))
+
+    def kernel(self, text: str, entry: str, *, wait: bool) -> Any:
+        return self._device.kernel(text, entry, wait=True)  # the full code, since it runs again and again
+
+    def expect(self, texts: Sequence[str]) -> None:
+        """Nothing: what was not there was compiled when the routine ran."""
+
+    def launch(self, kernel: Any, words: Iterable[Any], grid: Any) -> None:
+        self.commands.append((kernel, list(words), grid))
+
+    def error_address(self) -> int:
+        address: int = self._device.error_address()
+        return address

@@ -1,0 +1,115 @@
+"""What a routine queued is queued again, with other addresses and without Python.
+
+It follows from dtypes, shapes, strides and options of the operands, from how these are aligned, and from the device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numloom.device.cuda.routines.kernels import address
+from numloom.device.cuda.routines.recording import ALIGNED, Memory, Place, Recorder, Unrecorded
+from numloom.device.interface import Strided
+
+try:
+    from numloom.device.cuda._launch import Launch, Script  # type: ignore[import-not-found]
+except ImportError:
+    Launch = Script = None
+
+MOST = 16
+"""Most numbers that a script is called with."""
+CHANGES: Any = ...
+"""Stands for an option that is another number in each call."""
+_KEPT = 1024
+_ONCE, _NEVER = object(), object()
+"""What is known of a form that was met once, and of one that there is no script of."""
+
+
+def recorded(
+    routine: Callable[..., Any], device: Any, *operands: Strided, out: Strided, **options: Any
+) -> Callable[..., bool] | None:
+    """What queues a routine again; None where it takes more than addresses.
+
+    It is called with the addresses of the first elements of operands and result, and then with the options that are
+    `CHANGES`. It gives False, and does nothing, where memory is aligned in another way than that of `operands`.
+    """
+    if Script is None or type(device.launch) is not Launch:
+        return None
+    changing = [name for name, value in options.items() if value is CHANGES]
+    return script_of(routine, device, [*operands, out], options, changing, named="out")
+
+
+def script_of(
+    routine: Callable[..., Any], device: Any, operands: Sequence[Strided | None], options: dict[str, Any],
+    changing: Sequence[str], named: str = "",
+) -> Callable[..., bool] | None:  # fmt: skip
+    """The script of a routine for operands (the last one by name, if `named`) and options, of which some change."""
+    there = [x for x in operands if x is not None]
+    residues = [address(x) % ALIGNED for x in there]
+    given = len(there) + len(changing)
+    if given > MOST:
+        return None
+    recorder = Recorder(device, given)
+    memory: Any = iter([Memory(Place(number, 0, residue), 0) for number, residue in enumerate(residues)])
+    placed = [None if x is None else Strided(next(memory), 0, x.shape, x.strides, x.dtype) for x in operands]
+    options = {**options, **{name: Place(len(there) + number) for number, name in enumerate(changing)}}
+    if named:
+        options[named] = placed.pop()
+    try:
+        routine(recorder, *placed, **options)
+    except Unrecorded:
+        return None
+    made: Callable[..., bool] = Script(
+        device, residues, given, recorder.scratch, recorder.told, recorder.commands, device.address_of
+    )
+    return made
+
+
+class Remembered:
+    """A routine that does nothing but queue, of operands alone (some may be None) and options by name.
+
+    From the third time on that it is called with operands that lie alike, it is a script.
+
+    Parameters
+    ----------
+    routine : callable
+        ``routine(device, *operands, **options)``.
+    changing : str
+        Names of options that are other numbers in each call.
+    """
+
+    def __init__(self, routine: Callable[..., None], *changing: str) -> None:
+        self.routine = routine
+        self.changing = changing
+        self.known: dict[Any, Any] = {}
+
+    def __call__(self, device: Any, *operands: Strided | None, **options: Any) -> None:
+        if Script is None or type(device) is Recorder or type(device.launch) is not Launch:
+            self.routine(device, *operands, **options)
+            return
+        numbers: list[int] = []
+        forms: list[Any] = [device]
+        for x in operands:
+            if x is None:
+                forms.append(None)
+                continue
+            at = address(x)
+            numbers.append(at)
+            forms += (x.shape, x.strides, x.dtype.char, at % ALIGNED)
+        given = options.copy()
+        for name in self.changing:
+            numbers.append(given.pop(name))
+        forms += given.items()
+        key = tuple(forms)
+        script = self.known.get(key)
+        if script is not None and script is not _ONCE and script is not _NEVER:
+            script(*numbers)
+            return
+        self.routine(device, *operands, **options)
+        if script is _ONCE:
+            self.known[key] = script_of(self.routine, device, operands, given, self.changing) or _NEVER
+        elif script is None:
+            if len(self.known) >= _KEPT:
+                self.known.clear()
+            self.known[key] = _ONCE

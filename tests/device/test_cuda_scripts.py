@@ -1,0 +1,141 @@
+"""Routines that are queued again, with other addresses and numbers, give what they give in full."""
+
+import numpy as np
+import pytest
+from test_cuda_routines import back, operand, random
+
+from numloom.base.dtypes import F64
+from numloom.device.cuda.routines import BOUND, ROUTINES, scattering
+from numloom.device.cuda.routines.counting import _counted
+from numloom.device.cuda.routines.kernels import address
+from numloom.device.cuda.routines.order import _flagged
+from numloom.device.cuda.routines.recording import Memory, Place, Recorder, Unrecorded
+from numloom.device.cuda.routines.scans import scan
+from numloom.device.cuda.routines.scripts import CHANGES, Launch, Remembered, Script, recorded
+from numloom.device.interface import Strided
+
+pytestmark = pytest.mark.skipif(Launch is None, reason="the core is not compiled")
+
+
+def scripts_of(remembered):
+    return [script for script in remembered.known.values() if type(script) is Script]
+
+
+@pytest.mark.parametrize("shape, axes, count", [((50,), (0,), 30), ((9, 7), (0, 1), 80), ((40, 3), (0,), 100)])
+@pytest.mark.parametrize("op", ["", "add", "maximum", "multiply"])
+@pytest.mark.parametrize("number", [False, True])
+def test_stores_again(runner, shape, axes, count, op, number):
+    scatter = Remembered(scattering.scatter, "place")
+    for turn in range(5):
+        before, indices = random(shape, "d", turn), []
+        for axis in axes:
+            indices.append(np.random.default_rng(turn + axis).integers(-shape[axis], shape[axis], count))
+        whole = (count, *shape[len(axes) :])
+        value = random((), "d", turn + 9) if number else random(whole, "d", turn + 9)
+        expected = before.copy()
+        if op:
+            getattr(np, op).at(expected, tuple(indices), value)
+        else:
+            expected[tuple(indices)] = value
+        target = operand(runner, before)
+        options = {"axes": axes, "position": 0, "op": op, "loop": (F64, F64, F64) if op else (), "place": turn + 1}
+        scatter(runner, target, operand(runner, np.asarray(value)), *(operand(runner, i) for i in indices), **options)
+        np.testing.assert_allclose(back(runner, target), expected, rtol=1e-15)
+    assert len(scripts_of(scatter)) == 1
+
+
+def test_a_place_that_is_wrong_has_the_number_of_the_call(runner):
+    scatter = Remembered(scattering.scatter, "place")
+    for turn in range(1, 6):
+        for index, error in ((3, 0), (9, turn)):
+            target = operand(runner, np.zeros(5))
+            scatter(
+                runner, target, operand(runner, np.ones(2)), operand(runner, np.array([index, 1])), axes=(0,),
+                position=0, op="", loop=(), place=turn,
+            )  # fmt: skip
+            assert runner.take_error() == error
+
+
+def test_edges_again(runner):
+    for values in ([1.0, 5.0], [np.nan, 1.0]):
+        host = np.array(values)
+        out = operand(runner, np.zeros(5))
+        options = {"bins": 4, "not_apart": 7}
+        ROUTINES["bin_edges"](runner, operand(runner, host), out=out, not_finite=5, **options)
+        runner.take_error()
+        script = BOUND["bin_edges"](runner, operand(runner, host), out=out, not_finite=CHANGES, **options)
+        for number in (11, 12):
+            x, result = operand(runner, host), operand(runner, np.zeros(5))
+            assert script(address(x), address(result), number) is True
+            assert runner.take_error() == (number if np.isnan(host).any() else 0)
+            if not np.isnan(host).any():
+                np.testing.assert_array_equal(back(runner, result), [1, 2, 3, 4, 5])
+
+
+@pytest.mark.parametrize("length", [0, 1, 700])
+def test_counts_and_distinct_values_again(runner, length):
+    _counted.known.clear()
+    _flagged.known.clear()
+    for turn in range(5):
+        host = np.random.default_rng(turn).integers(0, 40 + turn, length)
+        got = ROUTINES["bincount"](runner, operand(runner, host), minlength=3)
+        np.testing.assert_array_equal(back(runner, got), np.bincount(host, minlength=3))
+        asked = {"index": True, "inverse": turn % 2 == 0, "counts": False}
+        results = ROUTINES["unique"](runner, operand(runner, host), equal_nan=True, **asked)
+        expected = np.unique(host, return_index=True, return_inverse=asked["inverse"])
+        for one, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(back(runner, one), wanted)
+    assert scripts_of(_counted) and (not length or scripts_of(_flagged))
+
+
+def test_memory_that_is_aligned_otherwise_is_refused(runner):
+    host = random((300,), "f")
+    parts = [Strided(runner.upload(host), offset, (200,), (1,), host.dtype) for offset in (0, 1, 4, 0)]
+    out = operand(runner, np.zeros(200, "f"))
+    scan(runner, parts[0], op="add", axis=0, out=out)
+    script = recorded(scan, runner, parts[0], out=out, op="add", axis=0)
+    for part, offset in zip(parts, (0, 1, 4, 0), strict=True):
+        result = operand(runner, np.zeros(200, "f"))
+        assert script(address(part), address(result)) is (offset != 1)
+        if offset != 1:
+            np.testing.assert_allclose(back(runner, result), host[offset : offset + 200].cumsum(), rtol=1e-4, atol=1e-5)
+
+
+def test_scratch_memory_goes_back(runner):
+    host = random((20_000,), "f")
+    x, out = operand(runner, host), operand(runner, np.zeros_like(host))
+    ROUTINES["sort"](runner, x, axis=0, out=out)
+    script = recorded(ROUTINES["sort"], runner, x, out=out, axis=0)
+    script(address(x), address(out))
+    used = runner.pool.used
+    for _ in range(3):
+        script(address(x), address(out))
+        assert runner.pool.used == used
+    np.testing.assert_array_equal(back(runner, out), np.sort(host))
+
+
+def test_places_are_no_numbers():
+    place = Place(2, 5, 8)
+    assert ((place + 3).offset, (3 + place).base, place % 16, place % 4, bool(place)) == (8, 2, 13, 1, True)
+    for wrong in (int, range, lambda place: place * 2, lambda place: place < 5, lambda place: place | 1):
+        with pytest.raises(TypeError):
+            wrong(place)
+    with pytest.raises(Unrecorded):
+        place % 64
+
+
+def test_what_takes_more_than_addresses_is_not_recorded(runner):
+    recorder = Recorder(runner, 1)
+    assert recorder.next(recorder, 5)[1].base == 3
+    for wrong in (lambda: recorder.next(recorder, 5), lambda: recorder.download, lambda: recorder.told_of):
+        with pytest.raises(Unrecorded):
+            wrong()
+    recorder.clear(Memory(Place(0), 8), 0)
+    assert recorder.commands == []
+
+    def looks(device, a, *, out):
+        device.download(a.buffer, 0, 8)
+
+    x = operand(runner, np.zeros(3))
+    assert recorded(looks, runner, x, out=x) is None
+    assert recorded(looks, runner, *[x] * 20, out=x) is None
