@@ -297,7 +297,8 @@ class Carriers:
                     f"done[l].a{k} = {row.run}(t, used); }}"
                 )
             elif self._is_position(k):
-                declare.append(f"{ctype} bv{k}[{size}]; i64 bi{k}[{size}];")
+                held = "bool8" if ctype == "bool" else ctype
+                declare.append(f"{held} bv{k}[{size}]; i64 bi{k}[{size}];")
                 reset.append(f"for (i64 l = 0; l < width; ++l) {{ bv{k}[l] = {ctype}(); bi{k}[l] = -1; }}")
                 close.append(
                     f"for (i64 l = 0; l < width; ++l) done[l].a{k} = {self._position(k, f'bv{k}[l]', f'bi{k}[l]')};"

@@ -241,7 +241,7 @@ class Kernel(Reduction):
             # No tree changes them.
             direct, levels = self._direct(self.kept - 1) if self.kept else {}, ""
             find = f"for (i64 e = 0; e < all; ++e) {{\n{self._cpu_line('width', 'start + e', move)}\n}}"
-            if direct and program.shape[self.kept - 1] <= FEW and "bool" not in self.carriers.types:
+            if direct and program.shape[self.kept - 1] <= FEW:
                 header = self.carriers.host_text()
                 find = "\n".join(self._extremes_of_columns(k, operand) for k, operand in direct.items())
             lines = f"{reset}\n{find}\n{close}\nfor (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
