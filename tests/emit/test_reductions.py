@@ -25,6 +25,7 @@ from numloom.emit import elements, reducing, reducing_host
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
+from numloom.ops.tree import reduce_axes
 from numloom.plan.program import Instr, Operand, Program, Reduce, Store
 
 ROUNDED = ("sum", "prod", "mean", "m2", "var")
@@ -270,6 +271,25 @@ def test_split_rows_have_enough_blocks() -> None:
     assert kernel.geometry.blocks == -(-700000 // 16384)
     columns = reducing_host.emit_reduction(reduction_of_memory((3, 500_000), 1, False, ("sum",), F32).program, "k")
     assert columns.geometry.blocks * columns.geometry.blocks_y >= 132
+
+
+@pytest.mark.parametrize(("code", "name"), [(F16, "var"), (F32, "var"), (F32, "m2"), (F64, "var")])
+def test_moments_of_rows_have_the_bits_of_their_tree(code: int, name: str) -> None:
+    """Rows of one line of lanes and less, of runs that are full or not, of a counter's levels, and of several chunks."""
+    rng = np.random.default_rng(7)
+    for count in (17, 32, 50, 127, 128, 129, 256, 300, 2047, 2048, 2049, 2100, 6144, 6145, 16_384, 18_500):
+        case = reduction_of_memory((9, count), 1, True, (name,), code)
+        rows = case.memory[0].reshape(9, count)
+        rows[:] = rng.normal(3, 2, rows.shape)
+        with np.errstate(over="ignore"):
+            rows[1] = rng.normal(1, 1e-4, count)
+            rows[2, count // 2], rows[3, count - 1], rows[4, 0] = np.nan, np.inf, -np.inf
+            rows[5] = 0
+            rows[6, [0, count - 1]] = 60_000  # beside others, of which none is large
+            rows[7] = rng.normal(0, 1, count) * float(np.finfo(rows.dtype).max) / 8
+            rows[8] = rng.normal(0, 1, count) * float(np.finfo(rows.dtype).tiny)
+            tree = reduce_axes(REDUCTIONS[name], rows, (1,), (1,), True, False)
+        assert same(run_host(case).memory[1:], [tree]), count
 
 
 @pytest.mark.parametrize("code", [BOOL, I8, U8, I16, F16, I32, U32, F32, I64, U64, F64])

@@ -312,7 +312,11 @@ class Carriers:
 
     def host_text(self) -> str:
         """What `chunk` needs before it."""
-        return header("positions") if self.positions() else ""
+        return header("positions") if self.positions() else header("moments_lanes") if self._is_moments() else ""
+
+    def _is_moments(self) -> bool:
+        """Whether all there is are the moments of real numbers."""
+        return len(self.reductions) == 1 and bool(self.reductions[0].row.run) and self.chars[0] not in "FD"
 
     def chunk(
         self,
@@ -320,17 +324,21 @@ class Carriers:
         direct: Mapping[int, str] | None = None,
         goes_on: str = "false",
         small: bool = False,
-        long: bool = False,
+        most: int = 0,
     ) -> tuple[str, str]:
         """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
 
         `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
         0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
-        `small` says that `call` is little text, and that all carriers are plain numbers, `long` that there are more
-        elements than lanes.
+        `small` says that `call` is little text, and that all carriers are plain numbers; `most` is the number of lanes
+        where it is known.
         """
         if self.positions():
             return self._chunk_of_positions(call, direct or {}, goes_on)
+        if self._is_moments():
+            element = f"[&](i64 at) __attribute__((always_inline)) {{ {self.declared} {call} return x0; }}"
+            lanes = most or LANES
+            return "A lane[1];\n", f"lane[0].a0 = nl::moments_chunk<{lanes}, {self.types[0]}>({element}, begin, count);\n"
         if self.free():
             return self._chunk_in_any_order(call)
         declare, reset, close = self.arrays(LANES)
@@ -359,8 +367,8 @@ class Carriers:
             halves = f"if (width == {LANES}) {{\n{known}}} else {halves}"
         return (
             f"{declare}\nA done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n",
-            f"{'const ' * long}i64 width = {LANES};\n"
-            + ("" if long else "while (width > 1 && width / 2 >= count) width /= 2;\n")
+            f"{'const ' * (most == LANES)}i64 width = {LANES};\n"
+            + ("" if most == LANES else "while (width > 1 && width / 2 >= count) width /= 2;\n")
             + "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
             f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
             f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
