@@ -339,7 +339,10 @@ class Carriers:
         if self._is_moments():
             element = f"[&](i64 at) __attribute__((always_inline)) {{ {self.declared} {call} return x0; }}"
             lanes = most or LANES
-            return "A lane[1];\n", f"lane[0].a0 = nl::moments_chunk<{lanes}, {self.types[0]}>({element}, begin, count);\n"
+            return (
+                "A lane[1];\n",
+                f"lane[0].a0 = nl::moments_chunk<{lanes}, {self.types[0]}>({element}, begin, count);\n",
+            )
         if self.free():
             return self._chunk_in_any_order(call, again)
         declare, reset, close = self.arrays(LANES)

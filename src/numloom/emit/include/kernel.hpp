@@ -114,6 +114,12 @@ template <class T> NL_DEV T inverse(T) { return 0; }
 // GCC writes loops of 16 steps out before it looks for vectors.
 #define NL_ROLLED _Pragma("GCC unroll 1")
 #endif
+// GCC forgets the upper halves of vectors where it calls a loop of the same text: what runs afterwards would wait for them.
+#if defined(__AVX__) && !defined(__clang__)
+#define NL_LEAVE __builtin_ia32_vzeroupper();
+#else
+#define NL_LEAVE
+#endif
 // A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
 #if defined(__clang__) || (defined(__x86_64__) && !defined(__FMA__))
 #define NL_ABREAST(n)
