@@ -275,7 +275,7 @@ def test_split_rows_have_enough_blocks() -> None:
 
 @pytest.mark.parametrize(("code", "name"), [(F16, "var"), (F32, "var"), (F32, "m2"), (F64, "var")])
 def test_moments_of_rows_have_the_bits_of_their_tree(code: int, name: str) -> None:
-    """Rows of one line of lanes and less, of runs that are full or not, of a counter's levels, and of several chunks."""
+    """Rows of one line of lanes and less, of full runs and others, of a counter's levels, and of several chunks."""
     rng = np.random.default_rng(7)
     for count in (17, 32, 50, 127, 128, 129, 256, 300, 2047, 2048, 2049, 2100, 6144, 6145, 16_384, 18_500):
         case = reduction_of_memory((9, count), 1, True, (name,), code)

@@ -166,11 +166,10 @@ class Kernel(Reduction):
         n = self.number("count", self.count)
         direct = {k: f"row.q{operand}" for k, operand in self._direct().items()}
         whole = self._whole_rows()
+        goes_on = "begin > 0" if whole else "item > from && begin > 0"
         lanes = (int(1 << (self.count - 1).bit_length()) if self.count <= LANES else LANES) if self.chunks == 1 else 0
-        declare, chunk = self.carriers.chunk(
-            self._call("(nl_index)at"), direct, "begin > 0" if whole else "item > from && begin > 0", self._small(), lanes,
-            not (self.gathers or self.program.stores),
-        )  # fmt: skip
+        again = not (self.gathers or self.program.stores)
+        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"), direct, goes_on, self._small(), lanes, again)
         begin = f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
         begin += f"const P p = *block;\n{declare}for (i64 item = from; item < to; ++item) {{\n"
         count = f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
