@@ -20,7 +20,7 @@ from programs import (
     same,
 )
 
-from numloom.base.dtypes import BOOL, C64, DTYPES, F16, F32, F64, I8, I16, I32, I64, U8, U32, U64
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, I8, I16, I32, I64, U8, U32, U64
 from numloom.emit import elements, reducing, reducing_host
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
@@ -310,6 +310,23 @@ def test_positions_in_rows(code: int) -> None:
             rows[7] = np.nan
             rows[8, [3, count - 4]] = np.inf, -np.inf
             rows[9, ::2], rows[10, [5, 9]], rows[11] = -0.0, (np.inf, np.nan), -np.inf
+        for found, wanted in zip(run_host(case).memory[1:], expected(case).memory[1:], strict=True):
+            assert found.tolist() == wanted.tolist(), count
+
+
+@pytest.mark.parametrize("code", [C64, C128])
+def test_positions_of_complex_numbers_in_rows(code: int) -> None:
+    """Equal real parts, equal numbers, NaN in either part, infinities."""
+    rng = np.random.default_rng(code)
+    for count in (17, 64, 65, 129, 300, 1100):
+        case = reduction_of_memory((9, count), 1, True, ("argmax", "argmin"), code)
+        rows = case.memory[0].reshape(9, count)
+        rows[:] = rng.integers(-3, 4, rows.shape) + 1j * rng.integers(-3, 4, rows.shape)
+        rows[0] = 1 + 2j
+        rows[1] = rng.normal(size=count) + 1j * rng.normal(size=count)
+        rows[2, [0, count - 1]], rows[3, count - 1] = complex(5, -9), complex(3, 99)
+        rows[4, [count // 2, count - 1]] = complex(1, np.nan), complex(np.nan, 1)
+        rows[5, 0], rows[6, 3], rows[7, count - 2] = complex(np.nan, 0), complex(np.inf, 1), complex(-np.inf, 1)
         for found, wanted in zip(run_host(case).memory[1:], expected(case).memory[1:], strict=True):
             assert found.tolist() == wanted.tolist(), count
 

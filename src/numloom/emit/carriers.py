@@ -312,7 +312,11 @@ class Carriers:
 
     def host_text(self) -> str:
         """What `chunk` needs before it."""
-        return header("positions") if self.positions() else header("moments_lanes") if self._is_moments() else ""
+        return header("positions") if self._are_extremes() else header("moments_lanes") if self._is_moments() else ""
+
+    def _are_extremes(self) -> bool:
+        """Whether all are positions of extremes, of complex numbers as well."""
+        return all(reduction.row.better for reduction in self.reductions)
 
     def _is_moments(self) -> bool:
         """Whether all there is are the moments of real numbers."""
@@ -334,7 +338,7 @@ class Carriers:
         `small` says that `call` is little text, and that all carriers are plain numbers; `most` is the number of lanes
         where it is known, and `again` says that an element may be computed twice.
         """
-        if self.positions():
+        if self._are_extremes():
             return self._chunk_of_positions(call, direct or {}, goes_on)
         if self._is_moments():
             element = f"[&](i64 at) __attribute__((always_inline)) {{ {self.declared} {call} return x0; }}"

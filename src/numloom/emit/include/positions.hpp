@@ -1,4 +1,4 @@
-// Where an extreme of real numbers is, on the host: first what it is, then where, both by vectors of a register each and
+// Where an extreme is, on the host. Of real numbers first what it is, then where, both by vectors of a register each and
 // without a branch an element. Better blocks are rare, so most of a long row are not asked where.
 #if defined(__AVX512F__)
 #define NL_VECTOR 64
@@ -96,6 +96,43 @@ template <bool LARGEST, class T> static i64 find_extreme(const T* x, i64 n, T& b
     if (!some) best = x[0];
     for (i64 e = 0; e < n; ++e)
         if ((LARGEST ? x[e] > best : x[e] < best) || (x[e] != x[e] && best == best)) best = x[e], at = e;
+    return at;
+}
+// Complex numbers by blocks: only those with the best real part of theirs are compared.
+template <bool LARGEST, class T> static i64 find_extreme(const complex<T>* x, i64 n, complex<T>& best, bool some) {
+    constexpr i64 W = 16, BLOCK = 128;
+    typedef typename flags<sizeof(T)>::type F;
+    i64 at = some ? -1 : 0;
+    if (!some) best = x[0];
+    if (is_nan(best)) return at;
+    for (i64 start = 0; start < n; start += BLOCK) {
+        const i64 end = n - start < BLOCK ? n : start + BLOCK;
+        T lane[W];
+        F odd[W] = {}, any = 0;
+        for (i64 l = 0; l < W; ++l) lane[l] = x[start].re;
+        i64 e = start;
+        for (; e + W <= end; e += W) {
+            NL_ROLLED
+            for (i64 l = 0; l < W; ++l) {
+                const complex<T> y = x[e + l];
+                odd[l] |= (F)(y.re != y.re) | (F)(y.im != y.im);
+                lane[l] = extreme<LARGEST>(lane[l], y.re);
+            }
+        }
+        for (; e < end; ++e) {
+            odd[0] |= (F)is_nan(x[e]);
+            lane[0] = extreme<LARGEST>(lane[0], x[e].re);
+        }
+        for (i64 l = 0; l < W; ++l) any |= odd[l];
+        T top = lane[0];
+        for (i64 l = 1; l < W; ++l) top = extreme<LARGEST>(top, lane[l]);
+        if (!any && (LARGEST ? top < best.re : top > best.re)) continue;
+        for (e = start; e < end; ++e) {
+            if (any ? !is_nan(x[e]) : x[e].re != top || !(LARGEST ? x[e] > best : x[e] < best)) continue;
+            best = x[e], at = e;
+            if (any) return at;
+        }
+    }
     return at;
 }
 template <bool LARGEST, class T, class F> NL_DEV void take_line(const T* y, i64 n, T* lane, F* nan) {
