@@ -314,6 +314,20 @@ def test_positions_in_rows(code: int) -> None:
             assert found.tolist() == wanted.tolist(), count
 
 
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [(BOOL, ("any", "all")), (F32, ("any", "all")), (I8, ("max", "min")), (I64, ("bitwise_and", "bitwise_or"))],
+)
+def test_rows_whose_elements_may_be_taken_twice(code: int, names: tuple[str, ...]) -> None:
+    """One element that differs from all others, at every place of a row."""
+    for count in (17, 32, 50, 128, 129, 200, 300, 700):
+        case = reduction_of_memory((2 * count, count), 1, True, names, code)
+        rows = case.memory[0].reshape(2, count, count)
+        rows[0], rows[1] = np.eye(count), 1 - np.eye(count)
+        for found, wanted in zip(run_host(case).memory[1:], expected(case).memory[1:], strict=True):
+            assert found.tolist() == wanted.tolist(), count
+
+
 @pytest.mark.parametrize("code", [C64, C128])
 def test_positions_of_complex_numbers_in_rows(code: int) -> None:
     """Equal real parts, equal numbers, NaN in either part, infinities."""
