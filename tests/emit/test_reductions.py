@@ -20,11 +20,12 @@ from programs import (
     same,
 )
 
-from numloom.base.dtypes import BOOL, C64, DTYPES, F16, F32, F64, I32, I64
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, I8, I16, I32, I64, U8, U32, U64
 from numloom.emit import elements, reducing, reducing_host
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
+from numloom.ops.tree import reduce_axes
 from numloom.plan.program import Instr, Operand, Program, Reduce, Store
 
 ROUNDED = ("sum", "prod", "mean", "m2", "var")
@@ -311,15 +312,90 @@ def test_split_rows_have_enough_blocks() -> None:
     assert columns.geometry.blocks * columns.geometry.blocks_y >= 132
 
 
-@pytest.mark.parametrize(("code", "width", "rows", "gap"), [(F32, 3, 2500, 0), (F64, 10, 700, 2), (I64, 30, 300, 0)])
+@pytest.mark.parametrize(("code", "name"), [(F16, "var"), (F32, "var"), (F32, "m2"), (F64, "var")])
+def test_moments_of_rows_have_the_bits_of_their_tree(code: int, name: str) -> None:
+    """Rows of one line of lanes and less, of full runs and others, of a counter's levels, and of several chunks."""
+    rng = np.random.default_rng(7)
+    for count in (17, 32, 50, 127, 128, 129, 256, 300, 2047, 2048, 2049, 2100, 6144, 6145, 16_384, 18_500):
+        case = reduction_of_memory((9, count), 1, True, (name,), code)
+        rows = case.memory[0].reshape(9, count)
+        rows[:] = rng.normal(3, 2, rows.shape)
+        with np.errstate(over="ignore"):
+            rows[1] = rng.normal(1, 1e-4, count)
+            rows[2, count // 2], rows[3, count - 1], rows[4, 0] = np.nan, np.inf, -np.inf
+            rows[5] = 0
+            rows[6, [0, count - 1]] = 60_000  # beside others, of which none is large
+            rows[7] = rng.normal(0, 1, count) * float(np.finfo(rows.dtype).max) / 8
+            rows[8] = rng.normal(0, 1, count) * float(np.finfo(rows.dtype).tiny)
+            tree = reduce_axes(REDUCTIONS[name], rows, (1,), (1,), True, False)
+        assert same(run_host(case).memory[1:], [tree]), count
+
+
+@pytest.mark.parametrize("code", [BOOL, I8, U8, I16, F16, I32, U32, F32, I64, U64, F64])
+def test_positions_in_rows(code: int) -> None:
+    """The first extreme, or NaN, of rows of one vector and less, of several, of pieces and of blocks of them."""
+    rng = np.random.default_rng(code)
+    for count in (17, 31, 65, 129, 300, 1027):
+        case = reduction_of_memory((20, count), 1, True, ("argmax", "argmin"), code)
+        rows = case.memory[0].reshape(20, count)
+        rows[:] = rng.permuted(np.tile(np.arange(count) % 100, (20, 1)), axis=1) > (50 if code == BOOL else -1)
+        if code != BOOL:
+            rows[:10] = rng.permuted(np.tile(np.arange(count) % 100, (10, 1)), axis=1)
+        for row in range(5):  # one that is last, in the middle, first, or all of them
+            rows[row, [count - 1, count // 2, 16, 0, slice(None)][row]] = 1 if code == BOOL else 101
+        if DTYPES[code].kind == "f":
+            rows[5, [count - 1, count - 2]] = np.nan
+            rows[6, [0, 20 % count]] = np.nan
+            rows[7] = np.nan
+            rows[8, [3, count - 4]] = np.inf, -np.inf
+            rows[9, ::2], rows[10, [5, 9]], rows[11] = -0.0, (np.inf, np.nan), -np.inf
+        for found, wanted in zip(run_host(case).memory[1:], expected(case).memory[1:], strict=True):
+            assert found.tolist() == wanted.tolist(), count
+
+
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [(BOOL, ("any", "all")), (F32, ("any", "all")), (I8, ("max", "min")), (I64, ("bitwise_and", "bitwise_or"))],
+)
+def test_rows_whose_elements_may_be_taken_twice(code: int, names: tuple[str, ...]) -> None:
+    """One element that differs from all others, at every place of a row."""
+    for count in (17, 32, 50, 128, 129, 200, 300, 700):
+        case = reduction_of_memory((2 * count, count), 1, True, names, code)
+        rows = case.memory[0].reshape(2, count, count)
+        rows[0], rows[1] = np.eye(count), 1 - np.eye(count)
+        for found, wanted in zip(run_host(case).memory[1:], expected(case).memory[1:], strict=True):
+            assert found.tolist() == wanted.tolist(), count
+
+
+@pytest.mark.parametrize("code", [C64, C128])
+def test_positions_of_complex_numbers_in_rows(code: int) -> None:
+    """Equal real parts, equal numbers, NaN in either part, infinities."""
+    rng = np.random.default_rng(code)
+    for count in (17, 64, 65, 129, 300, 1100):
+        case = reduction_of_memory((9, count), 1, True, ("argmax", "argmin"), code)
+        rows = case.memory[0].reshape(9, count)
+        rows[:] = rng.integers(-3, 4, rows.shape) + 1j * rng.integers(-3, 4, rows.shape)
+        rows[0] = 1 + 2j
+        rows[1] = rng.normal(size=count) + 1j * rng.normal(size=count)
+        rows[2, [0, count - 1]], rows[3, count - 1] = complex(5, -9), complex(3, 99)
+        rows[4, [count // 2, count - 1]] = complex(1, np.nan), complex(np.nan, 1)
+        rows[5, 0], rows[6, 3], rows[7, count - 2] = complex(np.nan, 0), complex(np.inf, 1), complex(-np.inf, 1)
+        for found, wanted in zip(run_host(case).memory[1:], expected(case).memory[1:], strict=True):
+            assert found.tolist() == wanted.tolist(), count
+
+
+@pytest.mark.parametrize(
+    ("code", "width", "rows", "gap"),
+    [(F32, 3, 2500, 0), (F64, 10, 700, 2), (I64, 30, 300, 0), (BOOL, 7, 500, 0), (I8, 64, 130, 0), (U8, 33, 200, 3)],
+)
 def test_positions_in_few_columns(code: int, width: int, rows: int, gap: int) -> None:
     """The first extreme, or NaN, of each column: rows that are compared together, and rows with gaps between them."""
     case = reduction_of_memory((width + gap, rows), 1, False, ("argmax", "argmin"), code)
     case = replace(case, program=replace(case.program, shape=(width, rows)))
     values = case.memory[0].reshape(rows, width + gap)
-    values[[rows // 2, rows - 1], 0] = values[:, 0].max() + 1
+    values[[rows // 2, rows - 1], 0] = True if code == BOOL else min(int(values[:, 0].max()), 100) + 1
     values[1:, 1] = values[0, 1]
-    if code != I64:
+    if code in (F32, F64):
         values[[rows // 3, rows - 1], 2] = np.nan
     assert "nl::find_extremes<" in reducing_host.emit_reduction(case.program, "k").text
     host, want = run_host(case), expected(case)

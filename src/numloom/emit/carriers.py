@@ -324,7 +324,8 @@ class Carriers:
                     f"done[l].a{k} = {row.run}(t, used); }}"
                 )
             elif self._is_position(k):
-                declare.append(f"{ctype} bv{k}[{size}]; i64 bi{k}[{size}];")
+                held = "bool8" if ctype == "bool" else ctype
+                declare.append(f"{held} bv{k}[{size}]; i64 bi{k}[{size}];")
                 reset.append(f"for (i64 l = 0; l < width; ++l) {{ bv{k}[l] = {ctype}(); bi{k}[l] = -1; }}")
                 close.append(
                     f"for (i64 l = 0; l < width; ++l) done[l].a{k} = {self._position(k, f'bv{k}[l]', f'bi{k}[l]')};"
@@ -338,7 +339,15 @@ class Carriers:
 
     def host_text(self) -> str:
         """What `chunk` needs before it."""
-        return header("positions") if self.positions() else ""
+        return header("positions") if self._are_extremes() else header("moments_lanes") if self._is_moments() else ""
+
+    def _are_extremes(self) -> bool:
+        """Whether all are positions of extremes, of complex numbers as well."""
+        return all(reduction.row.better for reduction in self.reductions)
+
+    def _is_moments(self) -> bool:
+        """Whether all there is are the moments of real numbers."""
+        return len(self.reductions) == 1 and bool(self.reductions[0].row.run) and self.chars[0] not in "FD"
 
     def chunk(
         self,
@@ -346,19 +355,27 @@ class Carriers:
         direct: Mapping[int, str] | None = None,
         goes_on: str = "false",
         small: bool = False,
-        long: bool = False,
+        most: int = 0,
+        again: bool = False,
     ) -> tuple[str, str]:
         """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
 
         `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
         0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
-        `small` says that `call` is little text, and that all carriers are plain numbers, `long` that there are more
-        elements than lanes.
+        `small` says that `call` is little text, and that all carriers are plain numbers; `most` is the number of lanes
+        where it is known, and `again` says that an element may be computed twice.
         """
-        if self.positions():
+        if self._are_extremes():
             return self._chunk_of_positions(call, direct or {}, goes_on)
+        if self._is_moments():
+            element = f"[&](i64 at) __attribute__((always_inline)) {{ {self.declared} {call} return x0; }}"
+            lanes = most or LANES
+            return (
+                "A lane[1];\n",
+                f"lane[0].a0 = nl::moments_chunk<{lanes}, {self.types[0]}>({element}, begin, count);\n",
+            )
         if self.free():
-            return self._chunk_in_any_order(call)
+            return self._chunk_in_any_order(call, again)
         declare, reset, close = self.arrays(LANES)
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
@@ -385,8 +402,8 @@ class Carriers:
             halves = f"if (width == {LANES}) {{\n{known}}} else {halves}"
         return (
             f"{declare}\nA done[{LANES}], lane[{LANES}];\nA level[{levels}][{LANES}];\n",
-            f"{'const ' * long}i64 width = {LANES};\n"
-            + ("" if long else "while (width > 1 && width / 2 >= count) width /= 2;\n")
+            f"{'const ' * (most == LANES)}i64 width = {LANES};\n"
+            + ("" if most == LANES else "while (width > 1 && width / 2 >= count) width /= 2;\n")
             + "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
             f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
             f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
@@ -426,6 +443,20 @@ class Carriers:
         """Whether no order of elements changes the results of a device that counts truth values as whole numbers."""
         return self.plain() and all(char not in "efdFD" for char in self.chars)
 
+    def idempotent(self) -> bool:
+        """Whether elements may be taken in any order, and twice."""
+        return self.free() and all(reduction.row.idempotent for reduction in self.reductions)
+
+    def merged(self, width: int, lane: str = "lane[l]") -> str:
+        """Statements that merge `width` lanes into ``lane[0]``: by halving, or all in a loop where no order counts."""
+        if self.free():
+            each = f"total = a_merge(total, {lane});"
+            return f"A total = a_none();\nNL_ROLLED\nfor (int l = 0; l < {width}; ++l) {each}\nlane[0] = total;\n"
+        return "".join(
+            f"for (int l = 0; l < {width >> k}; ++l) lane[l] = a_merge(lane[l], lane[l + {width >> k}]);\n"
+            for k in range(1, width.bit_length())
+        )
+
     def take(self, call: str, at: str) -> str:
         """Statements that take one element of a lane into carriers ``a0, a1, ...`` of plain numbers."""
         uses = [
@@ -434,24 +465,25 @@ class Carriers:
         ]
         return f"const i64 at = {at}; {self.declared} {call} {' '.join(uses)}"
 
-    def _chunk_in_any_order(self, call: str) -> tuple[str, str]:
+    def _chunk_in_any_order(self, call: str, again: bool) -> tuple[str, str]:
         """`chunk` where no order changes the results: a few vectors of lanes, which stay in registers."""
         lanes = max(FREE_BYTES // max(ITEMSIZES[CHARS.index(char)] for char in self.chars), VECTOR // self.least)
         declare, reset, _ = self.arrays(lanes)
         at = "begin + e + l"
-        whole, rest = (
-            self.line(width, at, f"const i64 at = {at}; {self.declared} {call}") for width in (str(lanes), "count - e")
+        whole, half, rest = (
+            self.line(width, at, f"const i64 at = {at}; {self.declared} {call}")
+            for width in (str(lanes), str(lanes // 2), "count - e")
         )
+        if again and self.idempotent():  # The last ones once more, instead of a loop of any length.
+            rest = (
+                f"if (count >= {lanes}) {{ if (e < count) {{ e = count - {lanes};\n{whole}\n}} }}\n"
+                f"else if (count >= {lanes // 2}) {{ {half}\ne = count - {lanes // 2};\n{half}\n}} else {{\n{rest}\n}}"
+            )
         carrier = f"A{{{', '.join(f'acc{k}[l]' for k in range(len(self.types)))}}}"
-        merged = "".join(
-            f"for (i64 l = 0; l < {lanes >> k}; ++l) lane[l] = a_merge(lane[l], lane[l + {lanes >> k}]);\n"
-            for k in range(1, lanes.bit_length())
-        )
         return (
-            f"{declare}\nA lane[{lanes}];\n",
+            f"{declare}\nA lane[1];\n",
             f"const i64 width = {lanes};\n{reset}\ni64 e = 0;\n"
-            f"for (; e + {lanes} <= count; e += {lanes}) {{\n{whole}\n}}\n{rest}\n"
-            f"for (i64 l = 0; l < width; ++l) lane[l] = {carrier};\n{merged}",
+            f"for (; e + {lanes} <= count; e += {lanes}) {{\n{whole}\n}}\n{rest}\n{self.merged(lanes, carrier)}",
         )
 
     def _chunk_of_positions(self, call: str, direct: Mapping[int, str], goes_on: str) -> tuple[str, str]:

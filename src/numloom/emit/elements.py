@@ -204,8 +204,9 @@ class Elements:
             k = program.body[n].operand
             taken[n] = loaded(f"row.g{n}[{self.position(k)}]", program.operands[k].code)
         values = statements(
-            program.body, self.block, "v", reads, iotas, gathers, kept, only, taken, inverses=inverses, nested=nested
-        )
+            program.body, self.block, "v", reads, iotas, gathers, kept, only, taken, inverses=inverses, nested=nested,
+            summed=self.kept > 0,
+        )  # fmt: skip
         return lines + values
 
     def load(self, k: int) -> str:

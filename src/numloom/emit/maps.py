@@ -424,7 +424,7 @@ class _Map(MapText):
         lines += ["for (i64 a = 0; a < an; ++a) {", f"const i64 i{across} = a0 + a;"]
         turned = {k: f"tile{k}[a][i - j0]" for k in self.turned}
         lines += [*self._cpu_pointers(outer, "j0", "j0 + jn"), *self._cpu_loop("j0", "j0 + jn", outer, turned)]
-        return "\n".join([*lines, "}", "}", "}"]) + "\n"
+        return "\n".join([*lines, "}", "}", *(["NL_LEAVE"] if self._is_near() else []), "}"]) + "\n"
 
     def _cpu_rows(self, entry: str) -> str:
         program, block = self.program, self.block
@@ -454,8 +454,7 @@ class _Map(MapText):
         lines += self._cpu_loop(low, high, outer, {})
         if self.rank > 1:
             lines.append("}")
-        lines.append("}")
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *(["NL_LEAVE"] if self._is_near() else []), "}"]) + "\n"
 
     def _cpu_pointers(self, outer: list[str], low: str, high: str) -> list[str]:
         """Where each operand's row begins, and what there is one of for a row."""
@@ -515,7 +514,7 @@ class _Map(MapText):
     def _cpu_near(self, low: str, high: str, row: _Row, given: str, used: list[int]) -> list[str]:
         """The loop over a row by short forms of functions, some hundred elements at a time; where they are far, again.
 
-        What is left at the end becomes a vector, too: its elements are copied, the last of them as often as it takes.
+        What is left at the end becomes a vector, too: with elements before it, or with copies of its last one.
         """
         operands = self.program.operands
         lanes = 64 // min(ITEMSIZES[operands[k].code] for k in used)
@@ -542,6 +541,11 @@ class _Map(MapText):
             or any(operands[s.operand].strides[-1] != 1 for s in self.program.stores)
         ):
             return [*lines, f"whole({whole}, first, {high});", "}"]
+        last = ", ".join(f"y{k} + {high} - {lanes}" if operands[k].strides[-1] else f"y{k}" for k in used)
+        lines.append(f"if ({high} - {low} >= {lanes}) {{")
+        lines.append(
+            f"if (near({last}, {high} - {lanes}, {lanes})) whole({whole}, {high} - {lanes}, {high});\n}} else {{"
+        )
         lines.append(f"const i64 left = {high} - first;")
         for k in used:
             if operands[k].strides[-1]:
@@ -552,7 +556,7 @@ class _Map(MapText):
         ends = ", ".join(f"z{k}" if operands[k].strides[-1] else f"y{k}" for k in used)
         copies = " ".join(f"y{s.operand}[first + k] = z{s.operand}[k];" for s in self.program.stores)
         lines.append(f"if (near({ends}, first, {lanes})) whole({whole}, first, {high});")
-        return [*lines, f"else for (i64 k = 0; k < left; ++k) {{ {copies} }}", "}"]
+        return [*lines, f"else for (i64 k = 0; k < left; ++k) {{ {copies} }}", "}", "}"]
 
     def _cpu_each(self, low: str, high: str, row: _Row, near: bool = False) -> list[str]:
         """The loop itself; a near one begins at `begin`, where its pointers point to."""

@@ -66,23 +66,33 @@ class Kernel(Reduction):
         )
 
     def _cpu_line_rows(self, entry: str) -> str:
-        """Rows of at most 128 elements: a lane each, the number of lanes known."""
-        width = int(1 << (self.count - 1).bit_length())
+        """Rows of at most 128 elements: a lane each, the number of lanes known.
+
+        Each lane of the first half takes one of the second at once. Elements that may be taken twice, and in any order,
+        need no lanes, and the second half are the last ones, so that the loop is of a known length.
+        """
+        width = int(1 << (self.count - 1).bit_length()) // 2
         n = f"(nl_index){self.number('count', self.count)}"
-        take = f"{{ {self.carriers.single(self._call('l'), 'l', '')} lane[l] = acc; }}"
-        first = width if self.count == width else width // 2
-        text = f"NL_IVDEP\nfor (nl_index l = 0; l < {first}; ++l) {take}\n"
-        if first < width:
-            text += f"NL_IVDEP\nfor (nl_index l = {first}; l < {n}; ++l) {take}\n"
-            text += f"for (nl_index l = {n}; l < {width}; ++l) lane[l] = a_none();\n"
-        while width > 1:
-            width //= 2
-            text += f"for (int l = 0; l < {width}; ++l) lane[l] = a_merge(lane[l], lane[l + {width}]);\n"
+        first, second = self._lane("l"), self._lane(f"{width} + l")
+        merge, merged = f"{{ {second} lane[l] = a_merge(lane[l], acc); }}", self.carriers.merged(width)
+        if self.carriers.idempotent():
+            both = (f"{{ {self._lane(at)} total = a_merge(total, acc); }}" for at in ("l", f"{n} - {width} + l"))
+            text = f"NL_IVDEP\nfor (nl_index l = 0; l < {width}; ++l) {{ {' '.join(both)} }}\n"
+            text, merged = f"A total = a_none();\nNL_ROLLED\n{text}", "lane[0] = total;\n"
+        elif self.count == 2 * width:
+            text = f"NL_IVDEP\nfor (nl_index l = 0; l < {width}; ++l) {{ {{ {first} lane[l] = acc; }} {merge} }}\n"
+        else:
+            text = f"NL_IVDEP\nfor (nl_index l = 0; l < {width}; ++l) {{ {first} lane[l] = acc; }}\n"
+            text += f"NL_IVDEP\nfor (nl_index l = 0; l < {n} - {width}; ++l) {merge}\n"
         return (
             f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\nA lane[{LANES}];\n'
             "for (i64 output = from; output < to; ++output) {\nconst Row row = row_of(p, output);\n"
-            f"{text}post(p, output, lane[0]);\n}}\n}}\n"
+            f"{text}{merged}post(p, output, lane[0]);\n}}\n}}\n"
         )
+
+    def _lane(self, at: str) -> str:
+        """The element `at` as a carrier `acc`."""
+        return self.carriers.single(self._call(at), at, "")
 
     def _abreast_pays(self) -> bool:
         """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
@@ -156,10 +166,10 @@ class Kernel(Reduction):
         n = self.number("count", self.count)
         direct = {k: f"row.q{operand}" for k, operand in self._direct().items()}
         whole = self._whole_rows()
-        declare, chunk = self.carriers.chunk(
-            self._call("(nl_index)at"), direct, "begin > 0" if whole else "item > from && begin > 0", self._small(),
-            self.chunks == 1 and self.count > LANES,
-        )  # fmt: skip
+        goes_on = "begin > 0" if whole else "item > from && begin > 0"
+        lanes = (int(1 << (self.count - 1).bit_length()) if self.count <= LANES else LANES) if self.chunks == 1 else 0
+        again = not (self.gathers or self.program.stores)
+        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"), direct, goes_on, self._small(), lanes, again)
         begin = f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
         begin += f"const P p = *block;\n{declare}for (i64 item = from; item < to; ++item) {{\n"
         count = f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
@@ -241,7 +251,7 @@ class Kernel(Reduction):
             # No tree changes them.
             direct, levels = self._direct(self.kept - 1) if self.kept else {}, ""
             find = f"for (i64 e = 0; e < all; ++e) {{\n{self._cpu_line('width', 'start + e', move)}\n}}"
-            if direct and program.shape[self.kept - 1] <= FEW and "bool" not in self.carriers.types:
+            if direct and program.shape[self.kept - 1] <= FEW:
                 header = self.carriers.host_text()
                 find = "\n".join(self._extremes_of_columns(k, operand) for k, operand in direct.items())
             lines = f"{reset}\n{find}\n{close}\nfor (i64 l = 0; l < width; ++l) total[l] = done[l];\n"

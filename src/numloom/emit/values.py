@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from numloom.base.dtypes import CHARS, CTYPES, F16, I64, KINDS
+from numloom.base.dtypes import BOOL, CHARS, CTYPES, F16, I64, KINDS
 from numloom.emit.block import Block
 from numloom.ops.elementwise import cast_headers, cast_text, dtype_headers, header_order, headers_for
 from numloom.ops.reductions import reduction_headers
@@ -82,6 +82,7 @@ def statements(
     inverses: Mapping[int, str] | None = None,
     nested: Mapping[int, str] | None = None,
     near: bool = False,
+    summed: bool = False,
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 
@@ -90,7 +91,7 @@ def statements(
     reductions (or, in a body, the values of the row), `nested` the results of programs inside; `only` are the
     instructions wanted, if not all. `inverses`: what `nl::inverse` gave of values that many are divided by (``far`` is
     set where a quotient needs more; where nothing is given the division is called). `near`: functions take their short
-    forms, which set ``far``.
+    forms, which set ``far``. `summed`: the elements belong to rows or columns that are reduced.
     """
     lines = []
     for number, instr in enumerate(instrs):
@@ -116,6 +117,8 @@ def statements(
         elif kind == "cast":
             source = instrs[instr.args[0]]
             template = cast_text(CHARS[source.code], CHARS[code])
+            if summed and source.kind == "load" and source.code == BOOL and KINDS[code] == "f":
+                template = f"nl::of_truth<{VALUE_TYPES[code]}>({{0}})"
             text = _filled(template, prefix, instr.args, ctype)
             whole = source.kind == "cast" and KINDS[source.code] in "iu" and KINDS[code] in "fc"
             if whole and KINDS[instrs[source.args[0]].code] in "fc":

@@ -143,21 +143,22 @@ def _fill() -> None:
     bool_row: dict[str, Any] = {
         "carrier": _always("bool8"), "lift": "nl::nonzero({x})", "out_char": _always("?"), "headers": ("order",),
     }  # fmt: skip
+    truth_row = {**bool_row, "idempotent": True}
     _row("sum", combine="({a} + {b})", identity=_zero, numpy=_in_dtype(np.sum), pair="add")
     # One times an infinite complex number is not that number: those products have no neutral element.
     _row("prod", combine="nl::times({a}, {b})", identity=_one, carrier=_product_carrier, lift="nl::factor({x})",
          finish="nl::product({a})", headers=("held",), numpy=_in_dtype(np.prod))  # fmt: skip
     for name, function, lowest in (("max", "maximum", True), ("min", "minimum", False)):
         _row(name, combine=f"nl::{function}({{a}}, {{b}})", identity=_limit(lowest), headers=("order",),
-             has_identity=False, numpy=_reference(getattr(np, name)), pair=function)  # fmt: skip
+             has_identity=False, numpy=_reference(getattr(np, name)), pair=function, idempotent=True)  # fmt: skip
     for name, lowest in (("fmax", True), ("fmin", False)):
         # NaN is neutral here, as every number wins against it.
         limit = _limit(lowest)
         _row(name, combine=f"nl::{name}({{a}}, {{b}})", headers=("order",), has_identity=False,
              identity=functools.partial(_nan_or, limit), numpy=_reference(getattr(np, name).reduce),
-             pair=name)  # fmt: skip
-    _row("any", combine="({a} | {b})", identity=_always("false"), numpy=_reference(np.any), **bool_row)
-    _row("all", combine="({a} & {b})", identity=_always("true"), numpy=_reference(np.all), **bool_row)
+             pair=name, idempotent=True)  # fmt: skip
+    _row("any", combine="({a} | {b})", identity=_always("false"), numpy=_reference(np.any), **truth_row)
+    _row("all", combine="({a} & {b})", identity=_always("true"), numpy=_reference(np.all), **truth_row)
     _row("logical_xor", combine="({a} != {b})", identity=_always("false"),
          numpy=_reference(np.logical_xor.reduce), **bool_row)  # fmt: skip
     for name, function, better in (("argmax", "maximum", ">"), ("argmin", "minimum", "<")):
@@ -174,7 +175,7 @@ def _fill() -> None:
     _row("var", finish="(({T})({a}.m2 / (f64){n}))", out_char=_real_char, numpy=_reference(np.var), **moments)
     for name, sign, value in (("bitwise_and", "&", "-1"), ("bitwise_or", "|", "0"), ("bitwise_xor", "^", "0")):
         _row(name, combine=f"({{a}} {sign} {{b}})", identity=_number(value),
-             numpy=_reference(getattr(np, name).reduce))  # fmt: skip
+             numpy=_reference(getattr(np, name).reduce), idempotent=sign != "^")  # fmt: skip
 
 
 def _nan_or(limit: Callable[[str], str], char: str) -> str:

@@ -107,6 +107,8 @@ class Reduction:
         For reductions that find a position: the C++ comparison by which an element takes another's place.
     pair : str
         The operation (`Op`) that combines two elements as this does, if there is one.
+    idempotent : bool
+        Whether an element may be taken twice: that changes no result.
     """
 
     name: str
@@ -121,6 +123,7 @@ class Reduction:
     run: str | None = None
     commutative: bool = True
     has_identity: bool = True
+    idempotent: bool = False
     id: int = -1
     preamble: tuple[str, ...] = ()
     better: str = ""

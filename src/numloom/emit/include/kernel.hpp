@@ -120,8 +120,17 @@ template <class T> NL_DEV T inverse(T) { return 0; }
 #ifndef __CUDACC__
 #ifdef __clang__
 #define NL_IVDEP _Pragma("clang loop vectorize(assume_safety)")
+#define NL_ROLLED
 #else
 #define NL_IVDEP _Pragma("GCC ivdep")
+// GCC writes loops of 16 steps out before it looks for vectors.
+#define NL_ROLLED _Pragma("GCC unroll 1")
+#endif
+// GCC forgets the upper halves of vectors where it calls a loop of the same text: what runs afterwards would wait for them.
+#if defined(__AVX__) && !defined(__clang__)
+#define NL_LEAVE __builtin_ia32_vzeroupper();
+#else
+#define NL_LEAVE
 #endif
 // A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
 #if defined(__clang__) || (defined(__x86_64__) && !defined(__FMA__))
