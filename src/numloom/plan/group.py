@@ -565,6 +565,10 @@ def _on_chip(choice: Choice, draft: Draft) -> bool:
     count = prod([draft.space[axis] for axis in draft.axes or ()])
     if not draft.fast:
         return count * STRIP <= most and prod(draft.space) >= LEAST * count
+    # Rows in pieces, as of a batch's channels, are shared by blocks more slowly than they are read twice (measured).
+    kept = [axis for axis, extent in enumerate(draft.space) if extent > 1 and axis not in (draft.axes or ())]
+    if kept and min(draft.axes or (0,)) < kept[-1]:
+        most = ROW_BYTES
     # Registers hold narrow elements as words, and half as many words more if each element is one.
     words = 4 * count
     return words <= most + most // 2 if draft.row_bytes <= words else draft.row_bytes <= most
