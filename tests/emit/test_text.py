@@ -81,7 +81,7 @@ def test_texts_of_other_structures_differ() -> None:
 @pytest.mark.parametrize(
     ("small", "large", "kept", "fast"),
     [
-        ((2000, 200), (9999, 1500), 1, True),  # a warp a row
+        ((2000, 1100), (9999, 2000), 1, True),  # a warp a row, lanes of up to 16 elements
         ((10, 200), (900, 1500), 1, True),  # few rows: a block each
         ((10, 3000), (4000, 16384), 1, True),
         ((300_000,), (4 * 10**6,), 0, True),  # shorter ones are one item on the host

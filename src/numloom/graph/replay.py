@@ -359,9 +359,11 @@ class Trace:
         Whether something happened that no chain can do again.
     keeps : bool
         Whether its chain may have values in memory, since it is for one device.
+    sources : dict
+        What operands are made of, by identity: other operands are made of other things.
     """
 
-    __slots__ = ("keeps", "kept", "key", "links", "lost", "met", "operands")
+    __slots__ = ("keeps", "kept", "key", "links", "lost", "met", "operands", "sources")
 
     def __init__(self, key: Any, operands: list[Node], keeps: bool = False) -> None:
         self.keeps = keeps
@@ -371,6 +373,13 @@ class Trace:
         self.met: dict[int, int] = {}
         self.kept: list[Node] = []
         self.lost = False
+        self.sources: dict[int, Node] = {}
+        rest = [arg for operand in operands for arg in operand.args] if keeps else []
+        while rest:
+            node = rest.pop()
+            if id(node) not in self.sources:
+                self.sources[id(node)] = node
+                rest += node.args
 
     def number(self, node: Node) -> int:
         """Number of a value among operands and links, which it joins with all that it needs; -1 where it cannot."""
@@ -414,7 +423,7 @@ class Trace:
         """The number of a value that was made of what the host knows, for whoever makes it in a call that is learned
         makes it of the arguments, or has always had it.
         """
-        if not self.keeps or node.size * ITEMSIZES[node.code] > _MADE:
+        if not self.keeps or id(node) in self.sources or node.size * ITEMSIZES[node.code] > _MADE:
             return -1
         number = self.join(node, Link(None, (), node))
         if number >= 0:
