@@ -231,6 +231,14 @@ def test_some_threads_a_row(rows: int, count: int, monkeypatch: pytest.MonkeyPat
         check(case, backwards=bool(count & 1))
 
 
+@pytest.mark.parametrize("count", range(1, 17))
+def test_a_thread_a_row(count: int) -> None:
+    for code, names in SHORT_ROWS:
+        case = reduction_of_memory((70, count), 1, True, names, code)
+        assert reducing.Reduction(case.program).strategy == "thread"
+        check(case, backwards=bool(count & 1))
+
+
 def test_moments_of_other_lengths_share_a_text() -> None:
     """What is known of rows of up to 128 elements are numbers beside the text."""
     texts = {emit(reduction_of_memory((70, count), 1, True, ("var",), F32).program).text for count in (33, 40, 63)}

@@ -53,6 +53,17 @@ class Pairing:
         )
 
 
+def merged_at_once(count: int) -> str:
+    """Statements by which a thread merges its `count` lanes of one element each into ``lane[0]``."""
+    text = ""
+    for half in distances(1 << (count - 1).bit_length()):
+        for lane in range(min(half, count - half)):
+            elements = len(range(lane, count, half))
+            share = elements // 2 / elements
+            text += f"lane[{lane}] = a_merge_by(lane[{lane}], lane[{lane + half}], {share!r});\n"
+    return text
+
+
 def distances(width: int) -> list[int]:
     """How far lanes are apart that are merged: the first half with the second, and so on."""
     return [width >> k for k in range(1, width.bit_length())]

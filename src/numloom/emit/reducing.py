@@ -24,7 +24,7 @@ from numloom.base.dtypes import CTYPES, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
-from numloom.emit.pairing import Pairing
+from numloom.emit.pairing import Pairing, distances, merged_at_once
 from numloom.emit.values import VALUE_TYPES, header, loaded
 from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Program
@@ -170,11 +170,13 @@ class Reduction(Elements):
     def shared_text(self) -> str:
         """Carrier, positions of streams, the element function and the post stage."""
         pairs = self.pairing.text(self.carriers, self.count, self.number) if self.pairing is not None else ""
+        if self.strategy == "thread" and self.carriers.has_runs():
+            pairs = self.carriers.merge_by()
         return self.carriers.text() + header("reduce") + self.row() + pairs + self._element() + self._post()
 
     def _pairing(self) -> Pairing | None:
         """How lanes of a row merge, if what is known of their lengths helps."""
-        if self.strategy not in ("thread", "line", "warp", "block") or not self.carriers.has_runs():
+        if self.strategy not in ("line", "warp", "block") or not self.carriers.has_runs():
             return None
         width = LANES if self.strategy in ("warp", "block") else 1 << max(self.count - 1, 0).bit_length()
         return Pairing(width, self.count % width == 0)
@@ -438,13 +440,34 @@ class Reduction(Elements):
         return "".join(lines)
 
     def _short_row(self, n: str, kind: str, post: str = "post(p, output, lane[0]);") -> str:
-        """A row of few elements, a lane each, merged by halving; then its `post` stage."""
+        """A row of few elements, a lane each, merged by halving; then its `post` stage.
+
+        The text knows the row's length where it holds rows, and of moments, whose merges it makes much shorter.
+        """
         width = 1 << max(self.count - 1, 0).bit_length()
+        known = width if width == self.count else 0
+        if self.carriers.has_runs() or self.together > 1:
+            known = int(self.count)
+        if self.carriers.positions():
+            sure = known or width // 2
+            places = self.carriers.places(self._call("e"), "e", known or width, sure, f"e < {n}")
+            return f"{places}A* lane = accs;\n{post}\n"
+        one = self.carriers.single(self._call("start"), "start", "" if known else f"start < {n}")
+        lanes = known or width
+        if self.carriers.has_runs():
+            merged = merged_at_once(lanes)
+        elif 0 < known < width:
+            merged = "".join(
+                f"NL_UNROLL\nfor (int l = 0; l < {min(half, lanes - half)}; ++l) "
+                f"lane[l] = a_merge(lane[l], lane[l + {half}]);\n"
+                for half in distances(width)
+                if half < lanes
+            )
+        else:
+            merged = self._in_thread(width, 1)
         return (
-            f"const int u = 0;\nA lane[{width}];\nNL_UNROLL\n"
-            f"for (int l = 0; l < {width}; ++l) {{ const {kind} start = l; "
-            + self.carriers.single(self._call("start"), "start", "" if width == self.count else f"start < {n}")
-            + f" lane[l] = acc; }}\n{self._in_thread(width, 1)}{post}\n"
+            f"A lane[{max(lanes, 1)}];\nNL_UNROLL\n"
+            f"for (int l = 0; l < {lanes}; ++l) {{ const {kind} start = l; {one} lane[l] = acc; }}\n{merged}{post}\n"
         )
 
     def _in_thread(self, each: int, threads: int) -> str:
