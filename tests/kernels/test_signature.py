@@ -42,7 +42,7 @@ def test_no_text_passes_as_anything_but_parameters(text):
     assert all(p.name.isidentifier() and p.name.isascii() for p in parameters)
 
 
-@pytest.mark.parametrize("name", ["", "1x", "a b", "x;", 'x"', "ä", "a-b", "f(", "x\n"])
+@pytest.mark.parametrize("name", ["", "1x", "a b", "x;", 'x"', "ä", "a-b", "f(", "x\n", "A¹", "aä"])
 def test_names_are_identifiers(name):
     with pytest.raises(ValueError, match="identifier"):
         identifier(name, "the kernel's name")

@@ -20,7 +20,7 @@ from numloom.base.dtypes import DTYPES, KINDS, code_of
 from numloom.graph import build
 from numloom.graph.node import Node
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _RESERVED = frozenset(
     """i n alignas alignof and and_eq asm auto bitand bitor bool break case catch char class compl const constexpr
     const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float
