@@ -118,9 +118,8 @@ def test_tables_of_distances(
     (F32, ("argmin",)), (F32, ("sum", "max")), (I32, ("argmax", "argmin")), (F64, ("min",)), (I64, ("sum",)),
 ])  # fmt: skip
 @pytest.mark.parametrize(
-    ("points", "many", "count"), [(40, 4, 129), (6, 2, 300), (8, 4, 1024), (14, 2, 2500), (8, 4, 2100), (12, 4, 16384)]
+    ("outer", "points", "many", "count"), [(2, 40, 4, 129), (1, 6, 2, 1024), (1, 14, 2, 2500), (2, 12, 4, 16384)]
 )
-@pytest.mark.parametrize("outer", [1, 2])
 def test_rows_that_share_what_lies_along_them(
     outer: int, points: int, many: int, count: int, code: int, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +208,7 @@ SHORT_ROWS = (
 """Reductions whose threads go by what is known of a row's length."""
 
 
-@pytest.mark.parametrize("count", [129, 256, 300, 500, 1024, 2047, 2048])
+@pytest.mark.parametrize("count", [129, 300, 1024, 2047])
 def test_a_warp_a_row(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text knows how many elements a lane has, of moments exactly."""
     monkeypatch.setattr(reducing, "FULL", 1)
@@ -219,7 +218,7 @@ def test_a_warp_a_row(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
         check(case, backwards=bool(count & 1))
 
 
-@pytest.mark.parametrize("count", [17, 31, 32, 33, 40, 64, 100, 127, 128])
+@pytest.mark.parametrize("count", [17, 40, 64, 127])
 @pytest.mark.parametrize("rows", [7, 70])
 def test_some_threads_a_row(rows: int, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reducing, "FULL", 1 if rows > 9 else 1 << 20)
@@ -231,7 +230,7 @@ def test_some_threads_a_row(rows: int, count: int, monkeypatch: pytest.MonkeyPat
         check(case, backwards=bool(count & 1))
 
 
-@pytest.mark.parametrize("count", range(1, 17))
+@pytest.mark.parametrize("count", [1, 2, 7, 10, 16])
 def test_a_thread_a_row(count: int) -> None:
     for code, names in SHORT_ROWS:
         case = reduction_of_memory((70, count), 1, True, names, code)

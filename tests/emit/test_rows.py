@@ -78,9 +78,8 @@ def test_random_columns(number: int) -> None:
 
 @pytest.mark.parametrize("code", [F32, F64, F16])
 @pytest.mark.parametrize(("rows", "count", "fast"), [
-    (5, 12, True), (5, 40, True), (5, 100, True), (3, 300, True), (3, 384, True), (3, 1000, True), (2, 1500, True),
-    (2, 3000, True), (2, 5000, True), (2, 10000, True), (2, 32768, True), (2, 70001, True), (1, 262144, True),
-    (200, 16, False), (40, 777, False), (33, 4096, False), (17, 8000, False),
+    (5, 40, True), (3, 300, True), (2, 1500, True), (2, 3000, True), (2, 10000, True), (2, 32768, True),
+    (2, 70001, True), (1, 262144, True), (200, 16, False), (40, 777, False), (33, 4096, False), (17, 8000, False),
 ])  # fmt: skip
 def test_bits_are_those_of_kernels_that_only_reduce(rows: int, count: int, fast: bool, code: int) -> None:
     only = reduction_of_memory((rows, count), 1, fast, ("sum", "var", "max", "prod"), code)
