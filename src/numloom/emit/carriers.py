@@ -142,10 +142,7 @@ class Carriers:
         """
         sure = least if exists else length
         each, unroll = self._of_rows(call, self.collect(index), many)
-        text = (
-            f"A accs[{many}]; {self.buffers()}\n#pragma unroll\nfor (int k = 0; k < {many}; ++k) accs[k] = a_none();\n"
-        )
-        text += f"{unroll}\nfor (int e = 0; e < {sure}; ++e) {{ {each} }}\n"
+        text = f"{self.buffers()}\n{self.fresh(many)}{unroll}\nfor (int e = 0; e < {sure}; ++e) {{ {each} }}\n"
         if sure < length:
             whole = f"bool whole = false; {self.absent(str(length - 1))}\n" if self.has_runs() else ""
             test = f"if ({exists}) {{ {each} {'whole = true; ' if whole else ''}}}"
