@@ -69,7 +69,6 @@ cpdef object reduce_plainly(Plain function, object array, object axis, object ke
 
 @cython.locals(operands=list, chain=Chain, left=ndarray, right=ndarray, node=Node, result=ndarray)
 cpdef object combine_plainly(Plain function, object x, object y)
-@cython.locals(operands=list, chain=Chain)
 cpdef object compose_plainly(Plain function, object given, tuple arrays)
 @cython.locals(node=Node)
 cdef object _recalled(Chain chain, list operands, tuple arrays)

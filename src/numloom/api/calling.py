@@ -254,19 +254,10 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
 
     `given` is hashed and compared, so it may have no numbers of which different ones are equal.
     """
-    operands: list[Any] = []
     for array in arrays:
         if type(array) is not ndarray:
             return function.general(given, *arrays)
-        operands.append(node_of(array))
-    device = current()
-    if device is not function.device:
-        function.device = device
-        function.chains = Chains()
-    chain = find(function.chains, given, operands)
-    if chain is not None:
-        return _recalled(chain, operands, arrays)
-    return _in_full(function.chains, given, operands, arrays, partial(function.general, given, *arrays), True)
+    return _compose(function, given, arrays, arrays, None)
 
 
 def _in_full(
@@ -310,8 +301,10 @@ def recalled(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-def _compose(plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """`compose_plainly` of a function that takes its arguments as they came."""
+def _compose(
+    plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any] | None
+) -> Any:
+    """A call by its chain, or in full: with its arguments as they came, or (no `options`) what was noted of them."""
     operands: list[Any] = []
     for array in arrays:
         operands.append(node_of(array))
@@ -322,7 +315,8 @@ def _compose(plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any,
     chain = find(plain.chains, given, operands)
     if chain is not None:
         return _recalled(chain, operands, arrays)
-    return _in_full(plain.chains, given, operands, arrays, partial(plain.general, *args, **options), True)
+    call = partial(plain.general, given, *args) if options is None else partial(plain.general, *args, **options)
+    return _in_full(plain.chains, given, operands, arrays, call, True)
 
 
 def _noted(values: Any, arrays: list[Any]) -> Any:

@@ -6,8 +6,9 @@ and the number O of outputs:
 
 - fast axis reduced (128 lanes): R <= 16 (64 where operands are read by many rows) a thread a row;
   R <= 128 a warp or a part of one a row, an element a lane; R <= 2048 a warp a row, a run a lane; up to one chunk a
-  block a row; beyond, a block a chunk, and the block that finishes a row last merges its chunks in order (one
-  launch). Blocks have 128 threads, or up to four groups of them that share a chunk's runs where blocks are few;
+  block a row (either takes some rows that share what lies along them); beyond, a block a chunk, and the block that
+  finishes a row last merges its chunks in order (one launch). Blocks have 128 threads, or up to four groups of them
+  that share a chunk's runs where blocks are few;
 - fast axis kept (one lane): columns by parts a block, 32 by 8 where parts are many, fewer columns where there are
   no more, up to 256 where parts are not needed; parts of long columns over blocks too, merged by the last block of a
   tile.
