@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from numloom.base.dtypes import BOOL, CHARS, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
@@ -133,6 +133,20 @@ class Carriers:
             f"#pragma unroll{some}\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
             f"{self.close('used')}\n}}\n"
         )
+
+    def whole_runs(self, call: Callable[[int], str], many: int) -> str:
+        """Statements that make carriers ``accs`` of `many` whole runs; `call(k)` gives those of element `e` of run k.
+
+        Nothing branches between them, so that all are read before the first is computed.
+        """
+        text = self.fresh(many)
+        for k in range(many):
+            each = f"{self.declared} {call(k)} {self.collect('e')}"
+            text += (
+                f"{{ A& acc = accs[{k}]; {self.buffers()}\n#pragma unroll\n"
+                f"for (int e = 0; e < {RUN}; ++e) {{ {each} }}\n{self.close(str(RUN))} }}\n"
+            )
+        return text
 
     def known_run(self, call: str, index: str, length: int, least: int, exists: str, many: int = 1) -> str:
         """Statements that make carriers ``accs`` of a run of each of `many` rows: of `length` elements at most.

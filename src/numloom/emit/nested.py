@@ -90,9 +90,6 @@ class _Nested(Kernel):
     def _tiles(self) -> int:
         return self.per_row * (self.outputs // max(self.across, 1))
 
-    def _counter_bytes(self) -> int:
-        return -(-self._tiles() * 4 // 256) * 256
-
     # ------------------------------------------------------------ shared text
 
     def shared_text(self) -> str:
@@ -462,9 +459,7 @@ class _Nested(Kernel):
         host = super().geometry()
         counters = space = 0
         if self.chunks > 1:
-            counters = self._counter_bytes()
-            partial = self._tiles() * self.chunks * self.columns * self.points
-            space = counters + partial * self.carriers.nbytes()
+            counters, space = self._counter_bytes(), self.column_space(self.points)
         return replace(
             host, blocks=self._tiles(), threads=self.columns * self.parts, blocks_y=self.chunks, counters=counters,
             workspace=max(host.workspace, space),

@@ -2,7 +2,8 @@
 
 How many elements a lane of a chunk has follows from the row's length, and so does what two lanes have together: the
 lower one as many as the upper one, or one more. So nothing is divided, and no thread looks whether a carrier is empty.
-The numbers are parameters of the kernel, which rows of other lengths share.
+The numbers are parameters of the kernel, which rows of other lengths share; they stand in the text where rows are short
+and many, so that compilers leave out what no thread has.
 """
 
 from __future__ import annotations
@@ -17,20 +18,25 @@ from numloom.plan.sizes import of_sizes
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """How `width` lanes of a row of one chunk merge, all of equal lengths if `whole`."""
+    """How `width` lanes of a row of one chunk merge, all of equal lengths if `whole`.
+
+    Rows whose length is `known` have a text of their own.
+    """
 
     width: int
     whole: bool
+    known: bool = False
 
     def text(self, carriers: Carriers, count: int, number: Callable[[str, int], str]) -> str:
         """pair<half>(p, a, b, lane): what lanes `lane` and `lane + half` have of a row of `count` elements."""
         text = carriers.merge_by()
         for half in [] if self.whole else distances(self.width):
-            row, share = number("count", count), number(f"w{half}", share_bits(count, half))
+            share = share_bits(count, half)
+            row, bits = (count, share) if self.known else (number("count", count), number(f"w{half}", share))
             text += (
                 f"NL_DEV A pair{half}(const P& p, const A& a, const A& b, int lane) {{\n"
                 f"const int n = ((int){row} >> {half.bit_length() - 1}) + (lane < ((int){row} & {half - 1}));\n"
-                f"return n > 1 ? a_merge_by(a, b, n & 1 ? nl::from_bits((u64){share}) : 0.5) : a;\n}}\n"
+                f"return n > 1 ? a_merge_by(a, b, n & 1 ? nl::from_bits((u64){bits}) : 0.5) : a;\n}}\n"
             )
         return text
 

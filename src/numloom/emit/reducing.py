@@ -99,7 +99,8 @@ class Reduction(Elements):
         self.pairing = self._pairing()
         self.stride = LANES if program.fast else 1
         self.vector = self._vector()
-        self.ahead = self.vector == 1 and self._is_ahead()
+        self.paired = not program.fast and self._is_paired()
+        self.ahead = self.vector == 1 and not self.paired and self._is_ahead()
 
     def _abreast(self) -> int:
         """Neighbouring columns that a thread takes at a time: a few that read the same, so that it is computed once."""
@@ -180,7 +181,8 @@ class Reduction(Elements):
         if self.strategy not in ("line", "warp", "block") or not self.carriers.has_runs():
             return None
         width = LANES if self.strategy in ("warp", "block") else 1 << max(self.count - 1, 0).bit_length()
-        return Pairing(width, self.count % width == 0)
+        known = self.strategy == "line" and self.line < 32
+        return Pairing(width, self.count % width == 0, known)
 
     def _across(self, threads: int) -> str:
         """Statements that merge `a` of the neighbouring threads that share a short row, lane after lane."""
@@ -488,6 +490,8 @@ class Reduction(Elements):
         """
         width, threads = 1 << (self.count - 1).bit_length(), self.line
         each = width // threads
+        if self.pairing is not None and self.pairing.known:
+            n = str(int(self.count))
         return (
             f"i64 output = (i64)blockIdx.x * {256 // threads} + threadIdx.x / {threads};\n"
             # Threads of a warp exchange, so all of them stay where they have several rows.
@@ -634,18 +638,29 @@ class Reduction(Elements):
         )
 
     def _counter_bytes(self) -> int:
-        units = self.outputs if self.program.fast else self._tiles()
-        return -(-units * 4 // 256) * 256
+        if self.program.fast:
+            return -(-self.outputs * 4 // 256) * 256
+        return -(-self._tiles() * self._merge_space()[0] * 4 // 256) * 256
+
+    def _merge_space(self) -> tuple[int, int]:
+        """Counters and partial results of a tile whose chunks are merged by groups, and groups of these."""
+        return merge_space(self.chunks, self.parts * ahead_of(self.carriers.nbytes()))
+
+    def column_space(self, many: int) -> int:
+        """Bytes of workspace of columns that several blocks share, of which a thread has `many`."""
+        partials = self._tiles() * self._merge_space()[1] * self.columns * many
+        return self._counter_bytes() + partials * self.carriers.nbytes()
 
     def _cuda_columns(self, kind: str, n: str, outputs: str) -> str:
         """Columns by parts a block: neighbouring threads have neighbouring outputs, or groups of a few abreast."""
         columns = self.block.narrow("columns", self.columns, "i32")
         part = self.number("part", self.part)
         levels = next(most for most in LEVELS if self.part // RUN < 1 << most)
-        many = self.abreast
+        many, pairs = self.abreast, ""
         if many == 1:
             run = self._run_text("at + e < end", "at + e", kind, not self.carriers.positions())
             start, add, total = self._counting(run, levels)
+            pairs = self._pairs_of_runs(kind) if self.paired else ""
         else:
             start, add, total = self._counting_abreast(many, levels, "at + e", kind, "at + e < end")
         return (
@@ -657,11 +672,25 @@ class Reduction(Elements):
             f"const i64 begin64 = ((i64)blockIdx.y * parts + ty) * {part};\n"
             f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
             f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
-            f"{self._first('begin', 'live && ')}"
-            f"if (live) for ({kind} at = begin; at < end; at += {RUN}) {{\n"
+            f"{self._first('begin', 'live && ')}{kind} at = begin;\n{pairs}"
+            f"if (live) for (; at < end; at += {RUN}) {{\n"
             f"const bool full = at + {RUN - 1} < end;\n{add} }}\n"
             f"__shared__ A part[{BLOCK}];\n"
         ) + self.columns_end(total, many, str(BLOCK), "output + j", "live")
+
+    def _is_paired(self) -> bool:
+        """Whether a thread takes two runs of a column at a time: moments, where much waits for what it needs."""
+        nbytes = sum(ITEMSIZES[self.program.operands[k].code] for k in self.reads)
+        plain = self.abreast == 1 and not self.gathers and not self.program.stores
+        return self.carriers.has_runs() and plain and nbytes <= 8 and self._cost() < DEAR
+
+    def _pairs_of_runs(self, kind: str) -> str:
+        """A loop that takes two whole runs of a column at a time."""
+        runs = self.carriers.whole_runs(lambda k: self._call(f"({kind})(at + {k * RUN} + e)"), 2)
+        return (
+            f"if (live) for (; end - at >= {2 * RUN}; at += {2 * RUN}) {{\n{runs}"
+            "counter_add(c, level, accs[0], accs[1]);\n}\n"
+        )
 
     def columns_end(self, total: str, many: int, block: str, output: str, live: str) -> str:
         """Statements that merge what threads, and blocks, have of columns: `many` (by j) for each thread."""
@@ -676,34 +705,37 @@ class Reduction(Elements):
         post = f"if (ty == 0 && {live}) post(p, {output}, part[tx]);\n__syncthreads();\n}}\n"
         if self.strategy == "columns":
             return f"{one_by_one}part[threadIdx.x] = {total};\n{pairs}{post}"
-        work = self.block.workspace()
-        partial = self.number("partials", self._counter_bytes())
-        chunks = self.number("chunks", self.chunks)
-        per = self.number("per", chunks_each(self.chunks, self.parts))
-        ahead = 1 << max(1, min(8, AHEAD // self.carriers.nbytes())).bit_length() - 1
-        before, merge, merged = self._counting("const A& acc = some[0];", LEVELS[0] - ahead.bit_length() + 1)
-        if self.carriers.positions():
-            merge = "acc = a_merge(acc, some[0]);"
-        line = f"((k{{}}) * {many} + j) * columns + tx"
+        counters, partials = self._merge_space()
+        work, chunks = self.block.workspace(), self.number("chunks", self.chunks)
+        space, start = self.number("space", partials), self.number("partials", self._counter_bytes())
+        line = f"(({{}}) * {many} + j) * columns + tx"
+        ahead = ahead_of(self.carriers.nbytes())
         return (
-            f"A* partial = (A*)({work} + {partial}) + tile * {chunks} * columns * {many};\n"
-            f"u32* done = (u32*){work} + tile;\n__shared__ bool last;\n"
-            f"const i64 k = blockIdx.y;\n{one_by_one}part[threadIdx.x] = {total};\n{pairs}"
-            f"if (ty == 0) {{ partial[{line.format('')}] = part[tx]; __threadfence(); }}\n__syncthreads();\n}}\n"
-            f"if (threadIdx.x == 0) last = atomicAdd(done, 1u) == (u32){chunks} - 1;\n__syncthreads();\n"
-            "if (!last) return;\n__threadfence();\n"
-            f"const i64 stop = (ty + 1) * {per} < {chunks} ? (ty + 1) * {per} : {chunks};\n"
-            f"for (int j = 0; j < {many}; ++j) {{\n{before}\n"
+            f"A* partial = (A*)({work} + {start}) + tile * {space} * columns * {many};\n"
+            f"u32* done = (u32*){work} + tile * {self.number('counters', counters)};\n"
+            f"const int shift = 31 - __clz(parts * {ahead});\n__shared__ bool last;\nA own[{many}];\n"
+            f"{each}own[j] = {total};\n"
+            f"for (int k = (int)blockIdx.y, left = (int){chunks};;) {{\n"
+            f"{one_by_one}part[threadIdx.x] = own[j];\n{pairs}"
+            f"if (ty == 0 && left > 1) {{ partial[{line.format('k')}] = part[tx]; __threadfence(); }}\n"
+            f"if (ty == 0 && left == 1 && {live}) post(p, {output}, part[tx]);\n__syncthreads();\n}}\n"
+            "if (left == 1) return;\n"
+            # The block that comes last of a group goes on with what the group has.
+            "const int group = k >> shift, from = group << shift;\n"
+            "const int size = left - from < 1 << shift ? left - from : 1 << shift;\n"
+            "if (threadIdx.x == 0) {\nlast = atomicAdd(done + group, 1u) == (u32)size - 1;\n"
+            "if (last) done[group] = 0;\n}\n"
+            "__syncthreads();\nif (!last) return;\n__threadfence();\n"
+            f"{each}{{\n"
             # Several at a time: one after the other, each would wait for memory. They are neighbours in the tree.
-            f"for (i64 k = ty * {per}; k < stop; k += {ahead}) {{\nA some[{ahead}];\n"
-            f"#pragma unroll\nfor (int i = 0; i < {ahead}; ++i) "
-            f"if (k + i < stop) some[i] = nl::fetch(partial + {line.format(' + i')});\n"
+            f"A some[{ahead}];\nconst int rest = size - ty * {ahead};\n#pragma unroll\n"
+            f"for (int i = 0; i < {ahead}; ++i) "
+            f"some[i] = i < rest ? nl::fetch(partial + {line.format(f'from + ty * {ahead} + i')}) : a_none();\n"
             f"#pragma unroll\nfor (int d = 1; d < {ahead}; d *= 2)\n#pragma unroll\n"
             f"for (int i = 0; i + d < {ahead}; i += 2 * d) "
-            "if (k + i + d < stop) some[i] = a_merge(some[i], some[i + d]);\n"
-            f"{merge}\n}}\n"
-            f"part[threadIdx.x] = {merged};\n{pairs}{post}"
-            "if (threadIdx.x == 0) *done = 0;\n"
+            f"if (i + d < rest) some[i] = a_merge(some[i], some[i + d]);\nown[j] = some[0];\n}}\n"
+            f"partial += (i64)left * columns * {many};\n"
+            "left = (left + (1 << shift) - 1) >> shift; done += left; k = group;\n}\n"
         )
 
     def _rows_abreast(self, first: str = "row_of(p, output)") -> str:
@@ -739,10 +771,20 @@ def column_split(units: int, count: int) -> tuple[int, int, int, int]:
     return columns, parts, part, max(1, -(-count // (part * parts)))
 
 
+def ahead_of(nbytes: int) -> int:
+    """Partial results of so many bytes that a thread asks for at a time."""
+    return 1 << max(1, min(8, AHEAD // nbytes)).bit_length() - 1
+
+
 @of_sizes
-def chunks_each(chunks: int, parts: int) -> int:
-    """Partial results of a column that each part of the last block merges: whole subtrees."""
-    return 1 << (-(-chunks // parts) - 1).bit_length()
+def merge_space(chunks: int, fan: int) -> tuple[int, int]:
+    """Groups, and partial results, where `chunks` are merged in groups of `fan`, and these again, until one is left."""
+    groups = partials = 0
+    while chunks > 1:
+        partials += chunks
+        chunks = -(-chunks // fan)
+        groups += chunks
+    return groups, partials
 
 
 @of_sizes

@@ -381,7 +381,7 @@ class Kernel(Reduction):
             blocks, threads = self._tiles(), BLOCK
             if self.strategy == "columns_split":
                 counters = self._counter_bytes()
-                space = counters + self._tiles() * self.chunks * self.columns * self.abreast * carrier
+                space = self.column_space(self.abreast)
         return Geometry(
             items=items, grain=grain, blocks=blocks, threads=threads, finish_items=finish,
             workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,

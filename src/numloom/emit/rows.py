@@ -41,6 +41,8 @@ COSTLY = 8
 """Instructions from which the host holds a value instead of computing it again."""
 HELD_BYTES = 1 << 20
 """Bytes that a row's held elements may take on the host's stack."""
+MANY = 264 << 10
+"""Threads of so many short rows that rows of moments know their length: it does not change from call to call."""
 TESTED = 32
 """Bytes of quotients by values of the row that share a test."""
 
@@ -160,7 +162,8 @@ class _Rows(Elements):
         self.pairing = None
         if runs and program.fast and shape.cluster == 1 and shape.held and self.count <= CHUNKS[0]:
             whole = shape.sure == shape.lines and shape.groups == 1
-            self.pairing = Pairing(shape.width, bool(whole))
+            known = shape.lines == 1 and self.outputs * shape.threads >= MANY
+            self.pairing = Pairing(shape.width, bool(whole), bool(known))
         self.exact = self.pairing is not None and shape.groups == 1 and shape.lines - shape.sure <= 1
         """Whether all lanes have `lines` elements, or one less."""
         self.asked = self.shape.exchanged * exchanged > EXCHANGED
@@ -426,7 +429,8 @@ class _Rows(Elements):
         """The kernel for the GPU."""
         shape = self.shape
         found = self.holding if shape.held else self.repeating
-        count = self.number("count", self.count)
+        known = self.pairing is not None and self.pairing.known
+        count = str(int(self.count)) if known else self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
         # Several blocks, where they can be: while one waits for its threads, the others go on.

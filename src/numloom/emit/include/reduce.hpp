@@ -103,19 +103,19 @@ struct low_levels {
     A first, second;
     u32 runs;
 };
+NL_DEV void add_pair(A& second, A* level, u32 runs, A a) {
+    if (!(runs & 2u)) second = a;
+    else {
+        a = a_merge(second, a);
+        int k = 2;
+#pragma unroll 1
+        for (; (runs >> k) & 1u; ++k) a = a_merge(level[k - 2], a);
+        level[k - 2] = a;
+    }
+}
 NL_DEV void add_run(A& first, A& second, A* level, u32& runs, A a) {
     if (!(runs & 1u)) first = a;
-    else {
-        a = a_merge(first, a);
-        if (!(runs & 2u)) second = a;
-        else {
-            a = a_merge(second, a);
-            int k = 2;
-#pragma unroll 1
-            for (; (runs >> k) & 1u; ++k) a = a_merge(level[k - 2], a);
-            level[k - 2] = a;
-        }
-    }
+    else add_pair(second, level, runs, a_merge(first, a));
     ++runs;
 }
 NL_DEV A total_of_runs(const A& first, const A& second, const A* level, u32 runs) {
@@ -130,5 +130,10 @@ NL_DEV A total_of_runs(const A& first, const A& second, const A* level, u32 runs
 }
 NL_DEV void counter_start(low_levels& c) { c.runs = 0; c.first = c.second = a_none(); }
 NL_DEV void counter_add(low_levels& c, A* level, A a) { add_run(c.first, c.second, level, c.runs, a); }
+// Two runs at once, where those before were an even number.
+NL_DEV void counter_add(low_levels& c, A* level, A a, A b) {
+    add_pair(c.second, level, c.runs, a_merge(a, b));
+    c.runs += 2;
+}
 NL_DEV A counter_total(const low_levels& c, const A* level) { return total_of_runs(c.first, c.second, level, c.runs); }
 #endif
