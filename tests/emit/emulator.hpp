@@ -140,6 +140,7 @@ inline unsigned __shfl_sync(unsigned, unsigned value, int from, int width = 32) 
 inline unsigned __shfl_xor_sync(unsigned, unsigned value, int mask) { return exchange(value, fibres::now ^ mask); }
 template <class T> inline T atomicAdd(T* at, T value) { const T old = *at; *at += value; return old; }
 inline unsigned __brev(unsigned x) { return [x]() mutable { unsigned r = 0; for (int k = 0; k < 32; ++k, x >>= 1) r = r << 1 | (x & 1); return r; }(); }
+inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
 inline float __uint_as_float(unsigned x) { return __builtin_bit_cast(float, x); }
 inline unsigned __float_as_uint(float x) { return __builtin_bit_cast(unsigned, x); }
 inline double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }

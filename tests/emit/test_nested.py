@@ -18,9 +18,31 @@ from numloom.engine.walk import walk
 from numloom.graph.node import LEAF, Node
 from numloom.plan import tables as stored
 from numloom.plan.plan import make_plan
-from numloom.plan.step import Plan
+from numloom.plan.step import Plan, Step
 
 Host = np.ndarray[Any, Any]
+
+
+def planned_case(
+    step: Step, nodes: list[Node], arrays: list[Any], hosts: list[Host], outputs: list[Any], expected: list[Host]
+) -> tuple[Case, dict[int, int]]:
+    """A planned step over copies of host memory, and which of its operands each output is."""
+    memory, starts, results = [], [], {}
+    for k, binding in enumerate(step.bindings):
+        node = nodes[binding.number]
+        if node.kind == LEAF:
+            host = next(h for h, a in zip(hosts, arrays, strict=True) if node_of(a) is node)
+            memory.append(host.reshape(-1))
+            offset = binding.offset + (nodes[binding.view].attr if binding.view >= 0 else 0)
+            starts.append(offset // host.itemsize)
+        else:
+            which = next(k for k, output in enumerate(outputs) if node_of(output) is node)
+            results[which] = k
+            memory.append(np.zeros(expected[which].size, expected[which].dtype))
+            starts.append(0)
+    params = [np.array(nodes[number].attr).astype(nl.asarray(hosts[0][:0]).dtype) for number, _ in step.params]
+    assert step.program is not None
+    return Case(step.program, memory, starts, params), results
 
 
 def distances(x: Any, c: Any) -> Any:
@@ -88,21 +110,8 @@ def test_bits_of_stored_tables(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     plan, nodes = planned(outputs)
     (step,) = plan.steps
     assert step.program is not None and len(step.program.nested) == 1
-    memory, starts, results = [], [], {}
-    for k, binding in enumerate(step.bindings):
-        node = nodes[binding.number]
-        if node.kind == LEAF:
-            host = next(h for h, a in zip(hosts, arrays, strict=True) if node_of(a) is node)
-            memory.append(host.reshape(-1))
-            offset = binding.offset + (nodes[binding.view].attr if binding.view >= 0 else 0)
-            starts.append(offset // host.itemsize)
-        else:
-            which = next(k for k, output in enumerate(outputs) if node_of(output) is node)
-            results[which] = k
-            memory.append(np.zeros(expected[which].size, expected[which].dtype))
-            starts.append(0)
-    params = [np.array(nodes[number].attr).astype(nl.asarray(hosts[0][:0]).dtype) for number, _ in step.params]
-    found = run_emulated(Case(step.program, memory, starts, params), backwards=len(name) % 2 == 0)
+    case, results = planned_case(step, nodes, arrays, hosts, outputs, expected)
+    found = run_emulated(case, backwards=len(name) % 2 == 0)
     for which, each in enumerate(expected):
         assert found.memory[results[which]].tobytes() == each.tobytes(), name
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 
 from numloom.emit.maps import emit_map
 from numloom.emit.nested import emit_nested
 from numloom.emit.reducing_host import emit_reduction
 from numloom.emit.rows import emit_rows
 from numloom.emit.selecting import emit_select
+from numloom.emit.tiles import emit_tiles, tile_of
 from numloom.emit.words import in_words
 from numloom.ops.elementwise import header_order
 from numloom.plan.program import Program, Source
@@ -30,8 +32,11 @@ def emit(program: Program, fast_math: bool = False) -> Source:
         family = emit_nested
     elif program.by_rows:
         family = emit_rows
+    elif program.reductions:
+        tile = tile_of(program)
+        family = emit_reduction if tile is None else partial(emit_tiles, tile=tile)
     else:
-        family = emit_reduction if program.reductions else emit_select if program.select else emit_map
+        family = emit_select if program.select else emit_map
     source = family(in_words(program), _ENTRY)
     text = FAST_MATH + source.text if fast_math and not _makes_random_numbers(program) else source.text
     entry = "k_" + hashlib.sha256(text.encode()).hexdigest()[:20]

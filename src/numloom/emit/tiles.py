@@ -1,0 +1,296 @@
+"""Tables of pairs: reductions of rows that two operands share, tile by tile.
+
+``((x[:, None] - y) ** 2).sum(-1)`` reads each row of `x` once for every row of `y`, and the other way round. A block
+takes some rows of either kind into shared memory and gives the results of all their pairs; a thread has a few of these,
+which share what it reads.
+
+Rows lie there in the order in which the tree of docs/architecture.md takes their lanes from its ends: lane 0, 64, 32,
+96, 16 and so on (the bits of their numbers reversed), a lane's elements beside each other. So a thread goes through
+them in order, several by one read, and merges as a binary counter carries. The text knows how long rows are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import gcd, prod
+from operator import index
+from typing import NamedTuple
+
+from numloom.base.dtypes import ITEMSIZES
+from numloom.emit.block import MEMORY_TYPES
+from numloom.emit.carriers import Carriers
+from numloom.emit.reducing import REUSED
+from numloom.emit.reducing_host import Kernel
+from numloom.emit.values import VALUE_TYPES, gather_instrs, iota_instrs, loaded, read_operands
+from numloom.ops.tree import LANES
+from numloom.plan.program import Geometry, Program, Source
+from numloom.plan.sizes import of_sizes
+
+SHARED = 64 << 10
+"""Bytes of rows that a block keeps: what every GPU has."""
+GROUP = 32
+"""Elements of a row whose work stands in the text."""
+LEAST = 64
+"""Fewest tiles that are worth it: elsewhere more threads share less work."""
+
+
+class Tile(NamedTuple):
+    """Rows of either kind that a block takes, and a thread."""
+
+    down: int
+    across: int
+    each_down: int
+    each_across: int
+
+    @property
+    def high(self) -> int:
+        """Threads of a block, one below the other."""
+        return self.down // self.each_down
+
+    @property
+    def wide(self) -> int:
+        """Threads of a block side by side."""
+        return self.across // self.each_across
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.high * self.wide
+
+
+TILES = (Tile(64, 32, 4, 2), Tile(32, 16, 2, 2))
+
+
+class Rows(NamedTuple):
+    """Operands of a table: `down` and `across` have rows that vary along the one or the other of the last dimensions.
+
+    Those of `once` have one number for a whole row.
+    """
+
+    down: list[int]
+    across: list[int]
+    once: list[int]
+
+
+def tile_of(program: Program) -> Tile | None:
+    """The tile by which a program's results are taken, if it is such a table and large enough."""
+    rows = _rows_of(program)
+    if rows is None:
+        return None
+    kept = program.kept
+    down, across = program.shape[kept - 2 : kept]
+    of_down, of_across = (sum(_pitch(program, k) for k in some) for some in (rows.down, rows.across))
+    for tile in TILES:
+        tiles = prod(program.shape[: kept - 2]) * -(-down // tile.down) * -(-across // tile.across)
+        fits = tile.down * of_down + tile.across * of_across <= SHARED
+        if fits and tiles >= LEAST and 2 * down * across >= padded(down, tile.down) * padded(across, tile.across):
+            return tile
+    return None
+
+
+def _rows_of(program: Program) -> Rows | None:
+    """The operands of a table of pairs, if a program is one of rows that are longer than a thread takes alone."""
+    kept, operands = program.kept, program.operands
+    if not program.fast or kept < 2 or len(program.shape) - kept != 1 or program.stores:
+        return None
+    if not REUSED < program.shape[kept] <= GROUP * LANES or iota_instrs(program.body) or gather_instrs(program.body):
+        return None
+    rows = Rows([], [], [])
+    for k in read_operands(program.body):
+        operand = operands[k]
+        down, across, along = operand.strides[kept - 2 :]
+        if operand.written or operand.in_place or ITEMSIZES[operand.code] > 8 or (down and across and along):
+            return None
+        (rows.once if not along else rows.down if down else rows.across).append(k)
+    both = rows.down and any(operands[k].strides[kept - 1] for k in rows.across)
+    return rows if both and Carriers(program, program.reductions).plain() else None
+
+
+def _pitch(program: Program, k: int) -> int:
+    """Bytes from a row of an operand to the next: an odd number of 16 bytes, so that rows lie in different banks."""
+    lines = -(-program.shape[-1] // LANES)
+    return lines * LANES * ITEMSIZES[program.operands[k].code] + 16
+
+
+def emit_tiles(program: Program, entry: str, tile: Tile) -> Source:
+    """Emit a table of pairs by tiles; the entry's name is a placeholder that the caller fills in."""
+    kernel = _Tiles(program, tile)
+    shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
+    return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
+
+
+class _Tiles(Kernel):
+    def __init__(self, program: Program, tile: Tile) -> None:
+        super().__init__(program)
+        rows = _rows_of(program)
+        assert rows is not None
+        self.tile, self.rows = tile, rows
+        self.length = index(self.count)
+        self.lines = -(-self.length // LANES)
+        # Lanes whose work is in the text, a power of two; others follow in a loop.
+        self.unrolled = 1 << (GROUP // self.lines).bit_length() - 1
+
+    def _tiles_of(self) -> tuple[int, int]:
+        """Tiles along either of the last kept dimensions."""
+        down, across = self.program.shape[self.kept - 2 : self.kept]
+        return -(-down // self.tile.down), -(-across // self.tile.across)
+
+    def geometry(self) -> Geometry:
+        down, across = self._tiles_of()
+        outer = prod(self.program.shape[: self.kept - 2])
+        return replace(
+            super().geometry(),
+            blocks=outer * down * across,
+            threads=self.tile.threads,
+            shared=sum(self._rows(k) * _pitch(self.program, k) for k in self._staged()),
+        )
+
+    def _staged(self) -> list[int]:
+        return [*self.rows.down, *self.rows.across]
+
+    def _rows(self, k: int) -> int:
+        """Rows of an operand that a block takes."""
+        return self.tile.down if self._is_down(k) else self.tile.across
+
+    def _width(self, k: int) -> int:
+        """Neighbours that are read at once."""
+        each = self.unrolled * self.lines
+        return gcd(each, 16 // ITEMSIZES[self.program.operands[k].code])
+
+    # ------------------------------------------------------------ CUDA
+
+    def cuda(self, entry: str) -> str:
+        """The kernel for the GPU."""
+        tile, shape = self.tile, self.program.shape[self.kept - 2 : self.kept]
+        down, across = (self.number(name, extent) for name, extent in zip(("down", "across"), shape, strict=True))
+        tiles_down, tiles_across = (self.number(f"tiles{d}", n) for d, n in enumerate(self._tiles_of()))
+        return (
+            f"{self._pair()}"
+            f'extern "C" __global__ void __launch_bounds__({tile.threads}, 2) {entry}(const __grid_constant__ P p) {{\n'
+            "extern __shared__ __align__(16) char exchanged[];\n"
+            f"const int tx = threadIdx.x % {tile.wide}, ty = threadIdx.x / {tile.wide};\n"
+            f"const int tile = blockIdx.x, line = tile / (int){tiles_across}, outer = line / (int){tiles_down};\n"
+            f"const i64 top = (line - outer * (int){tiles_down}) * {tile.down}, "
+            f"left = (tile - line * (int){tiles_across}) * {tile.across};\n"
+            # Pairs beyond the end are computed from the last rows, and not written.
+            f"const i64 bottom = {down} - 1 - top, right = {across} - 1 - left;\n"
+            f"const i64 corner = (outer * {down} + top) * {across} + left;\nconst Row row = row_of(p, corner);\n"
+            f"{''.join(map(self._stage, self._staged()))}__syncthreads();\n{self._once()}{self._merged()}"
+            f"{self._each} {{\n{self._place}if (i <= bottom && j <= right) "
+            f"post(p, corner + i * {across} + j, own[a][b]);\n}}\n}}\n"
+        )
+
+    def _pair(self) -> str:
+        """pair(p, what is read, values...): the reduced values of an element of a pair of rows."""
+        operands = self.program.operands
+        args = "".join(f", {VALUE_TYPES[operands[k].code]} i{k}" for k in self.reads)
+        outs = "".join(f", {ctype}& o{k}" for k, ctype in enumerate(self.carriers.types))
+        lines = ["const nl_index r = 0;", *self.element_lines(reads={k: f"i{k}" for k in self.reads})]
+        lines += [f"o{k} = v{reduction.value};" for k, reduction in enumerate(self.program.reductions)]
+        return f"NL_DEV void pair(const P& p{args}{outs}) {{\n  " + "\n  ".join(lines) + "\n}\n"
+
+    def _stage(self, k: int) -> str:
+        """Statements that read a block's rows of an operand into shared memory, elements in the order of the tree."""
+        ctype, last = MEMORY_TYPES[self.program.operands[k].code], "bottom" if self._is_down(k) else "right"
+        step = self._step(k, self.kept - 1 - self._is_down(k))
+        along = self._sum(f"s{k}", self.program.operands[k].strides, self.kept, self.rank, "i64", "r")
+        at = f"(__brev((u32)r{self.kept} % {LANES}u) >> 25) * {self.lines} + r{self.kept} / {LANES}"
+        return (
+            f"{ctype}* const h{k} = ({ctype}*)(exchanged + {self._begin(k)});\n"
+            "#pragma unroll 4\n"
+            f"for (int n = threadIdx.x / 32; n < {self._rows(k)}; n += {self.tile.threads // 32}) {{\n"
+            f"const {ctype}* const from = row.q{k} + (n < {last} ? n : {last}) * {step};\n"
+            f"#pragma unroll\nfor (int r{self.kept} = threadIdx.x % 32; r{self.kept} < {self.length}; "
+            f"r{self.kept} += 32)\nh{k}[n * {self._pitch(k)} + {at}] = from[{along}];\n}}\n"
+        )
+
+    def _once(self) -> str:
+        """Statements that read operands of which a pair has one number."""
+        text = ""
+        for k in self.rows.once:
+            operand = self.program.operands[k]
+            down, across = (self._step(k, self.kept - before) for before in (2, 1))
+            at = f"(i < bottom ? i : bottom) * {down} + (j < right ? j : right) * {across}"
+            text += (
+                f"{VALUE_TYPES[operand.code]} once{k}[{self.tile.each_down}][{self.tile.each_across}];\n{self._each} "
+                f"{{\n{self._place}once{k}[a][b] = {loaded(f'row.q{k}[{at}]', operand.code)};\n}}\n"
+            )
+        return text
+
+    def _merged(self) -> str:
+        """Statements that make the carriers ``own`` of a thread's pairs."""
+        lanes, groups, lines = self.unrolled, LANES // self.unrolled, self.lines
+        within, beyond = lanes.bit_length() - 1, groups.bit_length() - 1
+        size = f"[{self.tile.each_down}][{self.tile.each_across}]"
+        begin, reads, values = "", "", {k: f"once{k}[a][b]" for k in self.rows.once}
+        for k in self._staged():
+            code, width, many = self.program.operands[k].code, self._width(k), self._each_of(k)
+            ctype, thread, own = MEMORY_TYPES[code], *(("ty", "a") if self._is_down(k) else ("tx", "b"))
+            begin += f"nl::pack<{width}, {ctype}> w{k}[{many}];\n"
+            begin += f"const {ctype}* const g{k} = h{k} + {thread} * {self._pitch(k)} + t * {lanes * lines};\n"
+            reads += (
+                f"if (q % {width} == 0) {{\n#pragma unroll\nfor (int c = 0; c < {many}; ++c) "
+                f"nl::load(w{k}[c], g{k} + c * {self._rows(k) // many * self._pitch(k)} + q);\n}}\n"
+            )
+            values[k] = loaded(f"w{k}[{own}].x[q % {width}]", code)
+        call = ", ".join(["p", *(values[k] for k in self.reads), *self.carriers.values])
+        return (
+            f"A own{size}, low[{max(within, 1)}]{size}, high[{max(beyond, 1)}]{size};\n"
+            f"#pragma unroll 1\nfor (int t = 0; t < {groups}; ++t) {{\n"
+            f"const int lane = (int)(__brev((u32)t) >> {32 - beyond});\n{begin}"
+            f"#pragma unroll\nfor (int m = 0; m < {lanes}; ++m) {{\n{self._each} own[a][b] = a_none();\n"
+            f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e) {{\nconst int q = m * {lines} + e;\n{reads}"
+            f"const int at = (int)(__brev((u32)m) >> {32 - within}) * {groups} + e * {LANES};\n"
+            f"if (at + {groups} <= {self.length} || at + lane < {self.length}) {{\n{self._each} {{\n"
+            f"A& acc = own[a][b]; {self.carriers.declared} pair({call}); {self.carriers.collect('0')} }} }} }}\n"
+            f"{self._carried('m', 'low', within)}}}\n{self._carried('t', 'high', beyond)}}}\n"
+        )
+
+    def _carried(self, number: str, level: str, levels: int) -> str:
+        """Statements by which a binary counter of finished subtrees takes the next one: ``own`` of so many levels."""
+        merge = f"own[a][b] = a_merge({level}[d][a][b], own[a][b]);"
+        return (
+            f"#pragma unroll\nfor (int d = 0; d < {levels}; ++d) {{\n"
+            f"if (({number} + 1) % (2 << d) == 0) {{ {self._each} {merge} }}\n"
+            f"else if (({number} + 1) % (1 << d) == 0) {{ {self._each} {level}[d][a][b] = own[a][b]; }}\n}}\n"
+        )
+
+    @property
+    def _each(self) -> str:
+        """Loops over a thread's pairs."""
+        return (
+            f"\n#pragma unroll\nfor (int a = 0; a < {self.tile.each_down}; ++a)"
+            f"\n#pragma unroll\nfor (int b = 0; b < {self.tile.each_across}; ++b)"
+        )
+
+    @property
+    def _place(self) -> str:
+        """Statements that give the place of a thread's pair in the tile."""
+        return f"const i64 i = ty + a * {self.tile.high}, j = tx + b * {self.tile.wide};\n"
+
+    def _is_down(self, k: int) -> bool:
+        return k in self.rows.down
+
+    def _each_of(self, k: int) -> int:
+        """Rows of an operand that a thread takes."""
+        return self.tile.each_down if self._is_down(k) else self.tile.each_across
+
+    def _begin(self, k: int) -> int:
+        """Where an operand's rows begin in shared memory."""
+        staged = self._staged()
+        return sum(self._rows(j) * _pitch(self.program, j) for j in staged[: staged.index(k)])
+
+    def _pitch(self, k: int) -> int:
+        """Elements from a row to the next."""
+        return int(_pitch(self.program, k)) // ITEMSIZES[self.program.operands[k].code]
+
+    def _step(self, k: int, d: int) -> str:
+        """Elements of memory from a row of an operand to the next along a kept dimension."""
+        stride = self.program.operands[k].strides[d]
+        return self.number(f"s{k}_{d}", stride) if stride else "0"
+
+
+@of_sizes
+def padded(extent: int, tile: int) -> int:
+    """Elements that whole tiles have."""
+    return -(-extent // tile) * tile
