@@ -37,7 +37,7 @@ REUSED = 64
 TOGETHER = 64
 """Outputs of such rows that a thread takes in turn."""
 EACH = 8
-"""Elements of a row of up to 128 that a thread takes where there are many rows."""
+"""Elements of a row of up to 128 that a thread takes where there are many rows; twice as many of positions."""
 FULL = 132 << 10
 """Threads that keep a large GPU busy, about."""
 WARP = LANES * RUN
@@ -82,7 +82,8 @@ class Reduction(Elements):
             elif self.count <= LANES:
                 self.strategy = "line"
                 width = 1 << (self.count - 1).bit_length()
-                while not program.stores and self.line > max(width // EACH, 4) and self.outputs * self.line >= 2 * FULL:
+                each = 2 * EACH if self.carriers.positions() else EACH
+                while not program.stores and self.line > max(width // each, 4) and self.outputs * self.line >= 2 * FULL:
                     self.line //= 2
             elif self.count <= WARP and self.outputs * LANES > FULL:
                 self.strategy = "warp"

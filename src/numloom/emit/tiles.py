@@ -278,7 +278,7 @@ class _Tiles(Kernel):
     def _begin(self, k: int) -> int:
         """Where an operand's rows begin in shared memory."""
         staged = self._staged()
-        return sum(self._rows(j) * _pitch(self.program, j) for j in staged[: staged.index(k)])
+        return sum(self._rows(j) * int(_pitch(self.program, j)) for j in staged[: staged.index(k)])
 
     def _pitch(self, k: int) -> int:
         """Elements from a row to the next."""
