@@ -64,10 +64,8 @@ class Across:
     def _warp(self, number: int) -> str:
         pairing, threads = self.pairing[number], self.shape.threads
         if pairing is not None:
-            return (
-                f"{pairing.in_thread(self.shape.lanes, threads)}A a = lane[0];\n{pairing.across(threads)}"
-                f"a = nl::of_first(a, {threads});\n"
-            )
+            first = f"a = nl::of_first(a, {threads});\n" if threads > 1 else ""
+            return f"{pairing.in_thread(self.shape.lanes, threads)}A a = lane[0];\n{pairing.across(threads)}{first}"
         lanes = [f"lane[{j}]" for j in range(self.shape.lanes)]
         return f"A a = {halves(lanes)};\n{self._butterfly(number, self.shape.threads // 2)}"
 

@@ -55,6 +55,10 @@ BLOCK = 256
 COLUMNS = 32
 ABREAST = 4
 """Most columns that a thread takes at a time."""
+PART = 8 * RUN
+"""Elements of a column that a thread has at least where blocks are many."""
+BLOCKS = 264
+"""Blocks that keep a large GPU busy, about."""
 NEIGHBOURS = (4, 2)
 """Rows that share most of what they are computed from, and are taken together."""
 AHEAD = 128
@@ -769,6 +773,9 @@ def column_split(units: int, count: int) -> tuple[int, int, int, int]:
     columns = min(BLOCK // parts, 1 << max(units - 1, 0).bit_length())
     parts = BLOCK // columns
     part = RUN << max(0, round(log2(runs / max(wanted, parts))))
+    # Each block merges at its end, so short parts are longer while blocks are enough.
+    while part < PART and -(-units // columns) * -(-count // (2 * part * parts)) >= BLOCKS:
+        part *= 2
     return columns, parts, part, max(1, -(-count // (part * parts)))
 
 

@@ -27,11 +27,13 @@ from math import inf
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.across import Across, halves, pairs
+from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.carriers import Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.pairing import Pairing
 from numloom.emit.sharing import EXCHANGED, Shape, column_shape, row_shape
+from numloom.emit.staging import staging_of
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
 from numloom.ops.tree import CHUNKS, RUN
 from numloom.plan.program import Geometry, Program, Source, Stages, Store
@@ -158,12 +160,15 @@ class _Rows(Elements):
         else:
             size = max((ITEMSIZES[program.operands[k].code] for k in self.streams), default=4)
             self.shape = column_shape(self.count, words, max(1, exchanged), size, program.cluster)
+        self.staging = staging_of(program, words)
+        if self.staging is not None:
+            self.shape = self.staging.shape()
         shape = self.shape
         self.pairing = None
         if runs and program.fast and shape.cluster == 1 and shape.held and self.count <= CHUNKS[0]:
             whole = shape.sure == shape.lines and shape.groups == 1
             known = shape.lines == 1 and self.outputs * shape.threads >= MANY
-            self.pairing = Pairing(shape.width, bool(whole), bool(known))
+            self.pairing = Pairing(shape.width, bool(whole), bool(self.staging or known))
         self.exact = self.pairing is not None and shape.groups == 1 and shape.lines - shape.sure <= 1
         """Whether all lanes have `lines` elements, or one less."""
         self.asked = self.shape.exchanged * exchanged > EXCHANGED
@@ -429,7 +434,7 @@ class _Rows(Elements):
         """The kernel for the GPU."""
         shape = self.shape
         found = self.holding if shape.held else self.repeating
-        known = self.pairing is not None and self.pairing.known
+        known = self.staging is not None or (self.pairing is not None and self.pairing.known)
         count = str(int(self.count)) if known else self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
@@ -459,16 +464,20 @@ class _Rows(Elements):
         across = Across(shape, self.carriers, not self.program.fast, self.asked, self.pairing)
         begin += across.memory()
         shares = "".join(self._share(each, shape, across.merged(each.number), True) for each in found)
-        together, clustered = "", ""
+        together, clustered, stage, unstage = "", "", "", ""
         if shape.cluster > 1:
             together, clustered = header("cluster"), f"__cluster_dims__({shape.cluster}, 1, 1) "
+        if self.staging is not None:
+            types = {k: MEMORY_TYPES[self.program.operands[k].code] for k in self.streams}
+            together, stage, unstage = header("staging"), self.staging.begin(types, outputs), self.staging.end()
         return (
             together
             + self._elements(found, device=True)
             + f'extern "C" __global__ void {clustered}__launch_bounds__({bounds}) {entry}'
             + "(const __grid_constant__ P p) {\n"
-            + begin + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
-            + self._held(found, shape.lanes * shape.lines) + "\n" + shares + "}\n"
+            + begin + f"{'Row' if stage else 'const Row'} row = row_of(p, output);\nKept kept;\n"
+            + f"post0(p, output, kept, first);\n{stage}"
+            + self._held(found, shape.lanes * shape.lines) + "\n" + shares + unstage + "}\n"
         )  # fmt: skip
 
     # ------------------------------------------------------------ CPU
