@@ -39,14 +39,17 @@ WORK: dict[str, tuple[Callable[..., Any], list[Host]]] = {
     ),
     "batches": (lambda xp, x, y: ((x[:, :, None] - y[:, None]) ** 2).sum(-1), points((3, 40, 70), (3, 30, 70))),
     "backwards": (lambda xp, x, y: ((x[::-1, None, ::-1] - y[:, ::-1]) ** 2).sum(-1), points((70, 77), (40, 77))),
+    "seven lines": (lambda xp, x, y: ((x[:, None] - y) ** 2).sum(-1), points((50, 784), (30, 784))),
+    "float64, four lines": (lambda xp, x, y: (x[:, None] * y).sum(-1), points((32, 500), (30, 500), dtype="f8")),
     "several": (lambda xp, x, y: ends(x[:, None] + y), points((64, 66), (32, 66))),
 }  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables of one tile are taken by tiles, too."""
+    """Tables of one tile are taken by tiles, too, and blocks have as much memory as they need."""
     monkeypatch.setattr(tiles, "LEAST", 1)
+    monkeypatch.setattr(tiles, "SHARED", (1 << 18, 1 << 18))
 
 
 @pytest.mark.parametrize("name", WORK)
@@ -70,7 +73,7 @@ def test_bits_of_the_reference(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "work", "shapes"), [
     ("short rows", lambda x, y: (x[:, None] - y).sum(-1), [(70, 64), (40, 64)]),
-    ("long rows", lambda x, y: (x[:, None] - y).sum(-1), [(70, 3000), (40, 3000)]),
+    ("long rows", lambda x, y: (x[:, None] - y).sum(-1), [(70, 1025), (40, 1025)]),
     ("few across", lambda x, y: (x[:, None] - y).sum(-1), [(700, 70), (3, 70)]),
     ("moments", lambda x, y: (x[:, None] - y).var(-1), [(70, 70), (40, 70)]),
     ("positions", lambda x, y: (x[:, None] - y).argmax(-1), [(70, 70), (40, 70)]),

@@ -5,14 +5,14 @@ takes some rows of either kind into shared memory and gives the results of all t
 which share what it reads.
 
 Rows lie there in the order in which the tree of docs/architecture.md takes their lanes from its ends: lane 0, 64, 32,
-96, 16 and so on (the bits of their numbers reversed), a lane's elements beside each other. So a thread goes through
-them in order, several by one read, and merges as a binary counter carries. The text knows how long rows are.
+96, 16 and so on (the bits of their numbers reversed). So a thread goes through them in order, several by one read, and
+merges as a binary counter carries. The text knows how long rows are.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from math import gcd, prod
+from math import prod
 from operator import index
 from typing import NamedTuple
 
@@ -21,13 +21,13 @@ from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.carriers import Carriers
 from numloom.emit.reducing import REUSED
 from numloom.emit.reducing_host import Kernel
-from numloom.emit.values import VALUE_TYPES, gather_instrs, iota_instrs, loaded, read_operands
+from numloom.emit.values import VALUE_TYPES, gather_instrs, header, iota_instrs, loaded, read_operands
 from numloom.ops.tree import LANES
 from numloom.plan.program import Geometry, Program, Source
 from numloom.plan.sizes import of_sizes
 
-SHARED = 64 << 10
-"""Bytes of rows that a block keeps: what every GPU has."""
+SHARED = (64 << 10, 208 << 10)
+"""Bytes of rows that a block keeps: what every GPU has, and those with clusters of blocks."""
 GROUP = 32
 """Elements of a row whose work stands in the text."""
 LEAST = 64
@@ -58,7 +58,9 @@ class Tile(NamedTuple):
         return self.high * self.wide
 
 
-TILES = (Tile(64, 32, 4, 2), Tile(32, 16, 2, 2))
+TILES = (Tile(64, 32, 4, 2), Tile(32, 16, 2, 1))
+LONGEST = 8 * LANES
+"""Longest rows: lines of them are read together."""
 
 
 class Rows(NamedTuple):
@@ -80,9 +82,10 @@ def tile_of(program: Program) -> Tile | None:
     kept = program.kept
     down, across = program.shape[kept - 2 : kept]
     of_down, of_across = (sum(_pitch(program, k) for k in some) for some in (rows.down, rows.across))
+    limit = SHARED[program.cluster > 1]
     for tile in TILES:
         tiles = prod(program.shape[: kept - 2]) * -(-down // tile.down) * -(-across // tile.across)
-        fits = tile.down * of_down + tile.across * of_across <= SHARED
+        fits = tile.down * of_down + tile.across * of_across <= limit
         if fits and tiles >= LEAST and 2 * down * across >= padded(down, tile.down) * padded(across, tile.across):
             return tile
     return None
@@ -93,7 +96,7 @@ def _rows_of(program: Program) -> Rows | None:
     kept, operands = program.kept, program.operands
     if not program.fast or kept < 2 or len(program.shape) - kept != 1 or program.stores:
         return None
-    if not REUSED < program.shape[kept] <= GROUP * LANES or iota_instrs(program.body) or gather_instrs(program.body):
+    if not REUSED < program.shape[kept] <= LONGEST or iota_instrs(program.body) or gather_instrs(program.body):
         return None
     rows = Rows([], [], [])
     for k in read_operands(program.body):
@@ -142,7 +145,7 @@ class _Tiles(Kernel):
             super().geometry(),
             blocks=outer * down * across,
             threads=self.tile.threads,
-            shared=sum(self._rows(k) * _pitch(self.program, k) for k in self._staged()),
+            shared=self._bytes(),
         )
 
     def _staged(self) -> list[int]:
@@ -154,8 +157,11 @@ class _Tiles(Kernel):
 
     def _width(self, k: int) -> int:
         """Neighbours that are read at once."""
-        each = self.unrolled * self.lines
-        return gcd(each, 16 // ITEMSIZES[self.program.operands[k].code])
+        return min(self.unrolled, 16 // ITEMSIZES[self.program.operands[k].code])
+
+    def _bytes(self) -> int:
+        """Shared memory of a block."""
+        return sum(self._rows(k) * int(_pitch(self.program, k)) for k in self._staged())
 
     # ------------------------------------------------------------ CUDA
 
@@ -164,9 +170,11 @@ class _Tiles(Kernel):
         tile, shape = self.tile, self.program.shape[self.kept - 2 : self.kept]
         down, across = (self.number(name, extent) for name, extent in zip(("down", "across"), shape, strict=True))
         tiles_down, tiles_across = (self.number(f"tiles{d}", n) for d, n in enumerate(self._tiles_of()))
+        blocks = max(1, min(SHARED[1] // self._bytes(), 2))
         return (
-            f"{self._pair()}"
-            f'extern "C" __global__ void __launch_bounds__({tile.threads}, 2) {entry}(const __grid_constant__ P p) {{\n'
+            f"{header('tiles')}{self._pair()}"
+            f'extern "C" __global__ void __launch_bounds__({tile.threads}, {blocks}) {entry}'
+            "(const __grid_constant__ P p) {\n"
             "extern __shared__ __align__(16) char exchanged[];\n"
             f"const int tx = threadIdx.x % {tile.wide}, ty = threadIdx.x / {tile.wide};\n"
             f"const int tile = blockIdx.x, line = tile / (int){tiles_across}, outer = line / (int){tiles_down};\n"
@@ -190,18 +198,13 @@ class _Tiles(Kernel):
         return f"NL_DEV void pair(const P& p{args}{outs}) {{\n  " + "\n  ".join(lines) + "\n}\n"
 
     def _stage(self, k: int) -> str:
-        """Statements that read a block's rows of an operand into shared memory, elements in the order of the tree."""
+        """Statements that read a block's rows of an operand into shared memory."""
         ctype, last = MEMORY_TYPES[self.program.operands[k].code], "bottom" if self._is_down(k) else "right"
-        step = self._step(k, self.kept - 1 - self._is_down(k))
-        along = self._sum(f"s{k}", self.program.operands[k].strides, self.kept, self.rank, "i64", "r")
-        at = f"(__brev((u32)r{self.kept} % {LANES}u) >> 25) * {self.lines} + r{self.kept} / {LANES}"
+        step, along = (self._step(k, d) for d in (self.kept - 1 - self._is_down(k), self.kept))
+        numbers = f"{self._rows(k)}, {self.length}, {self._pitch(k)}, {self.tile.threads}"
         return (
             f"{ctype}* const h{k} = ({ctype}*)(exchanged + {self._begin(k)});\n"
-            "#pragma unroll 4\n"
-            f"for (int n = threadIdx.x / 32; n < {self._rows(k)}; n += {self.tile.threads // 32}) {{\n"
-            f"const {ctype}* const from = row.q{k} + (n < {last} ? n : {last}) * {step};\n"
-            f"#pragma unroll\nfor (int r{self.kept} = threadIdx.x % 32; r{self.kept} < {self.length}; "
-            f"r{self.kept} += 32)\nh{k}[n * {self._pitch(k)} + {at}] = from[{along}];\n}}\n"
+            f"nl::stage_rows<{numbers}>(h{k}, row.q{k}, {step}, {along}, {last});\n"
         )
 
     def _once(self) -> str:
@@ -226,21 +229,23 @@ class _Tiles(Kernel):
         for k in self._staged():
             code, width, many = self.program.operands[k].code, self._width(k), self._each_of(k)
             ctype, thread, own = MEMORY_TYPES[code], *(("ty", "a") if self._is_down(k) else ("tx", "b"))
-            begin += f"nl::pack<{width}, {ctype}> w{k}[{many}];\n"
-            begin += f"const {ctype}* const g{k} = h{k} + {thread} * {self._pitch(k)} + t * {lanes * lines};\n"
+            begin += f"nl::pack<{width}, {ctype}> w{k}[{lines}][{many}];\n"
+            begin += f"const {ctype}* const g{k} = h{k} + {thread} * {self._pitch(k)};\n"
             reads += (
-                f"if (q % {width} == 0) {{\n#pragma unroll\nfor (int c = 0; c < {many}; ++c) "
-                f"nl::load(w{k}[c], g{k} + c * {self._rows(k) // many * self._pitch(k)} + q);\n}}\n"
+                f"if (m % {width} == 0) {{\nconst int at = nl::place<{ctype}>(t * {lanes} + m);\n"
+                f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e)\n"
+                f"#pragma unroll\nfor (int c = 0; c < {many}; ++c) "
+                f"nl::load(w{k}[e][c], g{k} + c * {self._rows(k) // many * self._pitch(k)} + e * {LANES} + at);\n}}\n"
             )
-            values[k] = loaded(f"w{k}[{own}].x[q % {width}]", code)
+            values[k] = loaded(f"w{k}[e][{own}].x[m % {width}]", code)
         call = ", ".join(["p", *(values[k] for k in self.reads), *self.carriers.values])
         return (
             f"A own{size}, low[{max(within, 1)}]{size}, high[{max(beyond, 1)}]{size};\n"
             f"#pragma unroll 1\nfor (int t = 0; t < {groups}; ++t) {{\n"
-            f"const int lane = (int)(__brev((u32)t) >> {32 - beyond});\n{begin}"
-            f"#pragma unroll\nfor (int m = 0; m < {lanes}; ++m) {{\n{self._each} own[a][b] = a_none();\n"
-            f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e) {{\nconst int q = m * {lines} + e;\n{reads}"
-            f"const int at = (int)(__brev((u32)m) >> {32 - within}) * {groups} + e * {LANES};\n"
+            f"const int lane = nl::reversed<{groups}>(t);\n{begin}"
+            f"#pragma unroll\nfor (int m = 0; m < {lanes}; ++m) {{\n{reads}{self._each} own[a][b] = a_none();\n"
+            f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e) {{\n"
+            f"const int at = nl::reversed<{lanes}>(m) * {groups} + e * {LANES};\n"
             f"if (at + {groups} <= {self.length} || at + lane < {self.length}) {{\n{self._each} {{\n"
             f"A& acc = own[a][b]; {self.carriers.declared} pair({call}); {self.carriers.collect('0')} }} }} }}\n"
             f"{self._carried('m', 'low', within)}}}\n{self._carried('t', 'high', beyond)}}}\n"
@@ -285,9 +290,9 @@ class _Tiles(Kernel):
         return int(_pitch(self.program, k)) // ITEMSIZES[self.program.operands[k].code]
 
     def _step(self, k: int, d: int) -> str:
-        """Elements of memory from a row of an operand to the next along a kept dimension."""
+        """Elements of memory from one index of an operand to the next along a dimension."""
         stride = self.program.operands[k].strides[d]
-        return self.number(f"s{k}_{d}", stride) if stride else "0"
+        return str(index(stride)) if stride in (0, 1) else self.number(f"s{k}_{d}", stride)
 
 
 @of_sizes
