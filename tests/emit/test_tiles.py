@@ -41,6 +41,19 @@ WORK: dict[str, tuple[Callable[..., Any], list[Host]]] = {
     "backwards": (lambda xp, x, y: ((x[::-1, None, ::-1] - y[:, ::-1]) ** 2).sum(-1), points((70, 77), (40, 77))),
     "seven lines": (lambda xp, x, y: ((x[:, None] - y) ** 2).sum(-1), points((50, 784), (30, 784))),
     "float64, four lines": (lambda xp, x, y: (x[:, None] * y).sum(-1), points((32, 500), (30, 500), dtype="f8")),
+    "a product": (lambda xp, x, y: (x[:, :, None] * y).sum(1), points((70, 300), (300, 40))),
+    "of columns": (lambda xp, x, y: abs(x[:, :, None] - y[:, None]).max(0), points((17, 64), (17, 33))),
+    "shortest ways": (
+        lambda xp, x, y: (x[:, :, None] + y).min(1, keepdims=True), points((64, 129), (129, 32), dtype="i4")
+    ),
+    "many runs": (lambda xp, x, y: (x[:, :, None] * y).sum(1), points((40, 2100), (2100, 30), dtype="f2")),
+    "products of doubles": (
+        lambda xp, x, y, s: (x[:, :, :, None] * y[:, None] + s).mean(2),
+        points((2, 35, 50), (2, 50, 48), (48,), dtype="f8"),
+    ),
+    "bytes by columns": (
+        lambda xp, x, y: (x[:, ::-1, None] == y[::-1]).any(1), points((64, 100), (100, 40), dtype="i1")
+    ),
     "several": (lambda xp, x, y: ends(x[:, None] + y), points((64, 66), (32, 66))),
 }  # fmt: skip
 
@@ -57,7 +70,7 @@ def test_bits_of_the_reference(name: str) -> None:
     work, hosts = WORK[name]
     hosts = [host.copy() for host in hosts]
     if hosts[0].dtype.kind == "f" and name != "weights":
-        hosts[0].flat[400], hosts[1].flat[1111], hosts[1].flat[200:300] = np.inf, np.nan, -0.0
+        hosts[0].flat[400], hosts[1].flat[555], hosts[1].flat[200:300] = np.inf, np.nan, -0.0
     arrays = [nl.asarray(host) for host in hosts]
     with nl.config(executor="reference"):
         expected = [each.get() for each in listed(work(nl, *arrays))]

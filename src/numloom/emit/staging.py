@@ -84,13 +84,17 @@ class Staging:
 def staging_of(program: Program, words: int) -> Staging | None:
     """How rows of a program are staged, if they are short, many, and lie one behind the other.
 
-    A thread holds `words` registers for an element.
+    A thread holds `words` registers for an element. Longer rows are staged only where that was faster: several threads
+    share them, and where these have whole lines of memory anyway nothing is gained (H200, docs/performance.md).
     """
     kept = program.kept
     if not program.fast or kept != 1 or len(program.shape) != 2:
         return None
     outputs, extent = program.shape
     if not 1 < extent <= LANES or outputs < MANY:
+        return None
+    runs = any(reduction.row.run for reduction in program.reductions)
+    if extent > EACH and ((runs and extent <= 2 * EACH) or extent in (2 * EACH, LANES)):
         return None
 
     def dense(k: int) -> bool:

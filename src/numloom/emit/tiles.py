@@ -7,6 +7,9 @@ which share what it reads.
 Rows lie there in the order in which the tree of docs/architecture.md takes their lanes from its ends: lane 0, 64, 32,
 96, 16 and so on (the bits of their numbers reversed). So a thread goes through them in order, several by one read, and
 merges as a binary counter carries. The text knows how long rows are.
+
+Tables whose fast axis is kept, as ``(x[:, :, None] * y).sum(1)``, have one lane: a piece of all rows is in shared
+memory at a time, and runs follow each other.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from numloom.emit.carriers import Carriers
 from numloom.emit.reducing import REUSED
 from numloom.emit.reducing_host import Kernel
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, iota_instrs, loaded, read_operands
-from numloom.ops.tree import LANES
+from numloom.ops.tree import LANES, RUN
 from numloom.plan.program import Geometry, Program, Source
 from numloom.plan.sizes import of_sizes
 
@@ -61,6 +64,8 @@ class Tile(NamedTuple):
 TILES = (Tile(64, 32, 4, 2), Tile(32, 16, 2, 1))
 LONGEST = 8 * LANES
 """Longest rows: lines of them are read together."""
+LEVELS = (4, 7, 11)
+"""Levels of a counter of runs: the fewest that a row needs are in the text."""
 
 
 class Rows(NamedTuple):
@@ -92,11 +97,12 @@ def tile_of(program: Program) -> Tile | None:
 
 
 def _rows_of(program: Program) -> Rows | None:
-    """The operands of a table of pairs, if a program is one of rows that are longer than a thread takes alone."""
+    """The operands of a table of pairs, if a program is one, of rows that are longer than a thread takes alone."""
     kept, operands = program.kept, program.operands
-    if not program.fast or kept < 2 or len(program.shape) - kept != 1 or program.stores:
+    if kept < 2 or len(program.shape) - kept != 1 or program.stores:
         return None
-    if not REUSED < program.shape[kept] <= LONGEST or iota_instrs(program.body) or gather_instrs(program.body):
+    least, most = (REUSED, LONGEST) if program.fast else (RUN, RUN << LEVELS[-1] - 1)
+    if not least < program.shape[kept] <= most or iota_instrs(program.body) or gather_instrs(program.body):
         return None
     rows = Rows([], [], [])
     for k in read_operands(program.body):
@@ -111,27 +117,25 @@ def _rows_of(program: Program) -> Rows | None:
 
 def _pitch(program: Program, k: int) -> int:
     """Bytes from a row of an operand to the next: an odd number of 16 bytes, so that rows lie in different banks."""
-    lines = -(-program.shape[-1] // LANES)
+    lines = -(-program.shape[-1] // LANES) if program.fast else 1
     return lines * LANES * ITEMSIZES[program.operands[k].code] + 16
 
 
 def emit_tiles(program: Program, entry: str, tile: Tile) -> Source:
     """Emit a table of pairs by tiles; the entry's name is a placeholder that the caller fills in."""
-    kernel = _Tiles(program, tile)
+    kernel = _Lanes(program, tile) if program.fast else _Runs(program, tile)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
 class _Tiles(Kernel):
+    """What tables of either kind have in common."""
+
     def __init__(self, program: Program, tile: Tile) -> None:
         super().__init__(program)
         rows = _rows_of(program)
         assert rows is not None
         self.tile, self.rows = tile, rows
-        self.length = index(self.count)
-        self.lines = -(-self.length // LANES)
-        # Lanes whose work is in the text, a power of two; others follow in a loop.
-        self.unrolled = 1 << (GROUP // self.lines).bit_length() - 1
 
     def _tiles_of(self) -> tuple[int, int]:
         """Tiles along either of the last kept dimensions."""
@@ -154,10 +158,6 @@ class _Tiles(Kernel):
     def _rows(self, k: int) -> int:
         """Rows of an operand that a block takes."""
         return self.tile.down if self._is_down(k) else self.tile.across
-
-    def _width(self, k: int) -> int:
-        """Neighbours that are read at once."""
-        return min(self.unrolled, 16 // ITEMSIZES[self.program.operands[k].code])
 
     def _bytes(self) -> int:
         """Shared memory of a block."""
@@ -183,7 +183,7 @@ class _Tiles(Kernel):
             # Pairs beyond the end are computed from the last rows, and not written.
             f"const i64 bottom = {down} - 1 - top, right = {across} - 1 - left;\n"
             f"const i64 corner = (outer * {down} + top) * {across} + left;\nconst Row row = row_of(p, corner);\n"
-            f"{''.join(map(self._stage, self._staged()))}__syncthreads();\n{self._once()}{self._merged()}"
+            f"{self._once()}A own[{tile.each_down}][{tile.each_across}];\n{self._merged()}"
             f"{self._each} {{\n{self._place}if (i <= bottom && j <= right) "
             f"post(p, corner + i * {across} + j, own[a][b]);\n}}\n}}\n"
         )
@@ -196,16 +196,6 @@ class _Tiles(Kernel):
         lines = ["const nl_index r = 0;", *self.element_lines(reads={k: f"i{k}" for k in self.reads})]
         lines += [f"o{k} = v{reduction.value};" for k, reduction in enumerate(self.program.reductions)]
         return f"NL_DEV void pair(const P& p{args}{outs}) {{\n  " + "\n  ".join(lines) + "\n}\n"
-
-    def _stage(self, k: int) -> str:
-        """Statements that read a block's rows of an operand into shared memory."""
-        ctype, last = MEMORY_TYPES[self.program.operands[k].code], "bottom" if self._is_down(k) else "right"
-        step, along = (self._step(k, d) for d in (self.kept - 1 - self._is_down(k), self.kept))
-        numbers = f"{self._rows(k)}, {self.length}, {self._pitch(k)}, {self.tile.threads}"
-        return (
-            f"{ctype}* const h{k} = ({ctype}*)(exchanged + {self._begin(k)});\n"
-            f"nl::stage_rows<{numbers}>(h{k}, row.q{k}, {step}, {along}, {last});\n"
-        )
 
     def _once(self) -> str:
         """Statements that read operands of which a pair has one number."""
@@ -222,33 +212,32 @@ class _Tiles(Kernel):
 
     def _merged(self) -> str:
         """Statements that make the carriers ``own`` of a thread's pairs."""
-        lanes, groups, lines = self.unrolled, LANES // self.unrolled, self.lines
-        within, beyond = lanes.bit_length() - 1, groups.bit_length() - 1
-        size = f"[{self.tile.each_down}][{self.tile.each_across}]"
-        begin, reads, values = "", "", {k: f"once{k}[a][b]" for k in self.rows.once}
-        for k in self._staged():
-            code, width, many = self.program.operands[k].code, self._width(k), self._each_of(k)
-            ctype, thread, own = MEMORY_TYPES[code], *(("ty", "a") if self._is_down(k) else ("tx", "b"))
-            begin += f"nl::pack<{width}, {ctype}> w{k}[{lines}][{many}];\n"
-            begin += f"const {ctype}* const g{k} = h{k} + {thread} * {self._pitch(k)};\n"
-            reads += (
-                f"if (m % {width} == 0) {{\nconst int at = nl::place<{ctype}>(t * {lanes} + m);\n"
-                f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e)\n"
-                f"#pragma unroll\nfor (int c = 0; c < {many}; ++c) "
-                f"nl::load(w{k}[e][c], g{k} + c * {self._rows(k) // many * self._pitch(k)} + e * {LANES} + at);\n}}\n"
-            )
-            values[k] = loaded(f"w{k}[e][{own}].x[m % {width}]", code)
+        raise NotImplementedError
+
+    def _shared(self, k: int) -> tuple[str, str]:
+        """C++ type of an operand, and where its rows are in shared memory."""
+        ctype = MEMORY_TYPES[self.program.operands[k].code]
+        return ctype, f"({ctype}*)(exchanged + {self._begin(k)})"
+
+    def _reading(self, k: int, where: str, at: str) -> tuple[str, str]:
+        """Where a thread's rows of an operand are, and statements that read what is `at` a place of each."""
+        ctype, begin = self._shared(k)
+        many, thread = (self.tile.each_down, "ty") if self._is_down(k) else (self.tile.each_across, "tx")
+        rows = f"const {ctype}* const g{k} = {begin} + {thread} * {self._pitch(k)};\n"
+        apart = self._rows(k) // many * self._pitch(k)
+        return rows, (
+            f"#pragma unroll\nfor (int c = 0; c < {many}; ++c) nl::load(w{k}{where}[c], g{k} + c * {apart} + {at});\n"
+        )
+
+    def _taken(self, reads: dict[int, str]) -> str:
+        """Statements that take an element of each of a thread's pairs; `reads` are the elements, by operand."""
+        values = {k: f"once{k}[a][b]" for k in self.rows.once}
+        for k, read in reads.items():
+            values[k] = loaded(read.replace("{row}", "a" if self._is_down(k) else "b"), self.program.operands[k].code)
         call = ", ".join(["p", *(values[k] for k in self.reads), *self.carriers.values])
         return (
-            f"A own{size}, low[{max(within, 1)}]{size}, high[{max(beyond, 1)}]{size};\n"
-            f"#pragma unroll 1\nfor (int t = 0; t < {groups}; ++t) {{\n"
-            f"const int lane = nl::reversed<{groups}>(t);\n{begin}"
-            f"#pragma unroll\nfor (int m = 0; m < {lanes}; ++m) {{\n{reads}{self._each} own[a][b] = a_none();\n"
-            f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e) {{\n"
-            f"const int at = nl::reversed<{lanes}>(m) * {groups} + e * {LANES};\n"
-            f"if (at + {groups} <= {self.length} || at + lane < {self.length}) {{\n{self._each} {{\n"
-            f"A& acc = own[a][b]; {self.carriers.declared} pair({call}); {self.carriers.collect('0')} }} }} }}\n"
-            f"{self._carried('m', 'low', within)}}}\n{self._carried('t', 'high', beyond)}}}\n"
+            f"{self._each} {{\n"
+            f"A& acc = own[a][b]; {self.carriers.declared} pair({call}); {self.carriers.collect('0')} }}\n"
         )
 
     def _carried(self, number: str, level: str, levels: int) -> str:
@@ -293,6 +282,89 @@ class _Tiles(Kernel):
         """Elements of memory from one index of an operand to the next along a dimension."""
         stride = self.program.operands[k].strides[d]
         return str(index(stride)) if stride in (0, 1) else self.number(f"s{k}_{d}", stride)
+
+
+class _Lanes(_Tiles):
+    """Rows along the fast axis: whole ones in shared memory, by lanes."""
+
+    def __init__(self, program: Program, tile: Tile) -> None:
+        super().__init__(program, tile)
+        self.length = index(self.count)
+        self.lines = -(-self.length // LANES)
+        # Lanes whose work is in the text, a power of two; others follow in a loop.
+        self.unrolled = 1 << (GROUP // self.lines).bit_length() - 1
+
+    def _stage(self, k: int) -> str:
+        """Statements that read a block's rows of an operand into shared memory."""
+        last = "bottom" if self._is_down(k) else "right"
+        step, along = (self._step(k, d) for d in (self.kept - 1 - self._is_down(k), self.kept))
+        numbers = f"{self._rows(k)}, {self.length}, {self._pitch(k)}, {self.tile.threads}"
+        return f"nl::stage_rows<{numbers}>({self._shared(k)[1]}, row.q{k}, {step}, {along}, {last});\n"
+
+    def _merged(self) -> str:
+        lanes, groups, lines = self.unrolled, LANES // self.unrolled, self.lines
+        within, beyond = lanes.bit_length() - 1, groups.bit_length() - 1
+        size = f"[{self.tile.each_down}][{self.tile.each_across}]"
+        rows, reads, values = "", "", {}
+        for k in self._staged():
+            ctype = MEMORY_TYPES[self.program.operands[k].code]
+            width = min(lanes, 16 // ITEMSIZES[self.program.operands[k].code])
+            begin, read = self._reading(k, "[e]", f"e * {LANES} + place")
+            rows += f"{begin}nl::pack<{width}, {ctype}> w{k}[{lines}][{self._each_of(k)}];\n"
+            reads += (
+                f"if (m % {width} == 0) {{\nconst int place = nl::place<{ctype}>(t * {lanes} + m);\n"
+                f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e) {{\n{read}}} }}\n"
+            )
+            values[k] = f"w{k}[e][{{row}}].x[m % {width}]"
+        return (
+            f"{''.join(map(self._stage, self._staged()))}__syncthreads();\n"
+            f"A low[{max(within, 1)}]{size}, high[{max(beyond, 1)}]{size};\n{rows}"
+            f"#pragma unroll 1\nfor (int t = 0; t < {groups}; ++t) {{\nconst int lane = nl::reversed<{groups}>(t);\n"
+            f"#pragma unroll\nfor (int m = 0; m < {lanes}; ++m) {{\n{reads}{self._each} own[a][b] = a_none();\n"
+            f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e) {{\n"
+            f"const int at = nl::reversed<{lanes}>(m) * {groups} + e * {LANES};\n"
+            f"if (at + {groups} <= {self.length} || at + lane < {self.length}) {{\n{self._taken(values)}}} }}\n"
+            f"{self._carried('m', 'low', within)}}}\n{self._carried('t', 'high', beyond)}}}\n"
+        )
+
+
+class _Runs(_Tiles):
+    """Rows that the fast axis does not lie along: a piece of them in shared memory at a time, by runs."""
+
+    def _stage(self, k: int) -> str:
+        """Statements that read the piece from `base` of a block's rows of an operand into shared memory."""
+        last = "bottom" if self._is_down(k) else "right"
+        step, along = (self._step(k, d) for d in (self.kept - 1 - self._is_down(k), self.kept))
+        # Neighbours in memory are read by neighbouring threads.
+        numbers = f"{self._rows(k)}, {self._pitch(k)}, {self.tile.threads}, {str(along != '1').lower()}"
+        args = f"{self._shared(k)[1]}, row.q{k} + base * {along}, {step}, {along}, {last}, rest"
+        return f"nl::stage_piece<{numbers}>({args});\n"
+
+    def _merged(self) -> str:
+        count = self.number("count", self.count)
+        levels = next(most for most in LEVELS if self.count <= RUN << most - 1)
+        size = f"[{self.tile.each_down}][{self.tile.each_across}]"
+        rows, reads, values = "", "", {}
+        for k in self._staged():
+            code = self.program.operands[k].code
+            width = 16 // ITEMSIZES[code]
+            begin, read = self._reading(k, "", "from + e")
+            rows += f"{begin}nl::pack<{width}, {MEMORY_TYPES[code]}> w{k}[{self._each_of(k)}];\n"
+            reads += f"if (e % {width} == 0) {{\n{read}}}\n"
+            values[k] = f"w{k}[{{row}}].x[e % {width}]"
+        run = f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{\n{reads}"
+        return (
+            f"A high[{levels}]{size};\n{rows}int t = 0;\n"
+            f"for (i64 base = 0; base < {count}; base += {LANES}) {{\n"
+            f"const int rest = {count} - base < {LANES} ? (int)({count} - base) : {LANES};\n"
+            f"__syncthreads();\n{''.join(map(self._stage, self._staged()))}__syncthreads();\n"
+            f"#pragma unroll 1\nfor (int from = 0; from < rest; from += {RUN}, ++t) {{\n"
+            f"{self._each} own[a][b] = a_none();\n"
+            f"if (from + {RUN} <= rest) {{\n{run}{self._taken(values)}}} }} else {{\n"
+            f"{run}if (from + e < rest) {{\n{self._taken(values)}}} }} }}\n{self._carried('t', 'high', levels)}}} }}\n"
+            f"bool any = false;\n#pragma unroll\nfor (int d = 0; d < {levels}; ++d) if (t >> d & 1) {{\n"
+            f"{self._each} own[a][b] = any ? a_merge(high[d][a][b], own[a][b]) : high[d][a][b];\nany = true;\n}}\n"
+        )
 
 
 @of_sizes

@@ -28,4 +28,19 @@ NL_DEV void stage_rows(T* to, const T* from, i64 step, i64 along, i64 last) {
         store(to + row * PITCH + line * 128 + place<T>(reversed<U>(lane) * V), w);
     }
 }
+// The same of a piece of rows that has `left` elements, in their own order; neighbouring threads take neighbouring rows, or
+// (not ACROSS) what follows in a row.
+template <int ROWS, int PITCH, int THREADS, bool ACROSS, class T>
+NL_DEV void stage_piece(T* to, const T* from, i64 step, i64 along, i64 last, int left) {
+    constexpr int V = 16 / sizeof(T), U = 128 / V;
+#pragma unroll 4
+    for (int n = threadIdx.x; n < ROWS * U; n += THREADS) {
+        const int unit = ACROSS ? n / ROWS : n % U, row = ACROSS ? n % ROWS : n / U;
+        const T* const begin = from + (row < last ? row : last) * step;
+        pack<V, T> w;
+#pragma unroll
+        for (int v = 0; v < V; ++v) w.x[v] = unit * V + v < left ? begin[(unit * V + v) * along] : T();
+        store(to + row * PITCH + unit * V, w);
+    }
+}
 }
