@@ -61,6 +61,8 @@ class Tile(NamedTuple):
         return self.high * self.wide
 
 
+WIDE = Tile(64, 64, 4, 4)
+"""What a block of whole rows takes where a processor holds two such blocks."""
 TILES = (Tile(64, 32, 4, 2), Tile(32, 16, 2, 1))
 LONGEST = 8 * LANES
 """Longest rows: lines of them are read together."""
@@ -88,9 +90,9 @@ def tile_of(program: Program) -> Tile | None:
     down, across = program.shape[kept - 2 : kept]
     of_down, of_across = (sum(_pitch(program, k) for k in some) for some in (rows.down, rows.across))
     limit = SHARED[program.cluster > 1]
-    for tile in TILES:
+    for tile in (WIDE, *TILES) if program.fast else TILES:
         tiles = prod(program.shape[: kept - 2]) * -(-down // tile.down) * -(-across // tile.across)
-        fits = tile.down * of_down + tile.across * of_across <= limit
+        fits = tile.down * of_down + tile.across * of_across <= (limit // 2 if tile is WIDE else limit)
         if fits and tiles >= LEAST and 2 * down * across >= padded(down, tile.down) * padded(across, tile.across):
             return tile
     return None
