@@ -127,11 +127,18 @@ class Carriers:
         # Arrays stay in registers only where nothing indexes them by a number known late: a whole run keeps its own.
         some = "" if held or self.buffers() else f" {SOME}"
         return (
-            f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.buffers()}\n"
-            f"#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) {{ {each} }}\n{self.close(str(RUN))}\n}} "
+            f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.whole_run(call, index)}}} "
             f"else {{ {self.buffers()} int used = 0;\n"
             f"#pragma unroll{some}\nfor (int e = 0; e < {RUN}; ++e) if ({exists}) {{ {each} ++used; }}\n"
             f"{self.close('used')}\n}}\n"
+        )
+
+    def whole_run(self, call: str, index: str) -> str:
+        """Statements that add a whole run into `acc`."""
+        collect = self._later(index) if self.positions() else self.collect(index)
+        return (
+            f"{self.buffers()}\n#pragma unroll\n"
+            f"for (int e = 0; e < {RUN}; ++e) {{ {self.declared} {call} {collect} }}\n{self.close(str(RUN))}\n"
         )
 
     def whole_runs(self, call: Callable[[int], str], many: int) -> str:
@@ -139,14 +146,8 @@ class Carriers:
 
         Nothing branches between them, so that all are read before the first is computed.
         """
-        text = self.fresh(many)
-        for k in range(many):
-            each = f"{self.declared} {call(k)} {self.collect('e')}"
-            text += (
-                f"{{ A& acc = accs[{k}]; {self.buffers()}\n#pragma unroll\n"
-                f"for (int e = 0; e < {RUN}; ++e) {{ {each} }}\n{self.close(str(RUN))} }}\n"
-            )
-        return text
+        runs = [f"{{ A& acc = accs[{k}]; {self.whole_run(call(k), 'e')}}}\n" for k in range(many)]
+        return self.fresh(many) + "".join(runs)
 
     def known_run(self, call: str, index: str, length: int, least: int, exists: str, many: int = 1) -> str:
         """Statements that make carriers ``accs`` of a run of each of `many` rows: of `length` elements at most.

@@ -18,7 +18,7 @@ What the host does with them is `reducing_host.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import log2, prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
@@ -101,6 +101,8 @@ class Reduction(Elements):
             self.abreast = self._abreast()
             self.columns, self.parts, self.part, self.chunks = column_split(self.outputs // self.abreast, self.count)
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
+        self.split = self.rank - self.kept > 1 and self.abreast == self.neighbours == 1
+        """Whether positions of a row are split into several indices."""
         self.pairing = self._pairing()
         self.stride = LANES if program.fast else 1
         self.vector = self._vector()
@@ -277,7 +279,8 @@ class Reduction(Elements):
 
     def _element_by(self, reads: dict[int, str] | None = None) -> str:
         program = self.program
-        lines = self.element_lines(reads=reads)
+        places = self.position_lines() if self.split and reads is None else []
+        lines = self.element_lines(reads=reads)[len(places) :]
         lines += [self.store_line(store) for store in program.stores]
         outs = []
         for k, reduction in enumerate(program.reductions):
@@ -285,6 +288,11 @@ class Reduction(Elements):
             lines.append(f"o{k} = v{reduction.value};")
         given = ", const W& w" if reads is not None else ""
         head = f"NL_DEV void element(const P& p, const Row& row, nl_index r{given}, {', '.join(outs)}) {{\n  "
+        if places:
+            names = ", ".join(f"nl_index r{d}" for d in range(self.kept, self.rank))
+            inside = f"NL_DEV void element_at(const P& p, const Row& row, {names}, {', '.join(outs)}) {{\n  "
+            head = inside + "\n  ".join(lines) + f"\n}}\n{head}"
+            lines = [*places, self._call_at(f"o{k}" for k in range(len(outs)))]
         many = max(self.abreast, self.neighbours)
         several = self._several_elements(many) if many > 1 else ""
         return ("" if self.ahead else self.index_text()) + head + "\n  ".join(lines) + "\n}\n" + several
@@ -313,6 +321,11 @@ class Reduction(Elements):
         """The call of the element function."""
         return f"element(p, {row}, {at}, {', '.join(self.carriers.values)});"
 
+    def _call_at(self, values: Iterable[str], last: str = "") -> str:
+        """The call of the function of an element whose indices are known."""
+        names = [f"r{d}" for d in range(self.kept, self.rank)]
+        return f"element_at(p, row, {', '.join([*names[:-1], last or names[-1], *values])});"
+
     def _post(self) -> str:
         program = self.program
         count = self.number("count", self.count)
@@ -335,7 +348,17 @@ class Reduction(Elements):
     def _run_text(self, exists: str, index: str, kind: str, fresh: bool = True) -> str:
         """Statements that add one run (RUN elements at `index`, by e) into carrier `acc`."""
         if not self.ahead:
-            return self.carriers.run(self._call(f"({kind})({index})"), index, exists, fresh)
+            run = self.carriers.run(self._call(f"({kind})({index})"), index, exists, fresh and not self.split)
+            if not self.split:
+                return run
+            # Along the last dimension what the others fix is read once, and no position is divided.
+            last, extent = f"r{self.rank - 1}", self.number(f"e{self.rank - 1}", self.program.shape[-1])
+            call = self._call_at(self.carriers.values, f"({kind})({last} + e * {self.stride})")
+            return (
+                f"{'A acc = a_none();' * fresh}\n{{ const nl_index r = at;\n{' '.join(self.position_lines())}\n"
+                f"if (full && {last} + {self.stride * (RUN - 1)} < {extent}) {{\n"
+                f"{self.carriers.whole_run(call, index)}}} else {{ {run}}} }}\n"
+            )
         call = f"element(p, row, ({kind})({index}), w[e], {', '.join(self.carriers.values)});"
         return (
             f"W w[{RUN}];\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) w[e] = next[e];\n"
