@@ -6,6 +6,8 @@ what they read, and read imaginary parts that must be zero, as cuFFT may.
 
 from __future__ import annotations
 
+import ctypes
+
 import numpy as np
 
 from numloom.device.cpu.hostview import array_at
@@ -72,6 +74,31 @@ class FakeCufft:
         else:
             result = np.fft.fftn(a, axes=axes) if direction == -1 else np.fft.ifftn(a, axes=axes) * count
         out[...] = result
+
+
+    def addresses(self):
+        """Of cufftSetWorkArea and cufftXtExec, which do the same."""
+
+        def told(function):
+            def call(*arguments):
+                function(*arguments)
+                return 0
+
+            return call
+
+        self._functions = _WORK(told(self.set_work_area)), _EXEC(told(self.xt_exec))
+        return tuple(ctypes.cast(function, ctypes.c_void_p).value for function in self._functions)
+
+    @staticmethod
+    def returning(code):
+        """A function of the library that says this; it has an `address`."""
+        function = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)(lambda handle, address: code)
+        function.address = ctypes.cast(function, ctypes.c_void_p).value
+        return function
+
+
+_WORK = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+_EXEC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
 
 
 def _side(address, n, batch, embed, stride, distance, char):

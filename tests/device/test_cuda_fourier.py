@@ -9,7 +9,9 @@ import pytest
 from cuda_emulation import EmulatedDevice
 from fake_cufft import FakeCufft
 
-from numloom.device.cuda.routines.fourier import Cufft, fourier
+from numloom.device.cuda.routines.fourier import Cufft, Transform, fourier
+from numloom.device.cuda.routines.kernels import address
+from numloom.device.cuda.routines.scripts import Launch, recorded
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
 from nvrtc import compile_for_gpu
@@ -20,7 +22,7 @@ module = importlib.import_module("numloom.device.cuda.routines.fourier")  # the 
 @pytest.fixture(scope="module")
 def device():
     emulated = EmulatedDevice()
-    emulated.cufft = Cufft(FakeCufft())
+    emulated.cufft = Cufft(emulated, FakeCufft())
     return emulated
 
 
@@ -90,7 +92,7 @@ def test_transforms_of_and_to_real_numbers(device, char):
 
 def test_a_plan_is_made_once_and_the_oldest_goes(device, monkeypatch):
     monkeypatch.setattr(module, "PLANS", 2)
-    device.cufft = Cufft(FakeCufft())
+    device.cufft = Cufft(device, FakeCufft())
     library = device.cufft.library
     for n in (4, 4, 5, 4, 6, 4, 5):
         run(device, np.ones((3, n), "D"), (1,))
@@ -99,10 +101,78 @@ def test_a_plan_is_made_once_and_the_oldest_goes(device, monkeypatch):
 
 
 def test_one_plan_does_several_axes(device):
-    device.cufft = Cufft(FakeCufft())
+    device.cufft = Cufft(device, FakeCufft())
     run(device, BASE, (1, 2, 3))
     run(device, BASE[0], (0,))
     assert device.cufft.library.runs == 2
+
+
+@pytest.fixture(params=["binding", "addresses"])
+def known(device, request, monkeypatch):
+    """The device with a new cuFFT, called as the parameter says."""
+    library = FakeCufft()
+    if request.param == "addresses":
+        if Transform is None:
+            pytest.skip("the core is not compiled")
+        monkeypatch.setattr(module, "_addresses", FakeCufft.addresses)
+    device.cufft = Cufft(device, library)
+    return device
+
+
+AGAIN = (
+    (lambda x: x, (3,), "c2c", 0), (lambda x: x, (0, 2, 3), "c2c", 0), (lambda x: x[:, ::2, 1:, ::3], (1, 3), "c2c", 0),
+    (lambda x: x[0].T, (2, 0), "c2c", 0), (lambda x: x.real, (3,), "c2c", 0), (lambda x: x.real, (1, 2), "r2c", 0),
+    (lambda x: x, (3,), "c2r", 12), (lambda x: x[0], (1, 2), "c2r", 13), (lambda x: x.astype("F"), (3,), "c2r", 12),
+    (lambda x: x[:, :, :, :1], (3,), "c2c", 0), (lambda x: x[:, :0], (3,), "c2c", 0),
+)  # fmt: skip
+
+
+@pytest.mark.skipif(Launch is None, reason="the core is not compiled")
+@pytest.mark.parametrize("forward", [True, False])
+@pytest.mark.parametrize("view, axes, kind, n", AGAIN)
+def test_transforms_again(known, view, axes, kind, n, forward):
+    options = {"kind": kind, "axes": axes, "n": n, "forward": forward, "norm": "ortho"}
+    row = ROWS["fourier"].numpy
+    first = row(view(BASE), **options)
+    out = operand(known, np.empty(first.shape, first.dtype))
+    script = recorded(fourier, known, operand(known, view(BASE)), out=out, **options)
+    made = known.cufft.library.made
+    for turn in range(1, 4):
+        host = view(BASE * turn)
+        expected = row(host, **options)
+        result = operand(known, np.empty(first.shape, first.dtype))
+        assert script(address(operand(known, host)), address(result)) is True
+        data = known.download(result.buffer, 0, expected.nbytes).view(expected.dtype).reshape(expected.shape)
+        np.testing.assert_allclose(data, expected, rtol=0, atol=np.abs(expected).max(initial=0) * 1e-5)
+    assert known.cufft.library.made == made
+
+
+@pytest.mark.skipif(Launch is None, reason="the core is not compiled")
+def test_a_plan_that_went_is_made_again(known, monkeypatch):
+    monkeypatch.setattr(module, "PLANS", 2)
+    options = {"kind": "c2c", "axes": (0,), "n": 0, "forward": True, "norm": "backward"}
+    hosts = [np.arange(n) + 1j for n in (4, 5, 6)]
+    outs = [operand(known, host) for host in hosts]
+    scripts = [
+        recorded(fourier, known, operand(known, host), out=out, **options)
+        for host, out in zip(hosts, outs, strict=True)
+    ]
+    for which in (0, 1, 0, 2, 0, 2, 1, 1, 2, 0):
+        scripts[which](address(operand(known, hosts[which])), address(outs[which]))
+        data = known.download(outs[which].buffer, 0, outs[which].buffer.nbytes).view("D")
+        np.testing.assert_allclose(data, np.fft.fft(hosts[which]), atol=1e-12)
+        assert len(known.cufft.library.plans) == len(known.cufft.plans) == 2
+    # After the three: 0 and 1 are made again, then 2, then 1 and at last 0.
+    assert known.cufft.library.made == 3 + 5
+
+
+@pytest.mark.skipif(Transform is None, reason="the core is not compiled")
+def test_what_the_library_refuses_goes_by_the_binding():
+    asked = []
+    for codes in ((3, 0), (0, 7), (0, 0)):
+        one, two = (FakeCufft.returning(code) for code in codes)
+        Transform((one.address, two.address), lambda: 5, -1, lambda *numbers: asked.append(numbers))(16, 32, 48)
+    assert asked == [(16, 32, 48)] * 2
 
 
 def test_without_cufft_the_host_transforms(device):

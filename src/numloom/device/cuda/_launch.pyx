@@ -277,7 +277,7 @@ cdef class Replay:
 
 
 cdef enum:
-    LAUNCH, CLEAR, COPY
+    LAUNCH, CLEAR, COPY, CALL
     NUMBERS = 24
 
 cdef struct Patch:  # *word = number `base` + offset
@@ -321,7 +321,7 @@ cdef class Script:
     cdef object device
     cdef Pool pool
     cdef object told
-    cdef list launches  # a Bound each, None of what is no launch
+    cdef list launches  # a Bound each, of calls what is called, else None
     cdef list blocks  # which must stay where they are
     cdef Py_ssize_t given, aligned, scratch
     cdef int count
@@ -351,7 +351,7 @@ cdef class Script:
         for i in range(self.aligned):
             self.residues[i] = residues[i]
         self.steps = <Step*>calloc(self.count + 1, sizeof(Step))
-        most = sum([len(command[1]) if kind_of(command) == LAUNCH else 2 for command in commands])
+        most = sum([len(command[1]) if isinstance(command[1], list) else 2 for command in commands])
         self.patches = <Patch*>calloc(most + 1, sizeof(Patch))
         if self.steps == NULL or self.patches == NULL:
             raise MemoryError
@@ -368,6 +368,11 @@ cdef class Script:
                     if not isinstance(word, int):
                         self.patches[patch] = Patch(&block.data.as_longlongs[place], word.base, word.offset)
                         patch += 1
+            elif step.kind == CALL:
+                self.launches.append(command[0])
+                for word in command[1]:
+                    self.patches[patch] = Patch(NULL, word.base, word.offset)
+                    patch += 1
             else:
                 self.launches.append(None)
                 step.nbytes = command[-1]
@@ -391,7 +396,7 @@ cdef class Script:
             at[i] = numbers[i]
             if i < self.aligned and at[i] & 15 != self.residues[i]:
                 return False
-        # Whatever may run other Python code comes first.
+        # Whatever may run other Python code comes before a block is filled.
         if self.scratch:
             work = self.pool.allocate(self.scratch)
             at[self.given] = work.ptr
@@ -401,6 +406,9 @@ cdef class Script:
             at[self.given + 2] = number
         for i in range(self.count):
             step = &self.steps[i]
+            if step.kind == CALL:
+                self.launches[i](*[at[self.patches[k].base] + self.patches[k].offset for k in range(step.first, step.last)])
+                continue
             for k in range(step.first, step.last):
                 patch = &self.patches[k]
                 patch.word[0] = <long long>at[patch.base] + patch.offset
@@ -425,9 +433,9 @@ cdef class Script:
 
 cdef int kind_of(tuple command) except -1:
     """Which of a recorder's commands it is."""
-    if len(command) == 2:
-        return CLEAR
-    return LAUNCH if isinstance(command[1], list) else COPY
+    if isinstance(command[1], list):
+        return CALL if len(command) == 2 else LAUNCH
+    return CLEAR if len(command) == 2 else COPY
 
 
 cdef inline size_t nbytes_of(Bound bound):

@@ -49,8 +49,8 @@ ROUTINES: dict[str, Callable[..., Any]] = {
 }
 
 RECORDED = (
-    "argpartition", "argsort", "bin_edges", "correlate", "fold", "histogram", "lexsort", "partition", "reduceat",
-    "scan", "searchsorted", "sort", "weighted_bincount",
+    "argpartition", "argsort", "bin_edges", "correlate", "fold", "fourier", "histogram", "lexsort", "partition",
+    "reduceat", "scan", "searchsorted", "sort", "weighted_bincount",
 )  # fmt: skip
 """Those that do nothing but queue what follows from the forms of their operands."""
 BOUND: dict[str, Callable[..., Callable[..., Any] | None]] = {

@@ -7,11 +7,15 @@ copied anyway, else in place.
 
 from __future__ import annotations
 
+import ctypes
 import itertools
+import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -23,6 +27,7 @@ from numloom.device.cuda.routines.kernels import (
     address,
     assign,
     collapse,
+    command,
     ctype_of,
     empty,
     run,
@@ -30,6 +35,11 @@ from numloom.device.cuda.routines.kernels import (
 from numloom.device.cuda.routines.libraries import library
 from numloom.device.interface import Strided
 from numloom.ops.fourier import scale_of
+
+try:
+    from numloom.device.cuda._fft import Transform  # type: ignore[import-not-found]
+except ImportError:
+    Transform = None
 
 PLANS = 64  # plans that are kept; one is some kilobytes of the host and, for large primes, tables on the GPU
 MOST_LAUNCHES = 16  # transforms of parts of an array; beyond, a dense copy is cheaper
@@ -48,20 +58,71 @@ class Side(NamedTuple):
     distance: int
 
 
+class Plan:
+    """How cuFFT transforms one layout, both ways; the library knows those that were used last.
+
+    Attributes
+    ----------
+    key : tuple
+        What it is made for: lengths, sides, batch and element types.
+    handle : int
+        The library's; -1 while it knows it no more.
+    nbytes : int
+        Workspace that it needs.
+    forward, inverse : callable
+        Queue it for the addresses of source, target and workspace.
+    """
+
+    __slots__ = ("__weakref__", "_cufft", "forward", "handle", "inverse", "key", "nbytes")
+
+    def __init__(self, cufft: Cufft, key: tuple[Any, ...]) -> None:
+        self._cufft = cufft
+        self.key = key
+        self.handle = -1
+        self.nbytes = 0
+        self.forward, self.inverse = (self._bound(direction) for direction in (_FORWARD, _INVERSE))
+
+    def ready(self) -> int:
+        """Its handle; of all plans it was used last."""
+        if self.handle < 0:
+            self._cufft.make(self)
+        self._cufft.plans.move_to_end(self)
+        return self.handle
+
+    def call(self, direction: int, source: int, target: int, work: int) -> None:
+        """Queue it through the binding, which raises what the library says."""
+        library, handle = self._cufft.library, self.ready()
+        library.set_work_area(handle, work)
+        library.xt_exec(handle, source, target, direction)
+
+    def _bound(self, direction: int) -> Callable[[int, int, int], None]:
+        by_binding = partial(self.call, direction)
+        if self._cufft.addresses is None:
+            return by_binding
+        return Transform(self._cufft.addresses, self.ready, direction, by_binding)  # type: ignore[no-any-return]
+
+
 class Cufft:
     """Plans on the device's stream, by what they are made for; the least recently used ones go."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, device: Any, library: Any) -> None:
+        self.device = device
         self.library = library
-        self.plans: OrderedDict[Any, tuple[int, int]] = OrderedDict()
+        self.addresses = _addresses(library) if Transform is not None else None
+        self.plans: OrderedDict[Plan, None] = OrderedDict()
+        self._met: WeakValueDictionary[Any, Plan] = WeakValueDictionary()
 
-    def plan(self, device: Any, key: tuple[Any, ...]) -> tuple[int, int]:
-        """A plan's handle and the bytes of workspace that it needs."""
-        found = self.plans.get(key)
-        if found is not None:
-            self.plans.move_to_end(key)
-            return found
-        lengths, source, target, batch, source_char, target_char = key
+    def plan(self, key: tuple[Any, ...]) -> Plan:
+        """The one plan for a layout, which the library knows."""
+        plan = self._met.get(key)
+        if plan is None:
+            plan = self._met[key] = Plan(self, key)
+        plan.ready()
+        return plan
+
+    def make(self, plan: Plan) -> None:
+        """Let the library know a plan, and forget the one that was not used for longest if there are too many."""
+        lengths, source, target, batch, source_char, target_char = plan.key
         handle = self.library.create()
         try:
             self.library.set_auto_allocation(handle, 0)
@@ -70,16 +131,17 @@ class Cufft:
                 handle, len(lengths), lengths, source.embed, source.stride, source.distance, _TYPES[source_char],
                 target.embed, target.stride, target.distance, _TYPES[target_char], batch, _TYPES[complex_char],
             )  # fmt: skip
-            self.library.set_stream(handle, device.stream)
+            self.library.set_stream(handle, self.device.stream)
         except BaseException:
             self.library.destroy(handle)
             raise
         if len(self.plans) >= PLANS:
-            _, (oldest, _) = self.plans.popitem(last=False)
-            device.synchronize()  # a transform may still use the plan's tables
-            self.library.destroy(oldest)
-        self.plans[key] = handle, int(nbytes)
-        return self.plans[key]
+            oldest, _ = self.plans.popitem(last=False)
+            self.device.synchronize()  # a transform may still use the plan's tables
+            self.library.destroy(oldest.handle)
+            oldest.handle = -1
+        plan.handle, plan.nbytes = handle, int(nbytes)
+        self.plans[plan] = None
 
     def run(
         self, device: Any, source: Strided, target: Strided, axes: Sequence[int], lengths: Sequence[int], forward: bool
@@ -103,23 +165,23 @@ class Cufft:
             return False
         for x, side in zip((source, target), steps, strict=True):
             # Real numbers must begin where complex ones might.
-            begins = [address(x) // x.dtype.itemsize, *(side[k] for k in others)]
-            if x.dtype.kind == "f" and any(begin % 2 for begin in begins):
+            wide = 2 * x.dtype.itemsize
+            if x.dtype.kind == "f" and (address(x) % wide or any(side[k] % 2 for k in others)):
                 return False
         described = [
             Side(embed, stride, steps[k][batch] or 1)
             for k, (embed, stride) in enumerate(side for side in sides if side is not None)
         ]
         key = (tuple(lengths), *described, extents[batch], source.dtype.char, target.dtype.char)
-        handle, nbytes = self.plan(device, key)
-        work = device.allocate(max(nbytes, 1))
-        self.library.set_work_area(handle, work.ptr)
+        plan = self.plan(key)
+        queue = plan.forward if forward else plan.inverse
+        work = device.allocate(max(plan.nbytes, 1))
         for index in itertools.product(*(range(extents[k]) for k in others)):
             begin, end = (
                 address(x) + x.dtype.itemsize * sum(i * side[k] for i, k in zip(index, others, strict=True))
                 for x, side in zip((source, target), steps, strict=True)
             )
-            self.library.xt_exec(handle, begin, end, _FORWARD if forward else _INVERSE)
+            command(device, queue, begin, end, work.ptr)
         return True
 
 
@@ -136,13 +198,23 @@ def _nested(x: Strided, axes: Sequence[int]) -> tuple[tuple[int, ...], int] | No
 
 def _library(device: Any) -> Cufft | None:
     """The device's cuFFT, None where it is not installed."""
-    found: Cufft | None = library(device, "cufft", "cufft", _loaded)
+    found: Cufft | None = library(device, "cufft", "cufft", partial(_loaded, device))
     return found
 
 
-def _loaded(cufft: Any) -> Cufft:
+def _loaded(device: Any, cufft: Any) -> Cufft:
     cufft.get_version()
-    return Cufft(cufft)
+    return Cufft(device, cufft)
+
+
+def _addresses(cufft: Any) -> tuple[int, int] | None:
+    """Addresses of the two functions that queue, in the library that the binding has loaded; None if not to be had."""
+    try:
+        found = ctypes.CDLL(f"libcufft.so.{cufft.get_version() // 1000}", mode=os.RTLD_NOLOAD)
+        functions = found.cufftSetWorkArea, found.cufftXtExec
+    except (AttributeError, OSError):
+        return None
+    return tuple(ctypes.cast(function, ctypes.c_void_p).value for function in functions)  # type: ignore[return-value]
 
 
 def fourier(

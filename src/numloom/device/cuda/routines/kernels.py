@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
@@ -171,6 +171,14 @@ def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int], wa
 def launch(device: Any, kernel: Any, words: Iterable[int], grid: Any) -> None:
     """Launch a kernel with these words as its parameters."""
     device.launch(kernel, words if type(device) is Recorder else array("q", words), grid)
+
+
+def command(device: Any, function: Callable[..., None], *addresses: int) -> None:
+    """Call what queues work of a library for these addresses, in the order of launches."""
+    if type(device) is Recorder:
+        device.call(function, addresses)
+    else:
+        function(*addresses)
 
 
 class Mail:

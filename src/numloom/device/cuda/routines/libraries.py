@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from numloom.device.cuda.routines.recording import Recorder
+
 
 def library(device: Any, attribute: str, bindings: str, make: Callable[[Any], Any]) -> Any:
     """What a device keeps for a library, made at its first use.
@@ -26,6 +28,8 @@ def library(device: Any, attribute: str, bindings: str, make: Callable[[Any], An
     object
         None if the bindings or the library are not installed.
     """
+    if type(device) is Recorder:
+        device = device.device
     if not hasattr(device, attribute):
         made = None
         try:

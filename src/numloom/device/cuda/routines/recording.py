@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 ALIGNED = 16
@@ -61,8 +61,11 @@ class Recorder:
 
     Attributes
     ----------
+    device : CudaDevice
+        The device, for what lasts: kernels, libraries.
     commands : list of tuple
-        ``(kernel, words, grid)`` of launches, ``(address, nbytes)`` to clear, ``(to, from, nbytes)`` to copy.
+        ``(kernel, words, grid)`` of launches, ``(function, addresses)`` of calls that queue work of a library,
+        ``(address, nbytes)`` to clear, ``(to, from, nbytes)`` to copy.
     scratch : int
         Bytes of scratch memory, all in one piece.
     told : tuple of int or None
@@ -70,7 +73,7 @@ class Recorder:
     """
 
     def __init__(self, device: Any, given: int) -> None:
-        self._device = device
+        self.device = device
         self._given = given
         self.commands: list[tuple[Any, ...]] = []
         self.scratch = 0
@@ -101,7 +104,7 @@ class Recorder:
             self.commands.append((target.ptr + target_offset, source.ptr + source_offset, nbytes))
 
     def kernel(self, text: str, entry: str, *, wait: bool) -> Any:
-        return self._device.kernel(text, entry, wait=True)  # the full code, since it runs again and again
+        return self.device.kernel(text, entry, wait=True)  # the full code, since it runs again and again
 
     def expect(self, texts: Sequence[str]) -> None:
         """Nothing: what was not there was compiled when the routine ran."""
@@ -109,6 +112,9 @@ class Recorder:
     def launch(self, kernel: Any, words: Iterable[Any], grid: Any) -> None:
         self.commands.append((kernel, list(words), grid))
 
+    def call(self, function: Callable[..., None], addresses: Sequence[Any]) -> None:
+        self.commands.append((function, list(addresses)))
+
     def error_address(self) -> int:
-        address: int = self._device.error_address()
+        address: int = self.device.error_address()
         return address
