@@ -1,6 +1,6 @@
 cimport cython
 from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, view_of, wrap
-from numloom.array.storage cimport write
+from numloom.array.storage cimport Cell, put, write
 from numloom.device.registry cimport current
 from numloom.graph.build cimport cast, elementwise, unary
 from numloom.graph.node cimport Node
@@ -8,7 +8,7 @@ from numloom.graph.replay cimport Chain, Chains, again, find, replay
 
 
 cdef int BOOL
-cdef object _SAME_KIND, _ANY, _ARRAY
+cdef object _SAME_KIND, _ANY, _ARRAY, _PART
 
 
 cdef class ElementwiseCall:
@@ -58,9 +58,11 @@ cdef class Endings:
 cdef bint _is_plain(object axis) except -1
 
 @cython.locals(notes=list, kind=object)
-cdef object _noted(object values, list arrays)
+cpdef object noted(object values, list arrays)
 @cython.locals(operands=list, chain=Chain)
 cdef object _compose(Plain plain, object given, tuple arrays, tuple args, dict options)
+@cython.locals(cell=Cell, arrays=list, operands=list, value=Node, array=ndarray, chain=Chain)
+cdef bint _rewritten(Plain plain, ndarray target, tuple args, dict options) except -1
 @cython.locals(parts=list)
 cpdef object frozen(object given)
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
-from numloom.array.storage import write
+from numloom.array.storage import put, write
 from numloom.base.dtypes import BOOL
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
@@ -25,6 +25,8 @@ _SAME_KIND, _ANY = "same_kind", "K"
 _NO_VALUE: Any = np._NoValue  # type: ignore[attr-defined]
 _ARRAY = object()
 """Stands for an array among arguments."""
+_PART = object()
+"""Stands before the layout of an array that is not all of its memory."""
 _NAMES: Any = (type, np.dtype, type(_NO_VALUE), type(...))
 """Kinds of what is equal only if it means the same."""
 
@@ -290,15 +292,68 @@ def recalled(function: Function) -> Function:
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         arrays: list[Any] = []
-        given = _noted(args, arrays) if not options or options.get("out") is None else None
+        given = noted(args, arrays) if not options or options.get("out") is None else None
         if given is not None and options:
-            named = _noted(tuple(options.values()), arrays)
+            named = noted(tuple(options.values()), arrays)
             given = None if named is None else (given, tuple(options), named)
         if given is None:
             return function(*args, **options)
         return _compose(plain, given, tuple(arrays), args, options)
 
     return call  # type: ignore[return-value]
+
+
+def rewriting(function: Function) -> Function:
+    """A function that writes to its first argument, an array, and takes the short way as `recalled` ones do.
+
+    What that array holds then must follow as results of those do; the function gives nothing.
+    """
+    plain = Plain(function)
+
+    @wraps(function)
+    def call(target: Any, *args: Any, **options: Any) -> None:
+        if type(target) is not ndarray or not _rewritten(plain, target, args, options):
+            function(target, *args, **options)
+
+    return call  # type: ignore[return-value]
+
+
+def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Write to an array by what is known of a call, or learn of the call; False where neither can be done."""
+    cell = target.cell
+    arrays: list[Any] = []
+    given = noted(args, arrays) if target.writeable and not cell.pins else None
+    if given is not None and options:
+        named = noted(tuple(options.values()), arrays)
+        given = None if named is None else (given, tuple(options), named)
+    if given is None:
+        return False
+    value = cell.value
+    operands: list[Any] = [value]
+    for array in arrays:
+        if array.cell.pins:
+            return False
+        operands.append(node_of(array))
+    if not is_whole(target):
+        given = (_PART, given, target.code, target.offset, target.extents, target.steps)
+    device = current()
+    if device is not plain.device:
+        plain.device = device
+        plain.chains = Chains()
+    chain = find(plain.chains, given, operands)
+    if chain is not None:
+        put(cell, replay(chain, operands))
+        return True
+    trace = begin(plain.chains, given, operands, True)
+    if trace is None:
+        return False
+    try:
+        plain.general(target, *args, **options)
+    finally:
+        end(trace)
+    if cell.value is not value:
+        learn(plain.chains, trace, given, cell.value)
+    return True
 
 
 def _compose(
@@ -319,7 +374,7 @@ def _compose(
     return _in_full(plain.chains, given, operands, arrays, call, True)
 
 
-def _noted(values: Any, arrays: list[Any]) -> Any:
+def noted(values: Any, arrays: list[Any]) -> Any:
     """Arguments as what chains are found by, None where one is not plain; arrays of ours are added to a list.
 
     Different ones are equal nowhere: not True and 1, not 2 and 2.0, not a list and a tuple.
@@ -339,10 +394,15 @@ def _noted(values: Any, arrays: list[Any]) -> Any:
         elif kind is bool:
             notes.append((bool, value))
         elif kind is tuple or kind is list:
-            parts = _noted(value, arrays)
+            parts = noted(value, arrays)
             if parts is None:
                 return None
             notes.append(parts if kind is tuple else (list, parts))  # No part is a type.
+        elif kind is slice:
+            parts = noted((value.start, value.stop, value.step), arrays)
+            if parts is None:
+                return None
+            notes.append((slice, parts))
         elif isinstance(value, _NAMES):
             notes.append((kind, value))
         else:
@@ -505,6 +565,9 @@ __all__ = [
     "combine_plainly",
     "compose_plainly",
     "frozen",
+    "is_whole",
+    "noted",
     "recalled",
     "reduce_plainly",
+    "rewriting",
 ]

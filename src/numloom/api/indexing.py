@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, recalled
+from numloom.api.calling import Plain, compose_plainly, recalled, rewriting
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import logical_not, logical_or
 from numloom.api.inserting import relaid
@@ -316,6 +316,7 @@ def _flat_target(a: Any, name: str) -> Array:
     return check_out(a)
 
 
+@rewriting
 def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values (repeated as needed) at positions of the flattened array; of equal positions the last one wins.
 
@@ -459,6 +460,7 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
     write(target.cell, target.code, target.offset, target.shape, target.strides, node)
 
 
+@rewriting
 def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at positions along an axis, positions given for each line of the others.
 

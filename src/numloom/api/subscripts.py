@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly
+from numloom.api.calling import Plain, compose_plainly, recalled, rewriting
 from numloom.api.running import deliver
 from numloom.array.convert import from_host
-from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, wrap
+from numloom.array.ndarray import assign, assigned_value, bind, ndarray, node_of, wrap
 from numloom.array.storage import broadcast_value, read, write, write_at
 from numloom.array.subscript import Advanced, Basic, subscript
-from numloom.base.dtypes import BOOL, I64, ITEMSIZES, KINDS
+from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS
+from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.selecting import compress as compress_values
 from numloom.engine.selecting import nonzero as nonzero_values
 from numloom.graph import build
@@ -184,6 +185,34 @@ def _no_broadcast(found: Advanced) -> str:
     return f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown}"
 
 
+def _has_lists(index: Any) -> bool:
+    """Whether there is an array or a list in a subscript."""
+    kind = type(index)
+    if kind is tuple:
+        return any([type(item) is ndarray or type(item) is list for item in index])
+    return kind is ndarray or kind is list
+
+
+def put_item(array: Array, index: Any, value: Any) -> None:
+    """Write an array at any subscript."""
+    if _has_lists(index):
+        _put_at_lists(array, index, value)
+    else:
+        _put_item(array, index, value)
+
+
+def _put_item(array: Array, index: Any, value: Any) -> None:
+    found = subscript(array.offset, array.extents, array.steps, index, expand_index)
+    if type(found) is Advanced:
+        put_advanced(array, index, found, value)
+    else:
+        assert type(found) is Basic
+        assign(array, found, value)
+
+
+_put_at_lists = rewriting(_put_item)
+
+
 def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
     """Write an array at index arrays; of repeated indices the last one's value stays."""
     new = assigned_value(value, array.code)
@@ -300,14 +329,14 @@ def write_indices(
     first = operands[0]
     if first.kind == FILL and len(operands) > len(found.axes):
         # One number is read again and again.
-        operands = [build.full(first.attr, first.code, ()), *operands[1:]]
+        operands = [leaf_from_host(np.array(first.attr, DTYPES[first.code])), *operands[1:]]
     last = operands[-1]
     if len(found.axes) == 1 and last.kind == CAST and KINDS[last.args[0].code] in "iu":
         # The routine reads indices of any integer dtype: one array need not be widened first.
         operands = [*operands[:-1], last.args[0]]
     write_at(
         array.cell, array.code, found.offset, found.shape, found.strides, operands, axes=found.axes,
-        position=found.position, op=op, loop=loop, place=here().id,
+        position=found.position, op=op, loop=loop, place=here(),
     )  # fmt: skip
 
 
@@ -331,8 +360,7 @@ def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
 
 bind(
     expand_index=expand_index,
-    expand_mask=expand_index,
-    put_advanced=put_advanced,
+    put_item=put_item,
     take_advanced=take_advanced,
     taken=taken,
 )

@@ -16,7 +16,7 @@ try:
 except ImportError:
     take_calls = None
 
-from numloom.api.calling import ElementwiseCall, recalled
+from numloom.api.calling import ElementwiseCall, recalled, rewriting
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
@@ -206,6 +206,7 @@ class ufunc(ElementwiseCall):
         self._row = rows[0]
         # Row and dtype codes of plain reductions, by the code of what is reduced.
         self._plain: dict[int, tuple[Reduction, int, int]] = {}
+        self._in_place = rewriting(self._at)
         self.__signature__ = _signature(self.nin, self.nout)
         arguments = ", ".join(["x", "y"][: self.nin]) if self.nin > 1 else "x"
         self.__doc__ = (
@@ -638,6 +639,10 @@ class ufunc(ElementwiseCall):
         >>> x
         array([3., 0., 3.])
         """
+        self._in_place(a, indices, b)
+
+    def _at(self, a: Any, indices: Any, b: Any) -> None:
+        """`at` in full."""
         if self.nin > 2:
             raise ValueError("Only unary and binary ufuncs supported at this time")
         if self.nout != 1:

@@ -36,8 +36,7 @@ cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strid
 cdef object seen_through(ndarray array, Basic found)
 cdef object _looked_up(ndarray array, object index)
 @cython.locals(given=ndarray, node=Node)
-cdef object assign(ndarray array, Basic found, object value)
-cdef object _assigned(ndarray array, object index, object value)
+cpdef object assign(ndarray array, Basic found, object value)
 
 @cython.locals(part=ndarray)
 cdef ndarray part_of(ndarray array, Py_ssize_t offset)

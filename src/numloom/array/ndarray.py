@@ -309,7 +309,7 @@ class ndarray:
         if found is not None:
             assign(self, found, value)
         else:
-            _assigned(self, index, value)
+            _bound["put_item"](self, index, value)
 
     def __delitem__(self, index: Any) -> None:
         raise ValueError("cannot delete array elements")
@@ -669,15 +669,6 @@ def assign(array: Any, found: Basic, value: Any) -> None:
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
         raise (TypeError if array.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
     write(array.cell, array.code, found.offset, found.shape, found.strides, node)
-
-
-def _assigned(array: Any, index: Any, value: Any) -> None:
-    """Store a value where any subscript leads."""
-    found = subscript(array.offset, array.extents, array.steps, index, _bound["expand_mask"])
-    if type(found) is Advanced:
-        _bound["put_advanced"](array, index, found, value)
-    else:
-        assign(array, found, value)  # type: ignore[arg-type]
 
 
 def part_of(array: Any, offset: int) -> Any:

@@ -28,7 +28,9 @@ cdef bint _is_aligned(Node value, Py_ssize_t itemsize, Py_ssize_t offset, tuple 
 cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
 cdef Py_ssize_t _count(tuple shape) except? -1
-@cython.locals(current=Node, known=Form, new=Node, changed=Node, r=Register)
+@cython.locals(r=Register)
+cpdef object put(Cell cell, Node value)
+@cython.locals(current=Node, known=Form, new=Node, changed=Node)
 cpdef object write(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides, Node value)
 @cython.locals(itemsize=cython.Py_ssize_t, current=Node, kept=object)
 cdef Node _written(Cell cell, Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)

@@ -20,7 +20,7 @@ except ImportError:
 
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
-from numloom.engine.routines import call_in_place
+from numloom.engine.routines import Change, call_in_place
 from numloom.graph.build import cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.layout import (
     broadcast_strides,
@@ -181,6 +181,14 @@ def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code:
     return copied(node, strides, code)
 
 
+def put(cell: Cell, value: Node) -> None:
+    """The memory, whose address nobody knows, holds `value` now; that runs if a budget asks for it."""
+    set_value(cell, value)
+    r = register
+    if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
+        after_record(value)
+
+
 def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node) -> None:
     """Store `value` (any dtype, broadcastable) through a layout; recorded, or at once if pinned."""
     current = cell.value
@@ -206,10 +214,7 @@ def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: t
             # Others have this value, too: it must not come to lie in memory that is written in place.
             new = copied(new, new.strides, new.code)
         pin_value(current, new)
-    set_value(cell, new)
-    r = register
-    if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
-        after_record(new)
+    put(cell, new)
 
 
 def _written(
@@ -297,16 +302,14 @@ def write_at(
         return
     value = cell.value
     operands = [_apart(node, value) for node in operands]
+    if not cell.pins:
+        set_value(cell, Change("scatter", (code, offset, shape, strides), options)(value, *operands))
+        return
+    # Others know the address: it is this memory that changes, whoever reads it.
     evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
-    if not cell.pins and (value.cells > 1 or value.readers):
-        value = copied(value, value.strides, value.code)
-        set_value(cell, value)
-        evaluate([value])
-    # Values never change: what the memory holds from here on is another one.
     call_in_place("scatter", view(value, code, offset, shape, strides), *operands, **options)
     new = leaf(value.buffer, value.code, value.shape, value.strides)
-    if cell.pins:
-        new.attr = None
+    new.attr = None
     set_value(cell, new)
 
 

@@ -283,8 +283,10 @@ class Device(Protocol):
             If the backend has none: the row's NumPy twin does it.
         """
 
-    def bound_routine(self, name: str, *operands: Strided, out: Strided, **options: Any) -> Callable[..., None] | None:
+    def bound_routine(self, name: str, *operands: Strided, **options: Any) -> Callable[..., Any] | None:
         """A routine for operands that lie like these, again and again: it takes their addresses and the result's.
+
+        What it writes is `out` among the options, or the first operand of a routine that changes memory in place.
 
         Options that are ``...`` are other numbers in each call, which follow the addresses. It gives False, having done
         nothing, where it cannot have been meant for such addresses. None where it takes more than addresses.

@@ -6,7 +6,7 @@ from numloom.engine.state cimport count_flush, count_kernel
 from numloom.engine.walk cimport next_epoch
 from numloom.graph.node cimport Form, Node, become_leaf, form_of
 
-cdef int LEAF, OP, REDUCE, SCALAR, VIEW
+cdef int IOTA, LEAF, OP, REDUCE, SCALAR, VIEW
 cdef Py_ssize_t _SLOTS, _PATIENCE, _WORDS, _MOST
 
 
@@ -53,6 +53,7 @@ cdef bint same_word(Direct direct, long long word) noexcept
 cdef bint follow_operand(Direct direct, Node node, Py_ssize_t epoch) except -1
 @cython.locals(base=Node, form=Form, begin=cython.longlong)
 cdef bint follow_view(Direct direct, Node node, Py_ssize_t epoch) except -1
+cdef bint follow_counter(Direct direct, Node node) except -1
 @cython.locals(number=cython.Py_ssize_t)
 cdef bint meet(Direct direct, Node node) except -1
 

@@ -17,7 +17,7 @@ except ImportError:
 from numloom.engine.execute import Ready, ReadyPlan, pack
 from numloom.engine.state import count_flush, count_kernel
 from numloom.engine.walk import next_epoch
-from numloom.graph.node import LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
+from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
 
 _SLOTS = 256
 _PATIENCE = 8
@@ -145,11 +145,19 @@ def follow(direct: Direct, node: Node, epoch: int) -> bool:
         elif kind >= OP:
             if arg.readers != 1 or arg.cells > 0 or not follow(direct, arg, epoch):
                 return False
-        elif kind != VIEW or not follow_view(direct, arg, epoch):
+        elif not (follow_view(direct, arg, epoch) if kind == VIEW else follow_counter(direct, arg)):
             return False
         if direct.at >= _WORDS - 8:
             return False
     return True
+
+
+def follow_counter(direct: Direct, node: Node) -> bool:
+    """Compare a counter, of which there is nothing to take down."""
+    if node.kind != IOTA or node.readers != 1 or node.cells > 0:
+        return False
+    direct.operations += 1
+    return same_word(direct, form_of(node).number)
 
 
 def same_word(direct: Direct, word: int) -> bool:
@@ -176,10 +184,15 @@ def follow_operand(direct: Direct, node: Node, epoch: int) -> bool:
 
 
 def follow_view(direct: Direct, node: Node, epoch: int) -> bool:
-    """Compare a view of computed memory."""
+    """Compare a view of computed memory, or of a counter."""
     base = node.args[0]
     form = node.form
-    if base.kind != LEAF or form is None or node.readers != 1 or node.cells > 0:
+    if form is None or node.readers != 1 or node.cells > 0:
+        return False
+    if base.kind == IOTA:
+        direct.operations += 1
+        return same_word(direct, form.number) and same_word(direct, node.attr) and follow_counter(direct, base)
+    if base.kind != LEAF:
         return False
     if not follow_operand(direct, base, epoch) or not same_word(direct, form.number):
         return False
@@ -293,6 +306,8 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
         return
     for place in range(count):
         arg = nodes[place]
+        if arg.kind == IOTA or (arg.kind == VIEW and arg.args[0].kind == IOTA):
+            continue
         if arg.kind <= VIEW:
             if arg.mark != epoch:
                 return

@@ -3,7 +3,7 @@ from numloom.device.memory cimport Buffer
 from numloom.device.registry cimport current
 from numloom.engine.evaluate cimport evaluate
 from numloom.engine.state cimport Counters
-from numloom.graph.node cimport Form, Node, computed
+from numloom.graph.node cimport Form, Node, computed, form_of
 
 cdef int LEAF, VIEW
 cdef tuple ITEMSIZES
@@ -28,6 +28,22 @@ cdef class Fresh:
     cdef readonly Form form
 
 
-@cython.locals(pending=list, node=Node, at=list, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t, buffer=Buffer,
-               memory=Buffer)
+@cython.final
+cdef class Change:
+    cdef readonly object row
+    cdef readonly tuple seen
+    cdef readonly Py_ssize_t offset
+    cdef readonly dict options
+    cdef readonly dict complaints
+    cdef readonly object device
+    cdef readonly bint runs
+    cdef readonly bint asked
+    cdef readonly object bound
+
+
+@cython.locals(at=list, memory=Buffer)
 cdef Node _by_addresses(Call call, tuple operands)
+@cython.locals(at=list)
+cdef Node _changed(Change change, Node value, tuple operands)
+@cython.locals(pending=list, node=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t, buffer=Buffer)
+cdef bint _locate(tuple operands, list at) except -1

@@ -18,9 +18,9 @@ from numloom.device.interface import Device, Strided
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_from_host
 from numloom.engine.state import counters, note_copy, settle_errors
-from numloom.graph.build import copied, leaf, one_tuple
+from numloom.graph.build import copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
-from numloom.graph.node import LEAF, VIEW, Form, Node, computed, form_by
+from numloom.graph.node import LEAF, VIEW, Form, Node, computed, form_by, form_of
 from numloom.graph.place import Complaint, Place, here
 from numloom.graph.replay import arguments, called, lose
 from numloom.ops.routines import ROUTINES, Routine
@@ -171,21 +171,9 @@ class Call:
 
 def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
     """The result of operands that are memory where it lies; None where they must be looked at."""
-    pending = [node for node in operands if (node.args[0] if node.kind == VIEW else node).kind != LEAF]
-    if pending:
-        evaluate([node.args[0] if node.kind == VIEW else node for node in pending])
-    itemsize = 0
-    at = []
-    for node in operands:
-        place = 0
-        if node.kind == VIEW:
-            place = node.attr
-            itemsize = ITEMSIZES[node.code]
-            node = node.args[0]
-            if place % itemsize or node.kind != LEAF:
-                return None
-        buffer = node.buffer
-        at.append(buffer.ptr + place)
+    at: list[int] = []
+    if not _locate(operands, at):
+        return None
     memory = call.device.allocate(call.nbytes)
     at.append(memory.ptr)
     for complaint in call.complaints.values():
@@ -195,6 +183,25 @@ def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
         return None
     _counters.library_calls += 1
     return computed(call.form, memory)
+
+
+def _locate(operands: Sequence[Node], at: list[int]) -> bool:
+    """Add the addresses of operands, computed if they are not yet; False where they must be looked at."""
+    pending = [node for node in operands if (node.args[0] if node.kind == VIEW else node).kind != LEAF]
+    if pending:
+        evaluate([node.args[0] if node.kind == VIEW else node for node in pending])
+    itemsize = 0
+    for node in operands:
+        place = 0
+        if node.kind == VIEW:
+            place = node.attr
+            itemsize = ITEMSIZES[node.code]
+            node = node.args[0]
+            if place % itemsize or node.kind != LEAF:
+                return False
+        buffer = node.buffer
+        at.append(buffer.ptr + place)
+    return True
 
 
 def _lies_as(operand: Strided, node: Node) -> bool:
@@ -208,19 +215,118 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
 
     No operand may read that memory.
     """
-    device = current()
     lose()
     described = describe(operands)
+    _run_in_place(current(), ROUTINES[name], strided(target), described, _numbered(options))
+
+
+def _numbered(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with the numbers of places."""
+    return {name: value.id if type(value) is Place else value for name, value in options.items()}
+
+
+def _run_in_place(device: Any, row: Routine, out: Strided, described: list[Strided], options: dict[str, Any]) -> None:
+    """Run a routine that changes `out`."""
     counters.library_calls += 1
-    out = strided(target)
-    function = routine_of(device, name)
+    function = routine_of(device, row.name)
     if function is not None:
         function(device, out, *described, **options)
         return
     memory = host_array(device, out)
-    ROUTINES[name].numpy(memory, *[host_array(device, operand) for operand in described], **options)
+    row.numpy(memory, *[host_array(device, operand) for operand in described], **options)
     if device.view(out.buffer) is None:
         put_back(device, out, memory)
+
+
+class Change:
+    """A routine that changes memory, with all but its operands; called with the value that lies there and with the
+    routine's other operands, which read none of it, it gives the value that lies there then.
+
+    It changes the memory in place if only one cell holds the old value and nobody is about to read it, else a copy.
+    Called again it is given operands of the same dtypes, shapes and strides.
+
+    Attributes
+    ----------
+    row : Routine
+        The routine.
+    seen : tuple
+        The layout through which it sees the memory: dtype code, offset in bytes, shape, strides.
+    offset : int
+        That offset.
+    options, complaints, device, runs, asked, bound
+        As those of a `Call`; `bound` takes the address that is changed first.
+    """
+
+    __slots__ = ("asked", "bound", "complaints", "device", "offset", "options", "row", "runs", "seen")
+
+    row: Routine
+    seen: tuple[Any, ...]
+    offset: int
+    options: dict[str, Any]
+    complaints: dict[str, Complaint]
+    device: Any
+    runs: bool
+    asked: bool
+    bound: Any
+
+    def __init__(self, name: str, seen: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self.row = ROUTINES[name]
+        self.seen = seen
+        self.offset = seen[1]
+        self.complaints = {name: value.complaint for name, value in options.items() if type(value) is Place}
+        self.options = {name: value for name, value in options.items() if name not in self.complaints}
+        self.device = None
+        self.runs = self.asked = False
+        self.bound = None
+
+    def __call__(self, value: Node, *operands: Node) -> Node:
+        known = arguments((value, *operands))
+        device = current()
+        if device is not self.device:
+            self.device = device
+            self.runs = self.asked = False
+            self.bound = None
+        result = _changed(self, value, operands) if self.bound is not None else None
+        if result is None:
+            result = self._in_full(device, value, operands)
+        if known:
+            called(known, self, result)
+        return result
+
+    def _in_full(self, device: Any, value: Node, operands: Sequence[Node]) -> Node:
+        """Run it on operands of any kind."""
+        code, offset, shape, strides = self.seen
+        evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
+        if value.cells > 1 or value.readers:
+            value = copied(value, value.strides, value.code)
+            evaluate([value])
+        described = describe(operands)
+        target = view(value, code, offset, shape, strides)
+        out = strided(target)
+        complaints = {name: here(complaint) for name, complaint in self.complaints.items()}
+        _run_in_place(device, self.row, out, described, _numbered({**self.options, **complaints}))
+        if self.runs and not self.asked:
+            self.asked = True
+            if all(map(_lies_as, described, operands)):
+                changing = dict.fromkeys(self.complaints, ...)
+                self.bound = device.bound_routine(self.row.name, out, *described, **self.options, **changing)
+        self.runs = True
+        return leaf(value.buffer, value.code, value.shape, value.strides)
+
+
+def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | None:
+    """The new value if memory can be changed where it lies, by operands where they lie; else None."""
+    at: list[int] = []
+    if not _locate((value, *operands), at) or value.cells > 1 or value.readers:
+        return None
+    at[0] += change.offset
+    for complaint in change.complaints.values():
+        at.append(here(complaint).id)
+    if change.bound(*at) is False:
+        return None
+    _counters.library_calls += 1
+    form = form_of(value)
+    return computed(form, value.buffer)
 
 
 @lru_cache(4096)

@@ -38,7 +38,11 @@ class BitGenerator:
         What the key was made of.
     lock : threading.Lock
         Held while a draw takes its blocks.
+    taken : list of tuple, optional
+        While a call is learned (`numloom.random.draws`), how many blocks were taken, and the values for that.
     """
+
+    taken: list[tuple[int, Node, Node]] | None = None
 
     def __init__(self, seed: Any = None) -> None:
         if type(self) is BitGenerator:
@@ -115,16 +119,22 @@ class Philox(BitGenerator):
             self._counter = (start + count) % _WORD
             return start, self._key
 
+    def take(self, count: int) -> tuple[Node, Node]:
+        """The number of the first of the next `count` blocks and the key, as values of the graph."""
+        start, key = self.reserve(count)
+        nodes = build.scalar(start, U64), build.scalar(key, U64)
+        if self.taken is not None:
+            self.taken.append((count, *nodes))
+        return nodes
+
     def counters(self, shape: tuple[int, ...]) -> tuple[Node, Node]:
         """The next counters, as many as `shape` has elements, and the key, as values of the graph."""
-        start, key = self.reserve(prod(shape))
-        number = build.binary(ELEMENTWISE["add"], _numbers(shape), build.scalar(start, U64))
-        return number, build.scalar(key, U64)
+        start, key = self.take(prod(shape))
+        return build.binary(ELEMENTWISE["add"], _numbers(shape), start), key
 
     def places(self, shape: tuple[int, ...], each: int) -> tuple[Node, Node, Node]:
         """Numbers of elements, their first block and the key, as values of the graph; `each` elements share a block."""
-        start, key = self.reserve(-(-prod(shape) // each))
-        return _numbers(shape), build.scalar(start, U64), build.scalar(key, U64)
+        return _numbers(shape), *self.take(-(-prod(shape) // each))
 
     def random_raw(self, size: Any = None, output: bool = True) -> Array:
         """Whole numbers of 64 random bits.

@@ -23,6 +23,7 @@ from numloom.base.dtypes import DTYPES, F32, F64, I64, code_of
 from numloom.graph import build
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.random.bit_generator import Philox
+from numloom.random.draws import drawn
 from numloom.random.parameters import (
     MOST_EVENTS,
     Parameter,
@@ -68,9 +69,11 @@ class Distributions:
         nodes = [recorded(parameter, code) for parameter, code in zip(parameters, codes, strict=True)]
         return wrap(build.elementwise(ELEMENTWISE[name], [*self._bit_generator.counters(shape), *nodes]))
 
+    @drawn
     def _sampled(self, name: str, chars: str, size: Any, *parameters: Parameter) -> Array:
         return self.draw(f"random_{name}", drawn_shape(size, *parameters), *parameters, chars=chars)
 
+    @drawn
     def _floats(self, name: str, size: Any, dtype: Any = np.float64, out: Any = None) -> Array:
         """Numbers of a row that exists for float32 and float64."""
         code = code_of(dtype)
@@ -114,6 +117,7 @@ class Distributions:
 
     # ------------------------------------------------------------ continuous, by transformation
 
+    @drawn
     def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Array:
         """Uniform in [low, high).
 
@@ -148,6 +152,7 @@ class Distributions:
         width = refuse(width, np.signbit(width) if not isinstance(width, ndarray) else width < 0, "high - low < 0")
         return self._uniform(shape) * on_device(width) + on_device(low)
 
+    @drawn
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """Normal with mean `loc` and deviation `scale` (Box and Muller 1958).
 
@@ -166,14 +171,17 @@ class Distributions:
         """
         return self._scaled(self._normal, loc, scale, size)
 
+    @drawn
     def exponential(self, scale: Any = 1.0, size: Any = None) -> Array:
         """Exponential with mean `scale`."""
         return self._scaled(self._exponential, 0.0, scale, size)
 
+    @drawn
     def lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Array:
         """The exponential of a normal number of mean `mean` and deviation `sigma`."""
         return apply("exp", self._scaled(self._normal, mean, not_negative(sigma, "sigma"), size))
 
+    @drawn
     def laplace(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """Exponential of mean `scale` on both sides of `loc`."""
 
@@ -183,6 +191,7 @@ class Distributions:
 
         return self._scaled(standard, loc, scale, size)
 
+    @drawn
     def logistic(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """The logistic distribution around `loc`."""
 
@@ -192,18 +201,22 @@ class Distributions:
 
         return self._scaled(standard, loc, scale, size)
 
+    @drawn
     def gumbel(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Array:
         """The distribution of the largest of many, of mode `loc`."""
         return self._scaled(lambda shape: -apply("log", -apply("log", self._open(shape))), loc, scale, size)
 
+    @drawn
     def rayleigh(self, scale: Any = 1.0, size: Any = None) -> Array:
         """The length of a vector of two normal numbers of deviation `scale`."""
         return self._scaled(lambda shape: apply("sqrt", self._exponential(shape) * 2.0), 0.0, scale, size)
 
+    @drawn
     def standard_cauchy(self, size: Any = None) -> Array:
         """The quotient of two standard normal numbers."""
         return self._normal(size) / self._normal(size)
 
+    @drawn
     def weibull(self, a: Any, size: Any = None) -> Array:
         """The Weibull distribution of shape `a`: an exponential number to the power 1 / a."""
         a = not_negative(a, "a")
@@ -214,17 +227,20 @@ class Distributions:
         a = on_device(a)
         return apply("where", a == 0, 0.0, self._exponential(shape) ** (1.0 / a))
 
+    @drawn
     def pareto(self, a: Any, size: Any = None) -> Array:
         """The Pareto II (Lomax) distribution of shape `a`."""
         a = positive(a, "a")
         return apply("expm1", self._exponential(drawn_shape(size, a)) / on_device(a))
 
+    @drawn
     def power(self, a: Any, size: Any = None) -> Array:
         """Numbers in [0, 1] with density a x**(a - 1)."""
         a = positive(a, "a")
         below = -apply("expm1", -self._exponential(drawn_shape(size, a)))
         return below ** (1.0 / on_device(a))
 
+    @drawn
     def triangular(self, left: Any, mode: Any, right: Any, size: Any = None) -> Array:
         """The triangular distribution.
 
@@ -254,6 +270,7 @@ class Distributions:
     def _gamma(self, shape: Parameter, size: tuple[int, ...]) -> Array:
         return self.draw("random_gamma", size, shape, chars=_REAL)
 
+    @drawn
     def gamma(self, shape: Any, scale: Any = 1.0, size: Any = None) -> Array:
         """The gamma distribution (Marsaglia and Tsang 2000).
 
@@ -277,6 +294,7 @@ class Distributions:
     def _chisquare(self, df: Parameter, size: tuple[int, ...]) -> Array:
         return self._gamma(on_device(df) * 0.5, size) * 2.0
 
+    @drawn
     def chisquare(self, df: Any, size: Any = None) -> Array:
         """The sum of `df` squares of standard normal numbers; `df` may be a fraction."""
         df = positive(df, "df")
@@ -286,6 +304,7 @@ class Distributions:
         """As `chisquare`, the normal numbers having means whose squares sum to `nonc`."""
         return self._sampled("noncentral_chisquare", "dd", size, positive(df, "df"), not_negative(nonc, "nonc"))
 
+    @drawn
     def f(self, dfnum: Any, dfden: Any, size: Any = None) -> Array:
         """The F distribution: the quotient of two chi-square numbers, each by its degrees of freedom."""
         dfnum, dfden = positive(dfnum, "dfnum"), positive(dfden, "dfden")
@@ -293,6 +312,7 @@ class Distributions:
         above, below = self._chisquare(dfnum, shape), self._chisquare(dfden, shape)
         return (above * on_device(dfden)) / (below * on_device(dfnum))
 
+    @drawn
     def noncentral_f(self, dfnum: Any, dfden: Any, nonc: Any, size: Any = None) -> Array:
         """As `f`, the numerator being noncentral."""
         dfnum, dfden, nonc = positive(dfnum, "dfnum"), positive(dfden, "dfden"), not_negative(nonc, "nonc")
@@ -300,6 +320,7 @@ class Distributions:
         above = self.draw("random_noncentral_chisquare", shape, dfnum, nonc, chars="dd")
         return (above * on_device(dfden)) / (self._chisquare(dfden, shape) * on_device(dfnum))
 
+    @drawn
     def standard_t(self, df: Any, size: Any = None) -> Array:
         """Student's t of `df` degrees of freedom."""
         df = positive(df, "df")
@@ -310,6 +331,7 @@ class Distributions:
     def _log_gamma(self, shape: Parameter, size: tuple[int, ...]) -> Array:
         return self.draw("random_log_gamma", size, shape, chars=_REAL)
 
+    @drawn
     def beta(self, a: Any, b: Any, size: Any = None) -> Array:
         """The beta distribution on [0, 1], with density as x**(a - 1) (1 - x)**(b - 1)."""
         a, b = positive(a, "a"), positive(b, "b")
@@ -320,6 +342,7 @@ class Distributions:
         """The Wald or inverse Gaussian distribution (Michael, Schucany and Haas 1976)."""
         return self._sampled("wald", "dd", size, positive(mean, "mean"), positive(scale, "scale"))
 
+    @drawn
     def vonmises(self, mu: Any, kappa: Any, size: Any = None) -> Array:
         """The von Mises distribution of angles in [-pi, pi] (Best and Fisher 1979).
 
@@ -370,6 +393,7 @@ class Distributions:
         p = probability(p, "p")
         return self._sampled("binomial", "qd", size, count(n, "n"), p)
 
+    @drawn
     def negative_binomial(self, n: Any, p: Any, size: Any = None) -> Array:
         """Failures before the `n`-th success of probability `p`: Poisson numbers whose mean is a gamma number."""
         n, p = positive(n, "n"), chance(p, "p")
@@ -394,6 +418,7 @@ class Distributions:
         """Whole numbers k from 1 on with probabilities as k**-a (Devroye 1986)."""
         return self._sampled("zipf", _REAL, size, above_one(a, "a"))
 
+    @drawn
     def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Array:
         """Good ones among `nsample` drawn without replacement (Stadlober 1990).
 

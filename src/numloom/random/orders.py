@@ -18,6 +18,7 @@ from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.random.distributions import MOST_COLOURS, Distributions, split_between
+from numloom.random.draws import drawn
 from numloom.random.parameters import apply, drawn_shape, refuse, shape_of
 
 Array = Any
@@ -40,6 +41,7 @@ class Orders(Distributions):
 
     # ------------------------------------------------------------ whole numbers
 
+    @drawn
     def _integers(self, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool, name: str) -> Array:
         try:
             code = code_of(dtype)

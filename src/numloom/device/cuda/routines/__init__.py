@@ -20,7 +20,7 @@ from numloom.device.cuda.routines.order import argpartition, argsort, lexsort, p
 from numloom.device.cuda.routines.products import bound_matmul, matmul
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.cuda.routines.scattering import scatter
-from numloom.device.cuda.routines.scripts import Remembered, recorded
+from numloom.device.cuda.routines.scripts import Remembered, recorded, recorded_in_place
 from numloom.device.cuda.routines.solver import ROUTINES as FACTORIZATIONS
 from numloom.device.cuda.routines.summing import weighted_bincount
 
@@ -55,6 +55,7 @@ RECORDED = (
 """Those that do nothing but queue what follows from the forms of their operands."""
 BOUND: dict[str, Callable[..., Callable[..., Any] | None]] = {
     "matmul": bound_matmul,
+    "scatter": partial(recorded_in_place, scatter),
     **{name: partial(recorded, ROUTINES[name]) for name in RECORDED},
 }
 """Routines that can be had for operands of one form: called with these they give what takes addresses alone."""

@@ -34,10 +34,23 @@ def recorded(
     It is called with the addresses of the first elements of operands and result, and then with the options that are
     `CHANGES`. It gives False, and does nothing, where memory is aligned in another way than that of `operands`.
     """
+    return _recorded(routine, device, [*operands, out], options, "out")
+
+
+def recorded_in_place(
+    routine: Callable[..., Any], device: Any, *operands: Strided, **options: Any
+) -> Callable[..., bool] | None:
+    """`recorded` of a routine that changes its first operand."""
+    return _recorded(routine, device, operands, options)
+
+
+def _recorded(
+    routine: Callable[..., Any], device: Any, operands: Sequence[Strided], options: dict[str, Any], named: str = ""
+) -> Callable[..., bool] | None:
     if Script is None or type(device.launch) is not Launch:
         return None
     changing = [name for name, value in options.items() if value is CHANGES]
-    return script_of(routine, device, [*operands, out], options, changing, named="out")
+    return script_of(routine, device, operands, options, changing, named)
 
 
 def script_of(
