@@ -75,7 +75,6 @@ class FakeCufft:
             result = np.fft.fftn(a, axes=axes) if direction == -1 else np.fft.ifftn(a, axes=axes) * count
         out[...] = result
 
-
     def addresses(self):
         """Of cufftSetWorkArea and cufftXtExec, which do the same."""
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from test_cuda_routines import back, operand, random
 
-from numloom.base.dtypes import F64
-from numloom.device.cuda.routines import BOUND, ROUTINES, scattering
+from numloom.base.dtypes import F64, code_of
+from numloom.device.cuda.routines import BOUND, ROUTINES, compaction, scattering
 from numloom.device.cuda.routines.counting import _counted
 from numloom.device.cuda.routines.kernels import address
 from numloom.device.cuda.routines.order import _flagged
@@ -13,6 +13,7 @@ from numloom.device.cuda.routines.recording import Memory, Place, Recorder, Unre
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.cuda.routines.scripts import CHANGES, Launch, Remembered, Script, recorded
 from numloom.device.interface import Strided
+from numloom.plan.program import Select
 
 pytestmark = pytest.mark.skipif(Launch is None, reason="the core is not compiled")
 
@@ -42,6 +43,48 @@ def test_stores_again(runner, shape, axes, count, op, number):
         scatter(runner, target, operand(runner, np.asarray(value)), *(operand(runner, i) for i in indices), **options)
         np.testing.assert_allclose(back(runner, target), expected, rtol=1e-15)
     assert len(scripts_of(scatter)) == 1
+
+
+@pytest.mark.parametrize("op, value_shape", [("", (60,)), ("", ()), ("add", (60,)), ("subtract", (60,))])
+def test_stores_again_by_addresses(runner, op, value_shape):
+    """The target may begin anywhere in its memory; it, the operands and the place are other ones each time."""
+    options = {"axes": (0,), "position": 0, "op": op, "loop": (F64, F64, F64) if op else ()}
+    script = None
+    for turn in range(4):
+        before, value = random((300,), "d", turn), random(value_shape, "d", turn + 9)
+        indices = np.random.default_rng(turn).integers(-40, 40, 60)
+        expected = before.copy()
+        if op:
+            getattr(np, op).at(expected[100:200:2], indices, value)
+        else:
+            expected[100:200:2][indices] = value
+        target, whole = operand(runner, before), [operand(runner, value), operand(runner, indices)]
+        part = Strided(target.buffer, 100, (50,), (2,), target.dtype)
+        if script is None:
+            scattering.scatter(runner, part, *whole, **options, place=1)
+            script = BOUND["scatter"](runner, part, *whole, **options, place=CHANGES)
+        else:
+            assert script(address(part), *map(address, whole), turn + 1) is True
+        np.testing.assert_allclose(back(runner, target), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("char", "?fd")
+@pytest.mark.parametrize("shape", [(2000,), (30, 41), (5, 6, 7)])
+def test_selections_again(runner, shape, char):
+    compaction._launched.cache_clear()
+    for turn in range(6):
+        flags = (random(shape, "d", turn) > (0.0, 5.0, -5.0)[turn % 3]).astype(char)
+        found = ROUTINES["nonzero"](runner, operand(runner, flags))
+        for one, expected in zip(found, np.nonzero(flags), strict=True):
+            np.testing.assert_array_equal(back(runner, one), expected)
+        values = random(shape, "f", turn + 3)
+        got = ROUTINES["compress"](runner, operand(runner, values), operand(runner, flags != 0))
+        np.testing.assert_array_equal(back(runner, got), values[flags != 0])
+        rows = random((*shape, 3), "f", turn)
+        got = ROUTINES["compress"](runner, operand(runner, rows), operand(runner, flags != 0))
+        np.testing.assert_array_equal(back(runner, got), rows[flags != 0])
+    kept = compaction._launched(runner, code_of(np.dtype(char)), int(np.prod(shape)), True, Select(2, axes=len(shape)))
+    assert type(kept.script) is Script
 
 
 def test_a_place_that_is_wrong_has_the_number_of_the_call(runner):

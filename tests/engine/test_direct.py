@@ -48,6 +48,10 @@ WORK: dict[str, Any] = {
     "other tree": lambda x, y: (x * 2 + x) * y - 1.5,
     "shared": lambda x, y: (lambda t: t * t)(x + y),
     "many": lambda x, y: x + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + y,
+    "of a counter": lambda x, y: x * nl.arange(x.shape[-1]) - y,
+    "of a counter by rows": lambda x, y: x + nl.arange(x.size).reshape(x.shape),
+    "of counters that begin elsewhere": lambda x, y: x[..., 1:] + nl.arange(9)[2 : x.shape[-1] + 1],
+    "of random bits": lambda x, y: nl.random.Generator(nl.random.Philox(key=7, counter=x.size)).random(x.shape),
     "of what dies": lambda x, y: x.copy("F") + 1,
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, combine_plainly, compose_plainly, frozen, store_plainly
+from numloom.api.calling import Plain, combine_plainly, compose_plainly, frozen, recalled, store_plainly
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
@@ -747,6 +747,12 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     """
     if axis is not None:
         axisa = axisb = axisc = axis
+    # Of vectors of two elements each call warns.
+    spatial = all(type(x) is ndarray and x.ndim and 2 not in x.shape for x in (a, b))
+    return (_spatial_cross if spatial else _cross)(a, b, axisa, axisb, axisc)
+
+
+def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Array:
     left, right, code = _pair(a, b)
     if left.ndim < 1 or right.ndim < 1:
         raise ValueError("At least one array has zero dimension")
@@ -769,11 +775,14 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     def turn(array: Array, by: int) -> Node:
         # Elements by, by + 1, by + 2 of three, counted in a circle.
         node = build.cast(node_of(array), code)
-        return build.gather(node, [place[by]], (len(node.shape) - 1,), len(node.shape) - 1)
+        return build.gather(node, [place[by]], (len(node.shape) - 1,), len(node.shape) - 1, inside=True)
 
     forward = build.binary(MULTIPLY, turn(left, 1), turn(right, 2))
     backward = build.binary(MULTIPLY, turn(left, 2), turn(right, 1))
     return moveaxis(wrap(build.binary(SUBTRACT, forward, backward)), -1, axisc)
+
+
+_spatial_cross = recalled(_cross)
 
 
 def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
@@ -781,7 +790,7 @@ def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
     warnings.warn(
         "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead.",
         DeprecationWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     x, y = left.astype(DTYPES[code]), right.astype(DTYPES[code])
     last = x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]

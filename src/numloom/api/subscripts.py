@@ -11,7 +11,7 @@ import numpy as np
 from numloom.api.calling import Plain, compose_plainly, recalled, rewriting
 from numloom.api.running import deliver
 from numloom.array.convert import from_host
-from numloom.array.ndarray import assign, assigned_value, bind, ndarray, node_of, wrap
+from numloom.array.ndarray import assign, assigned_value, bind, ndarray, node_of, seen_through, wrap
 from numloom.array.storage import broadcast_value, read, write, write_at
 from numloom.array.subscript import Advanced, Basic, subscript
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS
@@ -145,6 +145,27 @@ def take_advanced(array: Array, found: Advanced) -> Array:
     indices, shape = _targets(found)
     ordered = _ordered(found, indices, shape, ITEMSIZES[array.code])
     return deliver(build.gather(node, indices, found.axes, found.position, ordered=ordered), (array,))
+
+
+def selected(array: Array, mask: Array) -> Array:
+    """Read an array at a mask of its shape."""
+    return wrap(compress_values(node_of(array), node_of(mask)))
+
+
+def read_item(array: Array, index: Any) -> Array:
+    """Read an array at a list, or at a tuple of anything."""
+    return (_read_at_lists if _has_lists(index) else _read_item)(array, index)
+
+
+def _read_item(array: Array, index: Any) -> Array:
+    found = subscript(array.offset, array.extents, array.steps, index, expand_index)
+    if type(found) is Advanced:
+        return take_advanced(array, found)
+    assert type(found) is Basic
+    return seen_through(array, found)
+
+
+_read_at_lists = recalled(_read_item)
 
 
 def taken(array: Array, index: Array) -> Array:
@@ -361,6 +382,8 @@ def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
 bind(
     expand_index=expand_index,
     put_item=put_item,
+    read_item=read_item,
+    selected=selected,
     take_advanced=take_advanced,
     taken=taken,
 )

@@ -33,7 +33,7 @@ cpdef ndarray wrap(Node node)
 @cython.locals(result=ndarray)
 cpdef ndarray view_of(ndarray array, Py_ssize_t offset, tuple shape, tuple strides)
 
-cdef object seen_through(ndarray array, Basic found)
+cpdef object seen_through(ndarray array, Basic found)
 cdef object _looked_up(ndarray array, object index)
 @cython.locals(given=ndarray, node=Node)
 cpdef object assign(ndarray array, Basic found, object value)

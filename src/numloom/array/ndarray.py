@@ -645,8 +645,14 @@ def seen_through(array: Any, found: Basic) -> Any:
 
 def _looked_up(array: Any, index: Any) -> Any:
     """What any subscript gives."""
-    if type(index) is ndarray and index.extents and index.code != BOOL:
-        return _bound["taken"](array, index)
+    kind = type(index)
+    if kind is ndarray and index.extents:
+        if index.code != BOOL:
+            return _bound["taken"](array, index)
+        if index.extents == array.extents:
+            return _bound["selected"](array, index)
+    elif kind is list or kind is tuple:
+        return _bound["read_item"](array, index)
     found = subscript(array.offset, array.extents, array.steps, index, _bound["expand_index"])
     if type(found) is Advanced:
         return _bound["take_advanced"](array, found)

@@ -31,6 +31,8 @@ _KEPT = 4096
 
 def compress(array: Node, mask: Node) -> Node:
     """The elements (in C order) of `array` where `mask`, of its leading axes, is true."""
+    if mask.kind != OP and mask.kind != CAST:
+        return call("compress", array, mask)  # type: ignore[no-any-return]
     base = array.args[0] if array.kind == VIEW else array
     if base.kind == LEAF and array.size and not any([at % ITEMSIZES[array.code] for at in _bytes(array)]):
         lead, itemsize = len(mask.shape), ITEMSIZES[array.code]
@@ -52,7 +54,7 @@ def _bytes(array: Node) -> tuple[int, ...]:
 def nonzero(mask: Node) -> tuple[Node, ...]:
     """Indices of the true elements of a value, in C order, along each axis."""
     shape = mask.shape
-    if shape:
+    if shape and (mask.kind == OP or mask.kind == CAST):
         found = _fused(mask, Select(2, axes=len(shape)), None, lambda chosen, queue: chosen.indices(shape, queue))
         if found is not None:
             return tuple(map(from_strided, found))
@@ -62,13 +64,12 @@ def nonzero(mask: Node) -> tuple[Node, ...]:
 def _fused(mask: Node, select: Select, array: Node | None, take: Callable[[Any, Any], Any]) -> Any:
     """What `take` makes of a selection whose mask is computed, but not stored, by the same kernel.
 
-    None where the mask is not a simple one. It stays as it was: a temporary one is never stored.
+    None where the mask, an operation, is not a simple one. It stays as it was: a temporary one is never stored.
     """
     lose()
     device = current()
     if (
-        mask.kind not in (OP, CAST)
-        or mask.code != BOOL
+        mask.code != BOOL
         or not mask.size
         or mask.strides != c_strides(mask.shape, ITEMSIZES[mask.code])
         or not hasattr(device, "select")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.calling import recalled
 from numloom.api.creation import arange, zeros, zeros_like
 from numloom.api.elementwise import add, subtract
 from numloom.api.joining import concatenate
@@ -14,7 +15,9 @@ from numloom.api.products import dot, outer
 from numloom.api.protocols import isscalar
 from numloom.api.statistics import convolve
 from numloom.array.convert import asarray
-from numloom.array.ndarray import ndarray
+from numloom.array.ndarray import ndarray, wrap
+from numloom.base.dtypes import code_of
+from numloom.graph.build import known
 from numloom.polynomial.basis import delivered
 from numloom.polynomial.fitting import check_data, data_of, fit, warn_of_rank
 from numloom.polynomial.polyutils import on_host
@@ -226,7 +229,20 @@ def polyval(p: Any, x: Any) -> Any:
     >>> np.polyval([3, 0, 1], np.arange(3))
     array([ 1,  4, 13])
     """
-    coefficients = p.coeffs if isinstance(p, poly1d) else asarray(p)
+    if isinstance(p, poly1d) or isinstance(x, poly1d):
+        return _polyval(p, x)
+    return _polyval_at(p, x)
+
+
+def _polyval(p: Any, x: Any) -> Any:
+    coefficients: Any = p.coeffs if isinstance(p, poly1d) else p
+    if isinstance(coefficients, (list, tuple)):
+        host = np.asarray(coefficients)
+        if host.ndim == 1 and host.dtype.kind in "biufc":
+            # What the host knows is not looked at, so the call can be recalled.
+            coefficients = [wrap(known(number, code_of(host.dtype))) for number in host.tolist()]
+    if not isinstance(coefficients, list):
+        coefficients = asarray(coefficients)
     if isinstance(x, poly1d):
         result: Any = 0
         points: Any = x
@@ -236,6 +252,9 @@ def polyval(p: Any, x: Any) -> Any:
     for coefficient in coefficients:
         result = result * points + coefficient
     return result
+
+
+_polyval_at = recalled(_polyval)
 
 
 def polyfit(

@@ -49,7 +49,8 @@ def drawn(method: Method) -> Method:
                 known[key] = _ONCE
             return method(self, *args, **options)
         # Calls of other threads take blocks that this one does not use, and so are not learned from.
-        source.taken = taken = []
+        taken: list[Any] = []
+        source.taken = taken
         try:
             result = method(self, *args, **options)
         finally:

@@ -29,7 +29,10 @@ from numloom.device.cuda.routines.kernels import (
     mail,
     run,
 )
+from numloom.device.cuda.routines.recording import Place, Recorder
 from numloom.device.cuda.routines.scans import group_of
+from numloom.device.cuda.routines.scripts import MOST as MOST_NUMBERS
+from numloom.device.cuda.routines.scripts import can_queue, script
 from numloom.device.interface import Strided
 from numloom.device.memory import Buffer, Pool
 from numloom.emit.emit import emit
@@ -41,6 +44,8 @@ PARTED = 8
 """And where at most such a part of all memory is in blocks that were cut before."""
 SPARSE = 8
 """Up to such a part of the elements is copied to memory of its own: that reads and writes little, and cuts nothing."""
+OFTEN = 3
+"""From which launch on a kernel is launched by a script."""
 UNCUT = 1 << 16
 """Bytes of the smallest block that is cut; of smaller ones up to a half stays unused."""
 
@@ -97,6 +102,10 @@ class Chosen:
         self.group = group_of(tiles)
         self.talk = tiles + tiles // self.group
 
+    def _talk(self, told: int) -> tuple[int, ...]:
+        """The last words of a launch that tells how much it found to an address."""
+        return (*mail(self.device, self.talk), self.group, told)
+
     def _found(self, count: int, dtypes: Sequence[np.dtype[Any]], queue: Callable[..., None]) -> tuple[Strided, ...]:
         """What is found among `count` elements (waits); ``queue(addresses, talk)`` launches the kernel.
 
@@ -105,7 +114,7 @@ class Chosen:
         device = self.device
 
         def launch(to: Sequence[int], told: int) -> None:
-            queue(to, (*mail(device, self.talk), self.group, told))
+            queue(to, self._talk(told))
 
         blocks = _room(device, [count * dtype.itemsize for dtype in dtypes])
         if blocks is None:
@@ -167,27 +176,56 @@ def _by_truth(code: int, count: int, aligned: bool, select: Select) -> Source:
     return emit(Program((count,), 1, body[: 1 if code == BOOL else 2], (), (operand,), select=select))
 
 
+class Flagged(Chosen):
+    """What dense flags of one form choose: their kernel, from its third launch on by a script."""
+
+    def __init__(self, device: Any, source: Source) -> None:
+        super().__init__(device, source.geometry.blocks)
+        self.source = source
+        self.words = [0 if w.kind == "pointer" else w.value for w in source.words if not w.kind.startswith("select_")]
+        self.launches = 0
+        self.script: Any = None
+
+    def _talk(self, told: int) -> tuple[int, ...]:
+        return (told,)  # The script knows the rest.
+
+    def queue(self, flags: Strided, rest: tuple[int, ...]) -> None:
+        """Launch the kernel with its last words."""
+        at = address(flags)
+        if self.script is not None:
+            self.script(at, *rest)
+            return
+        device, source = self.device, self.source
+        *own, told = rest
+        self.launches += 1
+        often = self.launches >= OFTEN
+        kernel = kernel_of(device, source.text, source.entry, source.geometry, often)
+        words = (at, *self.words[1:], *own, *super()._talk(told))
+        device.launch(kernel, array("q", words), source.geometry)
+        if often and len(rest) < MOST_NUMBERS and can_queue(device):
+            self.script = self._script(kernel, 1 + len(rest))
+
+    def _script(self, kernel: Any, given: int) -> Any:
+        """The launch, for addresses of flags, other words, and where to tell."""
+        device, recorder = self.device, Recorder(self.device, given)
+        talk = (*recorder.next(device, self.talk), self.group, Place(given - 1))
+        recorder.launch(
+            kernel, (Place(0), *self.words[1:], *map(Place, range(1, given - 1)), *talk), self.source.geometry
+        )
+        return script(recorder, given, [])
+
+
 @lru_cache(1024)
-def _launched(device: Any, code: int, count: int, aligned: bool, select: Select) -> tuple[Source, Chosen, list[int]]:
-    """That kernel, what it chooses on a device, and its first words (0 for a pointer)."""
-    source = _by_truth(code, count, aligned, select)
-    words = [
-        0 if word.kind == "pointer" else word.value for word in source.words if not word.kind.startswith("select_")
-    ]
-    return source, Chosen(device, source.geometry.blocks), words
+def _launched(device: Any, code: int, count: int, aligned: bool, select: Select) -> Flagged:
+    """That kernel, and what it chooses on a device."""
+    return Flagged(device, _by_truth(code, count, aligned, select))
 
 
 def _by(device: Any, flags: Strided, select: Select) -> tuple[Chosen, Queue]:
     """What dense `flags` choose, and what launches its kernel."""
-    aligned = address(flags) % 16 == 0
-    source, chosen, known = _launched(device, code_of(flags.dtype), prod(flags.shape), aligned, select)
-    kernel = kernel_of(device, source.text, source.entry, source.geometry)
-
-    def queue(rest: tuple[int, ...]) -> None:
-        # It holds the flags, which may be a copy that nobody else has.
-        device.launch(kernel, array("q", (address(flags), *known[1:], *rest)), source.geometry)
-
-    return chosen, queue
+    flagged = _launched(device, code_of(flags.dtype), prod(flags.shape), address(flags) % 16 == 0, select)
+    # It holds the flags, which may be a copy that nobody else has.
+    return flagged, partial(flagged.queue, flags)
 
 
 def nonzero(device: Any, a: Strided) -> tuple[Strided, ...]:

@@ -26,6 +26,20 @@ _ONCE, _NEVER = object(), object()
 """What is known of a form that was met once, and of one that there is no script of."""
 
 
+def can_queue(device: Any) -> bool:
+    """Whether scripts can launch on a device."""
+    return Script is not None and type(device.launch) is Launch
+
+
+def script(recorder: Recorder, given: int, residues: list[int]) -> Callable[..., bool]:
+    """What queues what was written down, called with `given` numbers; the first are addresses with these residues."""
+    device = recorder.device
+    made: Callable[..., bool] = Script(
+        device, residues, given, recorder.scratch, recorder.told, recorder.commands, device.address_of
+    )
+    return made
+
+
 def recorded(
     routine: Callable[..., Any], device: Any, *operands: Strided, out: Strided, **options: Any
 ) -> Callable[..., bool] | None:
@@ -47,7 +61,7 @@ def recorded_in_place(
 def _recorded(
     routine: Callable[..., Any], device: Any, operands: Sequence[Strided], options: dict[str, Any], named: str = ""
 ) -> Callable[..., bool] | None:
-    if Script is None or type(device.launch) is not Launch:
+    if not can_queue(device):
         return None
     changing = [name for name, value in options.items() if value is CHANGES]
     return script_of(routine, device, operands, options, changing, named)
@@ -73,10 +87,7 @@ def script_of(
         routine(recorder, *placed, **options)
     except Unrecorded:
         return None
-    made: Callable[..., bool] = Script(
-        device, residues, given, recorder.scratch, recorder.told, recorder.commands, device.address_of
-    )
-    return made
+    return script(recorder, given, residues)
 
 
 class Remembered:
@@ -98,7 +109,7 @@ class Remembered:
         self.known: dict[Any, Any] = {}
 
     def __call__(self, device: Any, *operands: Strided | None, **options: Any) -> None:
-        if Script is None or type(device) is Recorder or type(device.launch) is not Launch:
+        if type(device) is Recorder or not can_queue(device):
             self.routine(device, *operands, **options)
             return
         numbers: list[int] = []
@@ -115,14 +126,14 @@ class Remembered:
             numbers.append(given.pop(name))
         forms += given.items()
         key = tuple(forms)
-        script = self.known.get(key)
-        if script is not None and script is not _ONCE and script is not _NEVER:
-            script(*numbers)
+        found = self.known.get(key)
+        if found is not None and found is not _ONCE and found is not _NEVER:
+            found(*numbers)
             return
         self.routine(device, *operands, **options)
-        if script is _ONCE:
+        if found is _ONCE:
             self.known[key] = script_of(self.routine, device, operands, given, self.changing) or _NEVER
-        elif script is None:
+        elif found is None:
             if len(self.known) >= _KEPT:
                 self.known.clear()
             self.known[key] = _ONCE
