@@ -167,6 +167,28 @@ def test_at_once_when_eager() -> None:
                 np.testing.assert_array_equal(x.get(), [2, 3, 2])
 
 
+def test_settings_and_devices_change_between_calls() -> None:
+    host, places, mask = np.arange(12.0), np.array([3, -1, 3, 0]), np.arange(12) % 3 == 0
+    for turn in range(3):
+        for settings in ({}, {"eager": True}, {"executor": "reference"}, {"max_pending": 1}, {"fast_math": True}):
+            with nl.config(**settings):
+                x, expected = nl.asarray(host) + turn, host + turn
+                x[nl.asarray(places)] = 2.5
+                nl.add.at(x, nl.asarray(places), x[:4] * 2)
+                x[nl.asarray(mask)] = turn
+                expected[places] = 2.5
+                np.add.at(expected, places, expected[:4] * 2)
+                expected[mask] = turn
+                np.testing.assert_array_equal(x.get(), expected)
+                np.testing.assert_array_equal(x[[1, 5, -1]].get(), expected[[1, 5, -1]])
+        with registry.use("null"):
+            x = nl.asarray(host) + turn
+            x[nl.asarray(places)] = 2.5
+            x[[1, 2]] = 1
+            nl.add.at(x, nl.asarray(places), 1.0)
+            nl.evaluate(x)
+
+
 def test_what_looks_at_values_is_not_recalled() -> None:
     calls = []
 

@@ -216,7 +216,9 @@ def _has_lists(index: Any) -> bool:
 
 def put_item(array: Array, index: Any, value: Any) -> None:
     """Write an array at any subscript."""
-    if _has_lists(index):
+    # How many values a mask takes is looked at, which cannot be recalled.
+    counted = type(index) is ndarray and index.code == BOOL and type(value) is ndarray and value.extents
+    if _has_lists(index) and not counted:
         _put_at_lists(array, index, value)
     else:
         _put_item(array, index, value)

@@ -229,9 +229,8 @@ def polyval(p: Any, x: Any) -> Any:
     >>> np.polyval([3, 0, 1], np.arange(3))
     array([ 1,  4, 13])
     """
-    if isinstance(p, poly1d) or isinstance(x, poly1d):
-        return _polyval(p, x)
-    return _polyval_at(p, x)
+    # The coefficients of an array are looked at.
+    return (_polyval_at if isinstance(p, (list, tuple)) and not isinstance(x, poly1d) else _polyval)(p, x)
 
 
 def _polyval(p: Any, x: Any) -> Any:
