@@ -63,7 +63,7 @@ def compile_module(source: Path, force: bool) -> str | None:
     compiler = os.environ.get("CXX" if plus else "CC", "g++" if plus else "gcc")
     built = target.with_name(target.name + f".{os.getpid()}")
     command = [
-        *shlex.split(compiler), "-O3", "-fPIC", "-shared", "-fwrapv", "-w", "-DNDEBUG",
+        *shlex.split(compiler), "-O3", "-fPIC", "-fno-plt", "-shared", "-fwrapv", "-w", "-DNDEBUG",
         *(["-std=c++17", "-pthread"] if plus else []),
         f"-I{sysconfig.get_path('include')}", f"-I{source.parent}", f"-I{numpy.get_include()}",
         text, "-o", built,

@@ -18,11 +18,14 @@ cdef extern from "Python.h":
 cdef object call(ElementwiseCall function, PyObject* const* arguments, size_t flags, PyObject* names):
     cdef Py_ssize_t count = PyVectorcall_NARGS(flags)
     cdef Py_ssize_t place
+    if names is NULL and count == function.nin:
+        result = call_plainly(function, <object>arguments[0], <object>arguments[1] if count > 1 else None, None)
+        if result is not NotImplemented:
+            return result
     cdef tuple keys = () if names is NULL else <tuple>names
     cdef object out = None
-    if count == function.nin and (not keys or (len(keys) == 1 and keys[0] == "out")):
-        if keys:
-            out = <object>arguments[count]
+    if count == function.nin and len(keys) == 1 and keys[0] == "out":
+        out = <object>arguments[count]
         result = call_plainly(
             function, <object>arguments[0], <object>arguments[1] if count > 1 else None, out
         )

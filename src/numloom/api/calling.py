@@ -11,6 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage import put, write
 from numloom.base.dtypes import BOOL
@@ -94,7 +99,7 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
                     return out
         elif function.nin == 1 and type(x) is ndarray:
             if out is None:
-                return apply1(row, x)
+                return apply1(row, cython.cast(ndarray, x))
             if type(out) is ndarray and store_plainly(out, unary(row, node_of(x))):
                 return out
         return NotImplemented

@@ -9,7 +9,7 @@ cdef int VIEW
 cdef list _NOTHING
 cdef object _ALL
 
-@cython.locals(array=ndarray, value=Node)
+@cython.locals(value=Node)
 cdef list waiting(object given)
 cpdef bint pinned(object operands) except -1
 

@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.array.ndarray import ndarray, wrap
 from numloom.array.ndarray import pinned as is_pinned
 from numloom.engine.evaluate import after_record, synchronize
@@ -33,8 +38,7 @@ def waiting(given: Any) -> list[Node]:
     """What has to be asked for so that an array's value runs: all else that arrays hold runs anyway."""
     if type(given) is not ndarray:
         raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
-    array = given
-    value = array.cell.value
+    value = cython.cast(ndarray, given).cell.value
     return [value] if value.kind < VIEW and value.buffer is None else _NOTHING
 
 

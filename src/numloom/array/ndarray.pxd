@@ -1,4 +1,5 @@
 cimport cython
+cimport numloom.base.instances
 from numloom.array.storage cimport Cell, new_cell, read, write
 from numloom.array.subscript cimport Basic, simple, turned
 from numloom.engine.evaluate cimport element, element_on_host, number
@@ -28,6 +29,7 @@ cdef dict SCALAR_CODES
 
 @cython.locals(result=ndarray, r=Register)
 cpdef ndarray wrap(Node node)
+cdef Node _apart(Node node)
 
 
 @cython.locals(result=ndarray)
@@ -46,8 +48,10 @@ cpdef Node node_of(ndarray array)
 
 cpdef object only_number(ndarray array)
 
-@cython.locals(a=ndarray, b=ndarray, node=object, result=ndarray)
+@cython.locals(a=ndarray, b=ndarray, result=ndarray)
 cpdef object apply2(object row, object x, object y)
+@cython.locals(node=object, result=ndarray)
+cdef object _apply2_other(object row, object x, object y)
 @cython.locals(a=object, b=object)
 cpdef object record2(object row, object x, object y)
 cpdef object operand(object value)

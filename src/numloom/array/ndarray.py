@@ -601,8 +601,7 @@ def only_number(array: Any) -> Any:
 def wrap(node: Node) -> Any:
     """A new array whose memory holds `node`."""
     if node.kind == VIEW:
-        strides = k_strides(node.shape, [node.strides], ITEMSIZES[node.code]) if node.shape else ()
-        node = copied(node, strides, node.code)
+        return wrap(_apart(node))
     result = ndarray.__new__(ndarray)
     result.cell = new_cell(node)
     result.code = node.code
@@ -617,6 +616,12 @@ def wrap(node: Node) -> Any:
         if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:  # Eager mode, or a budget.
             after_record(node)
     return result
+
+
+def _apart(node: Node) -> Node:
+    """What a view sees, as a value with memory of its own."""
+    strides = k_strides(node.shape, [node.strides], ITEMSIZES[node.code]) if node.shape else ()
+    return copied(node, strides, node.code)
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -716,12 +721,17 @@ def operand(value: Any) -> Any:
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
-    if type(x) is ndarray and type(y) is ndarray:
-        a, b = x, y
-        result = wrap(binary(row, node_of(a), node_of(b)))
-        if a.cell.pins or b.cell.pins:
-            after_record(result.cell.value, now=True)
-        return result
+    if type(x) is not ndarray or type(y) is not ndarray:
+        return _apply2_other(row, x, y)
+    a, b = cython.cast(ndarray, x), cython.cast(ndarray, y)
+    result = wrap(binary(row, node_of(a), node_of(b)))
+    if a.cell.pins or b.cell.pins:
+        after_record(result.cell.value, now=True)
+    return result
+
+
+def _apply2_other(row: Any, x: Any, y: Any) -> Any:
+    """`apply2` where one operand is no array of ours."""
     node = record2(row, x, y)
     if node is NotImplemented:
         return node

@@ -1,4 +1,5 @@
 cimport cython
+cimport numloom.base.instances
 from numloom.device.memory cimport Buffer
 from numloom.graph.build cimport cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.node cimport Form, Node, Register, formed2, hold, unhold

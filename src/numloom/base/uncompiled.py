@@ -6,7 +6,7 @@ Only decorators beside a class reach Cython's code for making and freeing its in
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 compiled = False
 """As Cython's name says; what it guards is left out of the compiled module."""
@@ -22,6 +22,11 @@ def cclass(decorated: Class) -> Class:
 def no_gc(decorated: Class) -> Class:
     """Not followed by the cycle collector."""
     return decorated
+
+
+def cast(kind: Any, value: Any) -> Any:
+    """A value that is known to be of a class (or None), so that nobody looks."""
+    return value
 
 
 def freelist(count: int) -> Callable[[Class], Class]:

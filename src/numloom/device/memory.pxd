@@ -1,7 +1,8 @@
-import cython
+cimport cython
+cimport numloom.base.instances
 
 cdef Py_ssize_t _FLOOR, _ROOM, _SMALL
-cdef long long _MOST
+cdef long long _MOST, _SMALL_BYTES
 cdef int _PART, _COARSE, _NEAR, _CLASSES
 
 @cython.final
@@ -25,8 +26,12 @@ cdef class Pool:
     cdef long long _kept[256]
     cdef Py_ssize_t _count[16]
 
-    @cython.locals(size_class=int, size="long long", ptr="long long", blocks=list, buffer=Buffer, part="bint")
+    @cython.locals(size_class=int, count=cython.Py_ssize_t)
     cpdef Buffer allocate(self, long long nbytes)
+    @cython.locals(size_class=int, ptr="long long", blocks=list, part="bint")
+    cdef Buffer _allocate_other(self, long long nbytes)
+    @cython.locals(buffer=Buffer)
+    cdef Buffer _buffer(self, long long ptr, long long nbytes, int size_class, bint part)
     @cython.locals(larger=int)
     cdef int _near_class(self, int size_class)
     cdef Py_ssize_t _allocate_block(self, long long nbytes, int size_class) except? -1
@@ -39,8 +44,10 @@ cdef class Pool:
     @cython.locals(size="long long", block=Block, number=int, at="long long")
     cdef _give_back_part(self, long long ptr, int size_class)
     cdef Py_ssize_t _try_raw(self, long long size) except? -1
-    @cython.locals(size="long long")
+    @cython.locals(size="long long", count=cython.Py_ssize_t)
     cdef _give_back(self, long long ptr, int size_class)
+    cdef _free_raw(self, long long ptr, long long size)
+    cdef _keep(self, long long ptr, int size_class)
 
 @cython.final
 cdef class Block:

@@ -30,8 +30,8 @@ _MOST = 1 << 47
 """Bytes of the last class, more than any memory has."""
 _FLOOR = 4
 """Zeros at the bottom of each list of freed blocks: one that runs empty gives its memory back at every turn."""
-_SMALL, _ROOM = 16, 16
-"""Classes of blocks up to 4 KiB, and how many freed blocks of each are kept as numbers of C."""
+_SMALL, _ROOM, _SMALL_BYTES = 16, 16, 4096
+"""Classes of blocks up to 4 KiB, how many freed blocks of each are kept as numbers of C, and these 4 KiB."""
 _PART = -2
 """`Buffer.size_class` of a part of a block that was cut is this number less its class."""
 _LEAST_PART = 1 << 13
@@ -178,40 +178,47 @@ class Pool:
         OutOfMemoryError
             If the backend has no memory left, also after every cached block was given back.
         """
+        if 0 <= nbytes <= _SMALL_BYTES:
+            size_class = class_of(nbytes)
+            count = self._count[size_class]
+            if count > 0:
+                self._count[size_class] = count - 1
+                self.cached -= (size_class + 1) << 8
+                return self._buffer(self._kept[size_class * _ROOM + count - 1], nbytes, size_class, False)
+        return self._allocate_other(nbytes)
+
+    def _allocate_other(self, nbytes: int) -> Buffer:
+        """A buffer that is no freed block of little memory."""
         if nbytes < 0:
             raise ValueError(f"a buffer cannot have {nbytes} bytes")
         if nbytes > _MOST:
             raise OutOfMemoryError(self.name, nbytes, self.used, self.cached, self.limit)
         size_class = class_of(nbytes)
-        size = class_bytes(size_class)
-        ptr = 0
         part = False
-        if size_class < _SMALL and self._count[size_class] > 0:
-            self._count[size_class] -= 1
-            ptr = self._kept[size_class * _ROOM + self._count[size_class]]
-            self.cached -= size
-        else:
+        blocks = self._free[size_class]
+        if len(blocks) <= _FLOOR and size_class > _COARSE:
+            size_class = self._near_class(size_class)
             blocks = self._free[size_class]
-            if len(blocks) <= _FLOOR and size_class > _COARSE:
-                size_class = self._near_class(size_class)
-                size = class_bytes(size_class)
-                blocks = self._free[size_class]
-            if len(blocks) > _FLOOR:
-                ptr = blocks.pop()
-                self.cached -= size
-            else:
-                ptr = self._allocate_block(nbytes, size_class)
-                if self.parted and ptr in self._parts:
-                    part = True
-        self.used += size
+        if len(blocks) > _FLOOR:
+            ptr = blocks.pop()
+            self.cached -= class_bytes(size_class)
+        else:
+            ptr = self._allocate_block(nbytes, size_class)
+            if self.parted and ptr in self._parts:
+                part = True
+        return self._buffer(ptr, nbytes, size_class, part)
+
+    def _buffer(self, ptr: int, nbytes: int, size_class: int, part: bool) -> Buffer:
+        """A buffer over a block, or over a part of one, as ``Buffer(ptr, nbytes, self)``, which takes longer."""
+        self.used += class_bytes(size_class)
         if self.used > self.peak:
             self.peak = self.used
-        # As Buffer(ptr, nbytes, self), which takes longer.
         buffer = Buffer.__new__(Buffer)
         buffer.ptr = ptr
         buffer.nbytes = nbytes
         buffer.pool = self
-        buffer.owner = None
+        if not cython.compiled:
+            buffer.owner = None
         buffer.size_class = _PART - size_class if part else size_class
         return buffer
 
@@ -340,14 +347,24 @@ class Pool:
         size = class_bytes(size_class)
         self.used -= size
         if self.cache_limit and self.cached + size > self.cache_limit:
-            self.raw_free(ptr, size)
-        elif size_class < _SMALL and self._count[size_class] < _ROOM:
-            self.cached += size
-            self._kept[size_class * _ROOM + self._count[size_class]] = ptr
-            self._count[size_class] += 1
-        else:
-            self.cached += size
-            self._free[size_class].append(ptr)
+            self._free_raw(ptr, size)
+            return
+        self.cached += size
+        if size_class < _SMALL:
+            count = self._count[size_class]
+            if count < _ROOM:
+                self._kept[size_class * _ROOM + count] = ptr
+                self._count[size_class] = count + 1
+                return
+        self._keep(ptr, size_class)
+
+    def _free_raw(self, ptr: int, size: int) -> None:
+        """Give a block to the backend."""
+        self.raw_free(ptr, size)
+
+    def _keep(self, ptr: int, size_class: int) -> None:
+        """Keep a freed block among those of much memory, or of too many."""
+        self._free[size_class].append(ptr)
 
     def trim(self, keep: int = 0) -> None:
         """Give cached blocks back to the backend, the largest first, until at most `keep` bytes are cached.

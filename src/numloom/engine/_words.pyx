@@ -25,5 +25,12 @@ cdef class Words:
     cpdef void put_f64(self, Py_ssize_t index, double value) noexcept:
         self.block.data.as_doubles[index] = value
 
+    cdef void patch(self, Py_ssize_t count, const Py_ssize_t* targets, const long long* addresses,
+                    const Py_ssize_t* sources, const long long* offsets) noexcept:
+        cdef long long* words = self.block.data.as_longlongs
+        cdef Py_ssize_t place
+        for place in range(count):
+            words[targets[place]] = addresses[sources[place]] + offsets[place]
+
     cdef void call(self, Py_ssize_t entry, long long items) noexcept:
         (<Entry>entry)(self.block.data.as_voidptr, 0, items)

@@ -2,11 +2,12 @@ cimport cython
 from numloom.device.memory cimport Buffer
 from numloom.engine._words cimport Words
 from numloom.engine.execute cimport Parameter, Pointer, Ready, ReadyPlan, pack
-from numloom.engine.state cimport count_flush, count_kernel
+from numloom.engine.state cimport Counters
 from numloom.engine.walk cimport next_epoch
 from numloom.graph.node cimport Form, Node, become_leaf, form_of
 
 cdef int IOTA, LEAF, OP, REDUCE, SCALAR, VIEW
+cdef Counters _counters
 cdef Py_ssize_t _SLOTS, _PATIENCE, _WORDS, _MOST
 
 
@@ -57,13 +58,15 @@ cdef bint follow_counter(Direct direct, Node node) except -1
 @cython.locals(number=cython.Py_ssize_t)
 cdef bint meet(Direct direct, Node node) except -1
 
-@cython.locals(mark=cython.longlong, buffer=Buffer, base=Node, parameter=Parameter, value=object)
+@cython.locals(mark=cython.longlong, ptr=cython.longlong, begin=cython.longlong)
 cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssize_t times) except -1
+@cython.locals(parameter=Parameter, value=object)
+cdef int take_number(Direct direct, Node node, Py_ssize_t number) except -1
 
 @cython.locals(direct=Direct)
 cpdef Direct find_direct(Node node)
 
-@cython.locals(result=Buffer, block=Words, patch=cython.Py_ssize_t)
+@cython.locals(result=Buffer, block=Words, c=Counters)
 cpdef object run_direct(Direct direct, Node node)
 
 @cython.locals(node=Node, arg=Node, ready=Ready, pointer=Pointer, parameter=Parameter, slot=cython.Py_ssize_t,

@@ -14,8 +14,9 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-from numloom.engine.execute import Ready, ReadyPlan, pack
-from numloom.engine.state import count_flush, count_kernel
+from numloom.device.memory import Buffer
+from numloom.engine.execute import Parameter, Ready, ReadyPlan, pack
+from numloom.engine.state import counters
 from numloom.engine.walk import next_epoch
 from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
 
@@ -110,6 +111,8 @@ class Table:
 
 
 table = Table()
+_counters = counters
+"""The same, found faster by what is compiled here."""
 
 
 def clear_direct() -> None:
@@ -122,10 +125,9 @@ def slot_of(node: Node) -> int:
     form = node.form
     assert form is not None
     number = 31 * form.number
-    arg = node.args[0]
+    arg = cython.cast(Node, node.args[0])
     if arg.kind > SCALAR and arg.form is not None:
-        form = arg.form
-        number += form.number
+        number += arg.form.number
     return number & (_SLOTS - 1)
 
 
@@ -137,7 +139,7 @@ def follow(direct: Direct, node: Node, epoch: int) -> bool:
     direct.operations += 1
     args = node.args
     for place in range(len(args)):
-        arg = args[place]
+        arg = cython.cast(Node, args[place])
         kind = arg.kind
         if kind <= SCALAR:
             if not follow_operand(direct, arg, epoch):
@@ -185,7 +187,7 @@ def follow_operand(direct: Direct, node: Node, epoch: int) -> bool:
 
 def follow_view(direct: Direct, node: Node, epoch: int) -> bool:
     """Compare a view of computed memory, or of a counter."""
-    base = node.args[0]
+    base = cython.cast(Node, node.args[0])
     form = node.form
     if form is None or node.readers != 1 or node.cells > 0:
         return False
@@ -223,30 +225,34 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
     if node.readers > times:
         mark += 4
     if node.kind == LEAF:
-        buffer = node.buffer
-        direct.addresses[number + 1] = buffer.ptr
+        ptr = cython.cast(Buffer, node.buffer).ptr
+        direct.addresses[number + 1] = ptr
         if node.form is None:
             form_of(node)
-        return mark + ((buffer.ptr & 15) << 3) + (node.form.number << 7)  # type: ignore[union-attr]
+        return mark + ((ptr & 15) << 3) + (node.form.number << 7)  # type: ignore[union-attr]
     if node.kind == VIEW:
-        base = node.args[0]
-        buffer = base.buffer
-        direct.addresses[number + 1] = buffer.ptr + node.attr
+        begin = node.attr
+        direct.addresses[number + 1] = begin + cython.cast(Buffer, cython.cast(Node, node.args[0]).buffer).ptr
         return mark
-    parameter = direct.parameters[number]
+    take_number(direct, node, number)
+    return mark + 1 + (node.code << 3)
+
+
+def take_number(direct: Direct, node: Node, number: int) -> None:
+    """Put a number into the parameter block, where it is one of its words and another one than before."""
+    parameter = cython.cast(Parameter, direct.parameters[number])
     if parameter is not None:
         value = node.attr
         if value is not parameter.last:
             pack(direct.block, parameter.word, value, parameter.code)
             parameter.last = value
-    return mark + 1 + (node.code << 3)
 
 
 def find_direct(node: Node) -> Direct | None:
     """How a node runs that is all there is to run; None where a walk must say it."""
     if node.form is None or node.readers > 0 or node.cells < 1:
         return None
-    direct = table.slots[slot_of(node)]
+    direct = cython.cast(Direct, table.slots[slot_of(node)])
     if direct is None:
         return None
     direct.at = 0
@@ -262,10 +268,10 @@ def run_direct(direct: Direct, node: Node) -> None:
     result = direct.plan.pool.allocate(direct.nbytes)
     direct.addresses[0] = result.ptr
     block = direct.block
-    for patch in range(direct.patches):
-        block.put(direct.targets[patch], direct.addresses[direct.sources[patch]] + direct.offsets[patch])
-    count_flush()
-    count_kernel()
+    block.patch(direct.patches, direct.targets, direct.addresses, direct.sources, direct.offsets)
+    c = _counters
+    c.flushes += 1
+    c.kernels += 1
     if direct.entry:
         block.call(direct.entry, direct.items)
     else:

@@ -20,8 +20,12 @@ cdef bint _reference
 cdef list _recent
 cdef Py_ssize_t _RECENT
 
-@cython.locals(owned=Guard, found=Walk, r=Register, node=Node, direct=Direct)
+@cython.locals(owned=Guard)
 cpdef object evaluate(list nodes)
+@cython.locals(r=Register, node=Node, direct=Direct)
+cdef bint run_alone(list nodes) except -1
+@cython.locals(found=Walk)
+cdef object run_pending(list nodes)
 
 @cython.locals(plan=ReadyPlan, place=cython.Py_ssize_t)
 cpdef object run_walk(Walk found, list wanted)

@@ -60,28 +60,42 @@ def evaluate(nodes: list[Node]) -> None:
     owned = _guard
     owned.take()
     try:
-        if _reference:
-            roots = pending_roots(nodes)
-            if roots:
-                count_flush()
-                run_reference(roots, current())
-            return
-        r = _register
-        node = r.oldest
-        if node is not None and node.newer is None and (not nodes or nodes[-1] is node is nodes[0]):
-            direct = find_direct(node) if current() is _device else None
-            if direct is not None:
-                r.recorded = 0
-                r.orphan_bytes = 0
-                run_direct(direct, node)
-                return
-        found = walk_pending(nodes)
-        if found.roots:
-            count_flush()
-            run_walk(found, nodes)
-        end_walk(found)
+        if not run_alone(nodes):
+            run_pending(nodes)
     finally:
         owned.give()
+
+
+def run_alone(nodes: list[Node]) -> bool:
+    """Run what `evaluate` runs, if that is one value whose tree was met before."""
+    r = _register
+    node = r.oldest
+    if node is None or node.newer is not None or _reference or current() is not _device:
+        return False
+    if nodes and (nodes[0] is not node or nodes[len(nodes) - 1] is not node):
+        return False
+    direct = find_direct(node)
+    if direct is None:
+        return False
+    r.recorded = 0
+    r.orphan_bytes = 0
+    run_direct(direct, node)
+    return True
+
+
+def run_pending(nodes: list[Node]) -> None:
+    """Run what `evaluate` runs, whatever it is."""
+    if _reference:
+        roots = pending_roots(nodes)
+        if roots:
+            count_flush()
+            run_reference(roots, current())
+        return
+    found = walk_pending(nodes)
+    if found.roots:
+        count_flush()
+        run_walk(found, nodes)
+    end_walk(found)
 
 
 def run_walk(found: Walk, wanted: list[Node]) -> None:

@@ -36,6 +36,13 @@ class UncompiledWords:
         """Store an int64."""
         self.block[index] = value
 
+    def patch(
+        self, count: int, targets: list[int], addresses: list[int], sources: list[int], offsets: list[int]
+    ) -> None:
+        """Store addresses: which of `addresses`, and how many bytes from there on, for each of `count` words."""
+        for target, source, offset in zip(targets[:count], sources, offsets, strict=False):
+            self.block[target] = addresses[source] + offset
+
     def put_f32(self, index: int, value: float) -> None:
         """Store a number as float32 (infinite where it is too large)."""
         try:

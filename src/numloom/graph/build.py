@@ -218,7 +218,7 @@ def _place(row: Any, a: Node, second: int, b: Node | None) -> int:
 
 def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     """What was recorded for operands of this form; None where all must be looked at."""
-    found = _table.slots[_place(row, a, second, b)]
+    found = cython.cast(Recorded, _table.slots[_place(row, a, second, b)])
     if (
         found is None
         or found.row is not row

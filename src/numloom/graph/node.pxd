@@ -1,4 +1,5 @@
 cimport cython
+cimport numloom.base.instances
 
 
 @cython.final
@@ -52,7 +53,7 @@ cdef class Register:
 
 cdef Register _register
 cdef Py_ssize_t _DEPTH, _GRAVES
-cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE
+cdef int _LEAF, _SCALAR, _FILL, _VIEW, _OP, _CAST, _REDUCE
 cdef tuple _NOTHING
 cdef dict _forms
 cdef Py_ssize_t _FORMS_KEPT, _last_form
@@ -80,7 +81,7 @@ cpdef Node formed2(Form form, Node a, Node b)
 cpdef void count_reader(Node node) noexcept
 cpdef void uncount_reader(Node node) noexcept
 
-@cython.locals(args=tuple, arg=Node, r=Register, place=cython.Py_ssize_t)
+@cython.locals(args=tuple, r=Register, place=cython.Py_ssize_t)
 cpdef void release(Node node) noexcept
 
 @cython.locals(r=Register)

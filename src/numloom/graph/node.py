@@ -1,3 +1,4 @@
+# cython: boundscheck=False, wraparound=False
 """Values: nodes of the recorded graph, and the register of those that live arrays hold.
 
 A node knows its shape, dtype and physical order at once and never changes its value: when it has
@@ -194,7 +195,7 @@ class Node:
         return f"<{name} {self.shape} code {self.code}>"
 
 
-_LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE = LEAF, SCALAR, VIEW, OP, CAST, REDUCE
+_LEAF, _SCALAR, _FILL, _VIEW, _OP, _CAST, _REDUCE = LEAF, SCALAR, FILL, VIEW, OP, CAST, REDUCE
 """The same, as numbers of C in what is compiled here."""
 _NOTHING: tuple[Any, ...] = ()
 _GRAVES = 8
@@ -374,17 +375,15 @@ def count_recorded() -> None:
 def release(node: Node) -> None:
     """Drop the arguments of a node that is computed or dead; long chains are freed without deep recursion."""
     args = node.args
-    node.args = ()
+    node.args = _NOTHING
     for place in range(len(args)):  # A name for the last argument would keep it until we return, one frame deeper.
-        arg = args[place]
-        arg.readers -= 1
-        arg = None  # type: ignore[assignment]
+        cython.cast(Node, args[place]).readers -= 1
     r = _register
     if r is None:  # The interpreter is shutting down.
         return
     if r.depth < _DEPTH:
         r.depth += 1
-        args = ()  # Frees what only they need, by way of this function.
+        args = _NOTHING  # Frees what only they need, by way of this function.
         r.depth -= 1
         if r.depth == 0 and len(r.graveyard) > _GRAVES:
             r.depth = 1
@@ -466,7 +465,7 @@ def become_leaf(node: Node, buffer: Any) -> None:
         else:
             leave_live(node)
     node.buffer = buffer
-    if node.kind != FILL:  # A later step of the same plan may have the number as its parameter.
+    if node.kind != _FILL:  # A later step of the same plan may have the number as its parameter.
         node.attr = 0
     node.kind = _LEAF
     node.row = None

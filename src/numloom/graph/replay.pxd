@@ -45,7 +45,7 @@ cdef class Chains:
 
 @cython.locals(chain=Chain)
 cpdef Chain find(Chains chains, object given, list operands)
-@cython.locals(chain=Chain, mold=Mold, link=Link)
+@cython.locals(chain=Chain, mold=Mold)
 cpdef Node again(Chains chains, object given, Node operand)
 @cython.locals(values=list, args=list, node=Node, link=Link, form=Form, place=cython.Py_ssize_t, row=object)
 cpdef Node replay(Chain chain, list operands)

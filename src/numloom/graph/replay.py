@@ -12,6 +12,11 @@ from typing import Any
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
+
 from numloom.base.dtypes import ITEMSIZES
 from numloom.graph.build import SPECIAL, how
 from numloom.graph.node import (
@@ -205,7 +210,7 @@ def again(chains: Chains, given: Any, operand: Node) -> Node | None:
     ):
         return None
     for link in chain.links:
-        operand = formed1(link.form, operand)  # type: ignore[arg-type]
+        operand = formed1(cython.cast(Link, link).form, operand)
     return operand
 
 
