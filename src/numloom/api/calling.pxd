@@ -2,12 +2,12 @@ cimport cython
 from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage cimport Cell, put, write
 from numloom.device.registry cimport current
-from numloom.graph.build cimport cast, elementwise, unary
+from numloom.graph.build cimport cast, elementwise, scalar, unary
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport Chain, Chains, again, find, replay
 
 
-cdef int BOOL
+cdef int BOOL, F64
 cdef object _SAME_KIND, _ANY, _ARRAY, _PART
 
 

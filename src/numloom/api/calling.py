@@ -18,10 +18,10 @@ except ImportError:
 
 from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage import put, write
-from numloom.base.dtypes import BOOL
+from numloom.base.dtypes import BOOL, F64
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
-from numloom.graph.build import cast, elementwise, one_tuple, unary
+from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
 from numloom.graph.replay import Chains, again, begin, end, find, learn, replay
 
@@ -102,6 +102,8 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
                 return apply1(row, cython.cast(ndarray, x))
             if type(out) is ndarray and store_plainly(out, unary(row, node_of(x))):
                 return out
+        elif function.nin == 1 and type(x) is float and out is None:
+            return wrap(unary(row, scalar(x, F64)))
         return NotImplemented
     if out is not None:
         return NotImplemented

@@ -65,21 +65,46 @@ def _strides(shape: tuple[int, ...], code: int, order: str) -> tuple[int, ...]:
     return (c_strides if order == "C" else f_strides)(shape, ITEMSIZES[code])
 
 
+def _layout(shape: Any, dtype: Any, order: str) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+    """Code, shape and strides of a dense array; those of whole numbers are known again."""
+    known = type(shape) is int or (type(shape) is tuple and all([type(extent) is int for extent in shape]))
+    key = (shape, dtype, order)
+    if known:
+        try:
+            return _layouts[key]
+        except (KeyError, TypeError):  # TypeError: a dtype that is a list of fields.
+            pass
+    extents = shape_of(shape)
+    code = code_of(dtype)
+    found = (code, build.one_tuple(extents), build.one_tuple(_strides(extents, code, order)))
+    if known and isinstance(dtype, (type, str, np.dtype)):
+        if len(_layouts) >= _LAYOUTS_KEPT:
+            _layouts.clear()
+        _layouts[key] = found
+    return found
+
+
+_layouts: dict[Any, tuple[int, tuple[int, ...], tuple[int, ...]]] = {}
+_LAYOUTS_KEPT = 1024
+_ZEROS = [dtype.type(0).item() for dtype in DTYPES]
+
+
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array whose values are whatever its memory held."""
     if like is not None:
         return made_like(like, np.empty, shape, dtype, order, device=device)
     check_device(device)
-    code = code_of(dtype if dtype is not None else float)
-    extents = shape_of(shape)
-    return new_array(empty_leaf(code, extents, _strides(extents, code, order)))
+    code, extents, strides = _layout(shape, dtype if dtype is not None else float, order)
+    return new_array(empty_leaf(code, extents, strides))
 
 
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array of zeros; takes no memory until a part of it is written."""
     if like is not None:
         return made_like(like, np.zeros, shape, dtype, order, device=device)
-    return full(shape, 0, dtype if dtype is not None else float, order, device=device)
+    check_device(device)
+    code, extents, strides = _layout(shape, dtype if dtype is not None else float, order)
+    return new_array(build.full(_ZEROS[code], code, extents, strides))
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:

@@ -41,7 +41,7 @@ except ImportError:
 Array = Any
 Host = np.ndarray[Any, Any]
 
-_NUMBERS = (bool, int, float, complex)
+_NUMBERS = frozenset((bool, int, float, complex))
 
 
 # ---------------------------------------------------------------- in
@@ -218,19 +218,32 @@ def _converted(array: Array, dtype: Any, order: str, copy: bool | None) -> Array
 
 def _our_leaves(items: Sequence[Any]) -> list[Any] | None:
     """The arrays and numbers of a nested list if one of them is our array, else None."""
+    if not _holds_ours(items):
+        return None
     leaves: list[Any] = []
-    found = False
     stack: list[Iterator[Any]] = [iter(items)]
     while stack:
         for item in stack[-1]:
             if isinstance(item, (list, tuple)):
                 stack.append(iter(item))
                 break
-            found = found or type(item) is ndarray
             leaves.append(item)
         else:
             stack.pop()
-    return leaves if found else None
+    return leaves
+
+
+def _holds_ours(items: Sequence[Any]) -> bool:
+    """Whether one of the elements of a nested list is our array."""
+    kinds = {*map(type, items)}  # Few, mostly one: a list of numbers is not gone through by Python.
+    if ndarray in kinds:
+        return True
+    if kinds <= _NUMBERS or not any([issubclass(kind, (list, tuple)) for kind in kinds]):
+        return False
+    for item in items:  # noqa: SIM110  (as fast as it gets)
+        if isinstance(item, (list, tuple)) and _holds_ours(item):
+            return True
+    return False
 
 
 def _on_host(items: Any) -> Any:

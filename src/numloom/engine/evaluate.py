@@ -212,21 +212,25 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
     code = code_of(host.dtype)
     if not host.dtype.isnative or host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
+    flags = host.flags
     if strides is None:
-        strides = (
-            host.strides
-            if is_dense_order(host.shape, host.strides, host.itemsize) and host.size
-            else k_strides(host.shape, [host.strides], host.itemsize)
-        )
-    if host.strides != strides or not host.flags.aligned:
-        dense = np.ndarray(host.shape, host.dtype, np.empty(max(host.nbytes, 1), np.uint8).data, 0, strides)
-        dense[...] = host
-        host = dense
-    flat = host.reshape(-1).view(np.uint8) if host.ndim <= 1 else flat_bytes(host)
-    note_copy(True, flat.nbytes)
+        dense = flags.c_contiguous or is_dense_order(host.shape, host.strides, host.itemsize)
+        strides = host.strides if dense and host.size else k_strides(host.shape, [host.strides], host.itemsize)
+    if host.strides != strides or not flags.aligned:
+        own = np.ndarray(host.shape, host.dtype, np.empty(max(host.nbytes, 1), np.uint8).data, 0, strides)
+        own[...] = host
+        host = own
+    if host.ndim == 1:
+        flat = host.view(np.uint8)
+    else:
+        flat = flat_bytes(host) if host.ndim else host.reshape(-1).view(np.uint8)
+    if watchers:
+        note_copy(True, flat.nbytes)
     device = current()
     result = leaf(device.upload(flat), code, host.shape, strides)
-    if 0 < flat.nbytes <= _MIRRORED and device.view(result.buffer) is None:
+    pool = result.buffer.pool
+    seen = pool is not None and pool.error_at
+    if not seen and 0 < flat.nbytes <= _MIRRORED and device.view(result.buffer) is None:
         # Coefficients, edges, shapes: what came from the host need not be fetched to be known there.
         result.attr = flat.copy().view(host.dtype)
     made(result)

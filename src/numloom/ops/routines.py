@@ -197,15 +197,12 @@ def scatter(
     view = a.transpose((*axes, *(axis for axis in range(a.ndim) if axis not in axes)))
     shape = np.broadcast_shapes(*(index.shape for index in indices))
     rest = view.shape[len(axes) :]
-    where = tuple(np.broadcast_to(index, shape) for index in indices)
-    moved = [
-        np.moveaxis(
-            np.broadcast_to(value, (*rest[:position], *shape, *rest[position:])),
-            range(position, position + len(shape)),
-            range(len(shape)),
-        )
-        for value in values
-    ]
+    where = tuple([index if index.shape == shape else np.broadcast_to(index, shape) for index in indices])
+    # NumPy's functions that move axes take longer than a small store.
+    moved = [np.broadcast_to(value, (*rest[:position], *shape, *rest[position:])) for value in values]
+    if position:
+        among = range(position, position + len(shape))
+        moved = [np.moveaxis(value, among, range(len(shape))) for value in moved]
     if op:
         with np.errstate(all="ignore"):
             getattr(np, op).at(view, where, *moved)

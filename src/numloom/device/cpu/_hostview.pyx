@@ -49,6 +49,17 @@ def array_at(intptr_t address, tuple shape, tuple strides, np.dtype dtype, objec
     return array
 
 
+def fill(intptr_t address, np.ndarray host):
+    """Copy a contiguous array's memory to an address."""
+    cdef size_t nbytes = np.PyArray_NBYTES(host)
+    cdef const void* data = np.PyArray_DATA(host)
+    if nbytes < 65536:
+        memcpy(<void*>address, data, nbytes)
+    else:
+        with nogil:
+            memcpy(<void*>address, data, nbytes)
+
+
 cdef double half(uint16_t bits) noexcept:
     """The value of a float16."""
     cdef int exponent = (bits >> 10) & 31

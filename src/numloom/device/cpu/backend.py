@@ -67,7 +67,7 @@ class CpuDevice:
 
     def upload(self, host: np.ndarray[Any, Any]) -> Buffer:
         buffer = self.pool.allocate(host.nbytes)
-        ctypes.memmove(buffer.ptr, host.__array_interface__["data"][0], host.nbytes)
+        hostview.fill(buffer.ptr, host)
         return buffer
 
     def download(self, buffer: Any, offset: int, nbytes: int) -> np.ndarray[Any, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,15 @@ def number_at_uncompiled(address: int, code: int) -> Any:
 
 # number_at(address, code): the Python number of the dtype with this code at an address of any alignment.
 number_at = number_at_uncompiled if compiled is None else compiled.number_at
+
+
+def fill_uncompiled(address: int, host: np.ndarray[Any, Any]) -> None:
+    """The same as `fill`, through ctypes."""
+    ctypes.memmove(address, host.__array_interface__["data"][0], host.nbytes)
+
+
+# fill(address, host): copy a contiguous array's memory to an address.
+fill = fill_uncompiled if compiled is None else compiled.fill
 
 
 def as_bytes(buffer: Any) -> np.ndarray[Any, Any]:
