@@ -281,3 +281,52 @@ def test_results_that_are_too_big():
     column = nl.broadcast_to(nl.ones(()), (1 << 31, 1))
     with pytest.raises((ValueError, MemoryError)):
         nl.evaluate(column + column.T)
+
+
+@pytest.mark.parametrize("name", ["zeros", "empty", "ones"])
+def test_what_equals_a_known_shape_is_still_looked_at(name: str) -> None:
+    for shape in (2, (2,), (2, 3), [2, 3], (), 0, (0, 3), np.int64(2), (np.int64(2), 3)):
+        for dtype in (None, float, "f4", np.dtype("D"), ">i2", np.uint8, bool):
+            for order in "CF":
+                for _ in range(2):
+                    ours = getattr(nl, name)(shape, dtype, order)
+                    theirs = getattr(np, name)(shape, dtype, order)
+                    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype.newbyteorder("="))
+                    if theirs.size > 1:
+                        assert ours.strides == theirs.strides
+                    if name != "empty":
+                        assert_bits_equal(ours, theirs.astype(ours.dtype))
+    for shape in (2.0, (2.0,), (2, 3.0), -1, (2, -3), 2j):
+        with pytest.raises((TypeError, ValueError)):
+            getattr(nl, name)(shape)
+    for order in ("K", "X"):
+        with pytest.raises(ValueError, match="order"):
+            getattr(nl, name)(2, float, order)
+    with pytest.raises(TypeError):
+        getattr(nl, name)(2, "O")
+
+
+class Row(list):  # type: ignore[type-arg]
+    """A list of another class."""
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda a, b: [a, b],
+        lambda a, b: ([a], [b]),
+        lambda a, b: [[1.5, [a, 2][1], 3], b],
+        lambda a, b: Row([Row([a, b]), Row([b, a])]),
+        lambda a, b: [Row([1.0, 2.0, 3.0]), (4, 5, 6)],
+        lambda a, b: [[0, 0, 0], b],
+        lambda a, b: [[[0, 0, 0], [1, 1, 1]], [[2, 2, 2], b]],
+        lambda a, b: [],
+        lambda a, b: [[], []],
+        lambda a, b: [True, 2, 3.5],
+        lambda a, b: [np.float32(1), 2],
+        lambda a, b: [a[0], 2, b[1]],
+    ],
+)
+def test_lists_of_any_depth_with_arrays_among_them(build: Any) -> None:
+    host = np.array([1.0, 2.5, -3.0]), np.array([4, 5, 6])
+    assert_bits_equal(nl.array(build(*map(nl.array, host))), np.array(build(*host)))

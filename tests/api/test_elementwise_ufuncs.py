@@ -349,3 +349,19 @@ def test_pinned_operands_run_at_once() -> None:
     z = nl.add(x, 1, dtype="f4")
     host[:] = 100
     assert y.tolist() == z.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_a_float_gives_what_an_array_of_it_gives(name: str) -> None:
+    for value in (0.5, -2.0, 0.0, -0.0, 1e300, float("inf"), -float("inf"), float("nan")):
+        ours, wrong = attempt(lambda value=value: getattr(nl, name)(value))
+        wanted, error = attempt(lambda value=value: getattr(nl, name)(nl.array(value)))
+        theirs, refused = attempt(lambda value=value: getattr(np, name)(value))
+        assert type(wrong) is type(error)
+        assert (wrong is None) == (refused is None)
+        if error is None:
+            several = isinstance(ours, tuple)
+            for x, y, z in zip(*[one if several else (one,) for one in (ours, wanted, theirs)], strict=True):
+                assert_bits_equal(x, y)
+                assert x.is_scalar
+                assert x.dtype == np.asarray(z).dtype

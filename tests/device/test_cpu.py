@@ -512,3 +512,12 @@ if child:
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("fill", dict.fromkeys([hostview.fill, hostview.fill_uncompiled]))
+@pytest.mark.parametrize("size", [0, 1, 7, 4096, 100_000])
+def test_an_array_is_copied_to_an_address(fill, size):
+    source = np.random.default_rng(size).integers(0, 256, (size, 3)).astype(np.uint8)
+    target = np.full(3 * size + 8, 99, np.uint8)
+    fill(target.ctypes.data, source)
+    assert bytes(target) == source.tobytes() + bytes([99]) * 8
