@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 import numloom as nl
 from numloom.array.ndarray import view_of
-from numloom.testing import matches_numpy
+from numloom.testing import assert_bits_equal, matches_numpy
 
 
 def array(xp: Any, dtype: Any = "f8") -> Any:
@@ -199,3 +199,23 @@ def test_results_lie_as_numpy_s(data: st.DataObject) -> None:
         assert_order(nl.subtract.reduce(x, axis), np.subtract.reduce(a, axis), "reduce")
         assert_order(nl.add.accumulate(x, axis), np.add.accumulate(a, axis), "accumulate")
         assert_order(nl.maximum.reduceat(x, [0], axis), np.maximum.reduceat(a, [0], axis), "reduceat")
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (1,), (5,), (2, 3), (0, 3), (3, 0, 2), (4, 1, 2)])
+def test_ravel_again_is_what_it_was(shape: tuple[int, ...]) -> None:
+    host = np.arange(np.prod(shape, dtype=int) * 3.0).reshape(*shape, 3)[..., 1]
+    cuts: list[Any] = [lambda a: a, lambda a: a.copy(), lambda a: a.T, lambda a: a[..., None], lambda a: a.copy()[::2]]
+    for cut in cuts:
+        if shape == () and cut is cuts[-1]:
+            continue
+        for _ in range(3):
+            x, a = cut(nl.array(host.copy())), cut(host.copy())
+            for order in "CFAK":
+                ours, theirs = x.ravel(order), a.ravel(order)
+                assert (ours.shape, ours.strides) == (theirs.shape, theirs.strides) or a.size < 2
+                assert_bits_equal(ours, theirs)
+                shared = np.shares_memory(a, theirs)
+                ours[...] = -1
+                if a.size:
+                    assert bool((x == -1).all()) == shared
+                    x, a = cut(nl.array(host.copy())), cut(host.copy())

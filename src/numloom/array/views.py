@@ -262,15 +262,27 @@ def reshaped(array: Array, shape: tuple[Any, ...], order: str, copy: bool | None
         if copy is False:
             raise ValueError("Unable to avoid creating a copy while reshaping.")
         return view_of(array.copy(), 0, new_shape, c_strides(new_shape, itemsize))
+    _know_reshaped(array, tuple([operator.index(extent) for extent in shape]), new_shape, strides)
+    return view_of(array, array.offset, new_shape, strides)
+
+
+def _know_reshaped(array: Array, asked: tuple[Any, ...], shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """Keep that what was asked for is a view of arrays that lie like this one."""
     if len(reshaped_before) > 4096:
         reshaped_before.clear()
-    asked = tuple([operator.index(extent) for extent in shape])
-    reshaped_before[array.shape, array.strides, array.code, asked] = new_shape, strides
-    return view_of(array, array.offset, new_shape, strides)
+    reshaped_before[array.shape, array.strides, array.code, asked] = shape, strides
+
+
+_RAVELLED = ("ravel",)
+"""Stands for a shape among those of `reshaped_before`."""
 
 
 def ravel(array: Array, order: str = "C") -> Array:
     """The elements as one dimension: a view of contiguous memory, else a copy."""
+    if order == "C":
+        known = reshaped_before.get((array.shape, array.strides, array.code, _RAVELLED))
+        if known is not None:
+            return view_of(array, array.offset, known[0], known[1])
     turned = array
     itemsize = ITEMSIZES[array.code]
     if order == "K":
@@ -284,8 +296,11 @@ def ravel(array: Array, order: str = "C") -> Array:
     elif order not in ("C", "A"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if not is_c_contiguous(turned.shape, turned.strides, itemsize):
-        turned = turned.copy()
-    return turned.reshape(-1)
+        return turned.copy().reshape(-1)
+    result = turned.reshape(-1)
+    if order == "C":
+        _know_reshaped(array, _RAVELLED, result.shape, result.strides)
+    return result
 
 
 def flatten(array: Array, order: str = "C") -> Array:
