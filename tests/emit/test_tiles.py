@@ -54,6 +54,7 @@ WORK: dict[str, tuple[Callable[..., Any], list[Host]]] = {
     "bytes by columns": (
         lambda xp, x, y: (x[:, ::-1, None] == y[::-1]).any(1), points((64, 100), (100, 40), dtype="i1")
     ),
+    "complex": (lambda xp, x, y: (x[:, None] - y).sum(-1), points((40, 70), (30, 70), dtype="c8")),
     "several": (lambda xp, x, y: ends(x[:, None] + y), points((64, 66), (32, 66))),
 }  # fmt: skip
 
