@@ -10,8 +10,8 @@ and the number O of outputs:
   finishes a row last merges its chunks in order (one launch). Blocks have 128 threads, or up to four groups of them
   that share a chunk's runs where blocks are few;
 - fast axis kept (one lane): columns by parts a block, 32 by 8 where parts are many, fewer columns where there are
-  no more, up to 256 where parts are not needed; parts of long columns over blocks too, merged by the last block of a
-  tile.
+  no more, up to 256 where parts are not needed; parts of long columns over blocks too, merged by groups: the last
+  block of each goes on.
 
 What the host does with them is `reducing_host.py`.
 """

@@ -27,7 +27,6 @@ from math import inf
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.across import Across, halves, pairs
-from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.carriers import Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
@@ -161,14 +160,16 @@ class _Rows(Elements):
             size = max((ITEMSIZES[program.operands[k].code] for k in self.streams), default=4)
             self.shape = column_shape(self.count, words, max(1, exchanged), size, program.cluster)
         self.staging = staging_of(program, words)
+        self.known = self.staging is not None
+        """Whether the row's length is in the text."""
         if self.staging is not None:
             self.shape = self.staging.shape()
         shape = self.shape
         self.pairing = None
         if runs and program.fast and shape.cluster == 1 and shape.held and self.count <= CHUNKS[0]:
             whole = shape.sure == shape.lines and shape.groups == 1
-            known = shape.lines == 1 and self.outputs * shape.threads >= MANY
-            self.pairing = Pairing(shape.width, bool(whole), bool(self.staging or known))
+            self.known = self.known or bool(shape.lines == 1 and self.outputs * shape.threads >= MANY)
+            self.pairing = Pairing(shape.width, bool(whole), self.known)
         self.exact = self.pairing is not None and shape.groups == 1 and shape.lines - shape.sure <= 1
         """Whether all lanes have `lines` elements, or one less."""
         self.asked = self.shape.exchanged * exchanged > EXCHANGED
@@ -434,8 +435,7 @@ class _Rows(Elements):
         """The kernel for the GPU."""
         shape = self.shape
         found = self.holding if shape.held else self.repeating
-        known = self.staging is not None or (self.pairing is not None and self.pairing.known)
-        count = str(int(self.count)) if known else self.number("count", self.count)
+        count = str(int(self.count)) if self.known else self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
         # Several blocks, where they can be: while one waits for its threads, the others go on.
@@ -468,8 +468,7 @@ class _Rows(Elements):
         if shape.cluster > 1:
             together, clustered = header("cluster"), f"__cluster_dims__({shape.cluster}, 1, 1) "
         if self.staging is not None:
-            types = {k: MEMORY_TYPES[self.program.operands[k].code] for k in self.streams}
-            together, stage, unstage = header("staging"), self.staging.begin(types, outputs), self.staging.end()
+            together, stage, unstage = header("staging"), self.staging.begin(outputs), self.staging.end()
         return (
             together
             + self._elements(found, device=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from operator import index
 
 from numloom.base.dtypes import ITEMSIZES
+from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.sharing import HELD_WORDS, THREADS, Shape
 from numloom.emit.values import read_operands
 from numloom.ops.tree import LANES
@@ -35,8 +36,8 @@ class Staging:
     threads: int
     reads: tuple[int, ...]
     writes: tuple[int, ...]
-    sizes: tuple[int, ...]
-    """Bytes of an element of each of the program's operands."""
+    codes: tuple[int, ...]
+    """Dtype codes of the program's operands."""
 
     @property
     def rows(self) -> int:
@@ -51,21 +52,21 @@ class Staging:
     @property
     def nbytes(self) -> int:
         """Shared memory of a block."""
-        return sum(self.rows * self.pitch * self.sizes[k] for k in self.reads + self.writes)
+        return sum(self.rows * self.pitch * ITEMSIZES[self.codes[k]] for k in self.reads + self.writes)
 
     def shape(self) -> Shape:
         """How threads share rows."""
         width = 1 << (self.count - 1).bit_length()
         return Shape(width, self.threads, width // self.threads, 1, 1, 1, int(width == self.count), True)
 
-    def begin(self, types: dict[int, str], outputs: str) -> str:
-        """Statements that read a block's rows, and let `row` begin where they and results are (of C++ `types`)."""
+    def begin(self, outputs: str) -> str:
+        """Statements that read a block's rows, of so many `outputs`, and let `row` begin where they and results are."""
         text = (
             f"const i64 top = (i64)blockIdx.x * {self.rows};\nconst Row whole = row_of(p, top);\n"
             f"const int down = {outputs} - top < {self.rows} ? (int)({outputs} - top) : {self.rows};\n"
         )
         for k in self.reads + self.writes:
-            text += f"alignas(16) __shared__ {types[k]} staged{k}[{self.rows * self.pitch}];\n"
+            text += f"alignas(16) __shared__ {MEMORY_TYPES[self.codes[k]]} staged{k}[{self.rows * self.pitch}];\n"
         text += "".join(f"nl::stage<{self._numbers}>(staged{k}, whole.q{k}, down);\n" for k in self.reads)
         own = f"threadIdx.x / {self.threads} * {self.pitch}"
         moves = "".join(f"row.q{k} = staged{k} + {own};\n" for k in self.reads + self.writes)
@@ -109,10 +110,10 @@ def staging_of(program: Program, words: int) -> Staging | None:
         return None
     count = index(extent)
     width = 1 << (count - 1).bit_length()
-    sizes = tuple(ITEMSIZES[operand.code] for operand in program.operands)
+    codes = tuple(operand.code for operand in program.operands)
     threads = max(1, width // EACH)
     while threads <= min(MOST_THREADS, width):
-        staging = Staging(count, threads, reads, writes, sizes)
+        staging = Staging(count, threads, reads, writes, codes)
         if words * (width // threads) <= HELD_WORDS and staging.nbytes <= BYTES:
             return staging
         threads *= 2

@@ -14,6 +14,7 @@ memory at a time, and runs follow each other.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from math import prod
 from operator import index
@@ -130,7 +131,7 @@ def emit_tiles(program: Program, entry: str, tile: Tile) -> Source:
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
-class _Tiles(Kernel):
+class _Tiles(Kernel, ABC):
     """What tables of either kind have in common."""
 
     def __init__(self, program: Program, tile: Tile) -> None:
@@ -212,9 +213,9 @@ class _Tiles(Kernel):
             )
         return text
 
+    @abstractmethod
     def _merged(self) -> str:
         """Statements that make the carriers ``own`` of a thread's pairs."""
-        raise NotImplementedError
 
     def _shared(self, k: int) -> tuple[str, str]:
         """C++ type of an operand, and where its rows are in shared memory."""
