@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import Case, run_emulated
+from planning import Host, check_bits, listed, planned, points
 
 import numloom as nl
 from numloom.array.ndarray import node_of
@@ -15,34 +15,8 @@ from numloom.device import registry
 from numloom.engine import explain
 from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.walk import walk
-from numloom.graph.node import LEAF, Node
 from numloom.plan import tables as stored
 from numloom.plan.plan import make_plan
-from numloom.plan.step import Plan, Step
-
-Host = np.ndarray[Any, Any]
-
-
-def planned_case(
-    step: Step, nodes: list[Node], arrays: list[Any], hosts: list[Host], outputs: list[Any], expected: list[Host]
-) -> tuple[Case, dict[int, int]]:
-    """A planned step over copies of host memory, and which of its operands each output is."""
-    memory, starts, results = [], [], {}
-    for k, binding in enumerate(step.bindings):
-        node = nodes[binding.number]
-        if node.kind == LEAF:
-            host = next(h for h, a in zip(hosts, arrays, strict=True) if node_of(a) is node)
-            memory.append(host.reshape(-1))
-            offset = binding.offset + (nodes[binding.view].attr if binding.view >= 0 else 0)
-            starts.append(offset // host.itemsize)
-        else:
-            which = next(k for k, output in enumerate(outputs) if node_of(output) is node)
-            results[which] = k
-            memory.append(np.zeros(expected[which].size, expected[which].dtype))
-            starts.append(0)
-    params = [np.array(nodes[number].attr).astype(nl.asarray(hosts[0][:0]).dtype) for number, _ in step.params]
-    assert step.program is not None
-    return Case(step.program, memory, starts, params), results
 
 
 def distances(x: Any, c: Any) -> Any:
@@ -55,22 +29,6 @@ def ends(d: Any) -> list[Any]:
 
 def of_axes(d: Any) -> list[Any]:
     return [d.min(0), d.min(1)]
-
-
-def planned(outputs: list[Any]) -> tuple[Plan, list[Node]]:
-    """The plan of a device with many threads, and the values that it is for."""
-    roots = [node_of(output) for output in outputs]
-    found = walk(roots)
-    return make_plan(found.nodes, [root.number for root in roots], short_rows=True), found.nodes
-
-
-def listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def points(*shapes: tuple[int, ...], dtype: str = "f4") -> list[Host]:
-    rng = np.random.default_rng(sum(map(sum, shapes)))
-    return [rng.normal(size=shape, scale=4).astype(dtype) for shape in shapes]
 
 
 WORK: dict[str, tuple[Callable[..., Any], list[Host]]] = {
@@ -103,17 +61,8 @@ def test_bits_of_stored_tables(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     if name in ("nearest", "places", "several"):
         hosts[0][3:9], hosts[0][11], hosts[1][[0, 7]] = np.inf, -np.inf, hosts[1][[1, 5]]
         hosts[1][20] = np.nan if name == "nearest" else np.inf
-    arrays = [nl.asarray(host) for host in hosts]
-    with nl.config(executor="reference"):
-        expected = [each.get() for each in listed(work(nl, *arrays))]
-    outputs = listed(work(nl, *arrays))
-    plan, nodes = planned(outputs)
-    (step,) = plan.steps
-    assert step.program is not None and len(step.program.nested) == 1
-    case, results = planned_case(step, nodes, arrays, hosts, outputs, expected)
-    found = run_emulated(case, backwards=len(name) % 2 == 0)
-    for which, each in enumerate(expected):
-        assert found.memory[results[which]].tobytes() == each.tobytes(), name
+    program = check_bits(work, hosts, backwards=len(name) % 2 == 0)
+    assert len(program.nested) == 1
 
 
 @pytest.mark.parametrize("name", [*WORK, "whole numbers", "distances"])
