@@ -23,7 +23,7 @@ from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
-from numloom.graph.replay import Chains, again, begin, end, find, learn, replay
+from numloom.graph.replay import Chain, Chains, again, begin, end, find, learn, replay
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
@@ -343,11 +343,7 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
         operands.append(node_of(array))
     if not is_whole(target):
         given = (_PART, given, target.code, target.offset, target.extents, target.steps)
-    device = current()
-    if device is not plain.device:
-        plain.device = device
-        plain.chains = Chains()
-    chain = find(plain.chains, given, operands)
+    chain = _found(plain, given, operands)
     if chain is not None:
         put(cell, replay(chain, operands))
         return True
@@ -363,6 +359,15 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
     return True
 
 
+def _found(plain: Plain, given: Any, operands: list[Any]) -> Chain | None:
+    """The chain of a call on the device that is in use now."""
+    device = current()
+    if device is not plain.device:
+        plain.device = device
+        plain.chains = Chains()
+    return find(plain.chains, given, operands)
+
+
 def _compose(
     plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any] | None
 ) -> Any:
@@ -370,11 +375,7 @@ def _compose(
     operands: list[Any] = []
     for array in arrays:
         operands.append(node_of(array))
-    device = current()
-    if device is not plain.device:
-        plain.device = device
-        plain.chains = Chains()
-    chain = find(plain.chains, given, operands)
+    chain = _found(plain, given, operands)
     if chain is not None:
         return _recalled(chain, operands, arrays)
     call = partial(plain.general, given, *args) if options is None else partial(plain.general, *args, **options)

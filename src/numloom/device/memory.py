@@ -183,7 +183,7 @@ class Pool:
             count = self._count[size_class]
             if count > 0:
                 self._count[size_class] = count - 1
-                self.cached -= (size_class + 1) << 8
+                self.cached -= class_bytes(size_class)
                 return self._buffer(self._kept[size_class * _ROOM + count - 1], nbytes, size_class, False)
         return self._allocate_other(nbytes)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.config import config
-from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64, ITEMSIZES
+from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
 from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
 from numloom.emit.loops import loops_text
@@ -527,7 +527,7 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
         words.put_f64(word, value)
     elif code == I64:
         words.put(word, value)
-    elif type(value) is int and BOOL < code < F16:
+    elif type(value) is int and KINDS[code] in "iu":
         bits = value & ((1 << 8 * ITEMSIZES[code]) - 1)
         words.put(word, bits - (1 << 64) if bits >> 63 else bits)
     else:

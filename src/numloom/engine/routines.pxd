@@ -10,17 +10,20 @@ cdef tuple ITEMSIZES
 cdef Counters _counters
 
 
-@cython.final
-cdef class Call:
+cdef class Repeated:
     cdef readonly object row
-    cdef readonly Form form
-    cdef readonly Py_ssize_t nbytes
     cdef readonly dict options
     cdef readonly dict complaints
     cdef readonly object device
     cdef readonly bint runs
     cdef readonly bint asked
     cdef readonly object bound
+
+
+@cython.final
+cdef class Call(Repeated):
+    cdef readonly Form form
+    cdef readonly Py_ssize_t nbytes
 
 
 @cython.final
@@ -29,16 +32,9 @@ cdef class Fresh:
 
 
 @cython.final
-cdef class Change:
-    cdef readonly object row
+cdef class Change(Repeated):
     cdef readonly tuple seen
     cdef readonly Py_ssize_t offset
-    cdef readonly dict options
-    cdef readonly dict complaints
-    cdef readonly object device
-    cdef readonly bint runs
-    cdef readonly bint asked
-    cdef readonly object bound
 
 
 @cython.locals(at=list, memory=Buffer)

@@ -79,19 +79,15 @@ def call(
     return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
 
 
-class Call:
-    """A routine whose result has a known size, with all but its operands; called with these it gives the result.
+class Repeated:
+    """A routine with all but its operands, for who calls it again with operands of the same dtypes, shapes and strides.
 
-    Who calls it again gives operands of the same dtypes, shapes and strides: then a device may take addresses alone.
+    A device may then take addresses alone.
 
     Attributes
     ----------
     row : Routine
         The routine.
-    form : Form
-        Of the result.
-    nbytes : int
-        Its memory.
     options, complaints : dict
         What else the routine takes; of options that are places, which are other numbers in each call, what is wrong
         if the routine names them.
@@ -100,14 +96,12 @@ class Call:
     runs, asked : bool
         Whether it ran there before, and whether that device was asked for a `bound` routine.
     bound : callable or None
-        The routine there, for addresses of operands and result.
+        The routine there, for addresses.
     """
 
-    __slots__ = ("asked", "bound", "complaints", "device", "form", "nbytes", "options", "row", "runs")
+    __slots__ = ("asked", "bound", "complaints", "device", "options", "row", "runs")
 
     row: Routine
-    form: Form
-    nbytes: int
     options: dict[str, Any]
     complaints: dict[str, Complaint]
     device: Any
@@ -115,27 +109,65 @@ class Call:
     asked: bool
     bound: Any
 
-    def __init__(
-        self, row: Routine, code: int, shape: tuple[int, ...], strides: tuple[int, ...], options: dict[str, Any]
-    ) -> None:
+    def __init__(self, row: Routine, options: dict[str, Any]) -> None:
         self.row = row
-        self.form = form_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None)
-        self.nbytes = max(self.form.size, 1) * ITEMSIZES[code]
         self.complaints = {name: value.complaint for name, value in options.items() if type(value) is Place}
         self.options = {name: value for name, value in options.items() if name not in self.complaints}
         self.device = None
-        self.runs = False
-        self.asked = False
+        self.runs = self.asked = False
         self.bound = None
+
+    def move(self, device: Any) -> None:
+        """Go on where another device is in use now."""
+        self.device = device
+        self.runs = self.asked = False
+        self.bound = None
+
+    def options_here(self) -> dict[str, Any]:
+        """Its options, those that are places by the number of who calls."""
+        if not self.complaints:
+            return self.options
+        return {**self.options, **{name: here(complaint).id for name, complaint in self.complaints.items()}}
+
+    def make_ready(self, lie: bool, *given: Strided, **named: Strided) -> None:
+        """Note that it ran; the second time its device is asked for the routine, if its operands `lie` as they say."""
+        # What runs for the first time may never run again.
+        if self.runs and not self.asked:
+            self.asked = True
+            if lie:
+                changing = dict.fromkeys(self.complaints, ...)
+                self.bound = self.device.bound_routine(self.row.name, *given, **named, **self.options, **changing)
+        self.runs = True
+
+
+class Call(Repeated):
+    """A routine whose result has a known size; called with its operands it gives the result.
+
+    Attributes
+    ----------
+    form : Form
+        Of the result.
+    nbytes : int
+        Its memory.
+    """
+
+    __slots__ = ("form", "nbytes")
+
+    form: Form
+    nbytes: int
+
+    def __init__(
+        self, row: Routine, code: int, shape: tuple[int, ...], strides: tuple[int, ...], options: dict[str, Any]
+    ) -> None:
+        Repeated.__init__(self, row, options)
+        self.form = form_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None)
+        self.nbytes = max(self.form.size, 1) * ITEMSIZES[code]
 
     def __call__(self, *operands: Node) -> Node:
         known = arguments(operands)
         device = current()
         if device is not self.device:
-            self.device = device
-            self.runs = False
-            self.asked = False
-            self.bound = None
+            self.move(device)
         result = _by_addresses(self, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, operands)
@@ -150,22 +182,13 @@ class Call:
         result = computed(self.form, device.allocate(self.nbytes))
         out = strided(result)
         function = routine_of(device, self.row.name)
-        options = self.options
-        if self.complaints:
-            options = {**options, **{name: here(complaint).id for name, complaint in self.complaints.items()}}
+        options = self.options_here()
         if function is None:
             store(device, out, self.row.numpy(*[host_array(device, operand) for operand in described], **options))
             return result
         function(device, *described, out=out, **options)
-        if self.asked:
-            return result
-        # What runs for the first time may never run again, so only the second time a device makes it ready.
-        if self.runs:
-            self.asked = True
-            if all(map(_lies_as, described, operands)):
-                changing = dict.fromkeys(self.complaints, ...)
-                self.bound = device.bound_routine(self.row.name, *described, out=out, **self.options, **changing)
-        self.runs = True
+        if not self.asked:
+            self.make_ready(all(map(_lies_as, described, operands)), *described, out=out)
         return result
 
 
@@ -217,12 +240,8 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     """
     lose()
     described = describe(operands)
-    _run_in_place(current(), ROUTINES[name], strided(target), described, _numbered(options))
-
-
-def _numbered(options: dict[str, Any]) -> dict[str, Any]:
-    """Options with the numbers of places."""
-    return {name: value.id if type(value) is Place else value for name, value in options.items()}
+    numbered = {option: value.id if type(value) is Place else value for option, value in options.items()}
+    _run_in_place(current(), ROUTINES[name], strided(target), described, numbered)
 
 
 def _run_in_place(device: Any, row: Routine, out: Strided, described: list[Strided], options: dict[str, Any]) -> None:
@@ -238,54 +257,36 @@ def _run_in_place(device: Any, row: Routine, out: Strided, described: list[Strid
         put_back(device, out, memory)
 
 
-class Change:
-    """A routine that changes memory, with all but its operands; called with the value that lies there and with the
-    routine's other operands, which read none of it, it gives the value that lies there then.
+class Change(Repeated):
+    """A routine that changes memory; called with the value that lies there and with the routine's other operands,
+    which read none of it, it gives the value that lies there then.
 
     It changes the memory in place if only one cell holds the old value and nobody is about to read it, else a copy.
-    Called again it is given operands of the same dtypes, shapes and strides.
+    What is `bound` takes the address that is changed first.
 
     Attributes
     ----------
-    row : Routine
-        The routine.
     seen : tuple
         The layout through which it sees the memory: dtype code, offset in bytes, shape, strides.
     offset : int
         That offset.
-    options, complaints, device, runs, asked, bound
-        As those of a `Call`; `bound` takes the address that is changed first.
     """
 
-    __slots__ = ("asked", "bound", "complaints", "device", "offset", "options", "row", "runs", "seen")
+    __slots__ = ("offset", "seen")
 
-    row: Routine
     seen: tuple[Any, ...]
     offset: int
-    options: dict[str, Any]
-    complaints: dict[str, Complaint]
-    device: Any
-    runs: bool
-    asked: bool
-    bound: Any
 
     def __init__(self, name: str, seen: tuple[Any, ...], options: dict[str, Any]) -> None:
-        self.row = ROUTINES[name]
+        Repeated.__init__(self, ROUTINES[name], options)
         self.seen = seen
         self.offset = seen[1]
-        self.complaints = {name: value.complaint for name, value in options.items() if type(value) is Place}
-        self.options = {name: value for name, value in options.items() if name not in self.complaints}
-        self.device = None
-        self.runs = self.asked = False
-        self.bound = None
 
     def __call__(self, value: Node, *operands: Node) -> Node:
         known = arguments((value, *operands))
         device = current()
         if device is not self.device:
-            self.device = device
-            self.runs = self.asked = False
-            self.bound = None
+            self.move(device)
         result = _changed(self, value, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, value, operands)
@@ -303,14 +304,9 @@ class Change:
         described = describe(operands)
         target = view(value, code, offset, shape, strides)
         out = strided(target)
-        complaints = {name: here(complaint) for name, complaint in self.complaints.items()}
-        _run_in_place(device, self.row, out, described, _numbered({**self.options, **complaints}))
-        if self.runs and not self.asked:
-            self.asked = True
-            if all(map(_lies_as, described, operands)):
-                changing = dict.fromkeys(self.complaints, ...)
-                self.bound = device.bound_routine(self.row.name, out, *described, **self.options, **changing)
-        self.runs = True
+        _run_in_place(device, self.row, out, described, self.options_here())
+        if not self.asked:
+            self.make_ready(all(map(_lies_as, described, operands)), out, *described)
         return leaf(value.buffer, value.code, value.shape, value.strides)
 
 
@@ -325,8 +321,7 @@ def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | No
     if change.bound(*at) is False:
         return None
     _counters.library_calls += 1
-    form = form_of(value)
-    return computed(form, value.buffer)
+    return computed(form_of(value), value.buffer)
 
 
 @lru_cache(4096)

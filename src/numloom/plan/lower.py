@@ -226,7 +226,7 @@ class Lowered:
             box=collapsed.box,
             fast=self.draft.fast,
             nested=tuple(self.nested),
-            cluster=self.choice.cluster if self.draft.rows or self.reductions else 1,
+            cluster=self.choice.cluster if self.reductions else 1,
         )
         return Step(
             allocate=allocate,

@@ -148,7 +148,8 @@ class Program:
     """Reductions of short rows at each point of the space: programs with a body and one reduction over one dimension,
     whose operands and numbers are this program's (`Operand.inner`)."""
     cluster: int = 1
-    """Most blocks of a GPU that may share a row in stages (see `emit.rows`)."""
+    """Most blocks of a GPU that may share a row in stages (`emit.rows`); where several may, each has more shared memory
+    (`emit.tiles`)."""
 
     @property
     def by_rows(self) -> bool:
