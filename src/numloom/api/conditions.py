@@ -14,6 +14,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import I64
 from numloom.device import registry
 from numloom.graph import build
+from numloom.graph.replay import made
 
 Array = Any
 
@@ -44,6 +45,7 @@ def raised_where(bad: Array, code: int, error: type[Exception], message: str) ->
     table = _zero.get(name)
     if table is None:
         table = _zero[name] = asarray(np.zeros(1, np.int64))
+    made(node_of(table))
     gate = build.gather(node_of(table), [build.cast(node_of(bad), I64)], (0,), 0, (error, message))
     return wrap(build.cast(gate, code))
 

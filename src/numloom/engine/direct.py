@@ -216,11 +216,17 @@ def meet(direct: Direct, node: Node) -> bool:
         return False
     node.number = number
     direct.met = number + 1
-    return direct.learning or take_operand(direct, node, number, direct.times[number]) == direct.marks[number]
+    if direct.learning:
+        return True
+    if take_operand(direct, node, number, direct.times[number]) != direct.marks[number]:
+        return False
+    if node.kind == SCALAR:  # Of the dtype that the parameter block has room for.
+        take_number(direct, node, number)
+    return True
 
 
 def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
-    """Take down an operand's address or number; what a plan may depend on of it, as it occurs so many times."""
+    """Take down an operand's address; what a plan may depend on of it, as it occurs so many times."""
     mark = 2 if node.cells > 0 else 0
     if node.readers > times:
         mark += 4
@@ -234,7 +240,6 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
         begin = node.attr
         direct.addresses[number + 1] = begin + cython.cast(Buffer, cython.cast(Node, node.args[0]).buffer).ptr
         return mark
-    take_number(direct, node, number)
     return mark + 1 + (node.code << 3)
 
 

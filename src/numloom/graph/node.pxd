@@ -29,6 +29,7 @@ cdef class Node:
     cdef public Form form
     cdef public Py_ssize_t readers
     cdef public Py_ssize_t cells
+    cdef public Py_ssize_t era
     cdef public Py_ssize_t mark
     cdef public Py_ssize_t number
     cdef public Py_ssize_t seen
@@ -48,12 +49,13 @@ cdef class Register:
     cdef public Py_ssize_t orphan_bytes
     cdef public list graveyard
     cdef public Py_ssize_t depth
+    cdef public Py_ssize_t era
 
 
 
 cdef Register _register
 cdef Py_ssize_t _DEPTH, _GRAVES
-cdef int _LEAF, _SCALAR, _FILL, _VIEW, _OP, _CAST, _REDUCE
+cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE
 cdef tuple _NOTHING
 cdef dict _forms
 cdef Py_ssize_t _FORMS_KEPT, _last_form
@@ -63,14 +65,14 @@ cpdef Form form_by(int kind, object row, int code, tuple shape, tuple strides, P
 @cython.locals(form=Form, kind=cython.int)
 cpdef Form form_of(Node node)
 cdef Form computed_form(Form form)
-@cython.locals(node=Node)
+@cython.locals(node=Node, r=Register)
 cpdef Node viewed(Form form, Node base, object offset)
-@cython.locals(node=Node)
+@cython.locals(node=Node, r=Register)
 cpdef Node computed(Form form, object buffer)
-@cython.locals(node=Node)
+@cython.locals(node=Node, r=Register)
 cpdef Node new_number(object value, int code)
 
-@cython.locals(node=Node, arg=Node)
+@cython.locals(node=Node, arg=Node, r=Register)
 cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 
 @cython.locals(node=Node, r=Register)

@@ -126,7 +126,8 @@ class Node:
         Number of elements.
     attr : object
         VIEW: byte offset. SCALAR and FILL: the value. REDUCE: (axes, fast). GATHER: (axes, ...).
-        UPDATE: (offset, shape, strides, code) of the written layout.
+        UPDATE: (offset, shape, strides, code) of the written layout. Of what is computed: a copy of its memory on
+        the host (a NumPy array), or None where others may change that memory; anything else means nothing.
     buffer : object
         Device memory once computed.
     form : Form or None
@@ -137,6 +138,8 @@ class Node:
         Storage cells whose value this is.
     older, newer : Node or None
         Neighbours among the pending values of live arrays, in record order.
+    era : int
+        How many calls had begun to be learned when it was made (see graph.replay).
     mark, number, seen, word, back : int, int, int, int, Node or None
         Scratch of the walk that is under way (see engine.walk).
     """
@@ -148,6 +151,7 @@ class Node:
         "buffer",
         "cells",
         "code",
+        "era",
         "form",
         "kind",
         "mark",
@@ -175,6 +179,7 @@ class Node:
     form: Form | None
     readers: int
     cells: int
+    era: int
     mark: int
     number: int
     seen: int
@@ -195,7 +200,7 @@ class Node:
         return f"<{name} {self.shape} code {self.code}>"
 
 
-_LEAF, _SCALAR, _FILL, _VIEW, _OP, _CAST, _REDUCE = LEAF, SCALAR, FILL, VIEW, OP, CAST, REDUCE
+_LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE = LEAF, SCALAR, VIEW, OP, CAST, REDUCE
 """The same, as numbers of C in what is compiled here."""
 _NOTHING: tuple[Any, ...] = ()
 _GRAVES = 8
@@ -206,7 +211,9 @@ _DEPTH = 20
 class Register:
     """What is recorded and not yet run: ends of the list of live pending nodes, and counts for budgets."""
 
-    __slots__ = ("depth", "graveyard", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded")
+    __slots__ = (
+        "depth", "era", "graveyard", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded",
+    )  # fmt: skip
 
     oldest: Node | None
     newest: Node | None
@@ -216,6 +223,7 @@ class Register:
     orphan_bytes: int
     graveyard: list[Any]
     depth: int
+    era: int
 
     def __init__(self) -> None:
         self.oldest = None
@@ -228,6 +236,7 @@ class Register:
         # Never emptied: a list that runs empty gives its memory back and asks for it again.
         self.graveyard = [None] * _GRAVES
         self.depth = 0
+        self.era = 0
 
 
 register = Register()
@@ -236,7 +245,7 @@ _register = register
 
 
 def _begin(node: Node) -> None:
-    """What a compiled node begins with."""
+    """What a compiled node begins with, but for its era."""
     node.buffer = None
     node.form = None
     node.readers = 0
@@ -272,6 +281,8 @@ def new_node(
     node.attr = attr
     if not cython.compiled:
         _begin(node)
+    r = _register
+    node.era = r.era
     for arg in args:
         arg.readers += 1
     return node
@@ -292,6 +303,7 @@ def formed(form: Form, args: tuple[Node, ...]) -> Node:
         _begin(node)
     node.form = form
     r = _register
+    node.era = r.era
     r.recorded += 1
     return node
 
@@ -310,6 +322,8 @@ def viewed(form: Form, base: Node, offset: int) -> Node:
     if not cython.compiled:
         node.row = None
         _begin(node)
+    r = _register
+    node.era = r.era
     node.form = form
     return node
 
@@ -327,6 +341,8 @@ def computed(form: Form, buffer: Any) -> Node:
     if not cython.compiled:
         node.row = None
         _begin(node)
+    r = _register
+    node.era = r.era
     node.buffer = buffer
     node.form = form
     return node
@@ -345,6 +361,8 @@ def new_number(value: Any, code: int) -> Node:
     if not cython.compiled:
         node.row = None
         _begin(node)
+    r = _register
+    node.era = r.era
     return node
 
 
@@ -456,7 +474,10 @@ def live_nodes() -> list[Node]:
 
 
 def become_leaf(node: Node, buffer: Any) -> None:
-    """The node has been computed into `buffer`."""
+    """The node has been computed into `buffer`.
+
+    It loses its arguments, but keeps its number, offset and row: a later step of the same plan may still read them.
+    """
     if node.cells and node.buffer is None and node.kind >= _VIEW:
         r = _register
         if r.oldest is node and r.newest is node:
@@ -465,10 +486,9 @@ def become_leaf(node: Node, buffer: Any) -> None:
         else:
             leave_live(node)
     node.buffer = buffer
-    if node.kind != _FILL:  # A later step of the same plan may have the number as its parameter.
+    if node.kind >= _OP and node.attr is None:  # None would say that others may change the memory.
         node.attr = 0
     node.kind = _LEAF
-    node.row = None
     form = node.form
     if form is not None:
         node.form = computed_form(form) if form.computed is None else form.computed

@@ -47,9 +47,9 @@ cdef class Chains:
 cpdef Chain find(Chains chains, object given, list operands)
 @cython.locals(chain=Chain, mold=Mold)
 cpdef Node again(Chains chains, object given, Node operand)
-@cython.locals(values=list, args=list, node=Node, link=Link, form=Form, place=cython.Py_ssize_t, row=object)
+@cython.locals(values=list, args=list, node=Node, link=Link, form=Form, place=cython.Py_ssize_t, offset=cython.Py_ssize_t, row=object)
 cpdef Node replay(Chain chain, list operands)
-@cython.locals(alone=cython.bint, node=Node)
+@cython.locals(alone=cython.bint, node=Node, base=Node)
 cpdef bint can_follow(list operands) except -1
 @cython.locals(place=cython.Py_ssize_t, other=cython.Py_ssize_t, memory=Node)
 cpdef object sharing(list operands)

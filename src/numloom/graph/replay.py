@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 try:
     import cython
 except ImportError:
@@ -19,6 +17,7 @@ except ImportError:
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.graph.build import SPECIAL, how
+from numloom.graph.layout import Layout, extent_of
 from numloom.graph.node import (
     CAST,
     FILL,
@@ -33,6 +32,7 @@ from numloom.graph.node import (
     Form,
     Node,
     count_recorded,
+    form_by,
     form_of,
     formed,
     formed1,
@@ -227,6 +227,8 @@ def replay(chain: Chain, operands: list[Node]) -> Node:
         if form is None:
             if link.call is None:
                 values.append(link.attr)
+                if _traces:
+                    made(link.attr)
             elif link.rest:
                 values.append(link.call(values[link.first], values[link.second], *[values[k] for k in link.rest]))
             elif link.second >= 0:
@@ -260,10 +262,14 @@ def replay(chain: Chain, operands: list[Node]) -> Node:
                 values.append(formed2(form, values[link.first], values[link.second]))
         elif form.kind == VIEW:
             node = values[link.first]
+            offset = link.attr
             if node.kind == VIEW:
-                values.append(viewed(form, node.args[0], node.attr + link.attr))
+                offset += node.attr
+                node = node.args[0]
+            if offset == 0 and node.code == form.code and node.shape is form.shape and node.strides is form.strides:
+                values.append(node)
             else:
-                values.append(viewed(form, node, link.attr))
+                values.append(viewed(form, node, offset))
         elif form.kind == SCALAR:
             values.append(new_number(link.attr, form.code))
         elif link.first < 0:
@@ -281,9 +287,13 @@ def can_follow(operands: list[Node]) -> bool:
     The order of several values may depend on what one was before it was converted.
     """
     alone = len(operands) == 1
-    for node in operands:  # noqa: SIM110  (compiled)
+    for node in operands:
         if LEAF < node.kind < VIEW or (not alone and how(node) == SPECIAL):
             return False
+        if node.kind == VIEW:
+            base = node.args[0]
+            if base.kind == SCALAR or base.kind == FILL:
+                return False
     return True
 
 
@@ -364,11 +374,11 @@ class Trace:
         Whether something happened that no chain can do again.
     keeps : bool
         Whether its chain may have values in memory, since it is for one device.
-    sources : dict
-        What operands are made of, by identity: other operands are made of other things.
+    era : int
+        Values of earlier eras were there before the call began: of these a chain knows its operands alone.
     """
 
-    __slots__ = ("keeps", "kept", "key", "links", "lost", "met", "operands", "sources")
+    __slots__ = ("era", "keeps", "kept", "key", "links", "lost", "met", "operands")
 
     def __init__(self, key: Any, operands: list[Node], keeps: bool = False) -> None:
         self.keeps = keeps
@@ -378,42 +388,49 @@ class Trace:
         self.met: dict[int, int] = {}
         self.kept: list[Node] = []
         self.lost = False
-        self.sources: dict[int, Node] = {}
-        rest = [arg for operand in operands for arg in operand.args] if keeps else []
-        while rest:
-            node = rest.pop()
-            if id(node) not in self.sources:
-                self.sources[id(node)] = node
-                rest += node.args
+        register.era = self.era = register.era + 1
 
     def number(self, node: Node) -> int:
-        """Number of a value among operands and links, which it joins with all that it needs; -1 where it cannot."""
+        """Number of a value among operands and links, which it joins with all that it needs; -1 where it cannot.
+
+        What is neither an operand, nor seen through one, nor made since the call began, nor declared by `made`, is not
+        to be had in another call. So a chain depends on nothing but operands and arguments.
+        """
         for place, operand in enumerate(self.operands):
-            if node is operand or _same_view(node, operand):
+            if _same(node, operand):
                 return place
         if id(node) in self.met:
             return self.met[id(node)]
+        seen = self._through(node)
+        if seen is not None:
+            return self.join(node, seen)
+        if node.era < self.era:
+            return -1
         attr: Any = None
         args: list[int] = []
-        if node.kind == VIEW:
-            base, attr = node.args[0], node.attr
-            for place, operand in enumerate(self.operands):
-                if _memory(operand) is base:
-                    args = [place]
-                    attr -= _begin(operand)
-                    break
-            else:
-                args = [self.number(base)]
-        elif node.kind in (SCALAR, FILL, IOTA):
+        if node.kind in (SCALAR, FILL, IOTA):
+            attr = node.attr
+        elif node.kind == VIEW:
+            args = [self.number(node.args[0])]
             attr = node.attr
         elif node.kind in _REPEATED:
             args = [self.number(arg) for arg in node.args]
             attr = node.row if node.kind == GATHER else None
-        elif node.kind == LEAF and type(node.attr) is np.ndarray:
-            return self.keep(node)
         else:
             return -1
         return -1 if -1 in args else self.join(node, Link(form_of(node), args, attr))
+
+    def _through(self, node: Node) -> Link | None:
+        """The link of a value that is in the memory of an operand, and there within what the operand is."""
+        base, begin = _memory(node), _begin(node)
+        for place, operand in enumerate(self.operands):
+            if _memory(operand) is base and (operand.kind == VIEW or node.kind == VIEW):
+                low, high = _extent(node)
+                first, last = _extent(operand)
+                if first <= low and high <= last:
+                    form = form_by(VIEW, None, node.code, node.shape, node.strides, node.size, None)
+                    return Link(form, [place], begin - _begin(operand))
+        return None
 
     def join(self, node: Node, link: Link) -> int:
         """The number of a value that has a link now; -1 where there are too many."""
@@ -428,12 +445,9 @@ class Trace:
         """The number of a value that was made of what the host knows, for whoever makes it in a call that is learned
         makes it of the arguments, or has always had it.
         """
-        if not self.keeps or id(node) in self.sources or node.size * ITEMSIZES[node.code] > _MADE:
+        if not self.keeps or node.size * ITEMSIZES[node.code] > _MADE:
             return -1
-        number = self.join(node, Link(None, (), node))
-        if number >= 0:
-            node.cells += 1  # It is the chain's, so nobody writes to it.
-        return number
+        return self.met[id(node)] if id(node) in self.met else self.join(node, Link(None, (), node))
 
     def needed(self, results: list[int]) -> tuple[list[Link], tuple[int, ...]]:
         """The links that lead to values, numbered anew, the last one of these the last; numbers of the values."""
@@ -474,7 +488,12 @@ def begin(chains: Chains, given: Any, operands: list[Node], keeps: bool = False)
     chains.met[key] = times + 1
     if not 0 < times <= _TRIES:
         return None
-    trace = Trace(key, list(operands), keeps)
+    return start(key, list(operands), keeps)
+
+
+def start(key: Any, operands: list[Node], keeps: bool) -> Trace:
+    """Learn what follows, until `end`; the operands may be told later."""
+    trace = Trace(key, operands, keeps)
     _traces.append(trace)
     return trace
 
@@ -498,12 +517,15 @@ def learn(chains: Chains, trace: Trace, given: Any, result: Any, ending: Any = N
     if len(chains.known) >= _KEPT:
         chains.known.clear()
     links, places = trace.needed(numbers) if known else ([], (-1,) * len(numbers))
+    for link in links:
+        if link.form is None and link.call is None:
+            link.attr.cells += 1  # It is the chain's, so nobody writes to it.
     chains.met.pop(trace.key, None)
     chains.known[trace.key] = Chain(given, trace.operands, links, ending, places if several else None)
 
 
 def made(node: Node) -> None:
-    """A value was made of what the host knows."""
+    """A value was made of what the host knows of a call's arguments, or is the same for all calls."""
     for trace in _traces:
         trace.keep(node)
 
@@ -533,11 +555,21 @@ def lose() -> None:
         trace.lost = True
 
 
-def _same_view(a: Node, b: Node) -> bool:
-    """Whether two nodes are the same view: an array gives a new one at each look."""
-    if a.kind != VIEW or b.kind != VIEW or a.args[0] is not b.args[0]:
+def _same(a: Node, b: Node) -> bool:
+    """Whether two nodes are one value: an array that is a view, or a part of complex numbers, gives a new one each time."""
+    if a is b:
+        return True
+    if a.kind != b.kind or (a.kind != VIEW and a.kind != OP) or len(a.args) != 1 or a.row is not b.row:
         return False
-    return (a.attr, a.code, a.shape, a.strides) == (b.attr, b.code, b.shape, b.strides)
+    if (a.attr, a.code, a.shape, a.strides) != (b.attr, b.code, b.shape, b.strides):
+        return False
+    first, second = a.args[0], b.args[0]
+    return first is second or (a.kind == OP and first.kind == VIEW and _same(first, second))
+
+
+def _extent(node: Node) -> tuple[int, int]:
+    """From where to where a value lies in its memory, in bytes."""
+    return extent_of(Layout(_begin(node), node.shape, node.strides), ITEMSIZES[node.code])
 
 
 __all__ = [
@@ -554,4 +586,5 @@ __all__ = [
     "lose",
     "made",
     "replay",
+    "start",
 ]

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from numloom.api.calling import is_whole, noted
 from numloom.array.ndarray import ndarray, wrap
 from numloom.device.registry import current
-from numloom.graph.replay import Chain, Trace, replay
+from numloom.graph.replay import Chain, Trace, end, replay, start
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _KEPT = 1024
@@ -51,22 +51,23 @@ def drawn(method: Method) -> Method:
         # Calls of other threads take blocks that this one does not use, and so are not learned from.
         taken: list[Any] = []
         source.taken = taken
+        trace = start(None, [], False)
         try:
             result = method(self, *args, **options)
         finally:
+            end(trace)
             source.taken = None
-        known[key] = _learned(result, taken) or False
+        known[key] = _learned(trace, result, taken) or False
         return result
 
     return call  # type: ignore[return-value]
 
 
-def _learned(result: Any, taken: list[Any]) -> tuple[Chain, list[int]] | None:
+def _learned(trace: Trace, result: Any, taken: list[Any]) -> tuple[Chain, list[int]] | None:
     """The chain that leads from taken blocks to a result, and how many they are; None where they do not say it all."""
-    if type(result) is not ndarray or not is_whole(result) or not taken:
+    if type(result) is not ndarray or not is_whole(result) or not taken or trace.lost:
         return None
-    operands = [node for _, *nodes in taken for node in nodes]
-    trace = Trace(None, operands)
+    operands = trace.operands = [node for _, *nodes in taken for node in nodes]
     number = trace.number(result.cell.value)
     if number < len(operands):
         return None
