@@ -1,8 +1,8 @@
 """The same call again, with other numbers: what is remembered of a call depends on its operands alone.
 
 Each expression is evaluated six times in one process, each time with other numbers in operands of the same form, and
-compared with NumPy each time. Most forms are recorded and not yet run when the function gets them, and views (a reshape,
-a part) of what is recorded: the function sees the memory behind them, of which it may keep nothing.
+compared with NumPy each time. Most forms are recorded and not yet run when the function gets them, and views (a
+reshape, a part) of what is recorded: the function sees the memory behind them, of which it may keep nothing.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ xp.nonzero(a), xp.argwhere(a), xp.flatnonzero(a)
 xp.cov(a.reshape(3, -1)), xp.corrcoef(a.reshape(3, -1) + 1)
 xp.histogram(a.real, 4)[0], xp.histogram(a.real, 4, range=(0, 99))[0]
 xp.histogram_bin_edges(a.real, 5)
-xp.percentile(a.real, 30), xp.quantile(a.real, [0.1, 0.5]), xp.quantile(a.real, abs(k) % 1), xp.nanpercentile(a.real, 40)
+xp.percentile(a.real, 30), xp.quantile(a.real, [0.1, 0.5]), xp.quantile(a.real, abs(k) % 1)
+xp.nanpercentile(a.real, 40)
 xp.clip(a.real, 1, k), xp.where(a.real > k, a, 0), xp.isin(a, [k, 1])
 xp.searchsorted(xp.sort(a.real, axis=None), k)
 xp.compress([1, 0, 1], a), xp.extract(a.real > k, a), a[a.real > k], xp.choose((a.real > k).astype(int), [a, a * 2])
@@ -91,7 +92,8 @@ xp.maximum.accumulate(a.real), xp.add.reduceat(a.ravel(), [0, 3, 5]), xp.multipl
 xp.power(a.real * 1.0, 2), xp.mod(a.real, abs(k) + 1), float((a.real * k).sum()), xp.array_equal(a, a + k)
 xp.trim_zeros(a.ravel()), xp.cross(a.ravel()[:3], [1, 2, k]), xp.apply_along_axis(lambda v: v[:2], 0, a)
 xp.moveaxis(a, 0, -1) * 1, xp.swapaxes(a, 0, -1) + 1, xp.broadcast_to(a, (2, *a.shape)).sum(0)
-store(a, "x[::2] = k"), store(a, "x[[0, 1]] = x[[1, 0]] * k"), store(a, "x[x.real > k] = 0"), store(a, "xp.put(x, [1, 2], k)")
+store(a, "x[::2] = k"), store(a, "x[[0, 1]] = x[[1, 0]] * k"), store(a, "x[x.real > k] = 0")
+store(a, "xp.put(x, [1, 2], k)")
 store(a, "xp.add.at(x, [0, 0], k)"), store(a, "x.sort(axis=0)"), store(a, "x[...] = x[::-1]"), store(a, "x *= 2")
 """.strip().splitlines()
 

@@ -556,7 +556,7 @@ def lose() -> None:
 
 
 def _same(a: Node, b: Node) -> bool:
-    """Whether two nodes are one value: an array that is a view, or a part of complex numbers, gives a new one each time."""
+    """Whether two nodes are one value: an array that is a view, or a complex part, gives a new one at each look."""
     if a is b:
         return True
     if a.kind != b.kind or (a.kind != VIEW and a.kind != OP) or len(a.args) != 1 or a.row is not b.row:
