@@ -11,6 +11,8 @@ cdef object _ALL
 
 @cython.locals(value=Node)
 cdef list waiting(object given)
+@cython.locals(value=Node)
+cpdef object insist(object given)
 cpdef bint pinned(object operands) except -1
 
 @cython.locals(result=ndarray)

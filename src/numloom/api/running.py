@@ -14,7 +14,7 @@ from numloom.array.ndarray import ndarray, wrap
 from numloom.array.ndarray import pinned as is_pinned
 from numloom.engine.evaluate import after_record, synchronize
 from numloom.engine.evaluate import evaluate as evaluate_values
-from numloom.graph.node import VIEW, Node
+from numloom.graph.node import VIEW, Node, live_nodes
 
 _NOTHING: list[Node] = []
 _ALL: Any = object()
@@ -27,11 +27,21 @@ def evaluate(array: Any = _ALL, /, *arrays: Any) -> None:
     ----------
     array, *arrays : ndarray
         Arrays whose values are wanted; without any, everything that is pending runs.
+
+    Raises
+    ------
+    Exception
+        Why one of these arrays cannot be computed (`MemoryError`, say). Other arrays are not disturbed by that.
     """
     if arrays:
-        evaluate_values([*waiting(array), *[node for given in arrays for node in waiting(given)]])
+        evaluate_values([node for given in (array, *arrays) for node in waiting(given)])
+        for given in (array, *arrays):
+            insist(given)
+    elif array is _ALL:
+        evaluate_values(live_nodes())
     else:  # The first one has a name so that there is no tuple of it.
-        evaluate_values(_NOTHING if array is _ALL else waiting(array))
+        evaluate_values(waiting(array))
+        insist(array)
 
 
 def waiting(given: Any) -> list[Node]:
@@ -40,6 +50,13 @@ def waiting(given: Any) -> list[Node]:
         raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
     value = cython.cast(ndarray, given).cell.value
     return [value] if value.kind < VIEW and value.buffer is None else _NOTHING
+
+
+def insist(given: Any) -> None:
+    """Raise why an array's value was not computed, if it was not."""
+    value = cython.cast(ndarray, given).cell.value
+    if value.buffer is None:
+        evaluate_values([value])
 
 
 def pinned(operands: Sequence[Any]) -> bool:

@@ -7,6 +7,7 @@ not depend on which of the values is looked at first.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pendin
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
-from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_leaf, register
+from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_leaf, leave_live, live_nodes, register
 from numloom.graph.replay import lose, made
 
 Host = np.ndarray[Any, Any]
@@ -56,14 +57,48 @@ config.listen("executor", _set_executor)
 
 
 def evaluate(nodes: list[Node]) -> None:
-    """Run these values and everything else that is pending in live arrays; do not wait."""
+    """Run these values and everything else that is pending in live arrays; do not wait.
+
+    Raises
+    ------
+    Exception
+        Why one of `nodes` cannot be computed. An error belongs to the value that has it: of other values it is raised
+        when they are asked for.
+    """
     owned = _guard
     owned.take()
     try:
         if not run_alone(nodes):
             run_pending(nodes)
+    except Exception as error:
+        run_apart(nodes, error)
     finally:
         owned.give()
+
+
+def run_apart(wanted: list[Node], error: Exception) -> None:
+    """Go on after a failure: run each pending value on its own, and raise what keeps one of `wanted` from running.
+
+    What cannot be computed is left out of later runs until somebody asks for it.
+    """
+    failed: dict[int, Exception] = {}
+    roots = [node for node in pending_roots(wanted) if node.buffer is None]
+    if not roots:
+        raise error
+    for root in roots:
+        if root.buffer is None:
+            try:
+                if len(roots) == 1:
+                    raise error
+                run_roots([root])
+            except Exception as own:
+                failed[id(root)] = own
+                leave_live(root)
+    if not failed and not isinstance(error, MemoryError):
+        warnings.warn(f"values that run one by one did not run together: {error!r}", RuntimeWarning, stacklevel=2)
+    for node in wanted:
+        if id(node) in failed:
+            raise failed[id(node)]
 
 
 def run_alone(nodes: list[Node]) -> bool:
@@ -196,8 +231,8 @@ _set_limits()
 
 
 def synchronize() -> None:
-    """Run everything that is recorded and wait for it."""
-    evaluate([])
+    """Run everything that is recorded and wait for it; raise why a value could not be computed that was not tried yet."""
+    evaluate(live_nodes())
     counters.waits += 1
     device = current()
     device.synchronize()

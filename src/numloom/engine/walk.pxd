@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer
-from numloom.graph.node cimport Form, Node, Register, form_of
+from numloom.graph.node cimport Form, Node, Register, form_of, is_listed
 
 
 @cython.final

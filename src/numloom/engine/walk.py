@@ -15,7 +15,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.graph.layout import displacement
-from numloom.graph.node import FILL, LEAF, SCALAR, UPDATE, VIEW, Node, form_of, register
+from numloom.graph.node import FILL, LEAF, SCALAR, UPDATE, VIEW, Node, form_of, is_listed, register
 from numloom.plan.nearby import PLACES
 
 
@@ -87,7 +87,8 @@ _P5 = 0xD6E8FEB86659FD93
 def pending_roots(wanted: Any) -> list[Node]:
     """What an observation of `wanted` runs: every pending value of a live array, in record order.
 
-    Generated values (filled arrays, counters) that nobody asked for wait: they keep nothing alive.
+    Generated values (filled arrays, counters) that nobody asked for wait: they keep nothing alive. What could not be
+    computed when it last was tried is tried again when it is asked for.
     """
     r = register
     r.recorded = 0
@@ -99,7 +100,7 @@ def pending_roots(wanted: Any) -> list[Node]:
         roots.append(live)
         live = live.newer
     for node in wanted:
-        if node.buffer is None and (node.cells == 0 or node.kind < VIEW):
+        if node.buffer is None and (node.cells == 0 or node.kind < VIEW or not is_listed(node)):
             generated = True
             roots.append(node)
     return roots if not generated else list(dict.fromkeys(roots))
@@ -126,7 +127,7 @@ def walk_pending(wanted: list[Node]) -> Walk:
         visit(found, live)
         live = live.newer
     for node in wanted:
-        if node.buffer is None and (node.cells == 0 or node.kind < VIEW):
+        if node.buffer is None and (node.cells == 0 or node.kind < VIEW or not is_listed(node)):
             visit(found, node)
     if found.roots:
         make_key(found)

@@ -92,6 +92,7 @@ cpdef void count_recorded() noexcept
 cpdef void hold(Node node) noexcept
 @cython.locals(r=Register)
 cpdef void unhold(Node node) noexcept
+cpdef bint is_listed(Node node) noexcept
 @cython.locals(r=Register, older=Node, newer=Node)
 cpdef void leave_live(Node node) noexcept
 @cython.locals(r=Register, form=Form)

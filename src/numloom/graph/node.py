@@ -444,10 +444,15 @@ def unhold(node: Node) -> None:
                 r.orphan_bytes += node.buffer.nbytes
 
 
+def is_listed(node: Node) -> bool:
+    """Whether a node is among the pending values of live arrays: one that could not be computed is no more."""
+    return node.older is not None or node.newer is not None or _register.oldest is node
+
+
 def leave_live(node: Node) -> None:
-    """The node is no longer a pending value of a live array."""
+    """The node is no longer among the pending values of live arrays."""
     r = _register
-    if r is None:  # The interpreter is shutting down.
+    if r is None or not is_listed(node):  # None: the interpreter is shutting down.
         return
     older = node.older
     newer = node.newer

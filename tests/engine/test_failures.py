@@ -1,0 +1,128 @@
+"""An error belongs to the value that has it: the rest runs, stores are kept, and whoever looks at it gets the error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.base.config import config
+from numloom.graph.node import live_nodes
+
+HUGE = 1 << 42
+
+
+def look(x: Any) -> None:
+    x[0].get()
+
+
+LOOKS: dict[str, Callable[[Any], Any]] = {
+    "evaluate": nl.evaluate,
+    "get": lambda x: x.get(),
+    "element": lambda x: float(x[0]),
+    "sum": lambda x: float(x.sum()),
+    "slice": lambda x: x[3:5].get(),
+    "print": str,
+    "pointer": lambda x: nl.sort(x),
+}
+
+
+@pytest.fixture(autouse=True)
+def _recorded() -> Any:
+    """What fails must be recorded first."""
+    nl.evaluate()
+    with config(eager=False):
+        yield
+    assert not live_nodes()
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_looking_at_a_failed_value_raises_each_time(name: str) -> None:
+    huge = nl.ones(HUGE) + 1
+    for _ in range(3):
+        with pytest.raises(MemoryError):
+            LOOKS[name](huge)
+        assert (nl.arange(3) + 1).get().tolist() == [1, 2, 3]
+    del huge
+
+
+def test_others_run_and_keep_their_stores() -> None:
+    x = nl.zeros(6)
+    before = x + 1
+    huge = nl.ones(HUGE) + 1
+    later = huge + 1
+    x[2] = 5
+    x[4:] = before[:2] * 3
+    total = x.sum()
+    assert x.get().tolist() == [0, 0, 5, 0, 3, 3]
+    assert float(total) == 11
+    assert before.get().tolist() == [1] * 6
+    x[0] = 7
+    x += 1
+    nl.evaluate(x)
+    assert x.get().tolist() == [8, 1, 6, 1, 4, 4]
+    for failed in (huge, later, huge):
+        with pytest.raises(MemoryError):
+            look(failed)
+    y = nl.sort(nl.asarray(np.array([3.0, 1.0, 2.0])) * 2)
+    assert y.get().tolist() == [2, 4, 6]
+
+
+def test_a_store_into_what_fails_and_a_value_made_of_both() -> None:
+    huge = nl.ones(HUGE) + 1
+    x = nl.arange(4.0)
+    huge[1] = 3
+    both = x.sum() + huge.max()
+    x[1] = 9
+    assert x.get().tolist() == [0, 9, 2, 3]
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            float(huge[1])
+    del huge, both
+    assert (x + 1).get().tolist() == [1, 10, 3, 4]
+
+
+def test_synchronize_raises_once_and_goes_on() -> None:
+    huge = nl.ones(HUGE) + 1
+    x = nl.ones(3) * 2
+    with pytest.raises(MemoryError):
+        nl.synchronize()
+    assert x.get().tolist() == [2, 2, 2]
+    nl.synchronize()
+    with pytest.raises(MemoryError):
+        nl.evaluate(x, huge)
+    nl.evaluate(x)
+
+
+def test_what_failed_runs_when_there_is_room_again() -> None:
+    limit = config.memory_limit
+    x = nl.ones(1 << 16) + 1
+    try:
+        config.memory_limit = 1
+        y = nl.full(3, 2.0) * 3
+        with pytest.raises(MemoryError):
+            look(x)
+        with pytest.raises(MemoryError):
+            look(y)
+    finally:
+        config.memory_limit = limit
+    assert float(x[0]) == 2
+    assert y.get().tolist() == [6, 6, 6]
+
+
+def test_a_loop_that_runs_on_while_a_value_fails() -> None:
+    huge = nl.ones(HUGE) + 1
+    x, host = nl.arange(5.0), np.arange(5.0)
+    with config(max_pending=3):
+        for k in range(20):
+            x = x * 0.5 + k
+            x[k % 5] = k
+            host = host * 0.5 + k
+            host[k % 5] = k
+            if k == 10:
+                with pytest.raises(MemoryError):
+                    look(huge)
+    assert x.get().tolist() == host.tolist()
