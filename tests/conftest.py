@@ -71,6 +71,12 @@ def pytest_configure_node(node: Any) -> None:
         node.workerinput["nvrtc_claims"] = node.config.stash[CLAIMS].name
 
 
+def pytest_sessionstart(session: pytest.Session) -> None:
+    from numloom.testing import parity
+
+    parity.again = 5  # What is remembered of a call must not show in the next one.
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     from numloom.device import registry
 

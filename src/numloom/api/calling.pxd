@@ -9,6 +9,7 @@ from numloom.graph.replay cimport Chain, Chains, again, find, replay
 
 cdef int BOOL, F64
 cdef object _SAME_KIND, _ANY, _ARRAY, _PART
+cdef bint _verify
 
 
 cdef class ElementwiseCall:

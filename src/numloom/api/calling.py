@@ -18,12 +18,14 @@ except ImportError:
 
 from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage import put, write
+from numloom.base.config import config
 from numloom.base.dtypes import BOOL, F64
 from numloom.device.registry import current
-from numloom.engine.evaluate import after_record
+from numloom.engine.evaluate import after_record, download_layout
+from numloom.engine.verify import VerificationError, is_unset, same_bits
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
-from numloom.graph.replay import Chain, Chains, again, begin, end, find, learn, replay
+from numloom.graph.replay import Chain, Chains, again, begin, end, find, in_full, learn, learning, replay
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
@@ -32,6 +34,15 @@ _ARRAY = object()
 """Stands for an array among arguments."""
 _PART = object()
 """Stands before the layout of an array that is not all of its memory."""
+_verify = config.verify
+
+
+def _set_verify(value: bool) -> None:
+    global _verify
+    _verify = value
+
+
+config.listen("verify", _set_verify)
 _NAMES: Any = (type, np.dtype, type(_NO_VALUE), type(...))
 """Kinds of what is equal only if it means the same."""
 
@@ -227,7 +238,7 @@ def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any
     chains = function.keeping if keep else function.chains
     given = array
     operand = node_of(given)
-    node = again(chains, axis, operand)
+    node = again(chains, axis, operand) if not _verify else None
     if node is not None:
         result = wrap(node)
         if given.cell.pins:
@@ -235,9 +246,9 @@ def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any
         return result
     operands = [operand]
     chain = find(chains, axis, operands)
-    if chain is not None:
+    if chain is not None and not _verify:
         return _recalled(chain, operands, (array,))
-    return _in_full(chains, axis, operands, (array,), partial(function.general, array, axis, keepdims=keep))
+    return _in_full(chain, chains, axis, operands, (array,), partial(function.general, array, axis, keepdims=keep))
 
 
 def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
@@ -247,7 +258,7 @@ def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
     left, right = x, y
     operands = [node_of(left), node_of(right)]
     chain = find(function.chains, None, operands)
-    if chain is not None:
+    if chain is not None and not _verify:
         if chain.ending is not None:
             return _recalled(chain, operands, (x, y))
         node = replay(chain, operands)
@@ -255,7 +266,7 @@ def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
         if left.cell.pins or right.cell.pins:
             after_record(node, now=True)
         return result
-    return _in_full(function.chains, None, operands, (x, y), partial(function.general, x, y))
+    return _in_full(chain, function.chains, None, operands, (x, y), partial(function.general, x, y))
 
 
 def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any:
@@ -270,10 +281,15 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
 
 
 def _in_full(
-    chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...], call: Callable[[], Any],
-    keeps: bool = False,
+    known: Chain | None, chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...],
+    call: Callable[[], Any], keeps: bool = False,
 ) -> Any:  # fmt: skip
-    """What a call gives that no chain is known for; one is learned from it if that can be."""
+    """What a call gives that no chain is known for; one is learned from it if that can be.
+
+    If there is a chain after all, what that gives is compared.
+    """
+    if known is not None:
+        return beside(call, partial(_recalled, known, operands, arrays))
     trace = begin(chains, given, operands, keeps)
     if trace is None:
         return call()
@@ -345,7 +361,12 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
         given = (_PART, given, target.code, target.offset, target.extents, target.steps)
     chain = _found(plain, given, operands)
     if chain is not None:
-        put(cell, replay(chain, operands))
+        if not _verify:
+            put(cell, replay(chain, operands))
+            return True
+        twin = wrap(value)  # While it has this value, too, no routine changes it in place.
+        put(twin.cell, replay(chain, operands))
+        beside(partial(_general, plain, target, args, options), lambda: twin)
         return True
     trace = begin(plain.chains, given, operands, True)
     if trace is None:
@@ -376,10 +397,51 @@ def _compose(
     for array in arrays:
         operands.append(node_of(array))
     chain = _found(plain, given, operands)
-    if chain is not None:
+    if chain is not None and not _verify:
         return _recalled(chain, operands, arrays)
     call = partial(plain.general, given, *args) if options is None else partial(plain.general, *args, **options)
-    return _in_full(plain.chains, given, operands, arrays, call, True)
+    return _in_full(chain, plain.chains, given, operands, arrays, call, True)
+
+
+def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Write to an array in full; an array that is all of its memory."""
+    plain.general(target, *args, **options)
+    return wrap(target.cell.value)
+
+
+def beside(full: Callable[[], Any], short: Callable[[], Any]) -> Any:
+    """What a call gives in full, compared with what is remembered of it.
+
+    Raises
+    ------
+    VerificationError
+        If they differ.
+    """
+    if learning():  # The call is a part of one that is learned, of which it may not look at values.
+        return full()
+    got = short()
+    with in_full():
+        want = full()
+    _compare(got, want)
+    return want
+
+
+def _compare(got: Any, want: Any) -> None:
+    """Compare results of two ways: how they lie, and their bits."""
+    if type(got) is not type(want):
+        raise VerificationError(f"a recalled call gave {type(got).__name__}, in full {type(want).__name__}")
+    if type(want) is not ndarray:
+        if len(got) != len(want):
+            raise VerificationError(f"a recalled call gave {len(got)} arrays, in full {len(want)}")
+        for one, other in zip(got, want, strict=True):
+            _compare(one, other)
+        return
+    forms = [(x.code, x.extents, x.steps, x.is_scalar, x.writeable) for x in (got, want)]
+    if forms[0] != forms[1]:
+        raise VerificationError(f"a recalled call gave dtype code, shape, strides, ... {forms[0]}, in full {forms[1]}")
+    if not any([is_unset(x.cell.value) for x in (got, want)]):
+        one, other = (download_layout(x.cell.value, x.code, x.offset, x.extents, x.steps) for x in (got, want))
+        same_bits(np.ascontiguousarray(one), np.ascontiguousarray(other), want.code, "a recalled call")
 
 
 def noted(values: Any, arrays: list[Any]) -> Any:
@@ -568,6 +630,7 @@ def _is_plain(axis: Any) -> bool:
 __all__ = [
     "ElementwiseCall",
     "Plain",
+    "beside",
     "call_plainly",
     "choose_plainly",
     "combine_plainly",

@@ -113,6 +113,11 @@ SETTINGS: dict[str, Setting] = {
     "check": Setting(
         False, _flag, "let raw kernels on the CPU be checked for accesses out of bounds, races and divergent barriers"
     ),
+    "verify": Setting(
+        False,
+        _flag,
+        "run every remembered way (recalled calls, plans, graphs) beside the full one and compare their bits",
+    ),
     "tf32": Setting(False, _flag, "let float32 matrix products on the GPU round their inputs to TF32, which is faster"),
     "fast_math": Setting(
         False, _flag, "let fused kernels on the GPU contract a * b + c, and divide and take functions approximately"
@@ -152,6 +157,7 @@ class Config:
     orphan_bytes: int
     memory_limit: int
     check: bool
+    verify: bool
     tf32: bool
     fast_math: bool
 

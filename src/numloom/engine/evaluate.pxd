@@ -17,6 +17,7 @@ cdef dict _plans
 cdef object _device
 cdef dict _device_plans
 cdef bint _reference
+cdef bint _verify
 cdef list _recent
 cdef Py_ssize_t _RECENT
 

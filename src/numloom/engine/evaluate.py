@@ -23,6 +23,7 @@ from numloom.engine.guard import Guard
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
 from numloom.engine.state import count_flush, counters, note_copy, settle_errors, watchers
+from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
@@ -46,6 +47,7 @@ _RECENT = 256
 _recent: list[Any] = [None] * _RECENT
 """Plans used last, by the first bits of their keys: found without a number object for the key."""
 _reference = config.executor == "reference"
+_verify = config.verify
 
 
 def _set_executor(name: str) -> None:
@@ -53,7 +55,13 @@ def _set_executor(name: str) -> None:
     _reference = name == "reference"
 
 
+def _set_verify(value: bool) -> None:
+    global _verify
+    _verify = value
+
+
 config.listen("executor", _set_executor)
+config.listen("verify", _set_verify)
 
 
 def evaluate(nodes: list[Node]) -> None:
@@ -68,12 +76,26 @@ def evaluate(nodes: list[Node]) -> None:
     owned = _guard
     owned.take()
     try:
-        if not run_alone(nodes):
+        if _verify and owned.depth == 1:
+            run_verified(nodes)
+        elif not run_alone(nodes):
             run_pending(nodes)
+    except VerificationError:
+        raise
     except Exception as error:
         run_apart(nodes, error)
     finally:
         owned.give()
+
+
+def run_verified(nodes: list[Node]) -> None:
+    """Run what `evaluate` runs, and compare it with what each value is when it is computed alone."""
+    device = current()
+    roots = pending_roots(nodes)
+    expected = computed_apart(roots, device, leaf_memory)
+    if not run_alone(nodes):
+        run_pending(nodes)
+    check_computed(roots, expected, device, leaf_memory)
 
 
 def run_apart(wanted: list[Node], error: Exception) -> None:

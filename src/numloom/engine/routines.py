@@ -13,11 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.device.interface import Device, Strided
 from numloom.device.registry import current
-from numloom.engine.evaluate import evaluate, leaf_from_host
+from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
 from numloom.engine.state import counters, note_copy, settle_errors
+from numloom.engine.verify import UNSET, same_value
 from numloom.graph.build import copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
 from numloom.graph.node import LEAF, VIEW, Form, Node, computed, form_by, form_of
@@ -171,6 +173,8 @@ class Call(Repeated):
         result = _by_addresses(self, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, operands)
+        elif config.verify:
+            same_value(result, self._in_full(device, operands), device, leaf_memory, self.row.name)
         if known:
             called(known, self, result)
         return result
@@ -287,9 +291,12 @@ class Change(Repeated):
         device = current()
         if device is not self.device:
             self.move(device)
+        twin = _twin(value) if config.verify and self.bound is not None else None
         result = _changed(self, value, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, value, operands)
+        elif twin is not None:
+            same_value(result, self._in_full(device, twin, operands), device, leaf_memory, self.row.name)
         if known:
             called(known, self, result)
         return result
@@ -299,8 +306,7 @@ class Change(Repeated):
         code, offset, shape, strides = self.seen
         evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
         if value.cells > 1 or value.readers:
-            value = copied(value, value.strides, value.code)
-            evaluate([value])
+            value = _twin(value)
         described = describe(operands)
         target = view(value, code, offset, shape, strides)
         out = strided(target)
@@ -308,6 +314,13 @@ class Change(Repeated):
         if not self.asked:
             self.make_ready(all(map(_lies_as, described, operands)), out, *described)
         return leaf(value.buffer, value.code, value.shape, value.strides)
+
+
+def _twin(value: Node) -> Node:
+    """A copy of a value in memory of its own."""
+    twin = copied(value, value.strides, value.code)
+    evaluate([twin])
+    return twin
 
 
 def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | None:
@@ -374,6 +387,7 @@ class Fresh:
         form = self.form
         known = arguments(())
         result = computed(form, current().allocate(max(form.size, 1) * ITEMSIZES[form.code]))
+        result.attr = UNSET
         if known:
             called(known, self, result)
         return result

@@ -74,8 +74,12 @@ cdef Py_ssize_t _place_of_several(object row, object operands)
 cdef Node _recall_several(object row, object operands)
 @cython.locals(place=cython.Py_ssize_t)
 cdef Py_ssize_t _place(object row, Node a, int second, Node b) noexcept
-@cython.locals(found=Recorded)
+cdef bint _verifying
 cdef Recorded recall(object row, Node a, int second, Node b)
+@cython.locals(found=Recorded)
+cdef Recorded _recalled(object row, Node a, int second, Node b)
+@cython.locals(found=Recorded)
+cdef object _check_recalled(object row, Node a, int second, Node b, Node result)
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
 @cython.locals(table=list)

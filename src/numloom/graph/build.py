@@ -19,6 +19,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
+from numloom.base.config import config
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
 from numloom.graph.layout import (
     broadcast_shapes,
@@ -144,6 +145,17 @@ _updates = Table()
 """Forms of views and of updates, by the addresses of shapes and strides, of which equal ones are mostly one object."""
 
 
+_verifying = config.verify
+"""Whether all is recorded in full, and compared with what would have been recalled."""
+
+
+def _set_verify(value: bool) -> None:
+    global _verifying
+    _verifying = value
+
+
+config.listen("verify", _set_verify)
+
 DENSE, VIEWED, SPECIAL = range(3)
 _DENSE, _VIEWED, _SPECIAL = DENSE, VIEWED, SPECIAL
 """The same, as numbers of C in what is compiled here."""
@@ -157,6 +169,8 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
         return
     if result.kind != OP and result.kind != CAST:
         return
+    if _verifying:
+        _check_recalled(row, a, second, b, result)
     if a.kind == SCALAR and result.args[0] is not a and (len(result.args) == 1 or result.args[1] is not a):
         return  # A number that is known is converted at once, which leaves no form of the conversion.
     place = _place(row, a, second, b)
@@ -218,6 +232,27 @@ def _place(row: Any, a: Node, second: int, b: Node | None) -> int:
 
 def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     """What was recorded for operands of this form; None where all must be looked at."""
+    return None if _verifying else _recalled(row, a, second, b)
+
+
+def _check_recalled(row: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
+    """Compare what would have been recalled with what was recorded in full."""
+    found = _recalled(row, a, second, b)
+    if found is None:
+        return
+    forms = [form_of(arg) for arg in result.args if arg is not a and arg is not b and arg.kind != SCALAR]
+    known = [form for form in (found.cast_first, found.cast_second, found.form) if form is not None]
+    if list(map(_fields, known)) != list(map(_fields, [*forms, form_of(result)])):
+        raise AssertionError(f"{result!r} would have been recalled as another one for {a!r} and {b!r}")
+
+
+def _fields(form: Form) -> tuple[Any, ...]:
+    """What makes a form."""
+    return form.kind, form.row, form.code, form.shape, form.strides, form.attr
+
+
+def _recalled(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
+    """`recall`, also while all is done in full."""
     found = cython.cast(Recorded, _table.slots[_place(row, a, second, b)])
     if (
         found is None
@@ -300,7 +335,7 @@ def _place_of_several(row: Any, operands: Sequence[Any]) -> int:
 
 def _recall_several(row: Any, operands: Sequence[Any]) -> Node | None:
     """What an operation on several operands records, where that is known."""
-    found = _several.slots[_place_of_several(row, operands)]
+    found = None if _verifying else _several.slots[_place_of_several(row, operands)]
     if found is None or found.row is not row or len(found.codes) != len(operands):
         return None
     for place, x in enumerate(operands):

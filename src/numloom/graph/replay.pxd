@@ -4,6 +4,7 @@ from numloom.graph.node cimport Form, Node, count_recorded, form_of, formed, for
 
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, SPECIAL, UPDATE, VIEW
 cdef list _traces
+cdef bint _off
 
 
 @cython.final

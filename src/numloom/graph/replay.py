@@ -7,7 +7,8 @@ was recorded the first time says all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 try:
@@ -183,7 +184,7 @@ class Chains:
 
 def find(chains: Chains, given: Any, operands: list[Node]) -> Chain | None:
     """What is known of a call with these arguments (`given`, which is hashed and compared) and operands."""
-    if not can_follow(operands):
+    if _off or not can_follow(operands):
         return None
     chain = chains.last
     if chain is None or not _fits(chain, given, operands):
@@ -197,7 +198,7 @@ def find(chains: Chains, given: Any, operands: list[Node]) -> Chain | None:
 def again(chains: Chains, given: Any, operand: Node) -> Node | None:
     """What the chain used last records, if it is the one of a call of one operand and straight."""
     chain = chains.last
-    if chain is None or chain.given is not given or not chain.straight or LEAF < operand.kind < VIEW:
+    if _off or chain is None or chain.given is not given or not chain.straight or LEAF < operand.kind < VIEW:
         return None
     mold = chain.first
     assert mold is not None
@@ -468,6 +469,8 @@ def _args(link: Link) -> list[int]:
     return [arg for arg in (link.first, link.second, *link.rest) if arg >= 0]
 
 
+_off = False
+"""Whether all calls are done in full, and none is learned."""
 _traces: list[Trace] = []
 """The calls that are being learned, of all threads: what others record meanwhile leads to none of their results."""
 
@@ -479,7 +482,7 @@ def begin(chains: Chains, given: Any, operands: list[Node], keeps: bool = False)
 
     A form is learned when it is met again: of sizes that change from call to call nothing would be used.
     """
-    if register.recorded > register.limit or not can_follow(operands):
+    if _off or register.recorded > register.limit or not can_follow(operands):
         return None
     key = _key(given, operands)
     times = chains.met.get(key, 0)
@@ -522,6 +525,22 @@ def learn(chains: Chains, trace: Trace, given: Any, result: Any, ending: Any = N
             link.attr.cells += 1  # It is the chain's, so nobody writes to it.
     chains.met.pop(trace.key, None)
     chains.known[trace.key] = Chain(given, trace.operands, links, ending, places if several else None)
+
+
+def learning() -> bool:
+    """Whether a call is being learned."""
+    return bool(_traces)
+
+
+@contextmanager
+def in_full() -> Iterator[None]:
+    """Have all calls done in full meanwhile."""
+    global _off
+    before, _off = _off, True
+    try:
+        yield
+    finally:
+        _off = before
 
 
 def made(node: Node) -> None:
@@ -582,7 +601,9 @@ __all__ = [
     "called",
     "end",
     "find",
+    "in_full",
     "learn",
+    "learning",
     "lose",
     "made",
     "replay",

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from numloom.api.calling import is_whole, noted
+from numloom.api.calling import beside, is_whole, noted
 from numloom.array.ndarray import ndarray, wrap
+from numloom.base.config import config
 from numloom.device.registry import current
 from numloom.graph.replay import Chain, Trace, end, replay, start
 
@@ -39,9 +40,14 @@ def drawn(method: Method) -> Method:
         if type(found) is tuple:
             chain, counts = found
             operands: list[Any] = []
+            before = source.state if config.verify else None
             for count in counts:
                 operands += source.take(count)
-            return wrap(replay(chain, operands))
+            result = wrap(replay(chain, operands))
+            if before is None:
+                return result
+            source.state = before
+            return beside(lambda: method(self, *args, **options), lambda: result)
         if found is None or source.taken is not None:
             if found is None:
                 if len(known) >= _KEPT:

@@ -17,6 +17,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 MISSING = object()
 
+again = 0
+"""How many times more `matches_numpy` runs a body, each time with other numbers."""
+
 
 def matches_numpy(
     function: Function | None = None,
@@ -31,6 +34,9 @@ def matches_numpy(
     The body takes the array module as argument `name` and returns an array, a scalar, a tuple,
     list or dict of them, or None. If it raises under NumPy it must raise the same kind of error
     under numloom, and the other way round.
+
+    While `numloom.testing.parity.again` is not 0, the body is run so many times more in the same process, each time
+    with other numbers (`Varied`), so that what is remembered of earlier calls is compared, too.
 
     Parameters
     ----------
@@ -54,14 +60,20 @@ def matches_numpy(
 
         @functools.wraps(body)
         def test(*arguments: Any, **keywords: Any) -> None:
-            modules = (importlib.import_module("numloom"), np)
-            (actual, raised), (desired, expected) = (
-                _outcome(functools.partial(body, *arguments, **{name: module}, **keywords)) for module in modules
-            )
-            if expected is not None or raised is not None:
-                _compare_errors(raised, expected)
-            else:
-                _compare(actual, desired, rtol, atol, dtype, "result")
+            modules: tuple[Any, ...] = (importlib.import_module("numloom"), np)
+            for turn in range(1 + again):
+                if turn:
+                    modules = tuple([Varied(module, turn) for module in (importlib.import_module("numloom"), np)])
+                (actual, raised), (desired, expected) = (
+                    _outcome(functools.partial(body, *arguments, **{name: module}, **keywords)) for module in modules
+                )
+                # Tolerances below a narrow dtype's precision are for the round numbers in a body.
+                least = 0.0 if rtol is None or not turn else 4.0
+                where = f"result of turn {turn}" if turn else "result"
+                if expected is not None or raised is not None:
+                    _compare_errors(raised, expected)
+                else:
+                    _compare(actual, desired, rtol, atol, dtype, where, least)
 
         # The test runner must not look for a fixture of the module's name.
         del test.__wrapped__  # type: ignore[attr-defined]
@@ -70,6 +82,30 @@ def matches_numpy(
         return test  # type: ignore[return-value]
 
     return decorate if function is None else decorate(function)
+
+
+class Varied:
+    """An array module whose `array` and `asarray` give other numbers, of the same kind, at each turn.
+
+    Floating-point and complex arrays are scaled by a positive number near 1, which keeps signs, zeros, the order of
+    numbers and what is not finite. Under numloom they are recorded and not yet run.
+    """
+
+    def __init__(self, module: Any, turn: int) -> None:
+        self._module = module
+        self._factor = 1 + turn / 8
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+    def array(self, *arguments: Any, **keywords: Any) -> Any:
+        return self._scaled(self._module.array(*arguments, **keywords))
+
+    def asarray(self, *arguments: Any, **keywords: Any) -> Any:
+        return self._scaled(self._module.asarray(*arguments, **keywords))
+
+    def _scaled(self, array: Any) -> Any:
+        return array * self._factor if array.ndim and array.dtype.kind in "fc" else array
 
 
 def for_dtypes(dtypes: Iterable[Any], *, name: str = "dtype") -> Callable[[Function], Function]:
@@ -128,15 +164,18 @@ def _compare_errors(raised: Exception | None, expected: Exception | None) -> Non
         raise AssertionError(f"NumPy raised {expected!r}, numloom {raised!r}") from raised
 
 
-def _compare(actual: Any, desired: Any, rtol: float | None, atol: float, dtype: bool, where: str) -> None:
+def _compare(
+    actual: Any, desired: Any, rtol: float | None, atol: float, dtype: bool, where: str, least: float = 0.0
+) -> None:
+    """Compare outcomes; tolerances are at least so many units in the last place."""
     if isinstance(desired, dict):
         assert isinstance(actual, dict) and actual.keys() == desired.keys(), f"{where}: other keys"
         for key in desired:
-            _compare(actual[key], desired[key], rtol, atol, dtype, f"{where}[{key!r}]")
+            _compare(actual[key], desired[key], rtol, atol, dtype, f"{where}[{key!r}]", least)
     elif isinstance(desired, list):
         assert isinstance(actual, list) and len(actual) == len(desired), f"{where}: other length"
         for index, pair in enumerate(zip(actual, desired, strict=True)):
-            _compare(*pair, rtol, atol, dtype, f"{where}[{index}]")
+            _compare(*pair, rtol, atol, dtype, f"{where}[{index}]", least)
     elif isinstance(desired, np.ndarray):
         assert isinstance(actual, np.ndarray), f"{where}: {actual!r} is no array, NumPy gave {desired!r}"
         if dtype:
@@ -145,6 +184,7 @@ def _compare(actual: Any, desired: Any, rtol: float | None, atol: float, dtype: 
         if rtol is None or desired.dtype.kind not in "fc":
             np.testing.assert_array_equal(actual, desired, err_msg=where)
         else:
+            rtol = max(rtol, least * float(np.finfo(desired.dtype).eps))
             np.testing.assert_allclose(actual, desired, rtol=rtol, atol=atol, err_msg=where)
     elif actual != desired:
         raise AssertionError(f"{where}: {actual!r}, NumPy gave {desired!r}")

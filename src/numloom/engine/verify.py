@@ -1,0 +1,105 @@
+"""``config.verify``: what is remembered runs beside the full way, and both must give the same bits.
+
+Pending values are computed twice: one by one, each by a plan that is made for it alone, and as ever (together, by
+plans, resized plans, direct evaluation and graphs that are remembered). Who takes other short ways (recalled calls,
+routines by addresses) compares by `same_value` and `same_bits`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.reference import order_of
+from numloom.engine.walk import walk
+from numloom.graph.node import FILL, LEAF, VIEW, Node, new_node
+from numloom.plan.plan import make_plan
+
+UNSET = object()
+"""The attribute of values whose memory nothing was written to."""
+Host = np.ndarray[Any, Any]
+Reader = Callable[[Node, Any], Host]
+
+
+class VerificationError(AssertionError):
+    """A remembered way and the full way gave different things: a defect of numloom, please report it."""
+
+
+def computed_apart(roots: Sequence[Node], device: Any, read: Reader) -> list[Host | None]:
+    """The bytes of pending values, each computed alone; None of those that read memory that nothing was written to.
+
+    `read` gives the bytes of a computed value.
+    """
+    twins: dict[int, Node] = {}
+    unset: set[int] = set()
+    for node in order_of(list(roots)):
+        if is_unset(node) or any([id(arg) in unset for arg in node.args]):
+            unset.add(id(node))
+        if node.kind == LEAF:
+            twins[id(node)] = node
+            continue
+        args = tuple([twins[id(arg)] for arg in node.args])
+        twin = new_node(node.kind, node.row, args, node.code, node.shape, node.strides, node.size, node.attr)
+        twins[id(node)] = twin
+        if node.kind > VIEW:
+            _run_alone(twin, device)
+    found: list[Host | None] = []
+    for root in roots:
+        twin = twins[id(root)]
+        if twin.buffer is None:
+            _run_alone(twin, device)
+        found.append(None if id(root) in unset else read(twin, device).copy())
+    return found
+
+
+def is_unset(value: Node) -> bool:
+    """Whether nothing was written yet to the memory of a value."""
+    return value.attr is UNSET if value.kind == LEAF else value.kind == FILL and value.attr is None
+
+
+def _run_alone(node: Node, device: Any) -> None:
+    """Compute one value by a plan of its own."""
+    met = walk([node])
+    plan = make_plan(met.nodes, [node.number], short_rows=device.short_rows, cluster=device.cluster)
+    run_plan(ReadyPlan(plan, device, 0), met.nodes)
+
+
+def check_computed(roots: Sequence[Node], expected: Sequence[Host | None], device: Any, read: Reader) -> None:
+    """Compare values that have been computed with what `computed_apart` gave."""
+    for root, bits in zip(roots, expected, strict=True):
+        if bits is not None and root.buffer is not None:
+            same_bits(read(root, device), bits, root.code, f"a value of shape {root.shape}")
+
+
+def same_value(got: Node, want: Node, device: Any, read: Reader, what: str) -> None:
+    """Compare two computed values."""
+    form = (got.code, got.shape, got.strides)
+    if form != (want.code, want.shape, want.strides):
+        raise VerificationError(f"{what}: dtype code, shape and strides {form}, in full {want}")
+    same_bits(read(got, device), read(want, device), got.code, what)
+
+
+def same_bits(got: Host, want: Host, code: int, what: str) -> None:
+    """Compare the bytes of elements of one dtype; NaN is NaN."""
+    if np.array_equal(got, want):
+        return
+    dtype = DTYPES[code]
+    one, other = (np.ascontiguousarray(part).view(np.uint8).reshape(-1).view(dtype) for part in (got, want))
+    if dtype.kind == "c":
+        one, other = one.view(one.real.dtype), other.view(other.real.dtype)
+    itemsize = ITEMSIZES[code] // (2 if dtype.kind == "c" else 1)
+    words = f"u{itemsize}"
+    differs = one.view(words) != other.view(words)
+    if dtype.kind not in "biu":
+        differs &= ~((one != one) & (other != other))
+    if differs.any():
+        at = np.flatnonzero(differs)
+        shown = ", ".join([f"[{k}] {one[k]!r}, in full {other[k]!r}" for k in at[:3]])
+        raise VerificationError(f"{what}: {at.size} of {one.size} numbers differ: {shown}")
+
+
+__all__ = ["UNSET", "VerificationError", "check_computed", "computed_apart", "is_unset", "same_bits", "same_value"]

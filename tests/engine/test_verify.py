@@ -1,0 +1,109 @@
+"""``config.verify`` runs remembered ways beside full ones, and finds what is wrong in them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.api import calling, reductions
+from numloom.base.config import config
+from numloom.engine import evaluate, routines
+from numloom.engine.verify import VerificationError, same_bits
+
+PLACES = {
+    "computed": (evaluate, "check_computed"),
+    "calls": (calling, "same_bits"),
+    "routines": (routines, "same_value"),
+}
+
+
+@pytest.fixture
+def compared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+    """How often each comparison was made, while all are."""
+    counts: Counter[str] = Counter()
+
+    def counting(name: str, function: Any) -> Any:
+        def count(*given: Any) -> Any:
+            counts[name] += 1
+            return function(*given)
+
+        return count
+
+    for name, (module, function) in PLACES.items():
+        monkeypatch.setattr(module, function, counting(name, getattr(module, function)))
+    with config(verify=True):
+        yield counts
+
+
+def program(xp: Any, k: int) -> list[Any]:
+    """A bit of everything that is remembered."""
+    x = xp.arange(24.0).reshape(4, 6) * k
+    y = xp.sin(x) + x.T.reshape(4, 6)
+    x[1:3, ::2] += y[1:3, 1::2]
+    x[[0, 1]] = x[[1, 0]] * k
+    xp.add.at(x, ([0, 0], [1, 1]), k)
+    z = (x * 0.5 + y).sum(axis=0) / (1 + abs(k))
+    return [x, y, z, xp.median(x), xp.sort(y, axis=None), x @ y.T, xp.cumsum(x), x.mean(1), xp.where(x > k, x, y)]
+
+
+def test_programs_pass(compared: Counter[str]) -> None:
+    for k in (1, 2, 3, -4, 5, 6):
+        for got, want in zip(program(nl, k), program(np, k), strict=True):
+            np.testing.assert_allclose(got.get(), want, rtol=1e-12, atol=1e-12)
+        rng = nl.random.default_rng(abs(k))
+        assert rng.normal(size=5).shape == (5,) and rng.integers(0, 9, 7).max() < 9
+    assert compared["computed"] > 20
+    if not config.eager:
+        assert compared["calls"] > 20
+
+
+def test_draws_take_the_same_numbers() -> None:
+    def draws() -> list[Any]:
+        rng = nl.random.default_rng(7)
+        return [rng.random(3).get().tolist() for _ in range(6)] + [rng.normal(size=(2, 2)).get().tolist()]
+
+    expected = draws()
+    with config(verify=True):
+        assert draws() == expected
+
+
+@pytest.mark.skipif(config.eager, reason="nothing is recalled")
+def test_a_wrong_chain_is_found() -> None:
+    x = nl.asarray(np.arange(21.0).reshape(3, 7))
+    for _ in range(4):
+        x.sum(0).get(), x.max(0).get()
+    chains = {}
+    for name, plain in (("sum", reductions._SUM), ("max", reductions._MAX)):
+        chains[name] = [chain for key, chain in plain.chains.known.items() if key[0] == 0 and key[2] == (3, 7)][-1]
+    kept = list(chains["sum"].links)
+    chains["sum"].links[:] = chains["max"].links
+    try:
+        assert x.sum(0).get().tolist() == x.max(0).get().tolist()
+        with config(verify=True), pytest.raises(VerificationError, match="recalled call"):
+            x.sum(0)
+    finally:
+        chains["sum"].links[:] = kept
+    with config(verify=True):
+        assert x.sum(0).get().tolist() == np.arange(21.0).reshape(3, 7).sum(0).tolist()
+
+
+def test_wrong_bits_are_found() -> None:
+    nan, other = np.array([0x7FF8000000000000, 0x7FF8000000000001], np.uint64).view(np.float64)
+    code = nl.zeros(1).code
+    one = np.array([1.0, nan, -0.0])
+    same_bits(one.view(np.uint8), np.array([1.0, other, -0.0]).view(np.uint8), code, "x")
+    with pytest.raises(VerificationError, match="1 of 3"):
+        same_bits(one.view(np.uint8), np.array([1.0, other, 0.0]).view(np.uint8), code, "x")
+
+
+def test_memory_that_nothing_was_written_to_is_not_compared(compared: Counter[str]) -> None:
+    for _ in range(6):
+        x = nl.empty((3, 5))
+        y = nl.empty_like(x) * 2
+        y[1:, ::2] = 3
+        assert y[1:, ::2].get().tolist() == [[3] * 3] * 2
