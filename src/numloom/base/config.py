@@ -116,7 +116,7 @@ SETTINGS: dict[str, Setting] = {
     "verify": Setting(
         False,
         _flag,
-        "run every remembered way (recalled calls, plans, graphs) beside the full one and compare their bits",
+        "run remembered ways (recalled calls, plans, graphs) beside the full one and compare their bits",
     ),
     "tf32": Setting(False, _flag, "let float32 matrix products on the GPU round their inputs to TF32, which is faster"),
     "fast_math": Setting(

@@ -253,7 +253,7 @@ _set_limits()
 
 
 def synchronize() -> None:
-    """Run everything that is recorded and wait for it; raise why a value could not be computed that was not tried yet."""
+    """Run everything that is recorded and wait for it; raise why a value that was not tried yet cannot be computed."""
     evaluate(live_nodes())
     counters.waits += 1
     device = current()
