@@ -117,9 +117,9 @@ class CpuDevice:
 
     def workspace(self, nbytes: int, counters: int) -> Buffer:
         if nbytes > KEPT_SCRATCH:
-            buffer = self.pool.allocate(nbytes)
-            self.clear(buffer, counters)
-            return buffer
+            much = self.pool.allocate(nbytes)
+            self.clear(much, counters)
+            return much
         local = self._local
         buffer = getattr(local, "buffer", None)
         if buffer is None or buffer.nbytes < nbytes:

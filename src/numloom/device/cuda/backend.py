@@ -281,9 +281,9 @@ class CudaDevice:
 
     def workspace(self, nbytes: int, counters: int) -> Buffer:
         if nbytes > KEPT_SCRATCH:
-            work = self.pool.allocate(nbytes)
-            self.clear(work, counters)
-            return work
+            much = self.pool.allocate(nbytes)
+            self.clear(much, counters)
+            return much
         work = self._work
         if work is None or work.nbytes < nbytes:
             self._work = work = self.pool.allocate(max(nbytes, 1 << 20))
