@@ -16,7 +16,7 @@ import pytest
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES
-from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
 from numloom.device.cache import DiskCache
 from numloom.device.cpu import compiler as compiler_module
 from numloom.device.cpu import hostview, threads
@@ -332,7 +332,7 @@ def test_errors_of_starting_the_compiler_that_pass_are_waited_out(builder, monke
     kernel = builder.kernel(scale(7), "k", wait=True)
     np.testing.assert_array_equal(result(CpuDevice(), kernel), np.arange(10.0) * 7)
     refusals.append(errno.ENOENT)
-    with pytest.raises(OSError, match="not now"):
+    with pytest.raises(DeviceError, match="not now"):
         builder.kernel(scale(8), "k", wait=True)
 
 

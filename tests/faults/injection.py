@@ -211,9 +211,8 @@ def state(device: Any) -> dict[str, Any]:
 
 def children() -> int:
     """How many child processes there are, ended or not."""
-    with contextlib.suppress(OSError):
-        with _open(f"/proc/self/task/{threading.get_native_id()}/children") as file:
-            return len(file.read().split())
+    with contextlib.suppress(OSError), _open(f"/proc/self/task/{threading.get_native_id()}/children") as file:
+        return len(file.read().split())
     return 0
 
 

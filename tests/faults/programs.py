@@ -177,8 +177,8 @@ PROGRAMS: dict[str, Program] = {
         w = axpy(y, z, 0.5) - s
     """, plain=False),
     "raw kernels": _of("""
-        text = 'extern "C" __global__ void twice(double* x, int n) { int i = blockIdx.x * 64 + threadIdx.x; if (i < n) x[i] *= 2; }'
-        twice = nl.RawKernel(text, "twice")
+        body = "{ int i = blockIdx.x * 64 + threadIdx.x; if (i < n) x[i] *= 2; }"
+        twice = nl.RawKernel('extern "C" __global__ void twice(double* x, int n) ' + body, "twice")
         x = nl.arange(200.0)
         y = x + 1
         twice((4,), (64,), (y, numpy.int32(200)))
@@ -231,7 +231,7 @@ PROGRAMS: dict[str, Program] = {
     )),
     "called again": _of("\n".join(
         ["x = np.asarray(numpy.arange(90.0).reshape(9, 10))", "a = x * 0"]
-        + ["a = a + np.clip(x, 1, 50) / 2", "m = np.mean(a, axis=1) + x.max(axis=1)", "b = np.diff(a, axis=1)[:, :3]"] * 4
+        + ["a = a + np.clip(x, 1, 50) / 2", "m = np.mean(a, axis=1) + x.max(axis=1)", "b = np.diff(a)[:, :3]"] * 4
         + ["x[2:5] = x[5:8] - 1", "q = np.quantile(a, [0.25, 0.75], axis=0)"] * 3
     )),
     "numbers": _of("""

@@ -19,12 +19,13 @@ from programs import PROGRAMS, Program
 import numloom as nl
 from numloom.device import registry
 
-MOST = int(os.environ.get("NUMLOOM_TEST_FAULTS", "12"))
+MOST = int(os.environ.get("NUMLOOM_TEST_FAULTS", "5"))
 
 WAYS = {
     "as recorded": {},
     "anew": {},
     "eager": {"eager": True},
+    "eager, anew": {"eager": True},
     "by twos": {"max_pending": 2},
     "compiled": {"cpu_compile": "wait"},
     "compiled anew": {"cpu_compile": "wait"},
@@ -134,7 +135,7 @@ class Run:
         before = state(self.device)
         faults.arm(at, how)
         try:
-            for line, code in enumerate(self.code):  # noqa: B007
+            for line, code in enumerate(self.code):
                 exec(code, names)
             look(names)
         except Exception as raised:
