@@ -18,6 +18,7 @@ from programs import PROGRAMS, Program
 
 import numloom as nl
 from numloom.device import registry
+from numloom.emit.loops import loops_text
 
 MOST = int(os.environ.get("NUMLOOM_TEST_FAULTS", "5"))
 
@@ -47,6 +48,8 @@ def faulty_device(device: str, faults: Faults) -> Iterator[Any]:
     if device == "reference":
         pytest.skip("the reference executor has no device of its own")
     with installed(registry.current().name, faults) as found:
+        if found.interprets:  # The single-operation loops, where the package was built without them.
+            found.load_loops(loops_text, wait=True)
         yield found
 
 
