@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 CLAIMS = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+SLOW_SECONDS = 300
 DEVICES = ("auto", "cpu", "cuda", "reference")
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -84,8 +85,25 @@ def pytest_report_header(config: pytest.Config) -> str:
     return f"numloom: --device {name}, arrays live on {registry.current().name}"
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Workers that are done take over tests of others, so that none sits on a queue of long ones at the end.
+
+    Each begins with tests that stand together, which mostly share kernels.
+    """
+    if config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     from numloom.device import registry
+
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
     if registry.current().name != "cuda":
         skip = pytest.mark.skip(reason="needs a GPU: run with --device cuda")

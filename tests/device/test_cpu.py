@@ -16,13 +16,14 @@ import pytest
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES
-from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
 from numloom.device.cache import DiskCache
 from numloom.device.cpu import compiler as compiler_module
 from numloom.device.cpu import hostview, threads
 from numloom.device.cpu import loops as loops_module
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.cpu.builder import Builder
+from numloom.device.memory import KEPT_SCRATCH
 from numloom.plan.program import Geometry
 
 needs_compiler = pytest.mark.skipif(not compiler_module.candidates(), reason="no C++ compiler")
@@ -139,10 +140,25 @@ def test_large_blocks():
 def test_workspace_counters_are_zero():
     device = CpuDevice()
     for nbytes, counters in [(1000, 8), (1000, 64), (100, 16), (5000, 128), (200, 200), (200, 0), (200, 8)]:
-        address = device.workspace(nbytes, counters)
+        address = device.workspace(nbytes, counters).ptr
         memory = np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(address))
         assert not memory[:counters].any()
         memory[counters:] = 255  # as a kernel leaves it
+
+
+@pytest.mark.parametrize("counters", [0, 8, 4096])
+def test_large_workspace_goes_back_to_the_pool(counters):
+    device = CpuDevice()
+    device.workspace(1000, 8)
+    used = device.pool.used
+    for _ in range(2):
+        scratch = device.workspace(KEPT_SCRATCH + 1, counters)
+        assert device.pool.used > used + KEPT_SCRATCH
+        memory = np.ctypeslib.as_array((ctypes.c_uint8 * (counters + 1)).from_address(scratch.ptr))
+        assert not memory[:counters].any()
+        memory[:] = 255
+        del scratch
+        assert device.pool.used == used
 
 
 def test_error_word():
@@ -316,7 +332,7 @@ def test_errors_of_starting_the_compiler_that_pass_are_waited_out(builder, monke
     kernel = builder.kernel(scale(7), "k", wait=True)
     np.testing.assert_array_equal(result(CpuDevice(), kernel), np.arange(10.0) * 7)
     refusals.append(errno.ENOENT)
-    with pytest.raises(OSError, match="not now"):
+    with pytest.raises(DeviceError, match="not now"):
         builder.kernel(scale(8), "k", wait=True)
 
 
@@ -473,6 +489,7 @@ import os, sys
 from array import array
 import numpy as np
 from numloom.device.cpu.backend import CpuDevice
+from numloom.device.memory import KEPT_SCRATCH
 from numloom.plan.program import Geometry
 
 device = CpuDevice()

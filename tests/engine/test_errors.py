@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.device import registry
 
 
 def test_an_index_out_of_range_names_its_line() -> None:
@@ -34,3 +37,44 @@ def test_reading_one_number_is_a_look() -> None:
             nl.evaluate(picked)
             look(picked)
         assert x.item(4) == 4.0
+
+
+HUGE = {
+    "a sum of all": lambda n: table(n).sum(),
+    "sums of rows": lambda n: table(n).sum(axis=1),
+    "sums of columns": lambda n: table(n).sum(axis=0),
+    "places of the largest": lambda n: table(n).argmax(axis=1),
+    "a deviation": lambda n: table(n).std(),
+    "a distance from the mean": lambda n: table(n) - table(n).mean(axis=0),
+    "a running sum": lambda n: nl.cumsum(nl.ones(n * n)),
+    "a median": lambda n: nl.median(table(n)),
+    "a product": lambda n: table(n) @ nl.ones((n, n)),
+}
+
+
+def table(n: int) -> nl.ndarray:
+    """Numbers that are known by their places; `n` of them lie in memory."""
+    return nl.ones((n, n)) * nl.arange(n) * nl.asarray(np.arange(float(n)))
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_result_that_memory_does_not_hold_leaves_nothing_behind(name: str) -> None:
+    """Nothing stays in use: neither scratch memory nor what was computed on the way."""
+    device = registry.current()
+    n, limit = (1 << 13, 1 << 14) if device.discrete else (1 << 20, 24 << 20)
+    HUGE[name](16).get()  # Small scratch memory is kept.
+    gc.collect()
+    nl.synchronize()
+    used = device.pool.used
+    for _ in range(2):
+        # Compiled kernels would set about it where they need no memory.
+        with nl.config(memory_limit=used + limit, cpu_compile="never"):
+            try:
+                HUGE[name](n).get()
+            except MemoryError:
+                pass
+            else:
+                assert device.discrete
+        gc.collect()
+        assert device.pool.used == used
+    assert nl.ones(5).sum() == 5

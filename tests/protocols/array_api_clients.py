@@ -1,8 +1,8 @@
 """SciPy and scikit-learn on our arrays, in a process of its own: SCIPY_ARRAY_API is read when SciPy is imported.
 
 Each call runs with NumPy arrays and with ours; results must be the same, and be arrays of ours where they are arrays.
-Prints what is wrong, a line a call. `HOST` names what SciPy has compiled for the host, and so needs arrays there; all
-other calls must do without becoming NumPy arrays.
+Takes two numbers, which part of how many, and prints what is wrong, a line a call. `HOST` names what SciPy has compiled
+for the host, and so needs arrays there; all other calls must do without becoming NumPy arrays.
 """
 
 from __future__ import annotations
@@ -166,10 +166,11 @@ def difference(call: Callable[[Any], Any]) -> str | None:
     return None
 
 
-def main() -> int:
+def main(part: int, parts: int) -> int:
+    """Make a part of the calls; how many are wrong."""
     shared, on_host = host_array, nl.zeros(1).device == "cpu"
     wrong = 0
-    for name, call in {**scipy_calls(), **sklearn_calls()}.items():
+    for name, call in list({**scipy_calls(), **sklearn_calls()}.items())[part::parts]:
         if name in HOST and not on_host:
             continue
         bind(host_array=shared if name in HOST else refuse)
@@ -181,4 +182,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(int, sys.argv[1:])))

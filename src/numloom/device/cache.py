@@ -19,6 +19,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from typing import IO
 
 from numloom.base.config import config
 
@@ -146,13 +147,15 @@ class DiskCache:
             except FileExistsError:
                 pass
             folder = os.open(self.folder, flags)
-        status = os.fstat(folder)
-        if status.st_uid != os.geteuid():
+        try:
+            status = os.fstat(folder)
+            if status.st_uid != os.geteuid():
+                raise PermissionError(0, "the folder belongs to another user")
+            if stat.S_IMODE(status.st_mode) & 0o022:
+                raise PermissionError(0, "other users may write to the folder")
+        except OSError:
             os.close(folder)
-            raise PermissionError(0, "the folder belongs to another user")
-        if stat.S_IMODE(status.st_mode) & 0o022:
-            os.close(folder)
-            raise PermissionError(0, "other users may write to the folder")
+            raise
         return folder
 
     def _read(self, folder: int, key: str, origin: str) -> bytes | None:
@@ -161,7 +164,7 @@ class DiskCache:
             file = os.open(key, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
         except FileNotFoundError:
             return None
-        with os.fdopen(file, "rb") as stream:
+        with _opened(file, "rb") as stream:
             content = stream.read()
             payload = _unpack(content, key, origin)
             if payload is not None:
@@ -176,7 +179,7 @@ class DiskCache:
         temporary = f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
         file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
         try:
-            with os.fdopen(file, "wb") as stream:
+            with _opened(file, "wb") as stream:
                 stream.write(content)
                 stream.flush()
                 os.fsync(file)
@@ -232,6 +235,15 @@ def _unpack(content: bytes, key: str, origin: str) -> bytes | None:
     except (ValueError, KeyError, TypeError):
         return None
     return payload if expected == (origin, len(payload), _digest(payload, key, origin)) else None
+
+
+def _opened(file: int, mode: str) -> IO[bytes]:
+    """A file over a descriptor, which is closed in any case."""
+    try:
+        return os.fdopen(file, mode)
+    except BaseException:
+        os.close(file)
+        raise
 
 
 def _touch(file: int) -> None:

@@ -253,8 +253,12 @@ class Device(Protocol):
     def surface(self, image: Image) -> Handle:
         """A surface object, through which kernels also write to an image."""
 
-    def workspace(self, nbytes: int, counters: int) -> int:
-        """Address of scratch memory for the next launch; its first `counters` bytes are zero."""
+    def workspace(self, nbytes: int, counters: int) -> Buffer:
+        """Scratch memory for the next launch; its first `counters` bytes are zero.
+
+        Whoever asks for it holds it until then. The device keeps little of it (`numloom.device.memory.KEPT_SCRATCH`);
+        more goes back to the pool.
+        """
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Set the first bytes of a buffer to zero, after what was launched before."""

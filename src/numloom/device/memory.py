@@ -35,6 +35,8 @@ _SMALL, _ROOM, _SMALL_BYTES = 16, 16, 4096
 _PART = -2
 """`Buffer.size_class` of a part of a block that was cut is this number less its class."""
 _LEAST_PART = 1 << 13
+KEPT_SCRATCH = 16 << 20
+"""Most bytes of scratch memory that a device keeps for the next launch."""
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 

@@ -496,15 +496,19 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
     for word, number in ready.places:
         node = nodes[number]
         words.put(word, node.row.id)
+    compiled = ready.run is not None or is_ready(ready, plan)
+    if not compiled and plan.device.interprets:
+        run_interpreted(ready, nodes, plan.device)
+        return
+    scratch = None  # Held until the launch.
     if ready.workspace >= 0 and ready.scratch is None:
         geometry = ready.geometry
-        words.put(ready.workspace, plan.device.workspace(geometry.workspace, geometry.counters))
+        scratch = plan.device.workspace(geometry.workspace, geometry.counters)
+        words.put(ready.workspace, scratch.ptr)
     if plan.held >= 0:
         plan.held += 1
-    elif ready.run is not None or is_ready(ready, plan):
+    elif compiled:
         ready.run()
-    elif plan.device.interprets:
-        run_interpreted(ready, nodes, plan.device)
     else:
         plan.device.launch(ready.kernel, words.block, ready.geometry)
 

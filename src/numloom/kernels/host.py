@@ -30,14 +30,17 @@ def run_program(program: Program, arrays: Sequence[Host]) -> None:
     kernel = device.kernel(source.text, source.entry, wait=True)
     geometry = source.geometry
     words = array("q")
+    scratch = None
     for word in source.words:
         if word.kind == "pointer":
             words.append(arrays[word.index].ctypes.data)
         elif word.kind == "workspace":
-            words.append(device.workspace(geometry.workspace, geometry.counters))
+            scratch = device.workspace(geometry.workspace, geometry.counters)
+            words.append(scratch.ptr)
         else:
             words.append(word.value)
     device.launch(kernel, words, geometry)
+    del scratch  # held until the launch
 
 
 def run_op(row: Op, out_code: int, *args: Any) -> Host:

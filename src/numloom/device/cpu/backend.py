@@ -19,7 +19,7 @@ from numloom.device.cpu.module import CpuModule, Loader
 from numloom.device.cpu.routines import ROUTINES
 from numloom.device.cpu.simt.texture import CpuHandle, CpuImage, surface_object, texture_object
 from numloom.device.interface import Image, Sampling, Strided, Texels
-from numloom.device.memory import Buffer, Pool
+from numloom.device.memory import KEPT_SCRATCH, Buffer, Pool
 
 
 class CpuDevice:
@@ -115,7 +115,11 @@ class CpuDevice:
     def surface(self, image: Image) -> CpuHandle:
         return surface_object(image)
 
-    def workspace(self, nbytes: int, counters: int) -> int:
+    def workspace(self, nbytes: int, counters: int) -> Buffer:
+        if nbytes > KEPT_SCRATCH:
+            much = self.pool.allocate(nbytes)
+            self.clear(much, counters)
+            return much
         local = self._local
         buffer = getattr(local, "buffer", None)
         if buffer is None or buffer.nbytes < nbytes:
@@ -125,7 +129,7 @@ class CpuDevice:
             ctypes.memset(buffer.ptr + local.clean, 0, counters - local.clean)
         # The kernel leaves its counters at zero and anything else as it likes.
         local.clean = counters
-        return int(buffer.ptr)
+        return buffer  # type: ignore[no-any-return]
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         ctypes.memset(buffer.ptr, 0, nbytes)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.base.config import config
-from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
 from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import Compiler, find, load, require
 
@@ -36,7 +36,7 @@ class CpuKernel:
     library : ctypes.CDLL or None
         What they are in.
     error : Exception or None
-        Why it will never be ready.
+        Why it is not ready.
     """
 
     __slots__ = ("address", "entry", "error", "finish_address", "library", "queued", "ready", "text")
@@ -50,6 +50,11 @@ class CpuKernel:
         self.finish_address = 0
         self.library: ctypes.CDLL | None = None
         self.error: Exception | None = None
+
+    @property
+    def refused(self) -> bool:
+        """Whether it will never be ready; what the system did not let us do now is tried again."""
+        return isinstance(self.error, CompileError)
 
     def bind(self, library: ctypes.CDLL, compiler: Compiler) -> None:
         """Take the addresses from a library that has the entry."""
@@ -150,6 +155,8 @@ class Builder:
         ------
         CompileError
             With ``wait=True``, if the compiler refuses the text.
+        DeviceError
+            With ``wait=True``, if the system does not let it be compiled and loaded now (no room on a disk, say).
         MissingDependencyError
             With ``wait=True``, if there is no compiler or the settings forbid compiling.
         """
@@ -167,7 +174,7 @@ class Builder:
             self._build_now(kernel)
             if kernel.error is not None:
                 raise kernel.error
-        elif kernel.error is None and mode != "never":
+        elif not kernel.refused and mode != "never":
             if mode == "wait":
                 if self.compiler is not None:
                     self._build_now(kernel)
@@ -182,7 +189,7 @@ class Builder:
                 kernel.queued = False
             while kernel.queued:  # being compiled by the thread
                 self._changed.wait(0.05)
-            if kernel.ready or kernel.error is not None:
+            if kernel.ready or kernel.refused:
                 return
         require(self.compiler)
         self._build([kernel])
@@ -198,8 +205,14 @@ class Builder:
                 kernel.queued = True
                 self._waiting.append(kernel)
             if self._thread is None:
-                self._thread = threading.Thread(target=self._work, name="numloom-compile", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="numloom-compile", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:  # The system lets us have no thread now.
+                    self._waiting.remove(kernel)
+                    kernel.queued = False
+                    return
+                self._thread = thread
             self._changed.notify_all()
 
     def drain(self, timeout: float | None = None) -> bool:
@@ -246,6 +259,8 @@ class Builder:
     def _build(self, kernels: list[CpuKernel]) -> None:
         """Make kernels ready, or note why not."""
         compiler = require(self.compiler)
+        for kernel in kernels:
+            kernel.error = None
         kernels = [kernel for kernel in kernels if not self._from_disk(kernel, compiler)]
         if not kernels:
             return
@@ -260,7 +275,7 @@ class Builder:
             if self._stopping:
                 return
             if len(kernels) == 1:
-                kernels[0].error = error
+                kernels[0].error = trouble(error) if isinstance(error, OSError) else error
             else:  # find out which it is
                 for kernel in kernels:
                     if not kernel.ready:
@@ -301,6 +316,13 @@ class Builder:
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join(2.0)
+
+
+def trouble(error: OSError) -> DeviceError:
+    """What is raised where the system did not let a kernel be compiled or loaded."""
+    raised = DeviceError(f"a kernel could not be compiled or loaded: {error}")
+    raised.__cause__ = error
+    return raised
 
 
 def _batch(waiting: list[CpuKernel]) -> list[CpuKernel]:

@@ -151,18 +151,32 @@ def load(content: bytes) -> ctypes.CDLL:
     """
     handle, path = tempfile.mkstemp(prefix="numloom-", suffix=".so")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
+        _fill(handle, content)
         return ctypes.CDLL(path)
     except OSError:
         if not hasattr(os, "memfd_create"):
             raise
         # The folder may forbid execution. The loader knows libraries by path, so this descriptor stays open.
         handle = os.memfd_create("numloom-kernel", 0)
-        os.write(handle, content)
-        return ctypes.CDLL(f"/proc/self/fd/{handle}")
+        try:
+            _fill(os.dup(handle), content)
+            return ctypes.CDLL(f"/proc/self/fd/{handle}")
+        except OSError:
+            os.close(handle)
+            raise
     finally:
         os.unlink(path)
+
+
+def _fill(handle: int, content: bytes) -> None:
+    """Write all of a file, and close the descriptor in any case."""
+    try:
+        file = os.fdopen(handle, "wb")
+    except BaseException:
+        os.close(handle)
+        raise
+    with file:
+        file.write(content)
 
 
 def candidates() -> list[tuple[str, ...]]:

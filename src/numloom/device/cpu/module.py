@@ -17,7 +17,7 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError
 from numloom.device.cpu import threads
-from numloom.device.cpu.builder import Builder
+from numloom.device.cpu.builder import Builder, trouble
 from numloom.device.cpu.compiler import load as load_library
 from numloom.device.cpu.compiler import require
 from numloom.device.cpu.simt import report
@@ -124,8 +124,12 @@ class Loader:
                         "compiling for the CPU is switched off", "set config.cpu_compile to 'background' or 'wait'"
                     )
                 compiler = require(self._builder.compiler)
-                content = build(request, headers, compiler, self._builder.cache)
-                module = self._modules[key] = CpuModule(self.runtime, request, content, check)
+                try:
+                    content = build(request, headers, compiler, self._builder.cache)
+                    module = CpuModule(self.runtime, request, content, check)
+                except OSError as error:
+                    raise trouble(error) from error
+                self._modules[key] = module
         return module
 
     @property

@@ -31,7 +31,7 @@ from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, Staging
 from numloom.device.interface import Image, Module, Sampling, Texels
-from numloom.device.memory import Buffer, Pool
+from numloom.device.memory import KEPT_SCRATCH, Buffer, Pool
 
 try:
     from numloom.device.cuda._launch import Launch, Replay  # type: ignore[import-not-found]
@@ -279,7 +279,11 @@ class CudaDevice:
                 doing="copying on the GPU",
             )  # fmt: skip
 
-    def workspace(self, nbytes: int, counters: int) -> int:
+    def workspace(self, nbytes: int, counters: int) -> Buffer:
+        if nbytes > KEPT_SCRATCH:
+            much = self.pool.allocate(nbytes)
+            self.clear(much, counters)
+            return much
         work = self._work
         if work is None or work.nbytes < nbytes:
             self._work = work = self.pool.allocate(max(nbytes, 1 << 20))
@@ -288,7 +292,7 @@ class CudaDevice:
             driver.call("cuMemsetD8Async", work.ptr + self._clean, 0, counters - self._clean, self.stream)
         # A kernel leaves its counters at zero and anything else as it likes.
         self._clean = counters
-        return int(work.ptr)
+        return work
 
     # ------------------------------------------------------------ kernels
 

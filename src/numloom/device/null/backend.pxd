@@ -13,6 +13,7 @@ cdef class NullDevice:
     cdef readonly Pool pool
     cdef readonly object allocate
     cdef public Py_ssize_t launches
+    cdef object _scratch
     cdef dict _kernels
     cdef object __weakref__
     cpdef object launch(self, object kernel, object params, object geometry)

@@ -51,6 +51,7 @@ class NullDevice:
         self.pool = Pool("null", lambda nbytes: next(addresses), lambda address, nbytes: None)
         self.allocate: Any = self.pool.allocate
         self.launches = 0
+        self._scratch = Buffer(1 << 16, 0)
         self._kernels: dict[tuple[str, str], NullKernel] = {}
 
     @classmethod
@@ -116,9 +117,9 @@ class NullDevice:
         """Refused."""
         raise NotImplementedError("the null device has no surfaces: use the device 'cpu' or 'cuda'")
 
-    def workspace(self, nbytes: int, counters: int) -> int:
-        """An address."""
-        return 1 << 16
+    def workspace(self, nbytes: int, counters: int) -> Buffer:
+        """A buffer."""
+        return self._scratch
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         """Nothing."""

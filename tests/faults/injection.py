@@ -1,0 +1,219 @@
+"""Faults on purpose: a device whose k-th allocation, launch, copy, compilation, routine or file operation fails.
+
+`faulty` makes a device of its own and wraps what the contract (`numloom.device.interface`) says: nothing in the
+package knows of faults. Its pool keeps no freed memory, so that every allocation asks the backend.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import errno
+import functools
+import gc
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numloom as nl
+from numloom.base.errors import CompileError, DeviceError
+from numloom.device import registry
+from numloom.device.memory import Pool
+from numloom.engine import resized
+from numloom.engine.evaluate import plans_of
+from numloom.graph.node import register
+
+ERRORS: dict[str, type[Exception]] = {
+    "allocation": MemoryError,
+    "launch": DeviceError,
+    "copy": DeviceError,
+    "routine": DeviceError,
+    "wait": DeviceError,
+    "compilation": CompileError,
+    "file": OSError,
+}
+"""What a fault of each kind is raised as."""
+
+HOW = ("once", "on", "passing")
+"""A fault happens once; from then on; or passes, as a lack of memory that a second try does not meet."""
+
+
+class Faults:
+    """Which operation fails, and what was met.
+
+    Attributes
+    ----------
+    met : list of str
+        The kinds of the operations met since `arm`, in order.
+    hit : str or None
+        The kind of the first one that failed.
+    """
+
+    def __init__(self) -> None:
+        self.at = 0
+        self.how = "once"
+        self.met: list[str] = []
+        self.hit: str | None = None
+        self._armed = False
+
+    def arm(self, at: int = 0, how: str = "once") -> None:
+        """From now on count operations; the one of number `at` fails (0: none)."""
+        self.at, self.how, self.met, self.hit, self._armed = at, how, [], None, True
+
+    def disarm(self) -> None:
+        """Nothing fails and nothing is counted."""
+        self._armed = False
+
+    def due(self, kind: str) -> bool:
+        """Count an operation; whether it fails."""
+        if not self._armed:
+            return False
+        self.met.append(kind)
+        fails = len(self.met) == self.at or (self.how == "on" and 0 < self.at < len(self.met))
+        if fails and self.hit is None:
+            self.hit = kind
+        return fails
+
+    def meet(self, kind: str) -> None:
+        """Count an operation; raise if it fails."""
+        if self.due(kind):
+            raise error_of(kind)
+
+    def before(self, kind: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        """A call that is such an operation."""
+
+        @functools.wraps(call, updated=())
+        def met(*args: Any, **options: Any) -> Any:
+            self.meet(kind)
+            return call(*args, **options)
+
+        return met
+
+
+def error_of(kind: str) -> Exception:
+    """The error of a fault."""
+    if kind == "compilation":
+        return CompileError("injected", "", "a fault on purpose")
+    if kind == "file":
+        return OSError(errno.ENOSPC, "a fault on purpose")
+    return ERRORS[kind]("a fault on purpose")
+
+
+class Launch:
+    """A bound launch that may fail."""
+
+    def __init__(self, faults: Faults, inner: Callable[[], None]) -> None:
+        self.faults = faults
+        self.inner = inner
+
+    def __call__(self) -> None:
+        self.faults.meet("launch")
+        self.inner()
+
+
+def faulty(name: str, faults: Faults) -> Any:
+    """A new device of the backend `name` ("cpu" or "cuda"), whose operations are counted and fail."""
+    device: Any = type(registry.get(name))()
+    inner = device.pool
+    again = False  # The pool gives back what it keeps and asks once more, which fails too.
+
+    def raw_allocate(nbytes: int) -> int:
+        nonlocal again
+        if again:
+            again = False
+            return 0
+        if faults.due("allocation"):
+            again = faults.how != "passing"
+            return 0
+        return int(inner.raw_allocate(nbytes))
+
+    device.pool = Pool(inner.name, raw_allocate, inner.raw_free, cache_limit=1, error_at=inner.error_at)
+    device.keeps = inner
+    device.allocate = device.pool.allocate
+    bound, together, kernel, routine, bind = (
+        device.bound, device.together, device.kernel, device.routine, device.bound_routine,
+    )  # fmt: skip
+    if device.interprets:  # On a GPU compiled code launches by itself; there is one launch at a time for it to bind.
+        device.launch = faults.before("launch", device.launch)
+    device.bound = lambda *args: Launch(faults, bound(*args))
+    device.together = lambda launches: _replay(faults, together([launch.inner for launch in launches]))
+
+    def make(text: str, entry: str, *, wait: bool) -> Any:
+        if wait or not device.interprets:
+            faults.meet("compilation")
+        return kernel(text, entry, wait=wait)
+
+    device.kernel = make
+    for operation in ("upload", "download", "copy", "clear"):
+        setattr(device, operation, faults.before("copy", getattr(device, operation)))
+    device.synchronize = faults.before("wait", device.synchronize)
+    device.module = faults.before("compilation", device.module)
+    device.routine = lambda name: faults.before("routine", routine(name))
+
+    def bound_routine(*args: Any, **options: Any) -> Any:
+        found = bind(*args, **options)
+        return None if found is None else faults.before("routine", found)
+
+    device.bound_routine = bound_routine
+    return device
+
+
+def _replay(faults: Faults, together: Callable[[], None] | None) -> Callable[[], None] | None:
+    return None if together is None else faults.before("launch", together)
+
+
+@contextlib.contextmanager
+def installed(name: str, faults: Faults) -> Iterator[Any]:
+    """A faulty device in the place of the device `name`; files that are opened may fail, too."""
+    nl.synchronize()
+    device = faulty(name, faults)
+    before, opened = registry._devices[name], builtins.open
+    registry._devices[name] = device
+    builtins.open = faults.before("file", opened)
+    try:
+        with registry.use(name):
+            yield device
+    finally:
+        faults.disarm()
+        builtins.open = opened
+        registry._devices[name] = before
+        plans_of(device).clear()
+        if hasattr(device, "builder"):
+            device.builder.stop()
+
+
+def forget_plans(device: Any) -> None:
+    """Let everything be planned anew, as if it were met for the first time."""
+    plans_of(device).clear()
+    plans_of(registry.get("null"))  # What was used last is forgotten at a change of devices.
+    resized._families.clear()
+    plans_of(device)
+
+
+def state(device: Any) -> dict[str, Any]:
+    """What must be as before once all arrays are gone."""
+    gc.collect()
+    found: dict[str, Any] = {
+        "bytes in use": device.pool.used,
+        "bytes in parts": device.pool.parted,
+        "pending values": register.oldest is not None or register.newest is not None,
+        "depth": register.depth,
+        "dead values": sum(grave is not None for grave in register.graveyard),
+        "threads": threading.active_count(),
+        "errors of kernels": device.take_error(),
+    }
+    if os.path.isdir("/proc/self/fd"):
+        found["open files"] = len(os.listdir("/proc/self/fd"))
+        found["child processes"] = children()
+    return found
+
+
+def children() -> int:
+    """How many child processes there are, ended or not."""
+    with contextlib.suppress(OSError), _open(f"/proc/self/task/{threading.get_native_id()}/children") as file:
+        return len(file.read().split())
+    return 0
+
+
+_open = builtins.open
