@@ -15,7 +15,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, view_of
 from numloom.base.dtypes import DTYPES, F16, F32, code_of
 from numloom.graph import build
-from numloom.graph.layout import k_order, ordered_strides
+from numloom.graph.layout import k_order, named_order, ordered_strides
 from numloom.graph.node import Node
 
 Array = Any
@@ -29,7 +29,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def einsum(
-    *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False
+    *operands: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: str | None = "K",
+    casting: str = "safe",
+    optimize: Any = False,
 ) -> Array:
     """Products of operands summed over the subscripts that the result does not have.
 
@@ -67,7 +72,7 @@ def einsum(
         if kind is list or kind is tuple:
             recall = frozen(optimize) is not NotImplemented
             optimize = frozen(optimize) if recall else optimize
-        given = given, None if dtype is None else code_of(dtype), order, casting, optimize, kind
+        given = given, None if dtype is None else code_of(dtype), named_order(order, "K"), casting, optimize, kind
     result = compose_plainly(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
     return result if out is None else delivered(node_of(result), out, "einsum", *arrays, casting=casting)
 

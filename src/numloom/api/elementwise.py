@@ -10,6 +10,7 @@ import numpy as np
 from numloom.api.calling import choose_plainly, recalled
 from numloom.api.conditions import numpy_is_near
 from numloom.api.inserting import ordered_as, relaid
+from numloom.api.powers import Power
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device
@@ -22,7 +23,7 @@ from numloom.ops.elementwise import ELEMENTWISE, FREQUENT_HALVES, name_of_halves
 
 Array = Any
 
-UFUNCS: dict[str, ufunc] = make_ufuncs()
+UFUNCS: dict[str, ufunc] = make_ufuncs({np.power: Power})
 """Every ufunc, by all of NumPy's names."""
 
 abs = UFUNCS["abs"]
@@ -156,16 +157,21 @@ def operator_power(x: Any, y: Any) -> Any:
                 return apply1(SQUARE, x)
             if y == -1 and KINDS[x.code] in "fc":
                 return apply1(RECIPROCAL, x)
-            if y < 0 and KINDS[x.code] == "u":
-                raise OverflowError(f"Python integer {y} out of bounds for {x.dtype}")
-            if y == -1 or (y < 0 and KINDS[x.code] in "bi"):
-                raise ValueError("Integers to negative integer powers are not allowed.")
         elif kind is float and y in OF_FLOATS and (KINDS[x.code] == "f" or (y == 0.5 and KINDS[x.code] == "c")):
             return apply1(OF_FLOATS[y], x)
         if (kind is int or kind is float) and y in HALVES.get(x.code, ()) and not numpy_is_near():
             row = OF_HALVES.get(y)
             return apply2(POWER_BY_HALVES, x, y) if row is None else apply1(row, x)
+    if (type(y) is not int or y < 0) and _whole(x) and _whole(y):
+        return power(x, y)
     return apply2(POWER, x, y)
+
+
+def _whole(x: Any) -> bool:
+    """Whether an operand holds integers (or truth values), of which some may be negative exponents."""
+    if type(x) is ndarray:
+        return KINDS[x.code] not in "fc"
+    return isinstance(x, (int, list, tuple)) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub")
 
 
 # ---------------------------------------------------------------- choice

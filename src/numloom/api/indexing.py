@@ -27,7 +27,7 @@ from numloom.array.subscript import Advanced
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous
+from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous, named_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -571,7 +571,7 @@ def _probe(array: Array) -> Any:
     return np.empty(0, array.dtype)
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
+def unravel_index(indices: Any, shape: Any, order: str | None = "C") -> tuple[Array, ...]:
     """Coordinates of positions in a flattened array (looks whether they are within bounds).
 
     Parameters
@@ -593,6 +593,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     ValueError
         If a position is out of bounds.
     """
+    order = named_order(order, "C", "CF")
     if not _on_device(indices):
         found = np.unravel_index(indices, shape, order)  # type: ignore[call-overload]
         return tuple(asarray(np.asarray(item)) for item in found)
@@ -611,7 +612,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     return tuple(map(wrap, coordinates if order == "C" else coordinates[::-1]))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str | None = "C") -> Array:
     """Positions in a flattened array of coordinates (with mode "raise" looks whether they are within bounds).
 
     Parameters
@@ -634,6 +635,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     ValueError
         If a coordinate is out of bounds.
     """
+    order = named_order(order, "C", "CF")
     if not _on_device(multi_index):
         return asarray(np.asarray(np.ravel_multi_index(multi_index, dims, mode, order)))  # type: ignore[call-overload]
     arrays = [asarray(item) for item in multi_index]

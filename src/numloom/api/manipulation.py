@@ -62,13 +62,13 @@ def lines_along(array: Array, axis: Any) -> tuple[Array, int]:
 
 
 @recalled
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Array:
     """The same values in another shape: a view where the memory allows, else a copy."""
     return asarray(a).reshape(shape, order=order, copy=copy)
 
 
 @recalled
-def ravel(a: Any, order: str = "C") -> Array:
+def ravel(a: Any, order: str | None = "C") -> Array:
     """The elements as one dimension: a view where the memory allows."""
     return asarray(a).ravel(order)
 

@@ -35,6 +35,7 @@ from numloom.graph.layout import (
     is_c_contiguous,
     is_dense_order,
     k_order,
+    named_order,
     ordered_strides,
     reshape_strides,
 )
@@ -219,7 +220,7 @@ def generalized(
     axis: Any,
     keepdims: bool,
     casting: str,
-    order: str,
+    order: str | None,
     dtype: Any,
     signature: Any,
 ) -> Array:
@@ -228,6 +229,7 @@ def generalized(
     Other arguments are NumPy's of such functions.
     """
     out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    order = named_order(order, "K")
     a, b = asarray(x1), asarray(x2)
     code = _loop(name, a, b, dtype, casting, signature)
     cores = _cores(name, a, b)
@@ -385,7 +387,7 @@ def matmul(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,
@@ -462,7 +464,7 @@ def vecdot(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,
@@ -501,7 +503,7 @@ def matvec(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,
@@ -524,7 +526,7 @@ def vecmat(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,

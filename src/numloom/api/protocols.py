@@ -11,7 +11,7 @@ from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray, device_name
 from numloom.array.ndarray import bind, ndarray, node_of, view_of
 from numloom.array.views import view_as
-from numloom.graph.layout import is_c_contiguous, is_f_contiguous
+from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
 
 Array = Any
 
@@ -273,8 +273,9 @@ def device_of(array: Array) -> str:
 
 def tobytes(array: Array, order: str | None = "C") -> bytes:
     """The bytes of the values in an order; waits."""
-    if order == "A" or order is None:
-        order = "F" if order == "A" and array.flags.fnc else "C"
+    order = named_order(order, "C")
+    if order == "A":
+        order = "F" if array.flags.fnc else "C"
     return array.get().tobytes(order)  # type: ignore[no-any-return]
 
 

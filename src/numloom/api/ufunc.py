@@ -38,6 +38,7 @@ from numloom.graph.layout import (
     f_strides,
     is_f_contiguous,
     k_strides,
+    named_order,
     reduced_strides,
 )
 from numloom.graph.node import Node
@@ -201,6 +202,7 @@ class ufunc(ElementwiseCall):
         self.nin = numpy.nin
         self.nout = numpy.nout
         self.nargs = numpy.nargs
+        self.careful = False
         self._numpy = numpy
         self._rows = rows
         self._row = rows[0]
@@ -254,7 +256,7 @@ class ufunc(ElementwiseCall):
         out: Any = None,
         where: Any = True,
         casting: str = "same_kind",
-        order: str = "K",
+        order: str | None = "K",
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
@@ -262,8 +264,7 @@ class ufunc(ElementwiseCall):
     ) -> Any:
         """A call with any arguments."""
         outs = self._outs(args, out)
-        if order not in ("K", "A", "C", "F"):
-            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        order = named_order(order, "K")
         args = args[: self.nin]
         signature = self._signature(dtype, signature if sig is None else sig)
         values = [value_of(x) for x in args]
@@ -285,8 +286,17 @@ class ufunc(ElementwiseCall):
                 raise
             # A Python integer that the dtype cannot hold: the operators know the answer.
             return self._finish([node_at(apply2(self._row, *args))], args, outs, where, order)
+        nodes = self._checked(nodes, where)
         results = [build.loop(row, nodes, code) for row, code in zip(self._rows, codes[self.nin :], strict=True)]
         return self._finish(results, args, outs, where, order)
+
+    def _checked(self, nodes: list[Node], where: Any) -> list[Node]:
+        """Operands of the loop's dtypes, of which some are refused."""
+        return nodes
+
+    def _checked_at(self, a: Array, indices: Any, value: Node | None) -> Node | None:
+        """The second operand of `at`, of the loop's dtype."""
+        return value
 
     def _given(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """The dtypes of operands as NumPy's rules take them: Python numbers by their type."""
@@ -658,7 +668,8 @@ class ufunc(ElementwiseCall):
         value = None if b is None else node_at(b)
         given = (a.dtype,) if value is None else (a.dtype, DTYPES[value.code])
         codes = loop_of(self._numpy, (*given, a.dtype), None, "unsafe")
-        apply_at(a, indices, None if value is None else build.cast(value, codes[1]), self._row.name, codes)
+        value = self._checked_at(a, indices, None if value is None else build.cast(value, codes[1]))
+        apply_at(a, indices, value, self._row.name, codes)
 
 
 _REORDERABLE = frozenset(
@@ -734,15 +745,13 @@ def in_order(node: Node, operands: Sequence[Any], order: str) -> Node:
         arrays = [x for x in operands if type(x) is ndarray and x.ndim]
         fortran = arrays and all(is_f_contiguous(x.shape, x.strides, x.itemsize) for x in arrays)
         order = "F" if fortran else "C"
-    if order not in ("C", "F"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     itemsize = ITEMSIZES[node.code]
     wanted = f_strides(node.shape, itemsize) if order == "F" else c_strides(node.shape, itemsize)
     return node if node.strides == wanted else build.copied(node, wanted, node.code)
 
 
-def make_ufuncs() -> dict[str, ufunc]:
-    """Our function for every ufunc of NumPy that has rows, by all of its names."""
+def make_ufuncs(special: dict[np.ufunc, type[ufunc]]) -> dict[str, ufunc]:
+    """Our function for every ufunc of NumPy that has rows, by all of its names; some have classes of their own."""
     several = {
         np.divmod: ("floor_divide", "remainder"),
         np.modf: ("modf_fraction", "modf_integral"),
@@ -753,7 +762,7 @@ def make_ufuncs() -> dict[str, ufunc]:
     found: dict[str, ufunc] = {}
     for name, function in vars(np).items():  # not dir(np): that imports NumPy's submodules
         if isinstance(function, np.ufunc) and function in rows:
-            found[name] = FUNCTIONS.get(function) or ufunc(function, rows[function])
+            found[name] = FUNCTIONS.get(function) or special.get(function, ufunc)(function, rows[function])
     return found
 
 

@@ -31,6 +31,7 @@ from numloom.graph.layout import (
     f_strides,
     is_c_contiguous,
     is_f_contiguous,
+    named_order,
 )
 
 try:
@@ -81,10 +82,11 @@ def asarray(
     if like is not None:
         return made_like(like, np.asarray, a, dtype, order, device=device, copy=copy)
     check_device(device)
+    order = "K" if order is None or order == "K" else named_order(order, "K")
     if type(a) is ndarray:
-        if dtype is None and (order is None or order == "K") and not copy:
+        if dtype is None and order == "K" and not copy:
             return a
-        return _converted(a, dtype, order or "K", copy)
+        return _converted(a, dtype, order, copy)
     if copy is False and not hasattr(a, "__dlpack__"):
         raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the host")
     code = -1 if dtype is None else code_of(dtype)
@@ -96,14 +98,14 @@ def asarray(
         parts = _our_leaves(a)
         if parts is None:
             return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
-        return _converted(_gathered(a, parts), dtype, order or "K", False if order in (None, "K") else None)
+        return _converted(_gathered(a, parts), dtype, order, False if order == "K" else None)
     if hasattr(a, "__numloom_array__"):  # what stands for an array of ours, such as a polynomial for its coefficients
-        return _converted(a.__numloom_array__(), dtype, order or "K", copy)
+        return _converted(a.__numloom_array__(), dtype, order, copy)
     if hasattr(a, "__cuda_array_interface__") and registry.current().dlpack[0] == _CUDA:
-        return _converted(from_cuda_interface(a), dtype, order or "K", copy)
+        return _converted(from_cuda_interface(a), dtype, order, copy)
     if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):
         shared = from_dlpack(a)
-        return _converted(shared, dtype, order or "K", copy)
+        return _converted(shared, dtype, order, copy)
     return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
 
 
@@ -180,7 +182,7 @@ def from_number(value: Any, code: int = -1) -> Array:
     return result
 
 
-def from_host(host: Host, code: int = -1, order: str | None = None) -> Array:
+def from_host(host: Host, code: int = -1, order: str = "K") -> Array:
     """A copy of a NumPy array on the device."""
     if code < 0:
         code = code_of(host.dtype)
@@ -191,8 +193,6 @@ def from_host(host: Host, code: int = -1, order: str | None = None) -> Array:
         strides = c_strides(host.shape, host.itemsize)
     elif order in ("F", "A"):
         strides = f_strides(host.shape, host.itemsize)
-    elif order not in (None, "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     result = wrap(leaf_from_host(host, strides))
     result.is_scalar = False
     return result

@@ -41,6 +41,7 @@ from numloom.graph.build import (
 )
 from numloom.graph.layout import (
     k_strides,
+    named_order,
     shown,
     strides_in_order,
 )
@@ -519,7 +520,7 @@ class ndarray:
             return view_of(self, self.offset, self.extents, self.steps)
         return _bound["view_as"](self, dtype)
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    def reshape(self, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
         """The same values in another shape: a view where the memory allows, else a copy."""
         if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
             shape = tuple(shape[0])
@@ -550,9 +551,10 @@ class ndarray:
             raise ValueError("repeated axis in transpose")
         return view_of(self, self.offset, tuple(self.extents[a] for a in order), tuple(self.steps[a] for a in order))
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str | None = "C") -> Any:
         """A new array with the same values; costs nothing until one of the two is written."""
         node = read(self.cell, self.code, self.offset, self.extents, self.steps)
+        order = "C" if order is None else order
         strides = strides_in_order(self.extents, self.steps, ITEMSIZES[self.code], order)
         if self.cell.pins or node.kind == VIEW or node.strides != strides:
             node = copied(node, strides, self.code)
@@ -561,9 +563,11 @@ class ndarray:
         return result
 
     def astype(
-        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+        self, dtype: Any, order: str | None = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """A new array of another dtype."""
+        if order != "K":
+            order = named_order(order, "K")
         give: Any = _bound["astype_elsewhere"]
         if give and (elsewhere := give(self, dtype, order, casting)) is not None:
             return elsewhere
