@@ -295,7 +295,7 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
         node = nodes[number]
         if node.kind == REDUCE:
             source = node.args[0]
-            reduced = _lower_value(lowered, source, identity(source.shape), post=False)
+            reduced = _lower_value(lowered, source, identity(source.shape), post=False, own=False)
             lowered.values[number] = len(lowered.post)
             lowered.post.append(Instr("reduced", node.code, index=len(lowered.reductions)))
             lowered.reductions.append(Reduce(node.row, reduced, node.code))
@@ -307,8 +307,11 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
     return lowered
 
 
-def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
-    """Instruction that gives `root` at an index map (iterative: arguments are pushed first)."""
+def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool, own: bool = True) -> int:
+    """Instruction that gives `root` at an index map (iterative: arguments are pushed first).
+
+    A value of this kernel's own is computed here if it is the root, but not if that is another's argument (`own`).
+    """
     rank = len(lowered.space.shape)
     instrs = lowered.post if post else lowered.body
     memo: dict[tuple[int, Map], int] = lowered.space.memo(post)
@@ -320,7 +323,7 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
         if args is None:
             if key in memo:
                 continue
-            found = _arguments(lowered, node, here, post, rank, node is root)
+            found = _arguments(lowered, node, here, post, rank, own and node is root)
             if type(found) is int:
                 memo[key] = found
                 continue
