@@ -306,9 +306,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         result = deliver(build.cast(node, array.code), (array,))
         if not copy and type(x) is ndarray:
             result = store(x, node_of(result), "nan_to_num")
-    if not copy or type(x) is ndarray:
-        result.is_scalar = bool(type(x) is ndarray and x.is_scalar)
-    return result
+    return result if result.shape else wrap(node_of(result))
 
 
 def _replaced(node: Node, mask: Array, value: Any) -> Node:
@@ -379,12 +377,12 @@ def fix(x: Any, out: Array | None = None) -> Array:
 
 def real(val: Any) -> Array:
     """The real part (a view of a complex array)."""
-    return asarray(val).real
+    return (val if type(val) is ndarray else asarray(val)).real
 
 
 def imag(val: Any) -> Array:
     """The imaginary part (a view of a complex array, zeros of a real one)."""
-    return asarray(val).imag
+    return (val if type(val) is ndarray else asarray(val)).imag
 
 
 @recalled

@@ -571,6 +571,13 @@ def _probe(array: Array) -> Any:
     return np.empty(0, array.dtype)
 
 
+def _number_or_array(found: Any) -> Array:
+    """What NumPy gave, as an array; one of its scalars as a scalar."""
+    result = asarray(found)
+    result.is_scalar = isinstance(found, np.generic)
+    return result
+
+
 def unravel_index(indices: Any, shape: Any, order: str | None = "C") -> tuple[Array, ...]:
     """Coordinates of positions in a flattened array (looks whether they are within bounds).
 
@@ -596,7 +603,7 @@ def unravel_index(indices: Any, shape: Any, order: str | None = "C") -> tuple[Ar
     order = named_order(order, "C", "CF")
     if not _on_device(indices):
         found = np.unravel_index(indices, shape, order)  # type: ignore[call-overload]
-        return tuple(asarray(np.asarray(item)) for item in found)
+        return tuple(_number_or_array(item) for item in found)
     positions = asarray(indices)
     np.unravel_index(_probe(positions), shape, order)  # type: ignore[call-overload]
     extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)
@@ -637,7 +644,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     """
     order = named_order(order, "C", "CF")
     if not _on_device(multi_index):
-        return asarray(np.asarray(np.ravel_multi_index(multi_index, dims, mode, order)))  # type: ignore[call-overload]
+        return _number_or_array(np.ravel_multi_index(multi_index, dims, mode, order))  # type: ignore[call-overload]
     arrays = [asarray(item) for item in multi_index]
     np.ravel_multi_index(tuple(map(_probe, arrays)), dims, mode, order)  # type: ignore[call-overload]
     extents = (dims,) if hasattr(dims, "__index__") else tuple(dims)

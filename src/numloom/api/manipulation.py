@@ -76,7 +76,7 @@ def ravel(a: Any, order: str | None = "C") -> Array:
 @recalled
 def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes permuted (reversed if `axes` is None)."""
-    return asarray(a).transpose(*(() if axes is None else (tuple(axes),)))
+    return (a if type(a) is ndarray else asarray(a)).transpose(*(() if axes is None else (tuple(axes),)))
 
 
 permute_dims = transpose
@@ -140,7 +140,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
 @recalled
 def squeeze(a: Any, axis: Any = None) -> Array:
     """A view without axes of extent 1 (all of them, or those of `axis`)."""
-    array = asarray(a)
+    array = a if type(a) is ndarray else asarray(a)
     if axis is None:
         dropped: tuple[int, ...] = tuple(k for k, extent in enumerate(array.shape) if extent == 1)
     else:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.conditions import numpy_is_near, raised_where
-from numloom.api.ufunc import FUNCTIONS, NO_VALUE, mask_of, node_at, normal_axes, ufunc
+from numloom.api.ufunc import FUNCTIONS, NO_VALUE, mask_of, node_at, normal_axes, single, ufunc
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import I64, KINDS
@@ -60,7 +60,7 @@ class Power(ufunc):
         where: Any = True,
     ) -> Array:
         node = node_at(array)
-        if self._of_integers(node, dtype):
+        if self._of_integers(node, dtype, out):
             axes = normal_axes(axis, len(node.shape))
             begins = initial is NO_VALUE or initial is None
             array = _with_exponents(node, axes[0] if begins and axes else None, where)
@@ -68,13 +68,13 @@ class Power(ufunc):
 
     def accumulate(self, array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
         node = node_at(array)
-        if self._of_integers(node, dtype) and node.shape:
+        if self._of_integers(node, dtype, out) and node.shape:
             array = _with_exponents(node, normal_axes(axis, len(node.shape))[0], True)
         return super().accumulate(array, axis, dtype, out)
 
     def reduceat(self, array: Any, indices: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Array:
         node = node_at(array)
-        if self._of_integers(node, dtype) and node.shape:
+        if self._of_integers(node, dtype, out) and node.shape:
             axis = normal_axes(axis, len(node.shape))[0]
             starts = asarray(indices)
             negative = wrap(build.cast(build.binary_scalar(_LESS, node, 0), I64))
@@ -86,9 +86,11 @@ class Power(ufunc):
     for _method in (reduce, accumulate, reduceat):
         _method.__doc__ = getattr(ufunc, _method.__name__).__doc__
 
-    def _of_integers(self, node: Node, dtype: Any) -> bool:
+    def _of_integers(self, node: Node, dtype: Any, out: Any) -> bool:
         """Whether a method's elements are exponents that may be negative."""
-        return KINDS[node.code] == "i" and node.size > 0 and (dtype is None or np.dtype(dtype).kind == "i")
+        if KINDS[node.code] != "i" or not node.size:
+            return False
+        return KINDS[self._reduction_codes(node.code, dtype, single(out))[1]] == "i"
 
 
 def allowed(exponent: Node, mask: Node | None = None) -> Node:

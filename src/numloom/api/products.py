@@ -665,7 +665,9 @@ _OUTER = Plain(_outer)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Products summed over pairs of axes: the last `axes` of `a` with the first of `b`, or two lists of axes."""
     given = frozen(axes)
-    return _tensordot(axes, a, b) if given is NotImplemented else compose_plainly(_TENSORDOT, given, (a, b))
+    result = _tensordot(axes, a, b) if given is NotImplemented else compose_plainly(_TENSORDOT, given, (a, b))
+    result.is_scalar = False
+    return result
 
 
 def _tensordot(axes: Any, a: Any, b: Any) -> Array:
@@ -711,7 +713,9 @@ def contracted(a: Node, b: Node, a_axes: tuple[int, ...], b_axes: tuple[int, ...
 
 def kron(a: Any, b: Any) -> Array:
     """Kronecker product: every element of `a` times the whole of `b`."""
-    return combine_plainly(_KRON, a, b)
+    result = combine_plainly(_KRON, a, b)
+    result.is_scalar = not result.shape
+    return result
 
 
 def _kron(a: Any, b: Any) -> Array:

@@ -254,8 +254,8 @@ def iinfo(int_type: Any) -> np.iinfo[Any]:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether this is a number, and no array."""
-    return np.isscalar(element)
+    """Whether this is a number, or an array that stands for a scalar of NumPy."""
+    return bool(element.is_scalar) if type(element) is ndarray else np.isscalar(element)
 
 
 def isfortran(a: Any) -> bool:
@@ -292,7 +292,9 @@ def byteswap(array: Array, inplace: bool = False) -> Array:
     size_of_part = dense.itemsize // (2 if dense.dtype.kind == "c" else 1)
     parts = view_as(dense.ravel("K"), np.uint8).reshape(-1, size_of_part)
     turned = parts[:, ::-1].copy().reshape(-1).view(array.dtype)
-    return view_of(turned, 0, dense.shape, dense.strides)
+    result = view_of(turned, 0, dense.shape, dense.strides)
+    result.is_scalar = array.is_scalar
+    return result
 
 
 def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:

@@ -417,7 +417,7 @@ class ufunc(ElementwiseCall):
             If nothing is left and the function has no identity, or it cannot be reordered.
         """
         self._check_binary("reduce")
-        out = _single(out)
+        out = single(out)
         node = node_at(array)
         axes = normal_axes(axis, len(node.shape))
         if out is None and dtype is None and initial is NO_VALUE and where is True and node.size and axes:
@@ -531,7 +531,7 @@ class ufunc(ElementwiseCall):
             Where the result goes.
         """
         self._check_binary("accumulate")
-        out = _single(out)
+        out = single(out)
         given = asarray(array)
         node = node_of(given)
         if not node.shape:
@@ -578,7 +578,7 @@ class ufunc(ElementwiseCall):
         array([ 6,  4, 10, 18])
         """
         self._check_binary("reduceat")
-        out = _single(out)
+        out = single(out)
         node = node_at(array)
         if not node.shape:
             raise TypeError("cannot reduceat on a scalar")
@@ -678,7 +678,7 @@ _REORDERABLE = frozenset(
 )  # fmt: skip
 
 
-def _single(out: Any) -> Any:
+def single(out: Any) -> Any:
     """The one array of an ``out=`` argument, which may be a tuple."""
     if isinstance(out, tuple):
         if len(out) != 1:

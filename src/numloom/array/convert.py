@@ -85,7 +85,7 @@ def asarray(
     order = "K" if order is None or order == "K" else named_order(order, "K")
     if type(a) is ndarray:
         if dtype is None and order == "K" and not copy:
-            return a
+            return own_array(a) if a.is_scalar else a
         return _converted(a, dtype, order, copy)
     if copy is False and not hasattr(a, "__dlpack__"):
         raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the host")
@@ -107,6 +107,13 @@ def asarray(
         shared = from_dlpack(a)
         return _converted(shared, dtype, order, copy)
     return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
+
+
+def own_array(scalar: Array) -> Array:
+    """An array of a number that NumPy has as a scalar: it can be written, and the number stays what it is."""
+    result = view_of(scalar, scalar.offset, (), ())
+    result.is_scalar = False
+    return result
 
 
 def foreign_operand(value: Any) -> Any:
@@ -208,7 +215,7 @@ def _converted(array: Array, dtype: Any, order: str, copy: bool | None) -> Array
         or (order == "F" and is_f_contiguous(array.shape, array.strides, itemsize))
     )
     if fits and not copy:
-        return array
+        return own_array(array) if array.is_scalar else array
     if copy is False and not fits:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     result = array.astype(DTYPES[code], order) if code != array.code else array.copy(order)

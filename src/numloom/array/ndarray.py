@@ -629,14 +629,17 @@ def _apart(node: Node) -> Node:
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """Another array over the same memory; over a copy of it where NumPy has a scalar, which nobody can write."""
+    """Another array over the same memory; over a copy of it where NumPy has a scalar, which nobody can write.
+
+    What has no axes is a scalar again then.
+    """
     result = ndarray.__new__(ndarray)
     result.cell = new_cell(array.cell.value) if array.is_scalar else array.cell
     result.code = array.code
     result.extents = shape
     result.steps = strides
     result.offset = offset
-    result.is_scalar = False
+    result.is_scalar = array.is_scalar and not shape
     result.writeable = array.writeable
     result.base = None if array.is_scalar else array if array.base is None else array.base
     return result
@@ -645,7 +648,9 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 def seen_through(array: Any, found: Basic) -> Any:
     """What a subscript gives that stands for a view: an element becomes an array of its own."""
     if not found.scalar:
-        return view_of(array, found.offset, found.shape, found.strides)
+        result = view_of(array, found.offset, found.shape, found.strides)
+        result.is_scalar = False
+        return result
     value = None if array.cell.pins else element_on_host(array.cell.value, array.code, found.offset)
     if value is not None:
         return wrap(known(value, array.code))

@@ -225,7 +225,7 @@ def imag_of_real(array: Array) -> Array:
     """The imaginary parts of an array that is not complex: zeros that cannot be written."""
     strides = (f_strides if array.flags.fnc else c_strides)(array.shape, array.itemsize)
     zeros = wrap(build.full(DTYPES[array.code].type(0).item(), array.code, array.shape, strides))
-    zeros.writeable = False
+    zeros.writeable = zeros.is_scalar = array.is_scalar
     return zeros
 
 
