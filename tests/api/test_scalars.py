@@ -105,8 +105,10 @@ def test_scalars_and_arrays_without_axes(line: str) -> None:
 
 
 MADE = """
-xp.tensordot(x, x, 1) | xp.pad(s, 0) | xp.trim_zeros(s) | xp.asarray(x[0]) | xp.array(x[0]) | xp.i0(s) | xp.where(True, s, s)
-x.sum() | x[0] | x.max().T | xp.squeeze(x[:1]) | x[0][...] | xp.asarray(x.sum()) | x.sum().reshape(()) | s | s[...] | s.T
+xp.tensordot(x, x, 1) | xp.pad(s, 0) | xp.trim_zeros(s) | xp.asarray(x[0]) | xp.array(x[0]) | xp.i0(s)
+xp.where(True, s, s)
+x.sum() | x[0] | x.max().T | xp.squeeze(x[:1]) | x[0][...] | xp.asarray(x.sum()) | x.sum().reshape(()) | s | s[...]
+s.T
 xp.einsum("", s) | xp.copy(x[0]) | xp.nan_to_num(s) | xp.real(s) | xp.imag(c)[0] | xp.broadcast_to(s, ()).copy()
 """
 

@@ -199,9 +199,21 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
         result = choose_plainly(WHERE, condition, x, y)
     else:
         chosen = build.cast(node_at(condition), BOOL)
-        result = deliver(build.elementwise(WHERE, (chosen, value_of(x), value_of(y))), (condition, x, y))
+        values = value_of(x), value_of(y)
+        try:
+            node = build.elementwise(WHERE, (chosen, *values))
+        except OverflowError:
+            node = build.elementwise(WHERE, (chosen, *_wrapped_around(*values)))
+        result = deliver(node, (condition, x, y))
     result.is_scalar = False
     return result
+
+
+def _wrapped_around(*values: Any) -> list[Any]:
+    """Operands of `where` with Python integers as NumPy casts them, which asks nothing of their size here."""
+    codes = [v.code if type(v) is Node else build.weak_code(v) for v in values]
+    dtype = DTYPES[build.loop_codes(WHERE, (BOOL, *codes))[1]]
+    return [np.asarray(v).astype(dtype).item() if type(v) is int and abs(v) < 1 << 64 else v for v in values]
 
 
 def clip(

@@ -53,6 +53,8 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
                 f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'"
             )
     else:
+        if type(indices) is int and not -(1 << 63) <= indices < 1 << 63:
+            raise OverflowError("Python int too large to convert to C long")
         host = np.asarray(indices)
         if isinstance(indices, (list, tuple, float, np.floating)):
             host = host.astype(np.int64)

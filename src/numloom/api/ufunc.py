@@ -6,7 +6,6 @@ import functools
 import inspect
 import warnings
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -502,7 +501,7 @@ class ufunc(ElementwiseCall):
         """What is left of no elements: the initial value or the identity, if any is needed."""
         shape = tuple(1 if a in axes else e for a, e in enumerate(node.shape) if keepdims or a not in axes)
         if value is None:
-            if prod(shape):
+            if any(not node.shape[a] for a in axes):
                 raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
             value = 0
         return build.full(_number(value, code), code, shape)

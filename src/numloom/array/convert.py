@@ -191,6 +191,8 @@ def from_number(value: Any, code: int = -1) -> Array:
 
 def from_host(host: Host, code: int = -1, order: str = "K") -> Array:
     """A copy of a NumPy array on the device."""
+    if type(host) is not np.ndarray:
+        host = _plain(host)
     if code < 0:
         code = code_of(host.dtype)
     if host.dtype != DTYPES[code]:
@@ -203,6 +205,16 @@ def from_host(host: Host, code: int = -1, order: str = "K") -> Array:
     result = wrap(leaf_from_host(host, strides))
     result.is_scalar = False
     return result
+
+
+def _plain(host: Host) -> Host:
+    """An array of a class of NumPy's as a plain one; a masked array only if nothing is masked."""
+    if getattr(host, "mask", None) is not None and np.any(host.mask):  # type: ignore[attr-defined]
+        raise TypeError(
+            "numloom arrays have no masks: fill the masked elements by `.filled(value)`, drop them by `.compressed()`, "
+            "or pass `.data` and `.mask` as two arrays"
+        )
+    return np.asarray(host)
 
 
 def _converted(array: Array, dtype: Any, order: str, copy: bool | None) -> Array:

@@ -6,6 +6,7 @@ is late-bound: the API's modules hand their functions to `bind`, since they stan
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from types import GenericAlias
 from typing import Any
@@ -372,10 +373,10 @@ class ndarray:
         return bool(number(self.cell.value, self.code, self.offset))
 
     def __float__(self) -> float:
-        return float(only_number(self))
+        return float(_real_number(self))
 
     def __int__(self) -> int:
-        return int(only_number(self))
+        return int(_real_number(self))
 
     def __complex__(self) -> complex:
         return complex(only_number(self))
@@ -600,6 +601,16 @@ def only_number(array: Any) -> Any:
     if array.extents:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     return number(array.cell.value, array.code, array.offset)
+
+
+def _real_number(array: Any) -> Any:
+    """`only_number` for ``float`` and ``int``: of a complex scalar the real part, with NumPy's warning."""
+    found = only_number(array)
+    if type(found) is complex and array.is_scalar:
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
+        return found.real
+    return found
 
 
 def wrap(node: Node) -> Any:
