@@ -250,8 +250,8 @@ def clip(
         a_max = None if max is NO_VALUE else max
     elif a_min is NO_VALUE:
         raise TypeError("clip() missing 1 required positional argument: 'a_min'")
-    elif a_max is NO_VALUE:
-        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+    elif a_max is NO_VALUE and min is NO_VALUE:
+        a_max = None if max is NO_VALUE else max  # As the array API has it: the second bound may be left out.
     elif min is not NO_VALUE or max is not NO_VALUE:
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     array = asarray(a)
