@@ -235,3 +235,25 @@ def test_a_reduction_of_one_that_keeps_its_axis(inner: str, shape: tuple[int, ..
         if not held:
             del kept
         assert_allclose(ours.get(), getattr(np, outer)(theirs, axis=axis), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8"])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (4, 1), (1, 4)])
+@pytest.mark.parametrize("name", ["prod", "sum", "max", "mean"])
+def test_what_is_computed_of_rows_of_one_and_of_their_reductions(name: str, shape: tuple[int, ...], dtype: str) -> None:
+    """An element of such a row is also the row's one value."""
+    host = np.arange(5, 5 + np.prod(shape)).reshape(shape).astype(dtype)
+    for axis in range(len(shape)):
+        results: list[Any] = []
+        for xp in (nl, np):
+            x = xp.asarray(host.copy())
+            taken = xp.take(x, xp.asarray([-1]), axis)
+            x //= x
+            turned = xp.flip(x, axis)
+            turned //= x
+            whole = getattr(xp, name)(turned, axis=axis, keepdims=True)
+            product = (whole * taken) * turned
+            turned[:] = turned[::-1]
+            results.append([product, turned, whole, x])
+        for ours, theirs in zip(*results, strict=True):
+            assert_allclose(ours.get(), theirs, rtol=1e-12)

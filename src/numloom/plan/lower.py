@@ -375,7 +375,9 @@ def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, i
             return _load(lowered, node, node, here, 0, -1, post, rank)
         if choice.full[number] != post:
             return lowered.values[number]
-        return _of_row(lowered, lowered.values[number])
+        if not post:
+            return _of_row(lowered, lowered.values[number])
+        # A row of one element is its row's one value: what the body has of it is computed again where rows are.
     if lowered.draft.rows and not post and kind in (OP, CAST) and lowered.space.of_row(here):
         # One value a row: computed once, not for every element.
         return _of_row(lowered, _lower_value(lowered, node, here, post=True))
