@@ -275,6 +275,10 @@ o=xp.zeros((3, 3)); xp.ones((3, 3)).dot(xp.arange(9.).reshape(3, 3).T, out=o)
 a=xp.arange(9.).reshape(3, 3); o=xp.zeros((3, 3)); xp.dot(a, a.T, o)
 a=xp.arange(6.).reshape(2, 3); xp.dot(a, a.T, xp.zeros((2, 2)))
 a=xp.arange(6.).reshape(2, 3); o=xp.dot(a.T, a); xp.dot(a.T, a, o)
+a = xp.zeros(()); xp.copyto(a, xp.ones((1, 1))); a
+a = xp.zeros(3); xp.copyto(a, xp.ones((1, 1, 3))); a
+a = xp.zeros(3); xp.copyto(a, xp.ones((2, 3))); a
+a = xp.zeros((3, 4)); xp.may_share_memory(a, a[:0])
 """
 
 

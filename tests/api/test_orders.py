@@ -144,3 +144,33 @@ def test_names_of_orders_are_numpys(order: Any, layout: str) -> None:
             assert strides(results[0]) == strides(results[1]), text
             if "empty" not in text:
                 np.testing.assert_array_equal(host(results[0]), results[1], err_msg=text)
+
+
+READ_OR_REDUCED = """
+x[xp.asarray([True, False, True, True][: x.shape[0]])] | x[xp.asarray([True] * x.shape[0]), :, None] | x[x > 3] | x > 3
+x[xp.asarray(np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2]) % 3 == 0)] | xp.round(x, 1) | xp.round(x)
+xp.round(x, -1) | x.round(2) | xp.median(x, axis=0) | xp.median(x, axis=1) | xp.median(x, axis=-1)
+xp.median(x, axis=0, keepdims=True) | xp.median(x, axis=(0, 1)) | xp.percentile(x, 50, axis=0)
+xp.percentile(x, 50, -1)
+xp.percentile(x, [25, 75], axis=1) | xp.quantile(x, 0.3, axis=0, method="lower")
+xp.quantile(x, [0.1, 0.2], 0, keepdims=True)
+"""
+WHOLE = {
+    **LAYOUTS,
+    "repeated": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x[:1], x.shape),
+    "repeated rows": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x[:, :1], x.shape),
+    "repeated elements": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x[..., :1], x.shape),
+    "repeated whole": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x.copy(order="F"), (3, *x.shape)),
+}
+
+
+@pytest.mark.parametrize("layout", WHOLE)
+def test_masks_roundings_and_quantiles_lie_as_numpys(layout: str) -> None:
+    for text in READ_OR_REDUCED.replace("\n", " | ").split(" | "):
+        results: list[Any] = []
+        for xp in (nl, np) if text else ():
+            x = WHOLE[layout](xp.asarray(np.arange(1.0, 25).reshape(2, 3, 4)))
+            results.append(eval(text, {"xp": xp, "x": x, "np": np}))
+        if text:
+            assert strides(results[0]) == strides(results[1]), text
+            np.testing.assert_allclose(host(results[0]), results[1], err_msg=text)

@@ -505,6 +505,9 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     value = value_of(src)
     if type(value) is not Node:
         value = build.scalar_as(value, build.loop_codes(WHERE, (BOOL, build.weak_code(value), dst.code))[1])
+    extra = len(value.shape) - dst.ndim
+    if extra > 0 and set(value.shape[:extra]) == {1}:
+        value = node_of(wrap(value).reshape(value.shape[extra:]))  # As in an assignment, these do not count.
     if value.code != dst.code and not np.can_cast(DTYPES[value.code], dst.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast array data from {DTYPES[value.code]!r} to {dst.dtype!r} according to the rule '{casting}'"

@@ -441,6 +441,8 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.cell is not b.cell:
         one, other = _placed(a), _placed(b)
         return one is not None and other is not None and np.may_share_memory(one, other)
+    if not a.size or not b.size:
+        return False
     a_low, a_high = extent_of(Layout(a.offset, a.shape, a.strides), a.itemsize)
     b_low, b_high = extent_of(Layout(b.offset, b.shape, b.strides), b.itemsize)
     return a_low < b_high and b_low < a_high
