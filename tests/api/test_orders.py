@@ -106,3 +106,71 @@ def test_large_reads_across_rows_stay_in_c_order(monkeypatch: pytest.MonkeyPatch
         read = nl.asarray(host_array)[:, [2, 0]]
         assert read.strides == expected
         np.testing.assert_array_equal(host(read), x[:, [2, 0]])
+
+
+NAMED = """
+x.reshape(2, -1, order=order) | xp.reshape(x, -1, order=order) | x.ravel(order=order) | xp.ravel(x, order=order)
+x.flatten(order=order) | x.copy(order=order) | xp.copy(x, order=order) | xp.array(x, order=order)
+xp.array([[1, 2], [3, 4]], order=order) | xp.asarray(x, order=order) | xp.asanyarray(x, order=order)
+xp.asarray([[1, 2], [3, 4]], order=order) | x.astype("f4", order=order) | x.astype("f8", order=order)
+xp.zeros((2, 3), order=order) | xp.empty((2, 3), order=order) | xp.ones((2, 3), order=order)
+xp.full((2, 3), 1, order=order) | xp.full((2, 3), [1, 2, 3], order=order) | xp.zeros_like(x, order=order)
+xp.empty_like(x, order=order) | xp.full_like(x, 1, order=order) | xp.ones_like(x, order=order) | xp.eye(3, order=order)
+xp.eye(0, order=order) | xp.zeros_like(x, shape=(2, 5, 2, 2), order=order) | xp.add(x, 1, order=order)
+xp.sqrt(x, order=order) | xp.clip(x, 0, 1, order=order) | xp.matmul(x, x.swapaxes(-1, -2), order=order)
+xp.vecdot(x, x, order=order) | xp.einsum("...ij->...ij", x, order=order)
+xp.einsum("...i,...i->...i", x, x, order=order)
+xp.asarray_chkfinite(x, order=order) | xp.ravel_multi_index(([1], [2]), (3, 4), order=order)
+xp.ravel_multi_index((xp.asarray([1]), [2]), (3, 4), order=order) | xp.unravel_index(5, (3, 4), order=order)[0]
+xp.unravel_index(xp.asarray([5, 7]), (3, 4), order=order)[1] + 0 | x.tobytes(order=order) | xp.nditer(x, order=order)
+"""
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "mixed"])
+@pytest.mark.parametrize("order", ["C", "F", "A", "K", "c", "f", "a", "k", None, b"F", "", "x", "CC", "Fortran", 1])
+def test_names_of_orders_are_numpys(order: Any, layout: str) -> None:
+    for text in NAMED.replace("\n", " | ").split(" | "):
+        results: list[Any] = []
+        for xp in (nl, np) if text else ():
+            x = LAYOUTS[layout](xp.asarray(np.arange(1.0, 25).reshape(2, 3, 4)))
+            try:
+                results.append(eval(text, {"xp": xp, "x": x, "order": order}))
+            except (ValueError, TypeError) as error:
+                results.append(type(error))
+        if text and isinstance(results[1], (type, bytes)):
+            assert results[0] == results[1], text
+        elif text and isinstance(results[1], np.ndarray):
+            assert not isinstance(results[0], type), text
+            assert strides(results[0]) == strides(results[1]), text
+            if "empty" not in text:
+                np.testing.assert_array_equal(host(results[0]), results[1], err_msg=text)
+
+
+READ_OR_REDUCED = """
+x[xp.asarray([True, False, True, True][: x.shape[0]])] | x[xp.asarray([True] * x.shape[0]), :, None] | x[x > 3] | x > 3
+x[xp.asarray(np.arange(x.shape[0] * x.shape[1]).reshape(x.shape[:2]) % 3 == 0)] | xp.round(x, 1) | xp.round(x)
+xp.round(x, -1) | x.round(2) | xp.median(x, axis=0) | xp.median(x, axis=1) | xp.median(x, axis=-1)
+xp.median(x, axis=0, keepdims=True) | xp.median(x, axis=(0, 1)) | xp.percentile(x, 50, axis=0)
+xp.percentile(x, 50, -1)
+xp.percentile(x, [25, 75], axis=1) | xp.quantile(x, 0.3, axis=0, method="lower")
+xp.quantile(x, [0.1, 0.2], 0, keepdims=True)
+"""
+WHOLE = {
+    **LAYOUTS,
+    "repeated": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x[:1], x.shape),
+    "repeated rows": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x[:, :1], x.shape),
+    "repeated elements": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x[..., :1], x.shape),
+    "repeated whole": lambda x: (nl if type(x) is nl.ndarray else np).broadcast_to(x.copy(order="F"), (3, *x.shape)),
+}
+
+
+@pytest.mark.parametrize("layout", WHOLE)
+def test_masks_roundings_and_quantiles_lie_as_numpys(layout: str) -> None:
+    for text in READ_OR_REDUCED.replace("\n", " | ").split(" | "):
+        results: list[Any] = []
+        for xp in (nl, np) if text else ():
+            x = WHOLE[layout](xp.asarray(np.arange(1.0, 25).reshape(2, 3, 4)))
+            results.append(eval(text, {"xp": xp, "x": x, "np": np}))
+        if text:
+            assert strides(results[0]) == strides(results[1]), text
+            np.testing.assert_allclose(host(results[0]), results[1], err_msg=text)

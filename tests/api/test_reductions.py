@@ -221,3 +221,39 @@ def test_long_rows_of_several_streams(expression: Any, dtype: str, shape: tuple[
         results.append(np_.asarray(expression(np_, v, np_.asarray(other))))
     tolerance = 2e-4 if dtype == "f4" else 1e-10  # Sums of both signs cancel.
     assert_allclose(results[1].get(), results[0], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 5), (5, 1), (1, 300), (3, 1, 4)])
+@pytest.mark.parametrize("inner", ["sum", "argmax", "mean", "var", "any"])
+def test_a_reduction_of_one_that_keeps_its_axis(inner: str, shape: tuple[int, ...]) -> None:
+    """Both may be one kernel where the axis has one element: the outer one takes the inner one's result as it is."""
+    host = np.random.default_rng(3).normal(size=shape).astype("f4")
+    for axis, outer, held in itertools.product(range(host.ndim), ("sum", "argmin", "max", "std"), (True, False)):
+        kept = getattr(nl, inner)(nl.asarray(host) + 1, axis=axis, keepdims=True)
+        ours = getattr(nl, outer)(kept, axis=axis)
+        theirs = getattr(np, inner)(host + 1, axis=axis, keepdims=True)
+        if not held:
+            del kept
+        assert_allclose(ours.get(), getattr(np, outer)(theirs, axis=axis), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8"])
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (4, 1), (1, 4)])
+@pytest.mark.parametrize("name", ["prod", "sum", "max", "mean"])
+def test_what_is_computed_of_rows_of_one_and_of_their_reductions(name: str, shape: tuple[int, ...], dtype: str) -> None:
+    """An element of such a row is also the row's one value."""
+    host = np.arange(5, 5 + np.prod(shape)).reshape(shape).astype(dtype)
+    for axis in range(len(shape)):
+        results: list[Any] = []
+        for xp in (nl, np):
+            x = xp.asarray(host.copy())
+            taken = xp.take(x, xp.asarray([-1]), axis)
+            x //= x
+            turned = xp.flip(x, axis)
+            turned //= x
+            whole = getattr(xp, name)(turned, axis=axis, keepdims=True)
+            product = (whole * taken) * turned
+            turned[:] = turned[::-1]
+            results.append([product, turned, whole, x])
+        for ours, theirs in zip(*results, strict=True):
+            assert_allclose(ours.get(), theirs, rtol=1e-12)

@@ -123,6 +123,34 @@ def test_the_namespace_describes_itself() -> None:
         info.dtypes(device="moon")
 
 
+def test_bounds_of_clip() -> None:
+    x = nl.asarray([-1.5, 0.5, 2.5])
+    expected = {"low": [0, 0.5, 2.5], "high": [-1.5, 0.5, 1], "both": [0, 0.5, 1], "none": [-1.5, 0.5, 2.5]}
+    calls = {
+        "low": [nl.clip(x, 0), nl.clip(x, 0, None), nl.clip(x, min=0), x.clip(0), x.clip(min=0)],
+        "high": [nl.clip(x, None, 1), nl.clip(x, max=1), x.clip(max=1), nl.clip(x, None, max=1)],
+        "both": [nl.clip(x, 0, 1), nl.clip(x, min=0, max=1), nl.clip(x, 0, max=1), x.clip(0, 1), x.clip(0, max=1)],
+        "none": [nl.clip(x), nl.clip(x, None, None), x.clip()],
+    }
+    for name, results in calls.items():
+        for result in results:
+            np.testing.assert_array_equal(nl.asnumpy(result), expected[name], err_msg=name)
+    for wrong in ({"a_max": 1}, {"a_min": 0, "min": 0}, {"a_min": 0, "a_max": 1, "max": 1}):
+        with pytest.raises((TypeError, ValueError)):
+            nl.clip(x, **wrong)
+
+
+def test_where_the_standard_stands_back_numpys_numbers_are_given() -> None:
+    """See docs/differences.md."""
+    infinite = nl.asarray([np.inf, -np.inf, np.inf])
+    assert nl.isnan(infinite // 2).all() and nl.isnan(nl.floor_divide(infinite, -2)).all()
+    wave = np.array([complex(np.inf, 3), complex(-np.inf, 1)])
+    theirs, ours = np.tanh(wave), nl.asnumpy(nl.tanh(nl.asarray(wave)))
+    np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(np.signbit(ours.imag), np.signbit(theirs.imag))
+    assert type(nl.finfo("f4").eps) is np.float32 and nl.finfo("f4").eps == np.finfo("f4").eps
+
+
 def test_devices() -> None:
     x = nl.arange(3.0)
     assert x.to_device(x.device) is x

@@ -17,6 +17,7 @@ cdef class ElementwiseCall:
     cdef public tuple _rows
     cdef public int nin
     cdef public int nout
+    cdef public bint careful
     cdef void* entry
 
 

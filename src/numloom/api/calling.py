@@ -19,7 +19,7 @@ except ImportError:
 from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage import put, write
 from numloom.base.config import config
-from numloom.base.dtypes import BOOL, F64
+from numloom.base.dtypes import BOOL, F64, KINDS
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record, download_layout
 from numloom.engine.verify import VerificationError, is_unset, same_bits
@@ -58,12 +58,15 @@ class ElementwiseCall:
         The operation, of several outputs the first one's.
     _rows : tuple of Op
         Those of all outputs.
+    careful : bool
+        Whether numbers of some dtypes must be looked at before they are operated on (`_general` does).
     """
 
     _row: Any
     _rows: tuple[Any, ...]
     nin: int
     nout: int
+    careful: bool
 
     def __call__(
         self,
@@ -102,6 +105,8 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
     row = function._row
     if function.nout == 1:
         if function.nin == 2:
+            if function.careful and not _harmless(x, y):
+                return NotImplemented
             if out is None:
                 return apply2(row, x, y)
             if type(out) is ndarray:
@@ -130,6 +135,16 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
             return result
         results.append(result)
     return tuple(results)
+
+
+def _harmless(x: Any, y: Any) -> bool:
+    """Whether one of two operands is a floating-point number, or the second one no negative integer."""
+    return (
+        type(y) is float
+        or type(x) is float
+        or (type(x) is ndarray and KINDS[x.code] in "fc")
+        or (type(y) is int and y >= 0)
+    )
 
 
 def choose_plainly(row: Any, condition: Any, x: Any, y: Any) -> Any:

@@ -18,7 +18,7 @@ from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, F64, I64, ITEMSIZES, KINDS, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
-from numloom.graph.layout import broadcast_strides, c_strides, f_strides, strides_in_order
+from numloom.graph.layout import broadcast_strides, c_strides, f_strides, named_order, strides_in_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -59,13 +59,11 @@ def new_array(node: Node) -> Array:
 
 
 @lru_cache(1024)
-def _strides(shape: tuple[int, ...], code: int, order: str) -> tuple[int, ...]:
-    if order not in ("C", "F"):
-        raise ValueError(f"order must be 'C' or 'F' (got {order!r})")
-    return (c_strides if order == "C" else f_strides)(shape, ITEMSIZES[code])
+def _strides(shape: tuple[int, ...], code: int, order: str | None) -> tuple[int, ...]:
+    return (c_strides if named_order(order, "C", "CF") == "C" else f_strides)(shape, ITEMSIZES[code])
 
 
-def _layout(shape: Any, dtype: Any, order: str) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
+def _layout(shape: Any, dtype: Any, order: str | None) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     """Code, shape and strides of a dense array; those of whole numbers are known again."""
     known = type(shape) is int or (type(shape) is tuple and all([type(extent) is int for extent in shape]))
     key = (shape, dtype, order)
@@ -89,7 +87,7 @@ _LAYOUTS_KEPT = 1024
 _ZEROS = [dtype.type(0).item() for dtype in DTYPES]
 
 
-def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def empty(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array whose values are whatever its memory held."""
     if like is not None:
         return made_like(like, np.empty, shape, dtype, order, device=device)
@@ -98,7 +96,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     return new_array(empty_leaf(code, extents, strides))
 
 
-def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array of zeros; takes no memory until a part of it is written."""
     if like is not None:
         return made_like(like, np.zeros, shape, dtype, order, device=device)
@@ -107,7 +105,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     return new_array(build.full(_ZEROS[code], code, extents, strides))
 
 
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def ones(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None) -> Array:
     """An array of ones; takes no memory until a part of it is written."""
     if like is not None:
         return made_like(like, np.ones, shape, dtype, order, device=device)
@@ -115,7 +113,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
 
 
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+    shape: Any, fill_value: Any, dtype: Any = None, order: str | None = "C", *, device: Any = None, like: Any = None
 ) -> Array:
     """An array of one value; takes no memory until a part of it is written.
 
@@ -177,7 +175,13 @@ def _filler(value: Any, code: int) -> Any:
 
 
 def empty_like(
-    prototype: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    prototype: Any,
+    dtype: Any = None,
+    order: str | None = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
 ) -> Array:
     """An array like another one, whose values are whatever its memory held."""
     code, extents, strides = _like(prototype, dtype, order, shape, device)
@@ -186,7 +190,7 @@ def empty_like(
 
 @recalled
 def zeros_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any, dtype: Any = None, order: str | None = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
     """An array of zeros like another one."""
     return full_like(a, 0, dtype, order, subok, shape, device=device)
@@ -194,7 +198,7 @@ def zeros_like(
 
 @recalled
 def ones_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Any, dtype: Any = None, order: str | None = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
     """An array of ones like another one."""
     return full_like(a, 1, dtype, order, subok, shape, device=device)
@@ -205,7 +209,7 @@ def full_like(
     a: Any,
     fill_value: Any,
     dtype: Any = None,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = True,
     shape: Any = None,
     *,
@@ -221,16 +225,18 @@ def full_like(
 
 
 def _like(
-    prototype: Any, dtype: Any, order: str, shape: Any, device: Any
+    prototype: Any, dtype: Any, order: str | None, shape: Any, device: Any
 ) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     check_device(device)
     array = prototype if type(prototype) is ndarray else asarray(prototype)
     code = array.code if dtype is None else code_of(dtype)
     extents = array.shape if shape is None else shape_of(shape)
+    order = named_order(order, "K")
     if extents is array.shape and code == array.code and order == "K" and array.strides == _strides(extents, code, "C"):
         return code, extents, array.strides
     if len(extents) != array.ndim:
-        return code, extents, _strides(extents, code, "C" if order in "KA" else order)
+        fortran = order == "A" and array.flags.fnc
+        return code, extents, _strides(extents, code, order if order in "CF" else "F" if fortran else "C")
     have = array.itemsize
     strides = strides_in_order(array.shape, array.strides, array.itemsize, order)
     if extents != array.shape:
@@ -251,7 +257,7 @@ def array(
     dtype: Any = None,
     *,
     copy: bool | None = True,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = False,
     ndmin: int = 0,
     ndmax: int = 0,
@@ -289,7 +295,7 @@ def array(
     if copy is False and type(object) is not ndarray:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if type(object) is ndarray and result is object and copy:
-        result = object.copy(order)
+        result = object.copy(named_order(order, "K"))
         result.is_scalar = False
     if ndmax and result.ndim > ndmax and type(object) is not ndarray and not isinstance(object, np.ndarray):
         raise ValueError(
@@ -343,9 +349,9 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     return result if ("O" not in wanted or owned) and ("W" not in wanted or result.writeable) else result.copy("A")
 
 
-def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+def copy(a: Any, order: str | None = "K", subok: bool = False) -> Array:
     """A new array with the same values; costs nothing until one of the two is written."""
-    result = asarray(a).copy(order)
+    result = asarray(a).copy(named_order(order, "K"))
     result.is_scalar = False
     return result
 

@@ -12,10 +12,10 @@ import numpy as np
 from numloom.api.calling import Plain, compose_plainly, frozen, recalled
 from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
-from numloom.array.ndarray import node_of, view_of
+from numloom.array.ndarray import node_of, view_of, wrap
 from numloom.base.dtypes import DTYPES, F16, F32, code_of
 from numloom.graph import build
-from numloom.graph.layout import k_order, ordered_strides
+from numloom.graph.layout import k_order, named_order, ordered_strides
 from numloom.graph.node import Node
 
 Array = Any
@@ -29,7 +29,12 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def einsum(
-    *operands: Any, out: Any = None, dtype: Any = None, order: str = "K", casting: str = "safe", optimize: Any = False
+    *operands: Any,
+    out: Any = None,
+    dtype: Any = None,
+    order: str | None = "K",
+    casting: str = "safe",
+    optimize: Any = False,
 ) -> Array:
     """Products of operands summed over the subscripts that the result does not have.
 
@@ -67,7 +72,7 @@ def einsum(
         if kind is list or kind is tuple:
             recall = frozen(optimize) is not NotImplemented
             optimize = frozen(optimize) if recall else optimize
-        given = given, None if dtype is None else code_of(dtype), order, casting, optimize, kind
+        given = given, None if dtype is None else code_of(dtype), named_order(order, "K"), casting, optimize, kind
     result = compose_plainly(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
     return result if out is None else delivered(node_of(result), out, "einsum", *arrays, casting=casting)
 
@@ -90,18 +95,21 @@ def _einsum(given: Any, *operands: Any) -> Array:
     inputs, output, arrays = parsed(text, operands)
     path = _path((text, *arrays), optimize) if optimize is not False and optimize is not None else []
     code = dtype if dtype is not None else code_of(np.result_type(*(array.dtype for array in arrays)))
+    extents = _extents(inputs, arrays)
+    # Nothing is computed, so NumPy asks neither for the dtype nor for the order.
+    if len(arrays) == 1 and set(inputs[0]) == set(output):
+        labels, shape, strides = _diagonals(inputs[0], arrays[0].shape, arrays[0].strides)
+        order_of = [labels.index(label) for label in output]
+        if not shape:
+            return wrap(node_of(arrays[0]))
+        return view_of(
+            arrays[0], arrays[0].offset, tuple(shape[k] for k in order_of), tuple(strides[k] for k in order_of)
+        )
     for array in arrays:
         if not np.can_cast(array.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
                 f"Iterator operand required casting from {array.dtype!r} to {DTYPES[code]!r} but casting is {casting!r}"
             )
-    extents = _extents(inputs, arrays)
-    if len(arrays) == 1 and code == arrays[0].code and set(inputs[0]) == set(output):
-        labels, shape, strides = _diagonals(inputs[0], arrays[0].shape, arrays[0].strides)
-        order_of = [labels.index(label) for label in output]
-        return view_of(
-            arrays[0], arrays[0].offset, tuple(shape[k] for k in order_of), tuple(strides[k] for k in order_of)
-        )
     inner = F32 if code == F16 else code
     values = []
     for labels, array in zip(inputs, arrays, strict=True):

@@ -10,6 +10,7 @@ import numpy as np
 from numloom.api.calling import choose_plainly, recalled
 from numloom.api.conditions import numpy_is_near
 from numloom.api.inserting import ordered_as, relaid
+from numloom.api.powers import Power
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device
@@ -22,7 +23,7 @@ from numloom.ops.elementwise import ELEMENTWISE, FREQUENT_HALVES, name_of_halves
 
 Array = Any
 
-UFUNCS: dict[str, ufunc] = make_ufuncs()
+UFUNCS: dict[str, ufunc] = make_ufuncs({np.power: Power})
 """Every ufunc, by all of NumPy's names."""
 
 abs = UFUNCS["abs"]
@@ -156,16 +157,21 @@ def operator_power(x: Any, y: Any) -> Any:
                 return apply1(SQUARE, x)
             if y == -1 and KINDS[x.code] in "fc":
                 return apply1(RECIPROCAL, x)
-            if y < 0 and KINDS[x.code] == "u":
-                raise OverflowError(f"Python integer {y} out of bounds for {x.dtype}")
-            if y == -1 or (y < 0 and KINDS[x.code] in "bi"):
-                raise ValueError("Integers to negative integer powers are not allowed.")
         elif kind is float and y in OF_FLOATS and (KINDS[x.code] == "f" or (y == 0.5 and KINDS[x.code] == "c")):
             return apply1(OF_FLOATS[y], x)
         if (kind is int or kind is float) and y in HALVES.get(x.code, ()) and not numpy_is_near():
             row = OF_HALVES.get(y)
             return apply2(POWER_BY_HALVES, x, y) if row is None else apply1(row, x)
+    if (type(y) is not int or y < 0) and _whole(x) and _whole(y):
+        return power(x, y)
     return apply2(POWER, x, y)
+
+
+def _whole(x: Any) -> bool:
+    """Whether an operand holds integers (or truth values), of which some may be negative exponents."""
+    if type(x) is ndarray:
+        return KINDS[x.code] not in "fc"
+    return isinstance(x, (int, list, tuple)) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub")
 
 
 # ---------------------------------------------------------------- choice
@@ -193,9 +199,21 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
         result = choose_plainly(WHERE, condition, x, y)
     else:
         chosen = build.cast(node_at(condition), BOOL)
-        result = deliver(build.elementwise(WHERE, (chosen, value_of(x), value_of(y))), (condition, x, y))
+        values = value_of(x), value_of(y)
+        try:
+            node = build.elementwise(WHERE, (chosen, *values))
+        except OverflowError:
+            node = build.elementwise(WHERE, (chosen, *_wrapped_around(*values)))
+        result = deliver(node, (condition, x, y))
     result.is_scalar = False
     return result
+
+
+def _wrapped_around(*values: Any) -> list[Any]:
+    """Operands of `where` with Python integers as NumPy casts them, which asks nothing of their size here."""
+    codes = [v.code if type(v) is Node else build.weak_code(v) for v in values]
+    dtype = DTYPES[build.loop_codes(WHERE, (BOOL, *codes))[1]]
+    return [np.asarray(v).astype(dtype).item() if type(v) is int and abs(v) < 1 << 64 else v for v in values]
 
 
 def clip(
@@ -232,8 +250,8 @@ def clip(
         a_max = None if max is NO_VALUE else max
     elif a_min is NO_VALUE:
         raise TypeError("clip() missing 1 required positional argument: 'a_min'")
-    elif a_max is NO_VALUE:
-        raise TypeError("clip() missing 1 required positional argument: 'a_max'")
+    elif a_max is NO_VALUE and min is NO_VALUE:
+        a_max = None if max is NO_VALUE else max  # As the array API has it: the second bound may be left out.
     elif min is not NO_VALUE or max is not NO_VALUE:
         raise ValueError("Passing `min` or `max` keyword argument when `a_min` and `a_max` are provided is forbidden.")
     array = asarray(a)
@@ -300,9 +318,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         result = deliver(build.cast(node, array.code), (array,))
         if not copy and type(x) is ndarray:
             result = store(x, node_of(result), "nan_to_num")
-    if not copy or type(x) is ndarray:
-        result.is_scalar = bool(type(x) is ndarray and x.is_scalar)
-    return result
+    return result if result.shape else wrap(node_of(result))
 
 
 def _replaced(node: Node, mask: Array, value: Any) -> Node:
@@ -373,12 +389,12 @@ def fix(x: Any, out: Array | None = None) -> Array:
 
 def real(val: Any) -> Array:
     """The real part (a view of a complex array)."""
-    return asarray(val).real
+    return (val if type(val) is ndarray else asarray(val)).real
 
 
 def imag(val: Any) -> Array:
     """The imaginary part (a view of a complex array, zeros of a real one)."""
-    return asarray(val).imag
+    return (val if type(val) is ndarray else asarray(val)).imag
 
 
 @recalled
@@ -489,6 +505,9 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     value = value_of(src)
     if type(value) is not Node:
         value = build.scalar_as(value, build.loop_codes(WHERE, (BOOL, build.weak_code(value), dst.code))[1])
+    extra = len(value.shape) - dst.ndim
+    if extra > 0 and set(value.shape[:extra]) == {1}:
+        value = node_of(wrap(value).reshape(value.shape[extra:]))  # As in an assignment, these do not count.
     if value.code != dst.code and not np.can_cast(DTYPES[value.code], dst.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(
             f"Cannot cast array data from {DTYPES[value.code]!r} to {dst.dtype!r} according to the rule '{casting}'"

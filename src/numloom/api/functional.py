@@ -75,7 +75,9 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     whole = None if args or kwargs else _known(func1d)
     if whole is not None:
-        return whole(array, axis=axis)
+        result = whole(array, axis=axis)
+        result.is_scalar = False
+        return result
     results = [asarray(func1d(lines[place], *args, **kwargs)) for place in np.ndindex(lines.shape[:-1])]
     first = results[0]
     if any(result.shape != first.shape for result in results):
@@ -83,7 +85,9 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
         raise ValueError(f"could not broadcast input array from shape {shape} into shape {first.shape}")
     together = stack(results, dtype=first.dtype, casting="unsafe").reshape((*lines.shape[:-1], *first.shape))
     lead = lines.ndim - 1
-    return moveaxis(together, tuple(range(lead, together.ndim)), tuple(range(axis, axis + first.ndim)))
+    result = moveaxis(together, tuple(range(lead, together.ndim)), tuple(range(axis, axis + first.ndim)))
+    result.is_scalar = False
+    return result
 
 
 def _known(function: Any) -> Any:

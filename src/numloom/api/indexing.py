@@ -27,7 +27,7 @@ from numloom.array.subscript import Advanced
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous
+from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous, named_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -53,6 +53,8 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
                 f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'"
             )
     else:
+        if type(indices) is int and not -(1 << 63) <= indices < 1 << 63:
+            raise OverflowError("Python int too large to convert to C long")
         host = np.asarray(indices)
         if isinstance(indices, (list, tuple, float, np.floating)):
             host = host.astype(np.int64)
@@ -571,7 +573,14 @@ def _probe(array: Array) -> Any:
     return np.empty(0, array.dtype)
 
 
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
+def _number_or_array(found: Any) -> Array:
+    """What NumPy gave, as an array; one of its scalars as a scalar."""
+    result = asarray(found)
+    result.is_scalar = isinstance(found, np.generic)
+    return result
+
+
+def unravel_index(indices: Any, shape: Any, order: str | None = "C") -> tuple[Array, ...]:
     """Coordinates of positions in a flattened array (looks whether they are within bounds).
 
     Parameters
@@ -593,9 +602,10 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     ValueError
         If a position is out of bounds.
     """
+    order = named_order(order, "C", "CF")
     if not _on_device(indices):
         found = np.unravel_index(indices, shape, order)  # type: ignore[call-overload]
-        return tuple(asarray(np.asarray(item)) for item in found)
+        return tuple(_number_or_array(item) for item in found)
     positions = asarray(indices)
     np.unravel_index(_probe(positions), shape, order)  # type: ignore[call-overload]
     extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)
@@ -611,7 +621,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     return tuple(map(wrap, coordinates if order == "C" else coordinates[::-1]))
 
 
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str | None = "C") -> Array:
     """Positions in a flattened array of coordinates (with mode "raise" looks whether they are within bounds).
 
     Parameters
@@ -634,8 +644,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     ValueError
         If a coordinate is out of bounds.
     """
+    order = named_order(order, "C", "CF")
     if not _on_device(multi_index):
-        return asarray(np.asarray(np.ravel_multi_index(multi_index, dims, mode, order)))  # type: ignore[call-overload]
+        return _number_or_array(np.ravel_multi_index(multi_index, dims, mode, order))  # type: ignore[call-overload]
     arrays = [asarray(item) for item in multi_index]
     np.ravel_multi_index(tuple(map(_probe, arrays)), dims, mode, order)  # type: ignore[call-overload]
     extents = (dims,) if hasattr(dims, "__index__") else tuple(dims)

@@ -167,7 +167,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
         stop = (last + 1 if "b" in sides else array.shape[k]) if last >= 0 else 0
         index[k] = slice(start, stop)
     # A list stays one, as NumPy has it.
-    return filt[index[0]] if isinstance(filt, (list, tuple)) and len(index) == 1 else array[tuple(index)]
+    return filt[index[0]] if isinstance(filt, (list, tuple)) and len(index) == 1 else array[(*index, ...)]
 
 
 __all__ = [

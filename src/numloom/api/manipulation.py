@@ -62,13 +62,13 @@ def lines_along(array: Array, axis: Any) -> tuple[Array, int]:
 
 
 @recalled
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
+def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Array:
     """The same values in another shape: a view where the memory allows, else a copy."""
     return asarray(a).reshape(shape, order=order, copy=copy)
 
 
 @recalled
-def ravel(a: Any, order: str = "C") -> Array:
+def ravel(a: Any, order: str | None = "C") -> Array:
     """The elements as one dimension: a view where the memory allows."""
     return asarray(a).ravel(order)
 
@@ -76,7 +76,7 @@ def ravel(a: Any, order: str = "C") -> Array:
 @recalled
 def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes permuted (reversed if `axes` is None)."""
-    return asarray(a).transpose(*(() if axes is None else (tuple(axes),)))
+    return (a if type(a) is ndarray else asarray(a)).transpose(*(() if axes is None else (tuple(axes),)))
 
 
 permute_dims = transpose
@@ -140,7 +140,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
 @recalled
 def squeeze(a: Any, axis: Any = None) -> Array:
     """A view without axes of extent 1 (all of them, or those of `axis`)."""
-    array = asarray(a)
+    array = a if type(a) is ndarray else asarray(a)
     if axis is None:
         dropped: tuple[int, ...] = tuple(k for k, extent in enumerate(array.shape) if extent == 1)
     else:
@@ -441,6 +441,8 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
     if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.cell is not b.cell:
         one, other = _placed(a), _placed(b)
         return one is not None and other is not None and np.may_share_memory(one, other)
+    if not a.size or not b.size:
+        return False
     a_low, a_high = extent_of(Layout(a.offset, a.shape, a.strides), a.itemsize)
     b_low, b_high = extent_of(Layout(b.offset, b.shape, b.strides), b.itemsize)
     return a_low < b_high and b_low < a_high

@@ -14,7 +14,7 @@ from numloom.array.convert import asarray, check_device, made_like
 from numloom.array.ndarray import node_of, view_of
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
 from numloom.graph import build
-from numloom.graph.layout import f_strides
+from numloom.graph.layout import f_strides, named_order
 from numloom.graph.node import Node
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -37,7 +37,7 @@ def eye(
     M: int | None = None,
     k: int = 0,
     dtype: Any = float,
-    order: str = "C",
+    order: str | None = "C",
     *,
     device: Any = None,
     like: Any = None,
@@ -48,6 +48,7 @@ def eye(
     check_device(device)
     rows, columns = shape_of((N, N if M is None else M))
     code = code_of(dtype if dtype is not None else float)
+    order = named_order(order, "C", "CF")
     if not rows or not columns:
         return full((rows, columns), 0, DTYPES[code], order)
     node = build.cast(_diagonal_mask(rows, columns, as_index(k)), code)

@@ -59,6 +59,13 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     """
     array = asarray(array)
     widths = _widths(pad_width, array.ndim)
+    result = _padded(array, widths, mode, kwargs)
+    result.is_scalar = False
+    return result
+
+
+def _padded(array: Array, widths: Pairs, mode: Any, kwargs: dict[str, Any]) -> Array:
+    """`pad` for widths of each axis."""
     if callable(mode):
         return _filled_by(mode, _constant(array, widths, 0), widths, kwargs)
     if mode not in _KEYWORDS:
@@ -123,9 +130,7 @@ def _widths(pad_width: Any, ndim: int) -> Pairs:
         pad_width = pairs
     given = np.asarray(pad_width)
     if given.dtype.kind not in "iu":
-        if given.size:
-            raise TypeError("`pad_width` must be of integral type.")
-        given = given.astype(np.int64)
+        raise TypeError("`pad_width` must be of integral type.")
     if (given < 0).any():
         raise ValueError("index can't contain negative values")
     return [(int(before), int(after)) for before, after in np.broadcast_to(given, (ndim, 2))]

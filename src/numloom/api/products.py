@@ -35,6 +35,7 @@ from numloom.graph.layout import (
     is_c_contiguous,
     is_dense_order,
     k_order,
+    named_order,
     ordered_strides,
     reshape_strides,
 )
@@ -219,7 +220,7 @@ def generalized(
     axis: Any,
     keepdims: bool,
     casting: str,
-    order: str,
+    order: str | None,
     dtype: Any,
     signature: Any,
 ) -> Array:
@@ -228,6 +229,7 @@ def generalized(
     Other arguments are NumPy's of such functions.
     """
     out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    order = named_order(order, "K")
     a, b = asarray(x1), asarray(x2)
     code = _loop(name, a, b, dtype, casting, signature)
     cores = _cores(name, a, b)
@@ -385,7 +387,7 @@ def matmul(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,
@@ -462,7 +464,7 @@ def vecdot(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,
@@ -501,7 +503,7 @@ def matvec(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,
@@ -524,7 +526,7 @@ def vecmat(
     axis: Any = NO_VALUE,
     keepdims: bool = False,
     casting: str = "same_kind",
-    order: str = "K",
+    order: str | None = "K",
     dtype: Any = None,
     subok: bool = True,
     signature: Any = None,
@@ -663,7 +665,9 @@ _OUTER = Plain(_outer)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Products summed over pairs of axes: the last `axes` of `a` with the first of `b`, or two lists of axes."""
     given = frozen(axes)
-    return _tensordot(axes, a, b) if given is NotImplemented else compose_plainly(_TENSORDOT, given, (a, b))
+    result = _tensordot(axes, a, b) if given is NotImplemented else compose_plainly(_TENSORDOT, given, (a, b))
+    result.is_scalar = False
+    return result
 
 
 def _tensordot(axes: Any, a: Any, b: Any) -> Array:
@@ -709,7 +713,9 @@ def contracted(a: Node, b: Node, a_axes: tuple[int, ...], b_axes: tuple[int, ...
 
 def kron(a: Any, b: Any) -> Array:
     """Kronecker product: every element of `a` times the whole of `b`."""
-    return combine_plainly(_KRON, a, b)
+    result = combine_plainly(_KRON, a, b)
+    result.is_scalar = not result.shape
+    return result
 
 
 def _kron(a: Any, b: Any) -> Array:

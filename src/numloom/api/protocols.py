@@ -11,7 +11,7 @@ from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray, device_name
 from numloom.array.ndarray import bind, ndarray, node_of, view_of
 from numloom.array.views import view_as
-from numloom.graph.layout import is_c_contiguous, is_f_contiguous
+from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
 
 Array = Any
 
@@ -254,8 +254,8 @@ def iinfo(int_type: Any) -> np.iinfo[Any]:
 
 
 def isscalar(element: Any) -> bool:
-    """Whether this is a number, and no array."""
-    return np.isscalar(element)
+    """Whether this is a number, or an array that stands for a scalar of NumPy."""
+    return bool(element.is_scalar) if type(element) is ndarray else np.isscalar(element)
 
 
 def isfortran(a: Any) -> bool:
@@ -273,8 +273,9 @@ def device_of(array: Array) -> str:
 
 def tobytes(array: Array, order: str | None = "C") -> bytes:
     """The bytes of the values in an order; waits."""
-    if order == "A" or order is None:
-        order = "F" if order == "A" and array.flags.fnc else "C"
+    order = named_order(order, "C")
+    if order == "A":
+        order = "F" if array.flags.fnc else "C"
     return array.get().tobytes(order)  # type: ignore[no-any-return]
 
 
@@ -291,7 +292,9 @@ def byteswap(array: Array, inplace: bool = False) -> Array:
     size_of_part = dense.itemsize // (2 if dense.dtype.kind == "c" else 1)
     parts = view_as(dense.ravel("K"), np.uint8).reshape(-1, size_of_part)
     turned = parts[:, ::-1].copy().reshape(-1).view(array.dtype)
-    return view_of(turned, 0, dense.shape, dense.strides)
+    result = view_of(turned, 0, dense.shape, dense.strides)
+    result.is_scalar = array.is_scalar
+    return result
 
 
 def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:

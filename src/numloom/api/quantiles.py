@@ -25,7 +25,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import F64
 from numloom.engine.routines import call
 from numloom.graph import build
-from numloom.graph.layout import ordered_strides, reduced_strides
+from numloom.graph.layout import c_strides, ordered_strides, reduced_strides
 
 Array = Any
 Position = Callable[[Any, Any], Any]
@@ -320,6 +320,7 @@ def _quantiles(array: Array, levels: Levels, axis: Any, out: Any, method: str, k
     if array.dtype.kind == "f":
         last = order[..., -1]
         result = where(last != last, last.astype(result.dtype), result)
+    result = relaid(result, c_strides(result.shape, result.itemsize))
     return _delivered(result, (*levels.values.shape, *lines.shape), out, "quantile")
 
 
@@ -478,6 +479,9 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     if array.dtype.kind in "fc":
         last = order[..., -1]
         middle = where(last != last, last, middle)
+    # NumPy sorts a copy in the array's own order, where an axis that repeats is the fastest.
+    order = sorted(range(middle.ndim), key=lambda k: -abs(lines.values.strides[k]))
+    middle = relaid(middle, ordered_strides(middle.shape, order, middle.itemsize))
     return _delivered(middle, lines.shape, out, "median")
 
 

@@ -80,7 +80,7 @@ def unique(
         The distinct elements, and what was asked for, in that order.
     """
     array = asarray(ar)
-    if axis is None:
+    if axis is None or (array.ndim == 1 and not normal_axis(axis, 1)):
         asked = bool(return_index), bool(return_inverse), bool(return_counts)
         results = call("unique", node_of(array), equal_nan=equal_nan, index=asked[0], inverse=asked[1], counts=asked[2])
         found = [*map(wrap, results)]

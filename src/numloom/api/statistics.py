@@ -11,7 +11,8 @@ from numloom.api.joining import concatenate
 from numloom.api.products import matmul
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import DTYPES, F64, code_of
+from numloom.base.dtypes import DTYPES, F64, KINDS, code_of
+from numloom.base.errors import casting_error
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.ops.elementwise import ELEMENTWISE
@@ -79,6 +80,8 @@ def _cov(m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: A
     x = _variables(x, rowvar or x.ndim == 1, dtype)
     if not x.shape[0]:
         return wrap(build.full(0.0, F64, (0, 0)))
+    if KINDS[code_of(dtype)] in "biu":
+        raise casting_error("subtract", "same_kind", F64, code_of(dtype))  # The means that are taken away.
     if other is not None:
         single = other.ndim < 2 or other.shape[0] == 1  # As NumPy, which takes one row of `y` for a variable.
         x = concatenate((x, _variables(other, rowvar or single, dtype)), 0)

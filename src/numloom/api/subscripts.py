@@ -141,10 +141,24 @@ def take_advanced(array: Array, found: Advanced) -> Array:
     node = read(array.cell, array.code, found.offset, found.shape, found.strides)
     mask = _only_mask(found)
     if mask is not None and found.axes[0] == 0:
-        return wrap(compress_values(node, mask))
+        return _compressed(node, mask)
     indices, shape = _targets(found)
     ordered = _ordered(found, indices, shape, ITEMSIZES[array.code])
     return deliver(build.gather(node, indices, found.axes, found.position, ordered=ordered), (array,))
+
+
+def _compressed(node: Node, mask: Node) -> Array:
+    """The parts of a value where a mask over its first axes is true; their own axes lie as they do in the value."""
+    first = len(mask.shape)
+    rest = range(len(node.shape) - first)
+    order = sorted(rest, key=lambda axis: -abs(node.strides[first + axis]))  # An axis that repeats is the fastest.
+    if order == [*rest]:
+        return wrap(compress_values(node, mask))
+    turned = wrap(node).transpose(*range(first), *[first + axis for axis in order])
+    result = wrap(compress_values(node_of(turned), mask))
+    result = result.transpose(0, *[1 + order.index(axis) for axis in rest])
+    result.base = None
+    return result
 
 
 def selected(array: Array, mask: Array) -> Array:

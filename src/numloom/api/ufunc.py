@@ -6,7 +6,6 @@ import functools
 import inspect
 import warnings
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,6 +37,7 @@ from numloom.graph.layout import (
     f_strides,
     is_f_contiguous,
     k_strides,
+    named_order,
     reduced_strides,
 )
 from numloom.graph.node import Node
@@ -201,6 +201,7 @@ class ufunc(ElementwiseCall):
         self.nin = numpy.nin
         self.nout = numpy.nout
         self.nargs = numpy.nargs
+        self.careful = False
         self._numpy = numpy
         self._rows = rows
         self._row = rows[0]
@@ -254,7 +255,7 @@ class ufunc(ElementwiseCall):
         out: Any = None,
         where: Any = True,
         casting: str = "same_kind",
-        order: str = "K",
+        order: str | None = "K",
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
@@ -262,8 +263,7 @@ class ufunc(ElementwiseCall):
     ) -> Any:
         """A call with any arguments."""
         outs = self._outs(args, out)
-        if order not in ("K", "A", "C", "F"):
-            raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+        order = named_order(order, "K")
         args = args[: self.nin]
         signature = self._signature(dtype, signature if sig is None else sig)
         values = [value_of(x) for x in args]
@@ -285,8 +285,17 @@ class ufunc(ElementwiseCall):
                 raise
             # A Python integer that the dtype cannot hold: the operators know the answer.
             return self._finish([node_at(apply2(self._row, *args))], args, outs, where, order)
+        nodes = self._checked(nodes, where)
         results = [build.loop(row, nodes, code) for row, code in zip(self._rows, codes[self.nin :], strict=True)]
         return self._finish(results, args, outs, where, order)
+
+    def _checked(self, nodes: list[Node], where: Any) -> list[Node]:
+        """Operands of the loop's dtypes, of which some are refused."""
+        return nodes
+
+    def _checked_at(self, a: Array, indices: Any, value: Node | None) -> Node | None:
+        """The second operand of `at`, of the loop's dtype."""
+        return value
 
     def _given(self, values: Sequence[Any]) -> tuple[Any, ...]:
         """The dtypes of operands as NumPy's rules take them: Python numbers by their type."""
@@ -407,7 +416,7 @@ class ufunc(ElementwiseCall):
             If nothing is left and the function has no identity, or it cannot be reordered.
         """
         self._check_binary("reduce")
-        out = _single(out)
+        out = single(out)
         node = node_at(array)
         axes = normal_axes(axis, len(node.shape))
         if out is None and dtype is None and initial is NO_VALUE and where is True and node.size and axes:
@@ -492,7 +501,7 @@ class ufunc(ElementwiseCall):
         """What is left of no elements: the initial value or the identity, if any is needed."""
         shape = tuple(1 if a in axes else e for a, e in enumerate(node.shape) if keepdims or a not in axes)
         if value is None:
-            if prod(shape):
+            if any(not node.shape[a] for a in axes):
                 raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
             value = 0
         return build.full(_number(value, code), code, shape)
@@ -521,7 +530,7 @@ class ufunc(ElementwiseCall):
             Where the result goes.
         """
         self._check_binary("accumulate")
-        out = _single(out)
+        out = single(out)
         given = asarray(array)
         node = node_of(given)
         if not node.shape:
@@ -568,7 +577,7 @@ class ufunc(ElementwiseCall):
         array([ 6,  4, 10, 18])
         """
         self._check_binary("reduceat")
-        out = _single(out)
+        out = single(out)
         node = node_at(array)
         if not node.shape:
             raise TypeError("cannot reduceat on a scalar")
@@ -658,7 +667,8 @@ class ufunc(ElementwiseCall):
         value = None if b is None else node_at(b)
         given = (a.dtype,) if value is None else (a.dtype, DTYPES[value.code])
         codes = loop_of(self._numpy, (*given, a.dtype), None, "unsafe")
-        apply_at(a, indices, None if value is None else build.cast(value, codes[1]), self._row.name, codes)
+        value = self._checked_at(a, indices, None if value is None else build.cast(value, codes[1]))
+        apply_at(a, indices, value, self._row.name, codes)
 
 
 _REORDERABLE = frozenset(
@@ -667,7 +677,7 @@ _REORDERABLE = frozenset(
 )  # fmt: skip
 
 
-def _single(out: Any) -> Any:
+def single(out: Any) -> Any:
     """The one array of an ``out=`` argument, which may be a tuple."""
     if isinstance(out, tuple):
         if len(out) != 1:
@@ -734,15 +744,13 @@ def in_order(node: Node, operands: Sequence[Any], order: str) -> Node:
         arrays = [x for x in operands if type(x) is ndarray and x.ndim]
         fortran = arrays and all(is_f_contiguous(x.shape, x.strides, x.itemsize) for x in arrays)
         order = "F" if fortran else "C"
-    if order not in ("C", "F"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     itemsize = ITEMSIZES[node.code]
     wanted = f_strides(node.shape, itemsize) if order == "F" else c_strides(node.shape, itemsize)
     return node if node.strides == wanted else build.copied(node, wanted, node.code)
 
 
-def make_ufuncs() -> dict[str, ufunc]:
-    """Our function for every ufunc of NumPy that has rows, by all of its names."""
+def make_ufuncs(special: dict[np.ufunc, type[ufunc]]) -> dict[str, ufunc]:
+    """Our function for every ufunc of NumPy that has rows, by all of its names; some have classes of their own."""
     several = {
         np.divmod: ("floor_divide", "remainder"),
         np.modf: ("modf_fraction", "modf_integral"),
@@ -753,7 +761,7 @@ def make_ufuncs() -> dict[str, ufunc]:
     found: dict[str, ufunc] = {}
     for name, function in vars(np).items():  # not dir(np): that imports NumPy's submodules
         if isinstance(function, np.ufunc) and function in rows:
-            found[name] = FUNCTIONS.get(function) or ufunc(function, rows[function])
+            found[name] = FUNCTIONS.get(function) or special.get(function, ufunc)(function, rows[function])
     return found
 
 

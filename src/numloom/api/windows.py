@@ -49,7 +49,9 @@ def i0(x: Any) -> Array:
     if array.dtype.kind != "f":
         array = array.astype(np.float64)
     node = build.cast(build.unary(_I0, node_of(array)), array.code)
-    return deliver(node, (array,))
+    result = deliver(node, (array,))
+    result.is_scalar = False
+    return result
 
 
 def _steps(M: Any) -> tuple[float, Array | None]:

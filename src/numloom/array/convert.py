@@ -31,6 +31,7 @@ from numloom.graph.layout import (
     f_strides,
     is_c_contiguous,
     is_f_contiguous,
+    named_order,
 )
 
 try:
@@ -81,10 +82,11 @@ def asarray(
     if like is not None:
         return made_like(like, np.asarray, a, dtype, order, device=device, copy=copy)
     check_device(device)
+    order = "K" if order is None or order == "K" else named_order(order, "K")
     if type(a) is ndarray:
-        if dtype is None and (order is None or order == "K") and not copy:
-            return a
-        return _converted(a, dtype, order or "K", copy)
+        if dtype is None and order == "K" and not copy:
+            return own_array(a) if a.is_scalar else a
+        return _converted(a, dtype, order, copy)
     if copy is False and not hasattr(a, "__dlpack__"):
         raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the host")
     code = -1 if dtype is None else code_of(dtype)
@@ -96,15 +98,22 @@ def asarray(
         parts = _our_leaves(a)
         if parts is None:
             return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
-        return _converted(_gathered(a, parts), dtype, order or "K", False if order in (None, "K") else None)
+        return _converted(_gathered(a, parts), dtype, order, False if order == "K" else None)
     if hasattr(a, "__numloom_array__"):  # what stands for an array of ours, such as a polynomial for its coefficients
-        return _converted(a.__numloom_array__(), dtype, order or "K", copy)
+        return _converted(a.__numloom_array__(), dtype, order, copy)
     if hasattr(a, "__cuda_array_interface__") and registry.current().dlpack[0] == _CUDA:
-        return _converted(from_cuda_interface(a), dtype, order or "K", copy)
+        return _converted(from_cuda_interface(a), dtype, order, copy)
     if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):
         shared = from_dlpack(a)
-        return _converted(shared, dtype, order or "K", copy)
+        return _converted(shared, dtype, order, copy)
     return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
+
+
+def own_array(scalar: Array) -> Array:
+    """An array of a number that NumPy has as a scalar: it can be written, and the number stays what it is."""
+    result = view_of(scalar, scalar.offset, (), ())
+    result.is_scalar = False
+    return result
 
 
 def foreign_operand(value: Any) -> Any:
@@ -180,8 +189,10 @@ def from_number(value: Any, code: int = -1) -> Array:
     return result
 
 
-def from_host(host: Host, code: int = -1, order: str | None = None) -> Array:
+def from_host(host: Host, code: int = -1, order: str = "K") -> Array:
     """A copy of a NumPy array on the device."""
+    if type(host) is not np.ndarray:
+        host = _plain(host)
     if code < 0:
         code = code_of(host.dtype)
     if host.dtype != DTYPES[code]:
@@ -191,11 +202,19 @@ def from_host(host: Host, code: int = -1, order: str | None = None) -> Array:
         strides = c_strides(host.shape, host.itemsize)
     elif order in ("F", "A"):
         strides = f_strides(host.shape, host.itemsize)
-    elif order not in (None, "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     result = wrap(leaf_from_host(host, strides))
     result.is_scalar = False
     return result
+
+
+def _plain(host: Host) -> Host:
+    """An array of a class of NumPy's as a plain one; a masked array only if nothing is masked."""
+    if getattr(host, "mask", None) is not None and np.any(host.mask):  # type: ignore[attr-defined]
+        raise TypeError(
+            "numloom arrays have no masks: fill the masked elements by `.filled(value)`, drop them by `.compressed()`, "
+            "or pass `.data` and `.mask` as two arrays"
+        )
+    return np.asarray(host)
 
 
 def _converted(array: Array, dtype: Any, order: str, copy: bool | None) -> Array:
@@ -208,7 +227,7 @@ def _converted(array: Array, dtype: Any, order: str, copy: bool | None) -> Array
         or (order == "F" and is_f_contiguous(array.shape, array.strides, itemsize))
     )
     if fits and not copy:
-        return array
+        return own_array(array) if array.is_scalar else array
     if copy is False and not fits:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     result = array.astype(DTYPES[code], order) if code != array.code else array.copy(order)

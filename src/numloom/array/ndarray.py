@@ -6,6 +6,7 @@ is late-bound: the API's modules hand their functions to `bind`, since they stan
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from types import GenericAlias
 from typing import Any
@@ -41,6 +42,7 @@ from numloom.graph.build import (
 )
 from numloom.graph.layout import (
     k_strides,
+    named_order,
     shown,
     strides_in_order,
 )
@@ -371,10 +373,10 @@ class ndarray:
         return bool(number(self.cell.value, self.code, self.offset))
 
     def __float__(self) -> float:
-        return float(only_number(self))
+        return float(_real_number(self))
 
     def __int__(self) -> int:
-        return int(only_number(self))
+        return int(_real_number(self))
 
     def __complex__(self) -> complex:
         return complex(only_number(self))
@@ -519,7 +521,7 @@ class ndarray:
             return view_of(self, self.offset, self.extents, self.steps)
         return _bound["view_as"](self, dtype)
 
-    def reshape(self, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    def reshape(self, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
         """The same values in another shape: a view where the memory allows, else a copy."""
         if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
             shape = tuple(shape[0])
@@ -550,9 +552,10 @@ class ndarray:
             raise ValueError("repeated axis in transpose")
         return view_of(self, self.offset, tuple(self.extents[a] for a in order), tuple(self.steps[a] for a in order))
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str | None = "C") -> Any:
         """A new array with the same values; costs nothing until one of the two is written."""
         node = read(self.cell, self.code, self.offset, self.extents, self.steps)
+        order = "C" if order is None else order
         strides = strides_in_order(self.extents, self.steps, ITEMSIZES[self.code], order)
         if self.cell.pins or node.kind == VIEW or node.strides != strides:
             node = copied(node, strides, self.code)
@@ -561,9 +564,11 @@ class ndarray:
         return result
 
     def astype(
-        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+        self, dtype: Any, order: str | None = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
     ) -> Any:
         """A new array of another dtype."""
+        if order != "K":
+            order = named_order(order, "K")
         give: Any = _bound["astype_elsewhere"]
         if give and (elsewhere := give(self, dtype, order, casting)) is not None:
             return elsewhere
@@ -598,6 +603,16 @@ def only_number(array: Any) -> Any:
     return number(array.cell.value, array.code, array.offset)
 
 
+def _real_number(array: Any) -> Any:
+    """`only_number` for ``float`` and ``int``: of a complex scalar the real part, with NumPy's warning."""
+    found = only_number(array)
+    if type(found) is complex and array.is_scalar:
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
+        return found.real
+    return found
+
+
 def wrap(node: Node) -> Any:
     """A new array whose memory holds `node`."""
     if node.kind == VIEW:
@@ -625,14 +640,17 @@ def _apart(node: Node) -> Node:
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """Another array over the same memory; over a copy of it where NumPy has a scalar, which nobody can write."""
+    """Another array over the same memory; over a copy of it where NumPy has a scalar, which nobody can write.
+
+    What has no axes is a scalar again then.
+    """
     result = ndarray.__new__(ndarray)
     result.cell = new_cell(array.cell.value) if array.is_scalar else array.cell
     result.code = array.code
     result.extents = shape
     result.steps = strides
     result.offset = offset
-    result.is_scalar = False
+    result.is_scalar = array.is_scalar and not shape
     result.writeable = array.writeable
     result.base = None if array.is_scalar else array if array.base is None else array.base
     return result
@@ -641,7 +659,9 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 def seen_through(array: Any, found: Basic) -> Any:
     """What a subscript gives that stands for a view: an element becomes an array of its own."""
     if not found.scalar:
-        return view_of(array, found.offset, found.shape, found.strides)
+        result = view_of(array, found.offset, found.shape, found.strides)
+        result.is_scalar = False
+        return result
     value = None if array.cell.pins else element_on_host(array.cell.value, array.code, found.offset)
     if value is not None:
         return wrap(known(value, array.code))

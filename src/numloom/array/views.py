@@ -25,6 +25,7 @@ from numloom.graph.layout import (
     is_c_contiguous,
     is_f_contiguous,
     k_order,
+    named_order,
     reshape_strides,
     resolve_shape,
 )
@@ -224,7 +225,7 @@ def imag_of_real(array: Array) -> Array:
     """The imaginary parts of an array that is not complex: zeros that cannot be written."""
     strides = (f_strides if array.flags.fnc else c_strides)(array.shape, array.itemsize)
     zeros = wrap(build.full(DTYPES[array.code].type(0).item(), array.code, array.shape, strides))
-    zeros.writeable = False
+    zeros.writeable = zeros.is_scalar = array.is_scalar
     return zeros
 
 
@@ -238,7 +239,7 @@ def set_imag(array: Array, value: Any) -> None:
 # ---------------------------------------------------------------- order
 
 
-def reshaped(array: Array, shape: tuple[Any, ...], order: str, copy: bool | None) -> Array:
+def reshaped(array: Array, shape: tuple[Any, ...], order: str | None, copy: bool | None) -> Array:
     """What `reshape` gives for a layout and a shape that did not come together before.
 
     Raises
@@ -249,14 +250,13 @@ def reshaped(array: Array, shape: tuple[Any, ...], order: str, copy: bool | None
     if bool in map(type, shape):
         raise TypeError("an integer is required")
     itemsize = array.itemsize
+    order = named_order(order, "C", "CFA")
     new_shape = resolve_shape(array.size, [operator.index(extent) for extent in shape])
     if order == "A":
         lies_so = is_f_contiguous(array.shape, array.strides, itemsize)
         order = "F" if array.strides != c_strides(array.shape, itemsize) and lies_so else "C"
     if order == "F":
         return array.T.reshape(*new_shape[::-1], copy=copy).T
-    if order != "C":
-        raise ValueError(f"order must be one of 'C', 'F', 'A' (got {order!r})")
     strides = reshape_strides(array.shape, array.strides, new_shape, itemsize)
     if copy or strides is None:
         if copy is False:
@@ -277,8 +277,10 @@ _RAVELLED = ("ravel",)
 """Stands for a shape among those of `reshaped_before`."""
 
 
-def ravel(array: Array, order: str = "C") -> Array:
+def ravel(array: Array, order: str | None = "C") -> Array:
     """The elements as one dimension: a view of contiguous memory, else a copy."""
+    if order != "C":
+        order = named_order(order, "C")
     if order == "C":
         known = reshaped_before.get((array.shape, array.strides, array.code, _RAVELLED))
         if known is not None:
@@ -293,8 +295,6 @@ def ravel(array: Array, order: str = "C") -> Array:
         and not is_c_contiguous(array.shape, array.strides, itemsize)
     ):
         turned = array.T
-    elif order not in ("C", "A"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     if not is_c_contiguous(turned.shape, turned.strides, itemsize):
         return turned.copy().reshape(-1)
     result = turned.reshape(-1)

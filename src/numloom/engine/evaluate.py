@@ -478,6 +478,7 @@ __all__ = [
     "element_on_host",
     "evaluate",
     "leaf_from_host",
+    "mirror_of",
     "number",
     "pin_value",
     "reference_value",

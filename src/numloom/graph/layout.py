@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Shape = tuple[int, ...]
 _MOST_BYTES = (1 << 63) - 1
@@ -93,9 +93,33 @@ def is_f_contiguous(shape: Shape, strides: Shape, itemsize: int) -> bool:
     return is_c_contiguous(shape[::-1], strides[::-1], itemsize)
 
 
+def named_order(order: Any, default: str, allowed: str = "CFAK") -> str:
+    """A memory order by NumPy's names: one letter of either case, None for the default.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not among those `allowed`.
+    TypeError
+        For what is no name.
+    """
+    if order is None:
+        return default
+    if isinstance(order, bytes):
+        order = order.decode("latin-1")
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    name = order.upper()
+    if len(name) != 1 or name not in allowed:
+        *others, last = map(repr, allowed)
+        raise ValueError(f"order must be one of {', '.join(others)} or {last} (got {order!r})")
+    return name
+
+
 @lru_cache(4096)
 def strides_in_order(shape: Shape, strides: Shape, itemsize: int, order: str) -> Shape:
-    """Dense strides of a copy of a layout in order "C", "F", "A" or "K"; ValueError for another order."""
+    """Dense strides of a copy of a layout in order "C", "F", "A" or "K" (by NumPy's names)."""
+    order = named_order(order, "K")
     if order == "A":
         fortran = is_f_contiguous(shape, strides, itemsize) and not is_c_contiguous(shape, strides, itemsize)
         order = "F" if fortran else "C"
@@ -103,9 +127,7 @@ def strides_in_order(shape: Shape, strides: Shape, itemsize: int, order: str) ->
         return c_strides(shape, itemsize)
     if order == "F":
         return f_strides(shape, itemsize)
-    if order == "K":
-        return strides if is_dense_order(shape, strides, itemsize) else copy_strides(shape, strides, itemsize)
-    raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return strides if is_dense_order(shape, strides, itemsize) else copy_strides(shape, strides, itemsize)
 
 
 def k_order(ndim: int, operands: Sequence[Shape]) -> list[int]:

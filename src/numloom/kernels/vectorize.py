@@ -110,6 +110,8 @@ class vectorize:
         if results is None or self._call([build.full(0, value.code, ()) for value in values], results[1]) is None:
             return None
         outputs, _, several = results
+        for output in outputs:
+            output.is_scalar = False
         if self.otypes:
             try:
                 outputs = [output.astype(otype) for output, otype in zip(outputs, self.otypes, strict=True)]

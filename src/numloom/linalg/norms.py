@@ -225,7 +225,9 @@ def cond(x: Any, p: Any = None) -> Array:
         ratio = norm(array, p, (-2, -1)) * norm(inverse, p, (-2, -1))
         ratio = ratio.astype(DTYPES[REAL[code]], copy=False)
     # Where no NaN was given, NaN comes of a matrix that has no inverse.
-    return where(isnan(ratio) & ~any_true(isnan(array), (-2, -1)), ratio.dtype.type(np.inf), ratio)
+    result = where(isnan(ratio) & ~any_true(isnan(array), (-2, -1)), ratio.dtype.type(np.inf), ratio)
+    result.is_scalar = not result.shape
+    return result
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:

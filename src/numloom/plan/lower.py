@@ -295,7 +295,7 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
         node = nodes[number]
         if node.kind == REDUCE:
             source = node.args[0]
-            reduced = _lower_value(lowered, source, identity(source.shape), post=False)
+            reduced = _lower_value(lowered, source, identity(source.shape), post=False, own=False)
             lowered.values[number] = len(lowered.post)
             lowered.post.append(Instr("reduced", node.code, index=len(lowered.reductions)))
             lowered.reductions.append(Reduce(node.row, reduced, node.code))
@@ -307,8 +307,11 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
     return lowered
 
 
-def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
-    """Instruction that gives `root` at an index map (iterative: arguments are pushed first)."""
+def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool, own: bool = True) -> int:
+    """Instruction that gives `root` at an index map (iterative: arguments are pushed first).
+
+    A value of this kernel's own is computed here if it is the root, but not if that is another's argument (`own`).
+    """
     rank = len(lowered.space.shape)
     instrs = lowered.post if post else lowered.body
     memo: dict[tuple[int, Map], int] = lowered.space.memo(post)
@@ -320,7 +323,7 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool) -> int:
         if args is None:
             if key in memo:
                 continue
-            found = _arguments(lowered, node, here, post, rank, node is root)
+            found = _arguments(lowered, node, here, post, rank, own and node is root)
             if type(found) is int:
                 memo[key] = found
                 continue
@@ -372,7 +375,9 @@ def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, i
             return _load(lowered, node, node, here, 0, -1, post, rank)
         if choice.full[number] != post:
             return lowered.values[number]
-        return _of_row(lowered, lowered.values[number])
+        if not post:
+            return _of_row(lowered, lowered.values[number])
+        # A row of one element is its row's one value: what the body has of it is computed again where rows are.
     if lowered.draft.rows and not post and kind in (OP, CAST) and lowered.space.of_row(here):
         # One value a row: computed once, not for every element.
         return _of_row(lowered, _lower_value(lowered, node, here, post=True))
