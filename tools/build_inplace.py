@@ -31,7 +31,8 @@ LOOPS = PACKAGE / "device" / "cpu" / "_loops.so"
 WIDE_LOOPS = LOOPS.with_name("_loops_wide.so")
 WIDE_FLAGS = ["-mavx2", "-mfma"]
 # Annotations say what Python's type checker sees; the C types stand in the .pxd alone.
-DIRECTIVES = ["-3", "-X", "annotation_typing=False"]
+# Instances are not pickled field by field: some count others, some hold addresses.
+DIRECTIVES = ["-3", "-X", "annotation_typing=False", "-X", "auto_pickle=False"]
 LOOP_FLAGS = [
     "-std=c++17", "-O3", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
     "-fno-strict-aliasing", "-fno-exceptions", "-fno-rtti", "-fopenmp-simd", "-shared", "-fPIC", "-w",
