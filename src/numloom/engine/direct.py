@@ -297,7 +297,7 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
     if found is not None and found.faults < _PATIENCE:
         found.faults += 1
         return
-    made = Direct.__new__(Direct)
+    made = Direct()
     made.learning = True
     made.at = 0
     made.met = 0
