@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from math import prod
 from typing import Any
 
@@ -62,6 +63,8 @@ def construct(
         result = view_of(memory, 0, host.shape, host.strides)
         result.base = None
         return result
+    if operator.index(offset) < 0:  # which NumPy takes, to read what lies before the buffer
+        raise ValueError("offset must be non-negative")
     if type(buffer) is ndarray:
         return _shared(buffer, shape, code, offset, strides, order)
     host = np.ndarray(shape, dtype, buffer, offset, strides, order)

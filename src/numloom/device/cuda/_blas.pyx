@@ -10,6 +10,7 @@ ctypedef int (*many_type)(
 ) noexcept nogil
 
 
+@cython.final
 cdef class Gemm:
     """Products of matrices of one form: called with the addresses of operands and result, it queues them.
 

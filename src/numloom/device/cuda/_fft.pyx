@@ -4,6 +4,7 @@ ctypedef int (*work_type)(int, void*) noexcept nogil
 ctypedef int (*exec_type)(int, const void*, void*, int) noexcept nogil
 
 
+@cython.final
 cdef class Transform:
     """A plan in one direction: called with the addresses of source, target and workspace, it queues the transform.
 
