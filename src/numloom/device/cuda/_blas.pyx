@@ -1,5 +1,7 @@
 """cuBLAS's products through the addresses of its functions: no link to the library, no header at build time."""
 
+cimport cython
+
 ctypedef int (*one_type)(
     void*, int, int, long long, long long, long long, const void*, const void*, int, long long, const void*, int,
     long long, const void*, void*, int, long long, int, int

@@ -1,5 +1,7 @@
 """cuFFT's transforms through the addresses of its functions: no link to the library, no header at build time."""
 
+cimport cython
+
 ctypedef int (*work_type)(int, void*) noexcept nogil
 ctypedef int (*exec_type)(int, const void*, void*, int) noexcept nogil
 
