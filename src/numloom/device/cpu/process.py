@@ -15,24 +15,26 @@ _LOOK = 0.1
 """Seconds between two looks whether a compiler died before those that it started."""
 _GROUPS = os.name == "posix"
 _SHELL = shutil.which("sh") if _GROUPS else None
-# The pipe closes when its other end dies, whatever kills it.
-_WATCH = 'read -r line; kill -KILL "-$1"'
+# The first line names the group; the pipe closes when its other end dies, whatever kills it.
+_WATCH = 'read -r group; read -r end; [ -z "$group" ] || kill -KILL "-$group"'
 
 
 class Process:
     """A compiler that runs in a group of its own, and a shell that ends the group when this process is killed."""
 
     def __init__(self, command: list[str], folder: str) -> None:
-        self.process = _start(command, folder)
-        self.watcher: subprocess.Popen[bytes] | None = None
-        if _SHELL is not None:
+        self.watcher = _watcher()
+        try:
+            self.process = _start(command, folder)
+        except BaseException:
+            self._dismiss()
+            raise
+        if self.watcher is not None and self.watcher.stdin is not None:
             try:
-                self.watcher = subprocess.Popen(
-                    [_SHELL, "-c", _WATCH, "sh", str(self.process.pid)], stdin=subprocess.PIPE,
-                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0,
-                )  # fmt: skip
+                self.watcher.stdin.write(b"%d\n" % self.process.pid)
+                self.watcher.stdin.flush()
             except OSError:
-                pass  # Then the compiler ends by itself.
+                pass  # Somebody ended it: then the compiler ends by itself.
 
     def wait(self) -> tuple[int, str]:
         """Exit status and what was said, when the whole group has ended, also where that is by Ctrl-C."""
@@ -45,11 +47,7 @@ class Process:
                     if self.process.poll() is not None:  # Killed: those that it started would go on for nobody.
                         self.kill()
         finally:
-            watcher, self.watcher = self.watcher, None
-            if watcher is not None:
-                watcher.kill()
-                _close(watcher)
-                watcher.wait()
+            self._dismiss()
             self.kill()
             self.process.wait()
 
@@ -63,15 +61,37 @@ class Process:
         except OSError:
             pass  # It is gone.
 
+    def _dismiss(self) -> None:
+        watcher, self.watcher = self.watcher, None
+        if watcher is not None:
+            watcher.kill()
+            _close(watcher)
+            watcher.wait()
+
     def let_go(self) -> None:
         """In a forked child: it is the parent's."""
         if self.watcher is not None:
             _close(self.watcher)
 
 
+def _watcher() -> subprocess.Popen[bytes] | None:
+    if _SHELL is None:
+        return None
+    try:
+        return subprocess.Popen(
+            [_SHELL, "-c", _WATCH], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            process_group=0,
+        )  # fmt: skip
+    except OSError:
+        return None
+
+
 def _close(watcher: subprocess.Popen[bytes]) -> None:
     if watcher.stdin is not None:
-        watcher.stdin.close()
+        try:
+            watcher.stdin.close()
+        except OSError:
+            pass
 
 
 def _start(command: list[str], folder: str) -> subprocess.Popen[str]:
