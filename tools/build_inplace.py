@@ -11,31 +11,21 @@ import argparse
 import concurrent.futures
 import os
 import platform
-import re
 import shlex
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
-import Cython
 import numpy
+from build_options import DIRECTIVES, LOOP_FLAGS, MODULE_FLAGS, WIDE_FLAGS, check_cython
 
-CYTHON = (3, 3, 1)
-"""As pyproject.toml says; slices that generator expressions share crash where 3.3.0 made them."""
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "numloom"
 WORK = ROOT / "build" / "inplace"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 LOOPS = PACKAGE / "device" / "cpu" / "_loops.so"
 WIDE_LOOPS = LOOPS.with_name("_loops_wide.so")
-WIDE_FLAGS = ["-mavx2", "-mfma"]
-# Annotations say what Python's type checker sees; the C types stand in the .pxd alone.
-DIRECTIVES = ["-3", "-X", "annotation_typing=False"]
-LOOP_FLAGS = [
-    "-std=c++17", "-O3", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",
-    "-fno-strict-aliasing", "-fno-exceptions", "-fno-rtti", "-fopenmp-simd", "-shared", "-fPIC", "-w",
-]  # fmt: skip
 
 
 def modules() -> list[Path]:
@@ -63,7 +53,7 @@ def compile_module(source: Path, force: bool) -> str | None:
     compiler = os.environ.get("CXX" if plus else "CC", "g++" if plus else "gcc")
     built = target.with_name(target.name + f".{os.getpid()}")
     command = [
-        *shlex.split(compiler), "-O3", "-fPIC", "-fno-plt", "-shared", "-fwrapv", "-w", "-DNDEBUG",
+        *shlex.split(compiler), *MODULE_FLAGS, "-fPIC", "-shared",
         *(["-std=c++17", "-pthread"] if plus else []),
         f"-I{sysconfig.get_path('include')}", f"-I{source.parent}", f"-I{numpy.get_include()}",
         text, "-o", built,
@@ -89,7 +79,7 @@ def compile_loops(force: bool) -> str | None:
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     for target, flags in ((WIDE_LOOPS, WIDE_FLAGS), (LOOPS, []))[0 if x86 else 1 :]:
         built = target.with_name(f"{target.name}.{os.getpid()}")
-        subprocess.run([*compiler, *LOOP_FLAGS, *flags, text, "-o", built], check=True)
+        subprocess.run([*compiler, "-std=c++17", *LOOP_FLAGS, "-shared", "-fPIC", *flags, text, "-o", built], check=True)
         built.replace(target)
     return "numloom/device/cpu/_loops.so"
 
@@ -113,8 +103,7 @@ def main() -> None:
     if options.clean:
         clean()
         return
-    if tuple(int(part) for part in re.findall(r"\d+", Cython.__version__)[:3]) < CYTHON:
-        sys.exit(f"Cython {Cython.__version__} makes modules that crash: install {'.'.join(map(str, CYTHON))} or newer")
+    check_cython()
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as executor:
         tasks = [] if options.no_loops else [executor.submit(compile_loops, options.force)]
         tasks += [executor.submit(compile_module, source, options.force) for source in modules()]

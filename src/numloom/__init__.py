@@ -8,7 +8,7 @@ import importlib
 from numpy import bool_
 
 from numloom import fft, interop, lib, linalg, polynomial, random, special, testing
-from numloom.api import numpy_names
+from numloom.api import construct, numpy_names
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,
@@ -324,8 +324,10 @@ from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
 from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
+from numloom.array.sealing import seal_classes
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.base.interpreter import require_gil
 from numloom.command.extension import load_ipython_extension, unload_ipython_extension
 from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
@@ -777,3 +779,5 @@ __all__ = [
     "zeros_like",
 ]
 __all__ += numpy_names.__all__
+require_gil()
+seal_classes()

@@ -1,6 +1,7 @@
 """The kernel cache on disk: sound, private, bounded, safe among processes."""
 
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -202,3 +203,66 @@ def test_concurrent_processes(cache):
     assert [worker.wait() for worker in workers] == [0] * 4
     assert not [name for name in os.listdir(cache.folder) if name.startswith(module.TEMPORARY)]
     assert sum(os.stat(entry(cache, name)).st_size for name in os.listdir(cache.folder)) <= 60_000 + 4 * 8300
+
+
+# ---------------------------------------------------------------- entries that are none of ours
+
+
+def test_an_entry_that_is_a_fifo_is_a_miss_and_nobody_waits(cache):
+    cache.put(KEY, b"payload", "here")
+    os.unlink(entry(cache))
+    os.mkfifo(entry(cache), 0o600)
+    assert cache.get(KEY, "here") is None
+    cache.put(KEY, b"again", "here")
+    assert cache.get(KEY, "here") == b"again"
+
+
+@pytest.mark.parametrize("target", ["/dev/zero", "other", "gone"])
+def test_an_entry_that_is_a_link_is_a_miss(cache, target):
+    cache.put(KEY, b"payload", "here")
+    os.rename(entry(cache), entry(cache, "other"))
+    os.symlink(target, entry(cache))
+    assert cache.get(KEY, "here") is None
+
+
+def test_an_entry_that_is_a_folder_is_a_miss(cache):
+    cache.put(key_of("another", "here"), b"payload", "here")
+    os.mkdir(entry(cache))
+    assert cache.get(KEY, "here") is None
+
+
+@pytest.mark.skipif(not hasattr(os, "mknod") or os.geteuid() != 0, reason="only root makes device files")
+def test_an_entry_that_is_a_device_is_a_miss(cache):
+    cache.put(key_of("another", "here"), b"payload", "here")
+    try:
+        os.mknod(entry(cache), 0o600 | stat.S_IFCHR, os.makedev(1, 5))
+    except OSError:
+        pytest.skip("no device files here")
+    assert cache.get(KEY, "here") is None
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_an_entry_that_others_may_write_is_a_miss(cache, mode):
+    cache.put(KEY, b"payload", "here")
+    os.chmod(entry(cache), mode)
+    assert cache.get(KEY, "here") is None
+    cache.put(KEY, b"again", "here")
+    assert cache.get(KEY, "here") == b"again" and os.stat(entry(cache)).st_mode & 0o777 == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "chown") or os.geteuid() != 0, reason="only root gives files away")
+def test_an_entry_of_another_user_is_a_miss(cache):
+    cache.put(KEY, b"payload", "here")
+    os.chown(entry(cache), 65534, -1)
+    assert cache.get(KEY, "here") is None
+
+
+def test_what_is_not_made_is_not_remembered(cache):
+    def fail():
+        raise OSError("no room")
+
+    for _ in range(2):
+        with pytest.raises(OSError, match="no room"):
+            cache.remembered("question", fail)
+    assert cache.remembered("question", lambda: "answer") == "answer"
+    assert cache.remembered("question", fail) == "answer"

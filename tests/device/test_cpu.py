@@ -21,6 +21,7 @@ from numloom.device.cache import DiskCache
 from numloom.device.cpu import compiler as compiler_module
 from numloom.device.cpu import hostview, threads
 from numloom.device.cpu import loops as loops_module
+from numloom.device.cpu import process as process_module
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.cpu.builder import Builder
 from numloom.device.memory import KEPT_SCRATCH
@@ -301,7 +302,8 @@ def test_without_a_compiler(builder, monkeypatch, mode):
 
 def test_a_compiler_that_does_not_work(builder, monkeypatch):
     monkeypatch.setattr(compiler_module, "candidates", lambda: [("/bin/false",)])
-    assert builder.compiler is None
+    with pytest.warns(RuntimeWarning, match="/bin/false does not compile"):
+        assert builder.compiler is None
 
 
 @needs_compiler
@@ -328,7 +330,8 @@ def test_errors_of_starting_the_compiler_that_pass_are_waited_out(builder, monke
             raise OSError(refusals.pop(), "not now")
         return original(*arguments, **options)
 
-    monkeypatch.setattr(compiler_module.subprocess, "Popen", start)
+    monkeypatch.setattr(process_module, "_SHELL", None)
+    monkeypatch.setattr(subprocess, "Popen", start)
     kernel = builder.kernel(scale(7), "k", wait=True)
     np.testing.assert_array_equal(result(CpuDevice(), kernel), np.arange(10.0) * 7)
     refusals.append(errno.ENOENT)

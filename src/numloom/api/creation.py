@@ -39,7 +39,7 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     elif hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
         extents = (as_index(shape),)
     else:
-        extents = tuple(int(extent) for extent in shape)
+        extents = tuple([as_index(extent) for extent in shape])
     for extent in extents:
         if extent < 0:
             raise ValueError("negative dimensions are not allowed")

@@ -552,6 +552,9 @@ class memmap(np.lib.mixins.NDArrayOperatorsMixin):
         # One's own: what is written to it is meant for memory, not for the file.
         return np.array(self._map, dtype)
 
+    def __numloom_array__(self) -> Array:
+        return asarray(np.asarray(self._map))
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = (), **options: Any) -> Any:
         found = getattr(ufunc, method)(*map(_read, inputs), **options)
         for target, result in zip(out, found if isinstance(found, tuple) else (found,), strict=False):

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
+from numloom.array.ndarray import bind, construct, ndarray, node_of, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
-from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, U8, code_of
 from numloom.device import registry
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Buffer
@@ -584,7 +584,7 @@ def _copied_to_host(x: Any, kind: int) -> Host:
 def _from_host_memory(host: Host) -> Array:
     """An array over the memory of a NumPy array, on a device that is the host."""
     data, read_only = host.__array_interface__["data"]
-    array = _over(data, host.dtype, host.shape, host.strides, host)
+    array = over(data, host.dtype, host.shape, host.strides, host)
     array.writeable = not read_only
     return array
 
@@ -627,7 +627,7 @@ def _from_capsule(x: Any) -> Array:
         if tensor.strides
         else c_strides(shape, dtype.itemsize)
     )
-    array = _over((tensor.data or 0) + tensor.byte_offset, dtype, shape, strides, consumed)
+    array = over((tensor.data or 0) + tensor.byte_offset, dtype, shape, strides, consumed)
     array.writeable = not consumed.read_only
     return array
 
@@ -646,24 +646,27 @@ def from_cuda_interface(x: Any) -> Array:
     if stream not in (None, 1, 2):
         device: Any = registry.current()
         device.order(stream, device.stream)
-    array = _over(described["data"][0] or 0, dtype, shape, tuple(strides), x)
+    array = over(described["data"][0] or 0, dtype, shape, tuple(strides), x)
     array.writeable = not described["data"][1]
     return array
 
 
-def _over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...], owner: Any) -> Array:
+def over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...], owner: Any) -> Array:
     """An array over foreign memory, pinned from the start, since others may write there."""
     code = code_of(dtype)
     if registry.current().discrete and 0 not in shape and any(at % dtype.itemsize for at in (address, *strides)):
         # An access of a GPU to such an address ends the process's work there for good.
         raise BufferError(f"the memory is not aligned: an address or a stride is no multiple of {dtype.itemsize} bytes")
     low, high = extent_of(Layout(0, shape, strides), dtype.itemsize)
-    count = (high - low) // dtype.itemsize
     buffer = Buffer(address + low, high - low, None, owner)
-    # The cell holds the whole stretch of memory as a vector, of which the array is a view.
-    array = wrap(build.leaf(buffer, code, (count,), (dtype.itemsize,)))
+    # The cell holds the whole stretch of memory as a vector, of which the array is a view: of bytes, if it is no
+    # number of elements.
+    unit = code if (high - low) % dtype.itemsize == 0 else U8
+    array = wrap(build.leaf(buffer, unit, ((high - low) // ITEMSIZES[unit],), (ITEMSIZES[unit],)))
     pin_foreign(array.cell)
-    return view_of(array, -low, shape, strides)
+    result = view_of(array, -low, shape, strides)
+    result.code = code
+    return result
 
 
 def cuda_array_interface(array: Array) -> dict[str, Any]:
@@ -683,7 +686,7 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
 
 
 if finish_type is not None:
-    finish_type(ndarray, ndarray.__array__)  # which may be bound to something else later
+    finish_type(ndarray, ndarray.__array__, construct)  # the former may be bound to something else later
 
 bind(
     asarray=asarray,

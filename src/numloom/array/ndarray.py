@@ -105,7 +105,8 @@ def bind(**functions: Any) -> dict[str, Any]:
 class ndarray:
     """An array on the device, NumPy's `ndarray` in meaning.
 
-    Arrays are made by `numloom.array`, `numloom.zeros` and their like, never by this class.
+    Called, it makes an array of a shape: with undefined values, or over the memory of a buffer
+    (``ndarray(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)``).
 
     Attributes
     ----------
@@ -613,11 +614,20 @@ def _real_number(array: Any) -> Any:
     return found
 
 
+def construct(cls: type, *args: Any, **options: Any) -> Any:
+    """What the class does when called, and its ``__new__``: no array is without memory."""
+    return _bound["construct"](*args, **options)
+
+
+if not cython.compiled:
+    ndarray.__new__ = staticmethod(construct)  # type: ignore[method-assign]
+
+
 def wrap(node: Node) -> Any:
     """A new array whose memory holds `node`."""
     if node.kind == VIEW:
         return wrap(_apart(node))
-    result = ndarray.__new__(ndarray)
+    result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
     result.cell = new_cell(node)
     result.code = node.code
     result.extents = node.shape
@@ -644,7 +654,7 @@ def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int,
 
     What has no axes is a scalar again then.
     """
-    result = ndarray.__new__(ndarray)
+    result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
     result.cell = new_cell(array.cell.value) if array.is_scalar else array.cell
     result.code = array.code
     result.extents = shape

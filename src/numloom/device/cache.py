@@ -3,7 +3,8 @@
 One file an entry, in a folder that only its owner may write to. A file is a line of magic, a line
 of JSON (what made the entry, the payload's length and a digest over everything) and the payload.
 It is written under a temporary name, synced and renamed, so a reader sees all of it or nothing,
-and each reader checks it: a damaged, foreign or outdated entry is a miss and is built again. When the
+and each reader checks it: an entry that is damaged, outdated, no file, not ours or writable by others is a miss and is
+built again. When the
 folder grows past its limit, the entries used least recently go. Nothing here raises: a folder that
 cannot be read is a cache that misses, one that cannot be written is reported once.
 """
@@ -15,13 +16,13 @@ import json
 import os
 import secrets
 import stat
-import threading
 import time
 import warnings
 from collections.abc import Callable
 from typing import IO
 
 from numloom.base.config import config
+from numloom.base.forking import lock
 
 MAGIC = b"numloom kernel cache 1\n"
 TEMPORARY = ".new-"
@@ -149,10 +150,11 @@ class DiskCache:
             folder = os.open(self.folder, flags)
         try:
             status = os.fstat(folder)
-            if status.st_uid != os.geteuid():
-                raise PermissionError(0, "the folder belongs to another user")
-            if stat.S_IMODE(status.st_mode) & 0o022:
-                raise PermissionError(0, "other users may write to the folder")
+            if not _only_ours(status):
+                other = status.st_uid != os.geteuid()
+                raise PermissionError(
+                    0, "the folder belongs to another user" if other else "other users may write to the folder"
+                )
         except OSError:
             os.close(folder)
             raise
@@ -161,10 +163,13 @@ class DiskCache:
     def _read(self, folder: int, key: str, origin: str) -> bytes | None:
         """A sound entry's payload; a damaged one is deleted."""
         try:
-            file = os.open(key, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
+            file = os.open(key, _READING, dir_fd=folder)
         except FileNotFoundError:
             return None
         with _opened(file, "rb") as stream:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode) or not _only_ours(status):
+                return None  # What is written next takes its place.
             content = stream.read()
             payload = _unpack(content, key, origin)
             if payload is not None:
@@ -212,6 +217,15 @@ class DiskCache:
                 _unlink(folder, name)
                 total -= size
         return total
+
+
+_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
+"""Without waiting for whoever would write to a FIFO."""
+
+
+def _only_ours(status: os.stat_result) -> bool:
+    """Whether this user alone may write to what has this status."""
+    return status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o022
 
 
 def _digest(payload: bytes, key: str, origin: str) -> str:
@@ -263,7 +277,7 @@ def _unlink(folder: int, name: str) -> None:
 
 
 _shared: DiskCache | None = None
-_lock = threading.Lock()
+_lock = lock()
 
 
 def shared() -> DiskCache:
@@ -273,13 +287,3 @@ def shared() -> DiskCache:
         if _shared is None or (_shared.folder, _shared.limit) != (config.cache_dir, config.cache_bytes):
             _shared = DiskCache(config.cache_dir, config.cache_bytes)
         return _shared
-
-
-def _rebuild_lock() -> None:
-    """A child process may have been made while another thread held the lock."""
-    global _lock
-    _lock = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_rebuild_lock)

@@ -6,7 +6,9 @@ from typing import Any
 
 from numloom.base.config import config
 from numloom.base.errors import DeviceError
+from numloom.base.forking import anew
 from numloom.device.cpu.backend import CpuDevice
+from numloom.device.cuda.driver import FORKED
 from numloom.device.interface import Device
 from numloom.device.null.backend import NullDevice
 
@@ -92,6 +94,26 @@ class use:
         _current = self._before
 
 
+class Forked:
+    """What a GPU that its parent uses is in a forked process: whatever is asked of it says so."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise DeviceError(FORKED)
+
+
+def _leave_behind() -> None:
+    """In a forked process, use no GPU that was in use."""
+    global _current
+    for name, device in _devices.items():
+        if isinstance(device, Forked) or device.discrete:
+            left: Any = Forked()
+            _current = left if device is _current else _current
+            _devices[name] = left
+
+
+anew(_leave_behind)
+
+
 def _switch(name: str) -> None:
     """Follow an assignment to ``config.device``."""
     use(name)
@@ -100,6 +122,8 @@ def _switch(name: str) -> None:
 def _limit(nbytes: int) -> None:
     """Follow an assignment to ``config.memory_limit``."""
     for device in _devices.values():
+        if isinstance(device, Forked):
+            continue
         pool = getattr(device, "pool", None)
         if pool is not None:
             pool.limit = nbytes

@@ -14,6 +14,7 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F64, I64, ITEMSIZES, code_of
+from numloom.base.forking import EVALUATION, anew, held
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.interface import Device
 from numloom.device.registry import current
@@ -33,7 +34,8 @@ from numloom.graph.replay import lose, made
 
 Host = np.ndarray[Any, Any]
 
-guard = Guard()
+guard: Guard = held(Guard(), EVALUATION)
+anew(guard.renew)
 _guard, _register = guard, register
 """The same, found faster by what is compiled here."""
 _plans: dict[Any, dict[int, ReadyPlan]] = {}

@@ -355,6 +355,13 @@ class ReadyPlan:
             self.steps[position].run()
 
 
+def ready_plan(device: Any, second: int, drop: tuple[int, ...], steps: list[Ready]) -> ReadyPlan:
+    """A plan of steps that are ready already."""
+    plan = ReadyPlan.__new__(ReadyPlan)
+    plan.set(device, second, drop, steps)
+    return plan
+
+
 def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     """Run every step of a plan over the nodes of a walk with the plan's key."""
     steps = plan.steps

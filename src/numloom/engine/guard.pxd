@@ -13,6 +13,7 @@ cdef class Guard:
     cdef readonly Py_ssize_t depth
     cdef readonly Py_ssize_t waiting
     cdef object turn
+    cdef object __weakref__
     @cython.locals(me="unsigned long")
     cpdef object take(self)
     cdef object _wait(self)

@@ -1,7 +1,8 @@
 """A lock for work that is done in one thread at a time, cheap where nobody else wants it.
 
 A `threading.RLock` reads the clock whenever it is taken, which is a tenth of what a small evaluation may cost. Here
-taking a free lock is one comparison: the interpreter's own lock is held all along, so nobody comes between.
+taking a free lock is one comparison: the interpreter's own lock is held all along, so nobody comes between. (A Python
+without that lock is refused at import: `numloom.base.interpreter`.)
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Guard:
         Threads that wait for it.
     """
 
-    __slots__ = ("depth", "owner", "turn", "waiting")
+    __slots__ = ("__weakref__", "depth", "owner", "turn", "waiting")
 
     owner: int
     depth: int
@@ -42,13 +43,18 @@ class Guard:
         self.waiting = 0
         self.turn = threading.Condition()
 
+    def renew(self) -> None:
+        """In a child process nobody waits."""
+        self.waiting = 0
+        self.turn = threading.Condition()
+
     def take(self) -> None:
         """Wait until no other thread has it."""
         me = get_ident()
         if self.owner == me:
             self.depth += 1
             return
-        if self.owner:
+        while self.owner:  # again: whoever comes by before this thread goes on takes it without a look here
             self._wait()
         self.owner = me
         self.depth = 1
@@ -59,6 +65,10 @@ class Guard:
             with self.turn:
                 while self.owner:
                     self.turn.wait()
+        except BaseException:  # Ctrl-C, say: what woke this thread was meant for one that goes on
+            with self.turn:
+                self.turn.notify()
+            raise
         finally:
             self.waiting -= 1
 
@@ -70,6 +80,14 @@ class Guard:
             if self.waiting:
                 with self.turn:
                     self.turn.notify()
+
+    def acquire(self) -> None:
+        """`take`, by the name that locks have elsewhere."""
+        self.take()
+
+    def release(self) -> None:
+        """`give`, likewise."""
+        self.give()
 
 
 __all__ = ["Guard"]

@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from numloom.base.config import config
 from numloom.emit.emit import emit
-from numloom.engine.execute import Pattern, Ready, ReadyPlan, resized
+from numloom.engine.execute import Pattern, Ready, ReadyPlan, ready_plan, resized
 from numloom.engine.state import counters
 from numloom.engine.structure import play, structure
 from numloom.engine.walk import Walk
@@ -187,9 +187,8 @@ class Variant:
         """The plan for other sizes, from what the tape gave for them."""
         if not self.wanted:
             return None
-        plan = ReadyPlan.__new__(ReadyPlan)
-        plan.set(self.device, second, self.drop, [resized(pattern, values, sizes) for pattern in self.patterns])
-        return plan
+        steps = [resized(pattern, values, sizes) for pattern in self.patterns]
+        return ready_plan(self.device, second, self.drop, steps)
 
 
 class Family:

@@ -178,7 +178,7 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
     if found is not None and found.faults < _PATIENCE:
         found.faults += 1
         return
-    made = Recorded()
+    made = Recorded.__new__(Recorded)
     made.row = row
     made.first = a.code
     made.first_how = first_how

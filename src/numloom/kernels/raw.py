@@ -92,6 +92,9 @@ class RawModule:
         self.reader = Reader(list(self.sources.values()), self.options)
         self._compiled: dict[Any, Module] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_compiled": {}}  # What was compiled is this process's.
+
     def compile(self, log_stream: Any = None) -> None:
         """Compile now, not at the first use; CompileError shows the line that is wrong."""
         self.module()
@@ -114,9 +117,7 @@ class RawModule:
             If there is none.
         """
         self._function(name)
-        kernel = RawKernel.__new__(RawKernel)
-        kernel._take(self, name)
-        return kernel
+        return _kernel_of(self, name)
 
     def get_global(self, name: str, dtype: Any = None, shape: Any = None) -> Any:
         """An array over the memory of a ``__device__`` or ``__constant__`` variable.
@@ -179,6 +180,14 @@ class RawModule:
             found = sorted({declared.name for declared in self.reader.declared})
             cure = f"the source defines {', '.join(found)}" if found else "the source defines no __global__ function"
         raise ValueError(f"the module has no kernel {name!r}: {cure}")
+
+
+def _kernel_of(source: RawModule, name: str) -> RawKernel:
+    """A kernel of a module by its name."""
+    kernel = RawKernel.__new__(RawKernel)
+    kernel._take(source, name)
+    return kernel
+
 
 
 class RawKernel:
@@ -251,6 +260,9 @@ class RawKernel:
 
     def __repr__(self) -> str:
         return f"<RawKernel {self.name}>"
+
+    def __reduce__(self) -> Any:
+        return _kernel_of, (self.source, self.name)
 
     def compile(self, log_stream: Any = None) -> None:
         """Compile now, not at the first launch."""

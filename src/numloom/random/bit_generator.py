@@ -7,7 +7,6 @@ of 32 bits are four to a block, of 64 bits two; samplers that reject have a stre
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from math import prod
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from numloom.array.ndarray import wrap
 from numloom.base.dtypes import I64, U64
+from numloom.base.forking import lock
 from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.graph.node import Node
@@ -36,7 +36,7 @@ class BitGenerator:
     ----------
     seed_seq : SeedSequence
         What the key was made of.
-    lock : threading.Lock
+    lock : threading.RLock
         Held while a draw takes its blocks.
     taken : list of tuple, optional
         While a call is learned (`numloom.random.draws`), how many blocks were taken, and the values for that.
@@ -48,7 +48,7 @@ class BitGenerator:
         if type(self) is BitGenerator:
             raise NotImplementedError("BitGenerator is a base class and cannot be instantized")
         self.seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
-        self.lock = threading.Lock()
+        self.lock = lock()
 
     def spawn(self, n_children: int) -> list[Any]:
         """Bit generators of independent streams.
@@ -108,7 +108,7 @@ class Philox(BitGenerator):
         return {"seed_seq": self.seed_seq, "state": self.state}
 
     def __setstate__(self, value: dict[str, Any]) -> None:
-        self.lock = threading.Lock()
+        self.lock = lock()
         self.seed_seq = value["seed_seq"]
         self.state = value["state"]
 

@@ -192,6 +192,8 @@ class Server:
         def new_array(shape: Any, dtype: Any = float, buffer: Any = None, *args: Any, **options: Any) -> Any:
             if buffer is None and not args and not options:
                 return self.module("numpy").empty(shape, dtype)
+            if type(buffer) is ndarray:
+                return ndarray(shape, dtype, buffer, *args, **options)
             return np.ndarray(shape, dtype, buffer, *args, **options)
 
         def vectorize(*args: Any, **options: Any) -> Any:

@@ -1,6 +1,7 @@
 # distutils: language = c++
 """The compiled thread pool: see ``threads.py`` for what it does and ``threads.hpp`` for how."""
 
+cimport cython
 from cpython cimport array
 from libc.stdint cimport intptr_t
 
@@ -53,6 +54,7 @@ def launch(kernel, array.array params, geometry):
             here.run(<Entry>entry, block, items, 1)
 
 
+@cython.final
 cdef class Bound:
     """A launch whose kernel, parameter block and sizes are known: calling it launches."""
 

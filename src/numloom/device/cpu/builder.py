@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import os
 import threading
 import warnings
 import weakref
@@ -17,6 +16,7 @@ from typing import Any
 
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
+from numloom.base.forking import BUILDING, anew, held
 from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import Compiler, find, load, require
 
@@ -104,14 +104,15 @@ class Builder:
         self._stopping = False
         self._restart()
         _builders.add(self)
+        anew(self._restart)
 
     def _restart(self) -> None:
-        """Locks and thread as new; what was waiting waits again."""
-        self._changed = threading.Condition()
+        """Locks and thread as new, as a child process has none of its parent's; what was waiting waits again."""
+        self._changed: threading.Condition = held(threading.Condition(), BUILDING)
         self._thread: threading.Thread | None = None
         self._waiting = [kernel for kernel in self._kernels.values() if kernel.queued]
         if self._compiler is not None:
-            self._compiler.running.clear()
+            self._compiler.let_go()
 
     # ------------------------------------------------------------ the compiler
 
@@ -339,17 +340,9 @@ def _batch(waiting: list[CpuKernel]) -> list[CpuKernel]:
 _builders: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-def _after_fork() -> None:
-    """A child process has no threads and must not touch its parent's compilers."""
-    for builder in list(_builders):
-        builder._restart()
-
-
 def _at_exit() -> None:
     for builder in list(_builders):
         builder.stop()
 
 
 atexit.register(_at_exit)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import errno
 import functools
 import hashlib
 import importlib.util
@@ -11,15 +10,15 @@ import os
 import platform
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.device.cpu.process import Process
 
 # What results must not depend on: contraction, signed overflow, errno, traps, type punning.
 EXACT = (
@@ -73,7 +72,7 @@ class Compiler:
     command: tuple[str, ...]
     flags: tuple[str, ...]
     identity: str
-    running: list[subprocess.Popen[str]] = field(default_factory=list, compare=False, repr=False)
+    running: list[Process] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -102,14 +101,15 @@ class Compiler:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], text: str, folder: str) -> None:
-        process = _start(command, folder)
+        process = Process(command, folder)
         self.running.append(process)
         try:
-            log, _ = process.communicate()
+            status, log = process.wait()
         finally:
-            self.running.remove(process)
-        if process.returncode:
-            raise CompileError(self.name, text, log or f"exit status {process.returncode}")
+            if process in self.running:
+                self.running.remove(process)
+        if status:
+            raise CompileError(self.name, text, log or f"exit status {status}")
 
     @property
     def libgcc(self) -> bool:
@@ -121,24 +121,11 @@ class Compiler:
         for process in list(self.running):
             process.kill()
 
-
-_PASSING = frozenset((errno.EAGAIN, errno.EFAULT, errno.EINTR, errno.ENOMEM, errno.ETXTBSY))
-"""Errors of starting a program that a busy system gives once and not again."""
-
-
-def _start(command: list[str], folder: str) -> subprocess.Popen[str]:
-    """The compiler's process; errors that pass are waited out."""
-    for pause in (0.01, 0.05, 0.2, None):
-        try:
-            return subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                errors="replace", cwd=folder,
-            )  # fmt: skip
-        except OSError as error:
-            if pause is None or error.errno not in _PASSING:
-                raise
-            time.sleep(pause)
-    raise AssertionError("unreachable")
+    def let_go(self) -> None:
+        """In a forked child: the compilers that run are the parent's."""
+        for process in self.running:
+            process.let_go()
+        self.running.clear()
 
 
 def load(content: bytes) -> ctypes.CDLL:
@@ -182,8 +169,7 @@ def _fill(handle: int, content: bytes) -> None:
 def candidates() -> list[tuple[str, ...]]:
     """Commands to try, the first choice first."""
     found: list[tuple[str, ...]] = []
-    named = os.environ.get("CXX", "")
-    for words in (shlex.split(named), ["c++"], ["g++"], ["clang++"]):
+    for words in (_named(os.environ.get("CXX", "")), ["c++"], ["g++"], ["clang++"]):
         program = shutil.which(words[0]) if words else None
         if program:
             found.append((program, *words[1:]))
@@ -191,6 +177,21 @@ def candidates() -> list[tuple[str, ...]]:
         # `zig c++` would first build a C++ library, for minutes; kernels use none.
         found.append((sys.executable, "-m", "ziglang", "cc"))
     return found
+
+
+@functools.cache
+def _named(command: str) -> list[str]:
+    """The words of a command; a text that is none is told once."""
+    try:
+        return shlex.split(command)
+    except ValueError as error:
+        warnings.warn(
+            f"the environment variable CXX names no compiler, {command!r} is no command ({error}): the system's C++ "
+            "compiler is used; mend or unset the variable",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return []
 
 
 def identify(command: Sequence[str]) -> str:
@@ -216,26 +217,41 @@ def _processor() -> str:
     return "\n".join(sorted(line for line in first.splitlines() if line.startswith(kept)))
 
 
-def probe(command: tuple[str, ...], identity: str) -> tuple[str, ...]:
-    """Flags that this compiler takes; empty where it cannot make a shared object at all."""
+def accepted(compiler: Compiler, wanted: Sequence[str], text: str) -> tuple[str, ...]:
+    """Those of the `wanted` flags that a compiler takes besides its own.
 
-    def works(flags: Sequence[str]) -> bool:
+    Raises
+    ------
+    CompileError, OSError
+        If it cannot do without them either: what it refused then says nothing of the flags.
+    """
+
+    def attempt(*flags: str) -> None:
+        load(Compiler(compiler.command, (*compiler.flags, *flags), compiler.identity).compile(text))
+
+    def works(*flags: str) -> bool:
         try:
-            load(Compiler(command, tuple(flags), identity).compile(PROBE))
+            attempt(*flags)
         except (CompileError, OSError):
             return False
         return True
 
-    flags = [*BASIC, *EXACT, *WANTED]
-    if works(flags):
-        return tuple(flags)
-    flags = [*BASIC, *EXACT]
-    if not works(flags):
-        return ()
-    for flag in WANTED:
-        if works([*flags, flag]):
+    if works(*wanted):
+        return tuple(wanted)
+    attempt()
+    flags: list[str] = []
+    for flag in wanted:
+        # Twice: what is refused is refused again, a compiler that was killed is not.
+        if works(*flags, flag) or works(*flags, flag):
             flags.append(flag)
+    attempt(*flags)
     return tuple(flags)
+
+
+def probe(command: tuple[str, ...], identity: str) -> tuple[str, ...]:
+    """Flags that this compiler takes; raises CompileError or OSError where it cannot make a shared object at all."""
+    flags = (*BASIC, *EXACT)
+    return (*flags, *accepted(Compiler(command, flags, identity), WANTED, PROBE))
 
 
 def find(remembered: Callable[[str, Callable[[], str]], str] | None = None) -> Compiler | None:
@@ -245,20 +261,47 @@ def find(remembered: Callable[[str, Callable[[], str]], str] | None = None) -> C
     ----------
     remembered : callable, optional
         ``remembered(key, make)`` gives the text of `key`, made by `make` the first time (the disk
-        cache, so that flags are probed once for all processes).
+        cache, so that flags are probed once for all processes). A probe that fails is not kept: what it failed of
+        may be gone in the next process. It is told, where no other compiler does or where CXX names this one.
     """
+    global _trouble
+    troubles = []
     for command in candidates():
         try:
             identity = identify(command)
         except OSError:
             continue
-        question = hashlib.sha256("\0".join((identity, PROBE, *BASIC, *EXACT, *WANTED)).encode()).hexdigest()
+        question = hashlib.sha256("\0".join(("probe", identity, PROBE, *BASIC, *EXACT, *WANTED)).encode()).hexdigest()
         make = functools.partial(_probed, command, identity)
-        flags = tuple((remembered(question, make) if remembered else make()).split())
-        if flags:
-            digest = hashlib.sha256("\0".join((identity, *flags)).encode()).hexdigest()[:32]
-            return Compiler(command, flags, digest)
+        try:
+            flags = tuple((remembered(question, make) if remembered else make()).split())
+        except (CompileError, OSError) as error:
+            troubles.append(f"{' '.join(command)} does not compile ({_cause(error)})")
+            continue
+        if troubles and os.environ.get("CXX"):
+            _tell(f"{troubles[0]}, {' '.join(command)} does the work")
+        digest = hashlib.sha256("\0".join((identity, *flags)).encode()).hexdigest()[:32]
+        return Compiler(command, flags, digest)
+    if troubles:
+        _trouble = "; ".join(troubles)
+        _tell(f"{_trouble}, so kernels for the CPU are not compiled in this process and slower loops do their work")
     return None
+
+
+_trouble = ""
+"""Why the compilers that are there were of no use, as far as was tried."""
+MEND = "make room in the temporary folder or name another one in TMPDIR, or name a compiler that works in CXX"
+
+
+def _tell(what: str) -> None:
+    warnings.warn(f"the C++ compiler {what}: {MEND}", RuntimeWarning, stacklevel=4)
+
+
+def _cause(error: Exception) -> str:
+    """What went wrong, in a line."""
+    text = error.log if isinstance(error, CompileError) else str(error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if "error" in line), lines[-1] if lines else type(error).__name__)[:300]
 
 
 def _probed(command: tuple[str, ...], identity: str) -> str:
@@ -268,5 +311,7 @@ def _probed(command: tuple[str, ...], identity: str) -> str:
 def require(compiler: Compiler | None) -> Compiler:
     """The compiler, or an error with the cure."""
     if compiler is None:
+        if _trouble:
+            raise MissingDependencyError(f"this needs a C++ compiler, and {_trouble}", f"{MEND}, or {CURE}")
         raise MissingDependencyError("this needs a C++ compiler and none was found", CURE)
     return compiler

@@ -16,6 +16,7 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError
+from numloom.base.forking import RUNTIME, anew, held
 from numloom.device.cpu import threads
 from numloom.device.cpu.builder import Builder, trouble
 from numloom.device.cpu.compiler import load as load_library
@@ -75,18 +76,26 @@ class Launch(ctypes.Structure):
 
 
 class Runtime:
-    """The runtime, compiled once for all modules."""
+    """The runtime, compiled once for all modules; a lock as `numloom.base.forking` knows them."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
         self.library = library  # the addresses are in it
         self.blocks = _address(library.numloom_blocks)
         self.enter = library.numloom_enter
         self.leave = library.numloom_leave
+        self.acquire = library.numloom_hold
+        self.release = library.numloom_let_go
         self.cooperate = library.numloom_cooperate
         self.cooperate.argtypes = [ctypes.c_void_p]
         wanted = [ctypes.sizeof(Launch), ctypes.sizeof(report.Error), ctypes.sizeof(Region)]
         if [library.numloom_sizes(which) for which in range(3)] != wanted:
             raise DeviceError("the runtime of CUDA kernels on the CPU and its Python side are of different versions")
+        held(self, RUNTIME)
+        anew(self.renew)
+
+    def renew(self) -> None:
+        """In a child process no other thread is in a launch."""
+        self.library.numloom_forget()
 
 
 def _address(function: Any) -> int:
@@ -100,9 +109,9 @@ class Loader:
         self._builder = builder
         self._modules: dict[Any, CpuModule] = {}
         self._runtime: Runtime | None = None
+        # Not held by forks, which would wait for the compiler: what it guards is whole at any time.
         self._lock = threading.RLock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._renew_lock)
+        anew(self._renew_lock)
 
     def _renew_lock(self) -> None:
         self._lock = threading.RLock()

@@ -14,6 +14,7 @@ import os
 from typing import Any
 
 from numloom.base.config import config
+from numloom.base.forking import anew
 
 try:
     from numloom.device.cpu import _threads  # type: ignore[attr-defined]
@@ -97,5 +98,4 @@ else:
     run = run_uncompiled
 
 config.listen("num_threads", _resize)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+anew(_after_fork)

@@ -1,5 +1,7 @@
 """cuBLAS's products through the addresses of its functions: no link to the library, no header at build time."""
 
+cimport cython
+
 ctypedef int (*one_type)(
     void*, int, int, long long, long long, long long, const void*, const void*, int, long long, const void*, int,
     long long, const void*, void*, int, long long, int, int
@@ -10,6 +12,7 @@ ctypedef int (*many_type)(
 ) noexcept nogil
 
 
+@cython.final
 cdef class Gemm:
     """Products of matrices of one form: called with the addresses of operands and result, it queues them.
 

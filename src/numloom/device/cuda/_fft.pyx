@@ -1,9 +1,12 @@
 """cuFFT's transforms through the addresses of its functions: no link to the library, no header at build time."""
 
+cimport cython
+
 ctypedef int (*work_type)(int, void*) noexcept nogil
 ctypedef int (*exec_type)(int, const void*, void*, int) noexcept nogil
 
 
+@cython.final
 cdef class Transform:
     """A plan in one direction: called with the addresses of source, target and workspace, it queues the transform.
 

@@ -1,5 +1,6 @@
 """cuLaunchKernelEx and graphs through their addresses: no link to the driver, no CUDA header at build time."""
 
+cimport cython
 import atexit
 import os
 
@@ -61,6 +62,7 @@ ctypedef int (*run_type)(void*, void*) noexcept nogil
 ctypedef int (*destroy_type)(void*) noexcept nogil
 
 
+@cython.final
 cdef class Launch:
     """``launch(kernel, params, geometry)`` of a device; what is not plain success goes to ``failed``.
 
@@ -122,6 +124,7 @@ cdef class Launch:
         return Bound(self, kernel, params, geometry)
 
 
+@cython.final
 cdef class Bound:
     """A launch of one kernel with one parameter block."""
 
@@ -156,6 +159,7 @@ cdef class Bound:
         return 0
 
 
+@cython.final
 cdef class Replay:
     """Bound launches in a row as one graph: calling it launches them all, with what their blocks hold now.
 
@@ -296,6 +300,7 @@ ctypedef int (*clear_type)(size_t, unsigned char, size_t, void*) noexcept nogil
 ctypedef int (*copy_type)(size_t, size_t, size_t, void*) noexcept nogil
 
 
+@cython.final
 cdef class Script:
     """Commands in a row, whose addresses follow from the numbers that it is called with.
 

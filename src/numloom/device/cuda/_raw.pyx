@@ -1,5 +1,6 @@
 """Launching users' kernels through the address of cuLaunchKernel, with as little as possible before it."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdlib cimport free, malloc
 
@@ -8,6 +9,7 @@ ctypedef int (*launch_type)(
 ) noexcept nogil
 
 
+@cython.final
 cdef class RawLaunch:
     """``launch(grid, block, packed, shared, stream)`` of one function; returns the driver's code.
 

@@ -1,5 +1,6 @@
 """A few bytes from the GPU, waited for: both driver calls through their addresses, no Python between."""
 
+cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
 
 ctypedef int (*copy_type)(void*, unsigned long long, size_t, void*) noexcept nogil
@@ -8,6 +9,7 @@ ctypedef int (*query_type)(void*) noexcept nogil
 cdef int NOT_READY = 600
 
 
+@cython.final
 cdef class Read:
     """``read(address, nbytes)`` gives bytes, or None where it cannot: the caller's own way then says why.
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.base.forking import anew
 from numloom.device.cache import key_of, shared
 
 OPTIONS = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "-w", "--minimal")
@@ -33,6 +34,14 @@ HURRIES = THREADS >= 4
 """Whether compiling quickly beside compiling in full does not make both slow."""
 
 _turns = threading.Semaphore(THREADS)
+
+
+def _renew_turns() -> None:
+    global _turns
+    _turns = threading.Semaphore(THREADS)
+
+
+anew(_renew_turns)
 
 
 @functools.cache

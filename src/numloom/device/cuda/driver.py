@@ -37,7 +37,10 @@ _FATAL = frozenset(
         "ECC_UNCORRECTABLE", "UNKNOWN",
     )
 )  # fmt: skip
-FORKED = "CUDA cannot be used in a forked process: start workers with multiprocessing's 'spawn' method"
+FORKED = (
+    "CUDA cannot be used in a forked process: start workers with multiprocessing's 'spawn' method, or compute on the "
+    "CPU there (numloom.config.device = 'cpu')"
+)
 LEAST_VERSION = 13000
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from numloom.base.errors import CompileError
 from numloom.device.cache import DiskCache, key_of
-from numloom.device.cpu.compiler import Compiler, load
+from numloom.device.cpu.compiler import Compiler, accepted
 from numloom.device.cpu.simt.declared import kernels, regions, renamed
 from numloom.device.cpu.simt.elf import TLS, Image
 from numloom.device.headers import Headers, scan
@@ -32,6 +32,7 @@ _NOT_FOR_USERS = {
 # Left out where the compiler refuses them: no variable of a template is shared between modules, no function asks at
 # each access whether a shared array must be initialised, and a frame of any size meets the guard page.
 _WANTED = ("-fno-gnu-unique", "-fno-extern-tls-init", "-fstack-clash-protection")
+_PROBE = 'extern "C" int numloom_probe() { return 1; }\n'
 _LINE_TABLE = ("-g1", "-gdwarf-4")
 # Fortified copies are inline functions of a header: a mistake would be told of its line.
 _WATCHED = ("-O1", "-U_FORTIFY_SOURCE", "-fsanitize=thread", "-DNUMLOOM_CHECK")
@@ -134,7 +135,7 @@ class _Builder:
         self.command = command
         flags = [flag for flag in compiler.flags if flag not in _NOT_FOR_USERS]
         flags += cache.remembered(
-            key_of("\0".join(_WANTED), compiler.identity), lambda: " ".join(_accepted(compiler, _WANTED))
+            key_of("\0".join(_WANTED), compiler.identity), lambda: " ".join(accepted(compiler, _WANTED, _PROBE))
         ).split()
         self.flags = [*flags, *_LINE_TABLE, *(_WATCHED if request.check else ("-O3",))]
         standard = [option for option in request.options if option.startswith("-std=")][-1:] or ["-std=c++17"]
@@ -239,20 +240,6 @@ class _Builder:
         else:
             return CompileError(who, "", log)
         return CompileError(who if file == "kernel.cu" else f"{who} ({file})", text, log)
-
-
-def _accepted(compiler: Compiler, flags: Sequence[str]) -> list[str]:
-    """Those of `flags` that the compiler takes."""
-
-    def takes(flag: str) -> bool:
-        trial = Compiler(compiler.command, (*compiler.flags, flag), compiler.identity)
-        try:
-            load(trial.compile('extern "C" int numloom_probe() { return 1; }\n'))
-        except (CompileError, OSError):
-            return False
-        return True
-
-    return [flag for flag in flags if takes(flag)]
 
 
 def _unresolved(content: bytes) -> set[str]:

@@ -758,10 +758,27 @@ void numloom_enter() {
 
 void numloom_leave() {
     pthread_mutex_lock(&lock);
-    if (--entered == 0)
+    if (entered > 0 && --entered == 0)
         for (int k = 0; k < 4; ++k) sigaction(SIGNALS[k], &before[k], nullptr);
     pthread_mutex_unlock(&lock);
     fflush(stdout);
+}
+
+// Around a fork: no other thread holds a lock meanwhile; in a child no other thread is in a launch.
+void numloom_hold() {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&grid_lock);
+}
+
+void numloom_let_go() {
+    pthread_mutex_unlock(&grid_lock);
+    pthread_mutex_unlock(&lock);
+}
+
+void numloom_forget() {
+    if (entered > 0)
+        for (int k = 0; k < 4; ++k) sigaction(SIGNALS[k], &before[k], nullptr);
+    entered = 0;
 }
 
 void numloom_blocks(const void* launch, long long begin, long long end) {

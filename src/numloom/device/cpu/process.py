@@ -1,0 +1,109 @@
+"""Compilers as processes that leave nothing behind: what they started ends with them, and they end with us."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+_PASSING = frozenset((errno.EAGAIN, errno.EFAULT, errno.EINTR, errno.ENOMEM, errno.ETXTBSY))
+"""Errors of starting a program that a busy system gives once and not again."""
+_LOOK = 0.1
+"""Seconds between two looks whether a compiler died before those that it started."""
+_GROUPS = os.name == "posix"
+_SHELL = shutil.which("sh") if _GROUPS else None
+# The first line names the group; the pipe closes when its other end dies, whatever kills it.
+_WATCH = 'read -r group; read -r end; [ -z "$group" ] || kill -KILL "-$group"'
+
+
+class Process:
+    """A compiler that runs in a group of its own, and a shell that ends the group when this process is killed."""
+
+    def __init__(self, command: list[str], folder: str) -> None:
+        self.watcher = _watcher()
+        try:
+            self.process = _start(command, folder)
+        except BaseException:
+            self._dismiss()
+            raise
+        if self.watcher is not None and self.watcher.stdin is not None:
+            try:
+                self.watcher.stdin.write(b"%d\n" % self.process.pid)
+                self.watcher.stdin.flush()
+            except OSError:
+                pass  # Somebody ended it: then the compiler ends by itself.
+
+    def wait(self) -> tuple[int, str]:
+        """Exit status and what was said, when the whole group has ended, also where that is by Ctrl-C."""
+        try:
+            while True:
+                try:
+                    log, _ = self.process.communicate(timeout=_LOOK)
+                    return self.process.returncode, log or ""
+                except subprocess.TimeoutExpired:
+                    if self.process.poll() is not None:  # Killed: those that it started would go on for nobody.
+                        self.kill()
+        finally:
+            self._dismiss()
+            self.kill()
+            self.process.wait()
+
+    def kill(self) -> None:
+        """End the compiler and all that it started."""
+        try:
+            if _GROUPS:
+                os.killpg(self.process.pid, signal.SIGKILL)
+            else:
+                self.process.kill()
+        except OSError:
+            pass  # It is gone.
+
+    def _dismiss(self) -> None:
+        watcher, self.watcher = self.watcher, None
+        if watcher is not None:
+            watcher.kill()
+            _close(watcher)
+            watcher.wait()
+
+    def let_go(self) -> None:
+        """In a forked child: it is the parent's."""
+        if self.watcher is not None:
+            _close(self.watcher)
+
+
+def _watcher() -> subprocess.Popen[bytes] | None:
+    if _SHELL is None:
+        return None
+    try:
+        return subprocess.Popen(
+            [_SHELL, "-c", _WATCH], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            process_group=0,
+        )  # fmt: skip
+    except OSError:
+        return None
+
+
+def _close(watcher: subprocess.Popen[bytes]) -> None:
+    if watcher.stdin is not None:
+        try:
+            watcher.stdin.close()
+        except OSError:
+            pass
+
+
+def _start(command: list[str], folder: str) -> subprocess.Popen[str]:
+    """The compiler's process; errors that pass are waited out."""
+    for pause in (0.01, 0.05, 0.2, None):
+        try:
+            return subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                errors="replace", cwd=folder, process_group=0 if _GROUPS else None,
+            )  # fmt: skip
+        except OSError as error:
+            if pause is None or error.errno not in _PASSING:
+                raise
+            time.sleep(pause)
+    raise AssertionError("unreachable")

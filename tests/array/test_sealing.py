@@ -1,0 +1,92 @@
+"""No instance of a compiled class exists without what it needs."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import numloom as nl
+
+HEAP = 1 << 9  # a class of Python
+CLASSES = sorted(
+    {
+        f"{member.__module__}.{member.__qualname__}": member
+        for name, module in list(sys.modules.items())
+        if name.startswith("numloom.") and str(getattr(module, "__file__", "")).endswith((".so", ".pyd"))
+        for member in vars(module).values()
+        if isinstance(member, type) and member.__module__ == name and not member.__flags__ & HEAP
+    }.items()
+)
+
+compiled = pytest.mark.skipif(not CLASSES, reason="the core is not compiled")
+
+POKE = """
+import importlib, sys
+import numloom
+module, _, name = sys.argv[1].rpartition(".")
+kind = getattr(importlib.import_module(module), name)
+
+def poke(made):
+    for name in dir(made):
+        try:
+            found = getattr(made, name)
+        except Exception:
+            continue
+        for arguments in ((), (1,), (1, 2)) if callable(found) else ():
+            try:
+                found(*arguments)
+            except Exception:
+                pass
+
+for make in (kind, lambda: kind.__new__(kind), lambda: object.__new__(kind)):
+    try:
+        made = make()
+    except TypeError:
+        continue
+    poke(made)
+    del made
+"""
+
+
+@compiled
+@pytest.mark.parametrize("kind", [kind for _, kind in CLASSES], ids=[name for name, _ in CLASSES])
+def test_new_gives_nothing_that_is_empty(kind):
+    open_to_others = 1 << 10
+    if not kind.__flags__ & open_to_others:
+        with pytest.raises(TypeError):
+            kind.__new__(kind)
+    with pytest.raises(TypeError):
+        object.__new__(kind)
+
+
+@compiled
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name, _ in CLASSES])
+def test_what_can_be_made_does_not_crash(name):
+    done = subprocess.run([sys.executable, "-c", POKE, name], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+@compiled
+@pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
+def test_cells_and_values_are_not_copied_field_by_field(make):
+    x = nl.arange(3.0) + 1
+    for made in (x.cell, x.cell.value, x.cell.value.form):
+        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
+            make(made)
+
+
+def test_the_class_cannot_be_called_without_a_shape():
+    for make in (nl.ndarray, lambda: nl.ndarray.__new__(nl.ndarray)):
+        with pytest.raises(TypeError, match="shape"):
+            make()
+
+
+def test_kernels_are_pickled_by_their_source():
+    source = 'extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }'
+    again = pickle.loads(pickle.dumps(nl.RawKernel(source, "twice")))
+    assert again.name == "twice" and again.source.sources == nl.RawKernel(source, "twice").source.sources

@@ -1,0 +1,153 @@
+"""What a fork finds in order."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from numloom.base import forking
+from numloom.base.forking import INNERMOST, anew, held, lock
+
+PACKAGE = Path(forking.__file__).parents[1]
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# Locks that no fork takes: how a child does without them stands beside each.
+OTHERWISE = {
+    "base/forking.py": 1,  # one fork at a time
+    "device/cpu/module.py": 2,  # made anew: the compiler may run under it
+    "device/cuda/backend.py": 2,  # no child uses a GPU that was in use
+    "device/cuda/transfer.py": 2,
+    "device/cuda/compile.py": 4,
+    "engine/guard.py": 2,  # a part of the guard, made anew
+}
+
+
+def in_child(function):
+    """The exit status of a child that calls a function: 0 where it gives True."""
+    child = os.fork()
+    if child == 0:
+        status = 2
+        try:
+            status = 0 if function() else 1
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def taken(lock):
+    """Whether another thread can take it."""
+    found = []
+
+    def attempt():
+        found.append(lock.acquire(blocking=False))
+        if found[0]:
+            lock.release()
+
+    thread = threading.Thread(target=attempt)
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@needs_fork
+def test_a_lock_in_the_hands_of_another_thread_is_free_in_the_child():
+    mine, busy, done = lock(), threading.Event(), threading.Event()
+
+    def hold():
+        with mine:
+            busy.set()
+            done.wait(0.3)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    busy.wait()
+    assert in_child(lambda: taken(mine)) == 0
+    thread.join()
+    assert taken(mine)
+
+
+@needs_fork
+def test_whoever_forks_may_hold_a_lock():
+    mine = lock()
+    with mine:
+        assert in_child(lambda: not taken(mine)) == 0  # as it would be without a fork
+        assert not taken(mine)
+    assert taken(mine)
+
+
+@needs_fork
+def test_locks_are_taken_from_the_outside_in():
+    order = []
+
+    class Noted:
+        def __init__(self, name):
+            self.name = name
+
+        def acquire(self):
+            order.append(self.name)
+
+        def release(self):
+            order.append(f"-{self.name}")
+
+    kept = [held(Noted(name), rank) for name, rank in (("c", INNERMOST), ("a", 0), ("b", 1))]
+    assert in_child(lambda: order == ["a", "b", "c", "-c", "-b", "-a"]) == 0
+    assert order == ["a", "b", "c", "-c", "-b", "-a"]
+    del kept
+    gc.collect()
+    order.clear()
+    assert in_child(lambda: order == []) == 0
+
+
+@needs_fork
+def test_children_make_anew_what_lives():
+    made = []
+
+    class Thing:
+        def again(self):
+            made.append(self)
+
+    one, other = Thing(), Thing()
+    anew(one.again)
+    anew(other.again)
+    del other
+    assert in_child(lambda: made == [one]) == 0
+    assert made == []
+
+
+@needs_fork
+def test_threads_that_fork_at_the_same_time():
+    locks = [lock() for _ in range(5)]
+    statuses = []
+    threads = [
+        threading.Thread(target=lambda: statuses.extend(in_child(lambda: all(map(taken, locks))) for _ in range(5)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert statuses == [0] * 20
+
+
+def test_every_lock_of_the_package_is_known_to_forks():
+    """Whoever makes a lock by `threading` says here what a child does with it."""
+    kinds = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"}
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        count = 0
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            function = node.func
+            if isinstance(function, ast.Name) and function.id in ("held", "lock"):
+                count -= sum(isinstance(part, ast.Call) for part in node.args)
+            if isinstance(function, ast.Attribute) and function.attr in kinds and ast.unparse(function.value) == "threading":
+                count += 1
+        if count > 0:
+            found[path.relative_to(PACKAGE).as_posix()] = count
+    assert found == OTHERWISE
