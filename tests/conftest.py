@@ -81,10 +81,16 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     from numloom.device import registry
 
-    if registry.current().name != "cuda":
-        skip = pytest.mark.skip(reason="needs a GPU: run with --device cuda")
-        for item in items:
-            if item.get_closest_marker("cuda"):
+    if registry.current().name == "cuda":
+        return
+    from compilers import WHY, found
+
+    skips = {"cuda": pytest.mark.skip(reason="needs a GPU: run with --device cuda")}
+    if found() is None:
+        skips["compiler"] = pytest.mark.skip(reason=WHY)
+    for item in items:
+        for name, skip in skips.items():
+            if item.get_closest_marker(name):
                 item.add_marker(skip)
 
 

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from compilers import gxx, needed
 from numloom.base.dtypes import (
     BOOL,
     C64,
@@ -46,7 +47,6 @@ from numloom.base.dtypes import (
     U64,
     code_of,
 )  # fmt: skip
-from numloom.device.cpu.compiler import find
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE, resolve
 from numloom.ops.reductions import REDUCTIONS
@@ -138,9 +138,7 @@ def words_of(case: Case, source: Source, memory: Memory, work: int, error: int) 
 @functools.cache
 def host_library(text: str) -> ctypes.CDLL:
     """The text, built as the CPU backend builds it."""
-    compiler = find()
-    assert compiler is not None
-    return load(compiler.compile(text))
+    return load(needed().compile(text))
 
 
 @functools.cache
@@ -175,7 +173,7 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
         target = Path(folder) / "emulated.so"
         flags = ["-O0", "-std=c++17", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
         done = subprocess.run(
-            ["g++", *flags, "-shared", "-fPIC", str(path), "-o", str(target)], capture_output=True, text=True
+            [gxx(), *flags, "-shared", "-fPIC", str(path), "-o", str(target)], capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr[:4000]
         return ctypes.CDLL(str(target))

@@ -149,6 +149,11 @@ class CpuDevice:
         """None: routines of the host take arrays."""
 
     @property
+    def compiles(self) -> bool:
+        """Whether there is a compiler, and the settings let it run."""
+        return config.cpu_compile != "never" and self.builder.compiler is not None
+
+    @property
     def loops(self) -> Loops | None:
         """The single-operation loops, None where they are not there (yet): see `load_loops`."""
         if self._loops is None:
@@ -166,7 +171,7 @@ class CpuDevice:
         """
         if self.loops is None:
             if self._loops_kernel is None:
-                self._loops_kernel = self.builder.kernel(text(), "", wait=wait and self.builder.compiler is not None)
-            elif wait and self.builder.compiler is not None:
+                self._loops_kernel = self.builder.kernel(text(), "", wait=wait and self.compiles)
+            elif wait and self.compiles:
                 self.builder.kernel(self._loops_kernel.text, "", wait=True)
         return self.loops
