@@ -51,6 +51,7 @@ class CpuDevice:
         )
         self.allocate: Any = self.pool.allocate
         self.builder = Builder()
+        self.builder.error_address = self._error_address
         self.kernel: Any = self.builder.kernel
         if threads.launch is not None:
             self.launch = threads.launch  # type: ignore[method-assign]
@@ -137,6 +138,8 @@ class CpuDevice:
         error = self._error[0]
         if error:
             self._error[0] = 0
+        if error < 0:
+            raise self.builder.fault()
         return error
 
     def synchronize(self) -> None:
