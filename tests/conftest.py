@@ -104,11 +104,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+    if registry.current().name == "cuda":
+        return
+    from compilers import WHY, found
 
-    if registry.current().name != "cuda":
-        skip = pytest.mark.skip(reason="needs a GPU: run with --device cuda")
-        for item in items:
-            if item.get_closest_marker("cuda"):
+    skips = {"cuda": pytest.mark.skip(reason="needs a GPU: run with --device cuda")}
+    if found() is None:
+        skips["compiler"] = pytest.mark.skip(reason=WHY)
+    for item in items:
+        for name, skip in skips.items():
+            if item.get_closest_marker(name):
                 item.add_marker(skip)
 
 

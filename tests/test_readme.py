@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+KERNEL = re.compile(r"(Elementwise|Reduction|Raw)(Kernel|Module)\(|SourceModule\(")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -24,9 +26,13 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))], ids=lambda page: page.stem
-)
+def examples(page: Path) -> Any:
+    """A page as a case; users' kernels on it need a compiler."""
+    kernels = KERNEL.search("".join(BLOCK.findall(page.read_text(encoding="utf-8"))))
+    return pytest.param(page, marks=pytest.mark.compiler if kernels else (), id=page.stem)
+
+
+@pytest.mark.parametrize("page", [examples(page) for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))])
 def test_examples_run(
     page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

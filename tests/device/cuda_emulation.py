@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from compilers import gxx
 from numloom.device.cuda.routines.radix import PEERS
 from numloom.device.cuda.routines.scripts import Launch
 from numloom.device.memory import Buffer, Pool
@@ -346,7 +347,7 @@ class EmulatedDevice:
             flags = ["-O0", "-std=c++17", "-mf16c", "-fwrapv", "-w", "-shared", "-fPIC", "-Wl,-Bsymbolic"]
             if self.together:
                 flags += ["-DTOGETHER", "-pthread"]
-            command = ["g++", *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")]
+            command = [gxx(), *flags, name.with_suffix(".cpp"), "-o", name.with_suffix(".so")]
             subprocess.run(command, check=True)
             library = self._libraries[text] = ctypes.CDLL(str(name.with_suffix(".so")))
         return library

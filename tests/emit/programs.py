@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from compilers import gxx, needed
 from numloom.base.dtypes import (
     BOOL,
     C64,
@@ -46,10 +47,10 @@ from numloom.base.dtypes import (
     U64,
     code_of,
 )  # fmt: skip
-from numloom.device.cpu.compiler import find
 from numloom.emit.emit import emit
 from numloom.ops.elementwise import ELEMENTWISE, resolve
 from numloom.ops.reductions import REDUCTIONS
+from numloom.ops.rows import Reduction
 from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Source, Store
 
 Memory = list[np.ndarray[Any, Any]]
@@ -138,9 +139,7 @@ def words_of(case: Case, source: Source, memory: Memory, work: int, error: int) 
 @functools.cache
 def host_library(text: str) -> ctypes.CDLL:
     """The text, built as the CPU backend builds it."""
-    compiler = find()
-    assert compiler is not None
-    return load(compiler.compile(text))
+    return load(needed().compile(text))
 
 
 @functools.cache
@@ -175,7 +174,7 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
         target = Path(folder) / "emulated.so"
         flags = ["-O0", "-std=c++17", "-march=native", "-ffp-contract=off", "-fwrapv", "-fno-strict-aliasing", "-w"]
         done = subprocess.run(
-            ["g++", *flags, "-shared", "-fPIC", str(path), "-o", str(target)], capture_output=True, text=True
+            [gxx(), *flags, "-shared", "-fPIC", str(path), "-o", str(target)], capture_output=True, text=True
         )
         assert done.returncode == 0, done.stderr[:4000]
         return ctypes.CDLL(str(target))
@@ -657,7 +656,7 @@ def random_rows(random: Random, shape: tuple[int, ...], kept: int, any_casts: bo
 
 
 def reduction_of_memory(
-    shape: tuple[int, ...], kept: int, fast: bool, names: tuple[str, ...], code: int, seed: int = 1
+    shape: tuple[int, ...], kept: int, fast: bool, names: tuple[str | Reduction, ...], code: int, seed: int = 1
 ) -> Case:
     """Reductions of one dense array: the reduced axes innermost in memory, or (not `fast`) outermost."""
     rng = np.random.default_rng(seed)
@@ -666,13 +665,16 @@ def reduction_of_memory(
     for d in reversed(order):
         strides[d], step = step, step * shape[d]
     operands = [Operand(code, tuple(strides), word=0)]
-    memory = [(rng.standard_normal(max(step, 1)) * 3).astype(DTYPES[code])]
+    values = rng.standard_normal(max(step, 1)) * 3
+    if KINDS[code] == "c":
+        values = values + 1j * rng.standard_normal(max(step, 1))
+    memory = [values.astype(DTYPES[code])]
     kept_strides, step = [0] * kept, 1
     for d in reversed(range(kept)):
         kept_strides[d], step = step, step * shape[d]
     reductions, post, stores = [], [], []
     for number, name in enumerate(names):
-        row = REDUCTIONS[name]
+        row = REDUCTIONS[name] if isinstance(name, str) else name
         out = code_of(row.out_char(CHARS[code]))
         reductions.append(Reduce(row, 0, out))
         post.append(Instr("reduced", out, index=number))

@@ -8,9 +8,10 @@ import itertools
 import numpy as np
 import pytest
 
+from compilers import needed
 from numloom.base.dtypes import C64, F32, F64, I64
 from numloom.device.cpu.builder import address_of
-from numloom.device.cpu.compiler import find, load
+from numloom.device.cpu.compiler import load
 from numloom.emit.cost import abreast, nanoseconds
 from numloom.emit.loops import loop_program, loop_source
 from numloom.ops.elementwise import ELEMENTWISE
@@ -45,12 +46,9 @@ def test_very_long_expressions_do_not(times: int, many: int) -> None:
 @pytest.mark.parametrize("code", [F32, F64])
 def test_elements_have_one_result_wherever_they_stand(code: int) -> None:
     """In the middle of a loop, where several vectors go abreast, or in what is left."""
-    compiler = find()
-    if compiler is None:
-        pytest.skip("there is no compiler")
     op = ELEMENTWISE["log1p"]
     source = loop_source(op, (code,), code)
-    library = load(compiler.compile(source.text))
+    library = load(needed().compile(source.text))
     loop = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_longlong, ctypes.c_longlong)(
         address_of(library, source.entry)
     )

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from compilers import needed
 from numloom.base.dtypes import CHARS
-from numloom.device.cpu.compiler import EXACT, find
+from numloom.device.cpu.compiler import EXACT
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers
 
@@ -59,8 +60,7 @@ def skip_unless_gcc_12(compiler: Any) -> None:
 
 
 def test_vector_functions_vectorise(tmp_path: Path) -> None:
-    compiler = find()
-    assert compiler is not None
+    compiler = needed()
     skip_unless_gcc_12(compiler)
     for loop in VECTOR_LOOPS + COMPLEX_LOOPS:
         source = tmp_path / "loop.cpp"
@@ -82,8 +82,7 @@ def test_vector_functions_vectorise(tmp_path: Path) -> None:
 
 def test_chains_of_functions_vectorise(tmp_path: Path) -> None:
     """Softplus in one loop: selects must stay selects when the compiler sees several at once."""
-    compiler = find()
-    assert compiler is not None
+    compiler = needed()
     skip_unless_gcc_12(compiler)
     text = "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in header_order(["exp", "log", "order"]))
     for ctype in ("f32", "f64"):
@@ -99,12 +98,11 @@ def test_chains_of_functions_vectorise(tmp_path: Path) -> None:
 
 
 def test_bits_do_not_depend_on_the_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiler = find()
-    assert compiler is not None
+    compiler = needed()
     loops = tuple(VECTOR_LOOPS)
     native = build(loops)
     plain = ("-O1", "-shared", "-fPIC", *EXACT)
-    monkeypatch.setattr(single_loops, "find", lambda: type(compiler)(compiler.command, plain, "plain"))
+    monkeypatch.setattr(single_loops, "needed", lambda: type(compiler)(compiler.command, plain, "plain"))
     build.cache_clear()
     portable = build(loops)
     build.cache_clear()

@@ -10,6 +10,7 @@ import pytest
 from planning import Host, check_bits, listed, planned, points
 
 import numloom as nl
+from compilers import needed
 from numloom.array.ndarray import node_of
 from numloom.device import registry
 from numloom.engine import explain
@@ -70,6 +71,8 @@ def test_on_the_device(name: str, device: str, monkeypatch: pytest.MonkeyPatch) 
     """Plans of a GPU's kind run on the device at hand; on a host two of them, whose texts it compiles."""
     if device != "cuda" and name not in ("whole numbers", "distances"):
         pytest.skip("its CUDA text runs on emulated threads")
+    if device != "cuda":
+        needed()
     monkeypatch.setattr(stored, "THREADS", 1)
     more: dict[str, tuple[Callable[..., Any], list[Host]]] = {
         "whole numbers": (lambda xp, x, c: abs(x[:, None] - c).max(2).argmin(1), points((90, 7), (40, 7), dtype="i4")),

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from programs import Case, Result, host_library
 
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import CHARS, F16, F32
 from numloom.emit.loops import CASTS, loop_name, loop_source
 from numloom.engine.interpret import can_interpret, interpret
+from numloom.ops.tree import operation_of
 
 
 class Loops:
@@ -28,6 +29,13 @@ class Loops:
                     codes = tuple(instrs[arg].code for arg in instr.args)
                     name = loop_name(row, "".join(CHARS[code] for code in codes))
                     self.sources[name] = (row, codes, instr.code)
+
+        for reduction in case.program.reductions:
+            op = operation_of(reduction.row)
+            if op is not None:
+                code = case.program.body[reduction.value].code
+                code = F32 if code == F16 else code
+                self.sources[loop_name(op, CHARS[code] * 2)] = (op, (code, code), code)
 
     def address(self, name: str) -> int:
         """Address of a loop, 0 where it was not offered."""

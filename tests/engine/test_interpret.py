@@ -22,8 +22,9 @@ from programs import (
     same,
 )
 
-from numloom.base.dtypes import F16, F32, F64, I16
+from numloom.base.dtypes import C64, C128, CHARS, F16, F32, F64, I16
 from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reductions import reduction_of
 from numloom.plan.program import Instr, Operand, Program, Store
 
 
@@ -32,9 +33,9 @@ def check(case: Case) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         interpreted = run_interpreted(case)
-    if interpreted is not None:
-        assert same(host.memory, interpreted.memory), describe(case)
-        assert host.error == interpreted.error
+    assert interpreted is not None, describe(case)
+    assert same(host.memory, interpreted.memory), describe(case)
+    assert host.error == interpreted.error
 
 
 @settings(max_examples=40)
@@ -69,6 +70,37 @@ def test_tree(shape: tuple[int, ...], fast: bool) -> None:
         if 0 in shape:
             names = ("sum", "prod")
         check(reduction_of_memory(shape, kept, fast, names, code))
+
+
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("names", [
+    ("prod", "max", "min", "fmax", "fmin", "argmax", "argmin", "any", "all"), ("sum", "mean", "var", "m2"),
+])  # fmt: skip
+@pytest.mark.parametrize("code", [C64, C128])
+def test_trees_of_complex_numbers(code: int, names: tuple[str, ...], fast: bool) -> None:
+    case = reduction_of_memory((6, 2500), 1, fast, names, code)
+    rows = case.view(case.memory, 0)
+    random = Random(names[0])
+    for row in (1, 2, 3):  # some special numbers, one of many kinds in a row, or nothing else
+        for _ in range((3, 40, 40_000)[row - 1]):
+            value = complex(random.choice(SPECIAL), random.choice(SPECIAL))
+            rows[row, random.randrange(2500)] = value
+    rows[4] = rows[4].round()  # of which many are equal
+    check(case)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+@pytest.mark.parametrize("code", [F16, F32, F64])
+def test_trees_of_operations(code: int, fast: bool) -> None:
+    """Reductions that combine by a function whose bits NumPy does not give."""
+    rows = tuple([reduction_of(ELEMENTWISE[name], CHARS[code]) for name in ("logaddexp", "logaddexp2", "hypot")])
+    case = reduction_of_memory((5, 1234), 1, fast, rows, code)
+    given = case.view(case.memory, 0)
+    given[1, ::7], given[2, 5], given[3, 100:], given[4, 0] = -0.0, np.inf, -np.inf, np.nan
+    check(case)
 
 
 def test_a_later_store_sees_what_was_read() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 import numloom as nl
+from compilers import needed
 from numloom.device import registry
 from numloom.device.memory import Pool
 from numloom.engine import execute
@@ -38,6 +39,7 @@ def joined(monkeypatch):
         return made[-1]
 
     if device.name != "cuda":  # which has graphs
+        needed()
         monkeypatch.setattr(type(device), "together", lambda self, launches: together(launches))
     with nl.config(cpu_compile="wait", cuda_compile="wait"):
         yield made

@@ -13,6 +13,8 @@ from numloom.emit.emit import emit
 from numloom.engine import execute
 from numloom.testing import assert_kernels
 
+pytestmark = pytest.mark.compiler
+
 rng = numpy.random.default_rng(11)
 DTYPES = [numpy.dtype(char) for char in "?bBhHiIqQefdFD"]
 NUMBERS = [dtype for dtype in DTYPES if dtype.char != "?"]

@@ -10,7 +10,10 @@ import numloom as np
 from numloom.device import registry
 from numloom.pycuda import ElementwiseKernel, ReductionKernel, gpuarray
 
-pytestmark = pytest.mark.skipif(not hasattr(registry.current(), "module"), reason="no raw kernels on this device yet")
+pytestmark = [
+    pytest.mark.compiler,
+    pytest.mark.skipif(not hasattr(registry.current(), "module"), reason="no raw kernels on this device yet"),
+]
 
 rng = numpy.random.default_rng(3)
 

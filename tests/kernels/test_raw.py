@@ -12,7 +12,10 @@ import numloom as np
 from numloom import CompileError, RawKernel, RawModule
 from numloom.device import registry
 
-pytestmark = pytest.mark.skipif(not hasattr(registry.current(), "module"), reason="no raw kernels on this device yet")
+pytestmark = [
+    pytest.mark.compiler,
+    pytest.mark.skipif(not hasattr(registry.current(), "module"), reason="no raw kernels on this device yet"),
+]
 
 rng = numpy.random.default_rng(7)
 

@@ -12,6 +12,8 @@ import numloom as np
 from numloom import CompileError, ReductionKernel
 from numloom.testing import assert_kernels
 
+pytestmark = pytest.mark.compiler
+
 rng = numpy.random.default_rng(5)
 DTYPES = [numpy.dtype(char) for char in "?bBhHiIqQefdFD"]
 # An option that changes nothing makes a kernel run at once, in a kernel of its own.

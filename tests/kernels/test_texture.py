@@ -14,7 +14,10 @@ from numloom.device import registry
 from numloom.device.cuda.module import compile_module
 from numloom.kernels.raw import RawKernel, RawModule
 
-pytestmark = pytest.mark.skipif(registry.current().name == "null", reason="no raw kernels on the null device")
+pytestmark = [
+    pytest.mark.compiler,
+    pytest.mark.skipif(registry.current().name == "null", reason="no raw kernels on the null device"),
+]
 ON_GPU = registry.current().name == "cuda"
 rng = numpy.random.default_rng(11)
 

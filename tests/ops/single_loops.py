@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from compilers import needed
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES
-from numloom.device.cpu.compiler import find
 from numloom.ops.elementwise import ELEMENTWISE, cast_headers, cast_text, header_order, headers_for
 from numloom.ops.rows import Op
 
@@ -94,11 +94,9 @@ def loop_text(loop: Loop, entry: str, qualifier: str = 'extern "C" void') -> str
 @functools.cache
 def build(loops: tuple[Loop, ...]) -> dict[Loop, Any]:
     """Compile loops in one text; gives functions of arrays."""
-    compiler = find()
-    assert compiler is not None
     text = prelude(loops) + "".join(loop_text(loop, f"loop{k}") for k, loop in enumerate(loops))
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
-        Path(file.name).write_bytes(compiler.compile(text))
+        Path(file.name).write_bytes(needed().compile(text))
         library = ctypes.CDLL(file.name)
     return {loop: runner(getattr(library, f"loop{k}"), loop) for k, loop in enumerate(loops)}
 

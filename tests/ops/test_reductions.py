@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from single_loops import CTYPE, DTYPE, INCLUDE, load, random_values, same_bits, special_values, store, value_type
 
+from compilers import needed
 from numloom.base.dtypes import CHARS
-from numloom.device.cpu.compiler import find
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers, reduction_of
 from numloom.ops.rows import Reduction
@@ -61,10 +61,8 @@ def compiled() -> dict[tuple[str, str], Any]:
     headers = {header for (_, char), row in rows.items() for header in reduction_headers(row, char)} | {"half"}
     text = "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in header_order(headers))
     text += "".join(reduction_text(row, key[1], f"reduce{k}") for k, (key, row) in enumerate(rows.items()))
-    compiler = find()
-    assert compiler is not None
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
-        Path(file.name).write_bytes(compiler.compile(text))
+        Path(file.name).write_bytes(needed().compile(text))
         library = ctypes.CDLL(file.name)
 
     def runner(function: Any, row: Reduction, char: str) -> Any:
@@ -162,10 +160,8 @@ def test_runs_of_moments(char: str) -> None:
         "for (i64 i = 0; i < n; i += 16) a = nl::merge(a, nl::moments_run(p + i, (int)(n - i < 16 ? n - i : 16)));\n"
         "return a.m2; }\n"
     )
-    compiler = find()
-    assert compiler is not None
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
-        Path(file.name).write_bytes(compiler.compile(text))
+        Path(file.name).write_bytes(needed().compile(text))
         run = ctypes.CDLL(file.name).run
     run.restype = ctypes.c_double
     rng = np.random.default_rng(2)

@@ -34,6 +34,10 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     """A shape argument (a number or several) as a tuple; NumPy's ValueError for negative extents."""
     if type(shape) is int:
         extents: tuple[int, ...] = (shape,)
+    elif isinstance(shape, str):
+        raise TypeError("'str' object cannot be interpreted as an integer")
+    elif isinstance(shape, (bool, np.bool)):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
     elif isinstance(shape, (tuple, list)):
         extents = tuple([as_index(extent) for extent in shape])
     elif hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):

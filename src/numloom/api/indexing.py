@@ -416,9 +416,11 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     if chosen.size != target.size:
         raise ValueError("place: mask and data must be the same size")
     where = flatnonzero(chosen)
-    if asarray(vals).size == 0 and where.size:
+    if not isinstance(vals, (ndarray, np.ndarray)):
+        vals = asarray(vals, target.dtype)
+    if vals.size == 0 and where.size:
         raise ValueError("Cannot insert from an empty array!")
-    if isinstance(vals, (ndarray, np.ndarray)) and not np.can_cast(vals.dtype, arr.dtype):
+    if not np.can_cast(vals.dtype, arr.dtype):
         raise TypeError(f"Cannot cast array data from {vals.dtype!r} to {arr.dtype!r} according to the rule 'safe'")
     put(target, where, vals)
 

@@ -93,14 +93,15 @@ def _concatenated(arrays: Any, axis: int | None, out: Array | None, dtype: Any, 
         code = code_of(dtype)
     else:
         code = _common_code([part for part, array in zip(parts, given, strict=True) if type(array) not in weak], weak)
+    shape = (*parts[0].shape[:axis], sum(part.shape[axis] for part in parts), *parts[0].shape[axis + 1 :])
+    if out is not None and out.shape != shape:
+        what = "has wrong dimensionality" if out.ndim != len(shape) else "is the wrong shape"
+        raise ValueError(f"Output array {what}")
     for part, array in zip(parts, given, strict=True):
         if type(array) not in weak and not np.can_cast(part.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
             raise TypeError(
                 f"Cannot cast array data from {part.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
             )
-    shape = (*parts[0].shape[:axis], sum(part.shape[axis] for part in parts), *parts[0].shape[axis + 1 :])
-    if out is not None and out.shape != shape:
-        raise ValueError("Output array is the wrong shape")
     strides = joined_strides(shape, tuple([(part.shape, part.strides) for part in parts]), ITEMSIZES[code])
     result = wrap(_joined([node_of(part) for part in parts], code, shape, axis, strides))
     return result if out is None else store_result(out, result, "concatenate")

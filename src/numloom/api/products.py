@@ -23,6 +23,7 @@ from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, ITEMSIZES, code_of
+from numloom.base.errors import casting_error
 from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
@@ -247,6 +248,8 @@ def generalized(
         node = _from_end(node, places[2])
     if out is not None:
         core = places[2] if places else tuple(range(len(node.shape) - cores[2], len(node.shape)))
+        if not np.can_cast(DTYPES[node.code], out.dtype, casting):  # type: ignore[arg-type]
+            raise casting_error(name, casting, node.code, out.code)
         _check_core(name, out, node, core)
     return delivered(node, out, name, a, b, casting=casting, order=order)
 

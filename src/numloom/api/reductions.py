@@ -207,9 +207,12 @@ def _position(name: str, a: Any, axis: Any, out: Any = None, keepdims: bool = Fa
         if not ndim and axis in (0, -1)
         else build.normalize_axes(as_index(axis), ndim)
     )
-    if type(out) is ndarray and not np.can_cast(out.dtype, np.int64):
-        raise TypeError(f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule 'safe'")
     shape = tuple(1 if k in axes else extent for k, extent in enumerate(node.shape) if keepdims or k not in axes)
+    if type(out) is ndarray:
+        if out.shape != shape:
+            raise ValueError(f"output array does not match result of np.{name}.")
+        if not np.can_cast(out.dtype, np.int64):
+            raise TypeError(f"Cannot cast array data from {out.dtype!r} to dtype('int64') according to the rule 'safe'")
     if not node.size:
         if any_zero(node, axes):
             raise ValueError(f"attempt to get {name} of an empty sequence")

@@ -47,7 +47,7 @@ from numloom.graph.layout import (
     strides_in_order,
 )
 from numloom.graph.node import LEAF, VIEW, Node, register
-from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.elementwise import ELEMENTWISE, resolve
 
 ADD = ELEMENTWISE["add"]
 SUBTRACT = ELEMENTWISE["subtract"]
@@ -279,7 +279,11 @@ class ndarray:
         return apply_inplace(REMAINDER, self, other)
 
     def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]  # pow() may take three arguments
-        return store_result(self, _bound["operator_power"](self, other), "power")
+        try:
+            return store_result(self, _bound["operator_power"](self, other), "power")
+        except ValueError:
+            _check_cast(ELEMENTWISE["power"], self, other)
+            raise
 
     def __iand__(self, other: Any) -> Any:
         return apply_inplace(AND, self, other)
@@ -848,18 +852,28 @@ def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
         if DTYPES[code].kind != "c":
             raise TypeError(f"cannot assign a complex number to an array of dtype {DTYPES[code]}; take .real first")
         return scalar(value, code)
-    if value is None and DTYPES[code].kind in "fc":
-        return scalar(np.nan, code)
     if kind is list or kind is tuple:
         return node_of(_bound["asarray"](value, DTYPES[code]))
     if basic and isinstance(value, np.generic) and DTYPES[code].kind in "iu":
         cell = np.zeros((), DTYPES[code])
         cell[()] = value  # NumPy knows which of them must fit.
         return scalar(cell.item(), code)
-    node = operand(value)
+    strange = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufc"
+    node = NotImplemented if strange else operand(value)
     if node is NotImplemented:
-        raise TypeError(f"cannot assign {type(value).__name__} to a numloom array; expected an array or a number")
+        # Text, None and arrays of them, objects with a number: NumPy knows which it is.
+        cell = np.zeros(np.shape(value) if isinstance(value, np.ndarray) else (), DTYPES[code])
+        cell[...] = value
+        return node_of(_bound["asarray"](cell)) if cell.shape else scalar(cell.item(), code)
     return node if type(node) is Node else scalar(node, code)
+
+
+def _check_cast(row: Any, target: Any, other: Any) -> None:
+    """NumPy's error if an operation's result does not cast to `target`, told before one of shapes."""
+    value = operand(other)
+    code = resolve(row, (DTYPES[target.code], DTYPES[value.code] if type(value) is Node else type(value)))[1]
+    if not np.can_cast(DTYPES[code], DTYPES[target.code], "same_kind"):
+        raise casting_error(row.name, "same_kind", code, target.code) from None
 
 
 def apply_inplace(row: Any, target: Any, other: Any) -> Any:
@@ -872,7 +886,11 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
             if node.code == target.code:
                 write(target.cell, target.code, target.offset, target.extents, target.steps, node)
                 return target
-    result = apply2(row, target, other)
+    try:
+        result = apply2(row, target, other)
+    except ValueError:
+        _check_cast(row, target, other)
+        raise
     if result is NotImplemented:
         if isinstance(other, np.ndarray) and not target.is_scalar:
             raise TypeError(f"cannot {row.name} an array of dtype {other.dtype} in place to one of {target.dtype}")
@@ -886,13 +904,13 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         return result
     if not target.writeable:
         raise ValueError("output array is read-only")
+    if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
+        raise casting_error(name, "same_kind", result.code, target.code)
     if result.shape != target.extents:
         raise ValueError(
             f"non-broadcastable output operand with shape {shown(target.extents)} doesn't match the broadcast shape "
             f"{shown(result.shape)}"
         )
-    if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
-        raise casting_error(name, "same_kind", result.code, target.code)
     write(target.cell, target.code, target.offset, target.extents, target.steps, result.cell.value)
     return target
 

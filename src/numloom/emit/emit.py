@@ -11,6 +11,7 @@ from numloom.emit.reducing_host import emit_reduction
 from numloom.emit.rows import emit_rows
 from numloom.emit.selecting import emit_select
 from numloom.emit.tiles import emit_tiles, tile_of
+from numloom.emit.user import guarded
 from numloom.emit.words import in_words
 from numloom.ops.elementwise import header_order
 from numloom.plan.program import Program, Source
@@ -40,7 +41,10 @@ def emit(program: Program, fast_math: bool = False) -> Source:
     source = family(in_words(program), _ENTRY)
     text = FAST_MATH + source.text if fast_math and not _makes_random_numbers(program) else source.text
     entry = "k_" + hashlib.sha256(text.encode()).hexdigest()[:20]
-    return Source(text.replace(_ENTRY, entry), entry, source.words, source.geometry)
+    text = text.replace(_ENTRY, entry)
+    if "namespace nl_user" in text:
+        text = guarded(text, entry)
+    return Source(text, entry, source.words, source.geometry)
 
 
 def _makes_random_numbers(program: Program) -> bool:

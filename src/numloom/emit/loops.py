@@ -18,6 +18,7 @@ from numloom.emit.maps import emit_map
 from numloom.emit.values import header, prelude
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, cast_text, resolve
 from numloom.ops.rows import Op
+from numloom.ops.special import SPECIAL
 from numloom.plan.program import Instr, Operand, Program, Source, Store
 
 CASTS = {
@@ -60,7 +61,7 @@ def loop_source(op: Op, in_codes: tuple[int, ...], out_code: int) -> Source:
 
 def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
     """Every operation and loop that NumPy's bits do not serve."""
-    for op in (*ELEMENTWISE.values(), *CASTS.values()):
+    for op in (*ELEMENTWISE.values(), *CASTS.values(), *SPECIAL.values()):
         if op.exact and op.exact_kinds == "?biufc":
             continue
         seen = set()

@@ -407,6 +407,31 @@ def user_text(
     return UserText(f"nl_user::{space}", tuple(sorted(headers)), tuple(chunks), parts, name)
 
 
+def guarded(text: str, entry: str) -> str:
+    """A kernel's text whose functions for the host are called by way of ``nl_guard``, which outlives their faults.
+
+    Whoever loads the text for the host sets ``nl_guard``.
+    """
+    entries = [entry, *([f"{entry}_finish"] if f"{entry}_finish(" in text else [])]
+    line, rest = text.partition("\n")[::2] if text.startswith("// nvrtc:") else ("", text)
+    renamed = "".join(f"#define {name} {name}_alone\n" for name in entries)
+    called = "".join(
+        f'#undef {name}\nextern "C" void {name}(const void* p, long long begin, long long end) {{\n'
+        f"nl_guard.run((void (*)(const void*, long long, long long)){name}_alone, p, begin, end, nl_guard.error);\n}}\n"
+        for name in entries
+    )
+    return (
+        f"{line}{chr(10) * bool(line)}#ifndef __CUDACC__\n{_GUARD}{renamed}#endif\n{rest}"
+        f"#ifndef __CUDACC__\n{called}#endif\n"
+    )
+
+
+_GUARD = """extern "C" { __attribute__((weak)) struct {
+void (*run)(void (*)(const void*, long long, long long), const void*, long long, long long, long long*);
+long long* error; void (*outside)(const char*, long long, long long); } nl_guard; }
+"""
+
+
 def value_type(code: int) -> str:
     """C++ type in which values of a dtype travel between a kernel's operations."""
     return VALUE_TYPES[code]
@@ -422,4 +447,4 @@ def as_value(name: str, code: int) -> str:
     return f"(f32)({name})" if code == F16 else f"({CTYPES[code]})({name})"
 
 
-__all__ = ["USER_TYPES", "UserText", "as_user", "as_value", "part", "user_text", "value_type", "words_of"]
+__all__ = ["USER_TYPES", "UserText", "as_user", "as_value", "guarded", "part", "user_text", "value_type", "words_of"]

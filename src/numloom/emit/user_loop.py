@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from numloom.base.dtypes import CTYPES
-from numloom.emit.user import USER_TYPES, UserText, part, user_text, words_of
+from numloom.emit.user import USER_TYPES, UserText, guarded, part, user_text, words_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,8 @@ class Slot:
         Of a raw array.
     dense : bool
         Whether a raw array is contiguous.
+    checked : bool
+        Whether indices of a raw array are looked at on the host.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Slot:
     form: str
     ndim: int = 0
     dense: bool = False
+    checked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,11 @@ def raw_arrays(slots: Sequence[Slot]) -> str:
             const = "" if slot.written else "const "
             dense = "true" if slot.dense else "false"
             numbers = [", ".join(f"nl_p.{f}{k}[{d}]" for d in range(slot.ndim)) or "0" for f in "es"]
-            lines.append(
-                f"const nl_user::raw_array<{const}{USER_TYPES[slot.code]}, {slot.ndim}, {dense}> {slot.name} = "
-                f"{{ nl_p.a{k}, nl_p.n{k}, {{ {numbers[0]} }}, {{ {numbers[1]} }} }};\n"
-            )
+            kind = "checked_array" if slot.checked else "raw_array"
+            fields = f"{{ nl_p.a{k}, nl_p.n{k}, {{ {numbers[0]} }}, {{ {numbers[1]} }} }}"
+            fields = f'{{ {fields}, "{slot.name}" }}' if slot.checked else fields
+            ctype = f"{const}{USER_TYPES[slot.code]}"
+            lines.append(f"const nl_user::{kind}<{ctype}, {slot.ndim}, {dense}> {slot.name} = {fields};\n")
     return "".join(lines)
 
 
@@ -135,4 +139,4 @@ def emit_loop(
         f'#else\nextern "C" void {entry}(const nl_params* p, i64 begin, i64 end) {{\n'
         f"{user.space}::nl_loop(*p, begin, end, 1);\n}}\n#endif\n"
     )
-    return UserKernel(user, text, entry)
+    return UserKernel(user, guarded(text, entry), entry)

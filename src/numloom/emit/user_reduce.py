@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numloom.emit.user import USER_TYPES, part, user_text
+from numloom.emit.user import USER_TYPES, guarded, part, user_text
 from numloom.emit.user_loop import Slot, UserKernel, block_text, elements, first_line, raw_arrays
 
 NUMBERS = ("count", "parts", "length", "work")
@@ -104,7 +104,7 @@ def emit_reduce(
         f"for (i64 row = begin; row < last; ++row) {{\n{merged}}}\n}}\n"
     )  # fmt: skip
     text = f"{first_line(options)}{user.prelude()}#ifdef __CUDACC__\n{cuda}#else\n{cpu}#endif\n"
-    return UserKernel(user, text, entry)
+    return UserKernel(user, guarded(text, entry), entry)
 
 
 __all__ = ["CARRIER_BYTES", "emit_reduce"]

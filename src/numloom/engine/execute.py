@@ -178,11 +178,13 @@ class Ready:
         self.geometry = source.geometry
         if not device.interprets:
             wait = not gains_by_hurry(program, source)
-        elif config.cpu_compile == "wait":
-            wait = True
         else:
-            device.load_loops(loops_text, wait=False)
-            wait = not can_interpret(program, device.loops)
+            wait = config.cpu_compile == "wait"
+            if not wait:
+                device.load_loops(loops_text, wait=False)
+                wait = not can_interpret(program, device.loops)
+            # Without a compiler NumPy stands for loops that are not there; its last bits may be others.
+            wait = wait and (device.compiles or not can_interpret(program, device.loops, exactly=False))
         self.kernel = device.kernel(source.text, source.entry, wait=wait)
         words = new_words(len(source.words))
         for index, word in enumerate(source.words):

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.dtypes import CHARS, DTYPES
+from numloom.base.dtypes import CHARS, DTYPES, F16, F32, code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.emit.loops import CASTS, loop_name, loop_source
 from numloom.ops.rows import Op
-from numloom.ops.tree import has_tree, reduce_axes
-from numloom.plan.program import Instr, Operand, Program
+from numloom.ops.tree import has_tree, operation_of, reduce_axes
+from numloom.plan.program import Instr, Operand, Program, Reduce
 
 Host = np.ndarray[Any, Any]
 Index = tuple[int, ...]
@@ -30,24 +30,36 @@ _BLOCK = 65536
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
-def can_interpret(program: Program, loops: Any) -> bool:
-    """Whether the interpreter gives the kernel's bits for this program with these loops."""
-    if program.nested:
+def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool:
+    """Whether the interpreter runs this program with these loops, and (`exactly`) gives the kernel's bits.
+
+    Where a loop is missing NumPy's own function does the work, whose last bits may be others. Only users' kernels
+    cannot run at all.
+    """
+    if program.nested:  # which only a GPU has
         return False
     for reduction in program.reductions:
-        dtype = DTYPES[program.body[reduction.value].code]
-        if not has_tree(reduction.row, dtype) or not reduction.row.commutative:
+        code = program.body[reduction.value].code
+        if not reduction.row.commutative or reduction.row.preamble:
+            return False
+        if exactly and not has_tree(reduction.row, DTYPES[code]):
+            return False
+        op = operation_of(reduction.row)
+        if exactly and op is not None and not _has_loop(op, CHARS[F32 if code == F16 else code] * op.nin, loops):
             return False
     for instrs in (program.body, program.post):
         for instr in instrs:
             row = CASTS.get(instr.code) if instr.kind == "cast" else instr.row
-            if row is not None:
-                chars = "".join(CHARS[instrs[arg].code] for arg in instr.args)
-                if row.is_exact(chars):
-                    continue
-                if loops is None or not loops.address(loop_name(row, chars)):
-                    return False
+            if row is None:
+                continue
+            chars = "".join(CHARS[instrs[arg].code] for arg in instr.args)
+            if row.preamble or (exactly and not row.is_exact(chars) and not _has_loop(row, chars, loops)):
+                return False
     return True
+
+
+def _has_loop(row: Op, chars: str, loops: Any) -> bool:
+    return loops is not None and bool(loops.address(loop_name(row, chars)))
 
 
 def interpret(
@@ -133,8 +145,7 @@ class _Run:
         axes = tuple(range(kept, len(shape)))
         results = []
         for reduction in program.reductions:
-            result = reduce_axes(reduction.row, full[reduction.value], axes, axes, program.fast, False)
-            results.append(result.astype(DTYPES[reduction.code]))
+            results.append(self.reduced(reduction, full[reduction.value], axes, program.fast))
         post = self.values(program.post, whole[:kept], shape[:kept], dict(enumerate(results)))
         for store in program.post_stores:
             target = self.memory(store.operand, program.operands[store.operand], whole[:kept], shape[:kept])
@@ -160,12 +171,21 @@ class _Run:
                 for k, reduction in enumerate(program.reductions):
                     if stages.body[reduction.value] == stage:
                         full = np.broadcast_to(np.asarray(body[reduction.value]), counts)
-                        result = reduce_axes(reduction.row, full, axes, axes, program.fast, False)
-                        results[k] = result.astype(DTYPES[reduction.code])
+                        results[k] = self.reduced(reduction, full, axes, program.fast)
             for store in program.stores:
                 self.memory(store.operand, program.operands[store.operand], starts, counts)[...] = body[store.value]
             for store in program.post_stores:
                 self.memory(store.operand, program.operands[store.operand], at, extents)[...] = post[store.value]
+
+    def reduced(self, reduction: Reduce, full: Host, axes: tuple[int, ...], fast: bool) -> Host:
+        """A reduction's results."""
+        result = reduce_axes(reduction.row, full, axes, axes, fast, False, self.operate)
+        return result.astype(DTYPES[reduction.code])
+
+    def operate(self, op: Op, a: Host, b: Host) -> Host:
+        """An operation on two arrays of one dtype."""
+        code = code_of(a.dtype)
+        return np.asarray(self.apply(op, [code, code], code, [a, b]))
 
     def memory(self, k: int, operand: Operand, starts: Index, counts: Index, steps: Index | None = None) -> Host:
         """An operand over a box of the space."""
@@ -249,10 +269,10 @@ class _Run:
         return memory[offset - low]
 
     def apply(self, row: Op, codes: list[int], out_code: int, args: list[Any]) -> Any:
-        """One operation, by NumPy where its bits are ours, else by a loop of the package."""
+        """One operation, by NumPy where its bits are ours (or nothing else is there), else by a loop of the package."""
         chars = "".join(CHARS[code] for code in codes)
         dtype = DTYPES[out_code]
-        if row.is_exact(chars):
+        if row.is_exact(chars) or not _has_loop(row, chars, self.device.loops):
             value = row.numpy(*args)
             return value if value.dtype == dtype else value.astype(dtype)
         shape = np.broadcast_shapes(*(np.shape(arg) for arg in args))

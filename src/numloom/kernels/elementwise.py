@@ -21,11 +21,14 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import check_broadcast, store
 from numloom.array.ndarray import ndarray, node_of
 from numloom.array.storage import materialize, pin, unpin
+from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES
 from numloom.base.errors import CompileError
 from numloom.device import registry
+from numloom.device.cpu.hostview import number_at
 from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import Slot, UserKernel, emit_loop
+from numloom.engine.state import settle_errors
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
 from numloom.graph.node import Node
@@ -188,6 +191,7 @@ class ElementwiseKernel:
         self.operation = operation
         self.preamble, self.options = sources(preamble, options)
         self.loop_prep, self.after_loop = loop_prep, after_loop
+        self._check = any(option.startswith("--check") for option in options)
         self.reduce_dims = reduce_dims
         self.no_return, self.return_tuple = bool(no_return), bool(return_tuple)
         self.nin, self.nout = len(self.in_params), len(self.out_params)
@@ -340,7 +344,7 @@ class ElementwiseKernel:
         codes = (*given.in_codes, *given.out_codes)
         parameters = (*self.in_params, *self.out_params)
         slots = tuple(
-            slot_of(parameter, argument, code, k >= self.nin, shape)
+            slot_of(parameter, argument, code, k >= self.nin, shape, self._check or config.check)
             for k, (parameter, argument, code) in enumerate(
                 zip(parameters, (*given.ins, *given.outs), codes, strict=True)
             )
@@ -403,13 +407,15 @@ def block_threads(name: str, block_size: Any) -> int:
     return int(block_size)
 
 
-def slot_of(parameter: Parameter, argument: Any, code: int, written: bool, shape: tuple[int, ...]) -> Slot:
+def slot_of(
+    parameter: Parameter, argument: Any, code: int, written: bool, shape: tuple[int, ...], checked: bool
+) -> Slot:
     """How an argument comes to a kernel that runs at once."""
     if type(argument) is not ndarray:
         return Slot(parameter.name, code, False, "value")
     dense = argument.strides == c_strides(argument.shape, ITEMSIZES[code])
     if parameter.raw:
-        return Slot(parameter.name, code, written, "raw", argument.ndim, dense)
+        return Slot(parameter.name, code, written, "raw", argument.ndim, dense, checked)
     form = "dense" if dense and argument.shape == shape else "strided"
     return Slot(parameter.name, code, written, form)
 
@@ -445,6 +451,8 @@ def launch(
         device.launch(kernel, words, geometry)
         if after is not None:
             after(device, words)
+        if device.pool.error_at and number_at(device.pool.error_at, I64) < 0:  # a fault, which the host sees at once
+            settle_errors(device)
     finally:
         for cell in pinned:
             unpin(cell)

@@ -16,6 +16,7 @@ from numloom.api.creation import empty
 from numloom.api.running import deliver
 from numloom.api.ufunc import normal_axes, store
 from numloom.array.ndarray import ndarray
+from numloom.base.config import config
 from numloom.base.dtypes import C64, CTYPES, DTYPES, F16, F32, F64, I32, I64, U32, U64, code_of
 from numloom.device import registry
 from numloom.emit.user import USER_TYPES, as_user, as_value, part, user_text, value_type, words_of
@@ -123,6 +124,7 @@ class ReductionKernel:
         self.identity = None if identity is None or identity == "" else str(identity)
         self.reduce_type = reduce_type
         self.preamble, self.options = sources(preamble, options)
+        self._check = any(option.startswith("--check") for option in options)
         self.nin, self.nout = len(self.in_params), len(self.out_params)
         self.nargs = self.nin + self.nout
         # How many were reduced is no reason to run at once.
@@ -263,7 +265,7 @@ class ReductionKernel:
         parameters = (*self.in_params, *self.out_params)
         slots = tuple(
             # Nothing here has the shape of the loop, so all that is not raw goes by strides.
-            slot_of(parameter, argument, code, k >= self.nin, (-1,))
+            slot_of(parameter, argument, code, k >= self.nin, (-1,), self._check or config.check)
             for k, (parameter, argument, code) in enumerate(zip(parameters, arguments, codes, strict=True))
         )
         carrier = USER_TYPES[carried] if carried >= 0 else str(self.reduce_type)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.ops.rows import Reduction
+from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.rows import Op, Reduction
 
 Host = np.ndarray[Any, Any]
 Combine = Callable[[Host, Host], Host]
@@ -19,7 +20,7 @@ Carriers = tuple[Host, ...]
 """What is combined, an array for each field of the kernels' carrier."""
 OfRun = Callable[[Host], Carriers]
 Merge = Callable[[Carriers, Carriers], Carriers]
-Shape = Callable[[Host, OfRun, Merge, Any], Carriers]
+Shape = Callable[[Host, OfRun, Merge, Carriers], Carriers]
 
 LANES = 128
 RUN = 16
@@ -39,50 +40,79 @@ _ANY_ORDER = {
 
 _MOMENTS = ("m2", "var")
 
+_BY_OPERATION = {"logaddexp": -np.inf, "logaddexp2": -np.inf, "hypot": 0.0}
+"""Reductions that combine by an operation whose bits NumPy does not give, with the number each run starts from."""
+
+Operate = Callable[[Op, Host, Host], Host]
+"""Gives an operation's value for arrays of one dtype."""
+
+
+def _twin(op: Op, a: Host, b: Host) -> Host:
+    return np.asarray(op.numpy(a, b))
+
 
 def _maximum(a: Host, b: Host) -> Host:
-    return np.where((a > b) | (a != a), a, b)
+    # Of two equal numbers a complex one stays, a real one does not.
+    return np.where((a >= b if a.dtype.kind == "c" else a > b) | (a != a), a, b)
 
 
 def _minimum(a: Host, b: Host) -> Host:
-    return np.where((a < b) | (a != a), a, b)
+    return np.where((a <= b if a.dtype.kind == "c" else a < b) | (a != a), a, b)
 
 
 def _fmax(a: Host, b: Host) -> Host:
-    return np.where((a > b) | (b != b), a, b)
+    return np.where((a >= b if a.dtype.kind == "c" else a > b) | (b != b), a, b)
 
 
 def _fmin(a: Host, b: Host) -> Host:
-    return np.where((a < b) | (b != b), a, b)
+    return np.where((a <= b if a.dtype.kind == "c" else a < b) | (b != b), a, b)
+
+
+def _times(a: Host, b: Host) -> Host:
+    """Products; of complex numbers without the fused multiply-adds that NumPy's loops may have."""
+    if a.dtype.kind != "c":
+        return np.asarray(a * b)
+    product = np.empty(np.broadcast_shapes(a.shape, b.shape), a.dtype)
+    product.real = a.real * b.real - a.imag * b.imag
+    product.imag = a.real * b.imag + a.imag * b.real
+    return product
+
+
+def _everywhere(value: float) -> Callable[[np.dtype[Any]], Any]:
+    return lambda d: complex(value, value) if d.kind == "c" else value
 
 
 _COMBINE: dict[str, tuple[Combine, Callable[[np.dtype[Any]], Any]]] = {
-    "sum": (np.add, lambda d: -0.0 if d.kind in "f" else complex(-0.0, -0.0) if d.kind == "c" else 0),
-    "mean": (np.add, lambda d: -0.0 if d.kind in "f" else complex(-0.0, -0.0)),
-    "prod": (np.multiply, lambda d: 1),
-    "max": (_maximum, lambda d: -np.inf),
-    "min": (_minimum, lambda d: np.inf),
-    "fmax": (_fmax, lambda d: np.nan),
-    "fmin": (_fmin, lambda d: np.nan),
+    "sum": (np.add, lambda d: _everywhere(-0.0)(d) if d.kind in "fc" else 0),
+    "mean": (np.add, _everywhere(-0.0)),
+    "prod": (_times, lambda d: 1),
+    "max": (_maximum, _everywhere(-np.inf)),
+    "min": (_minimum, _everywhere(np.inf)),
+    "fmax": (_fmax, _everywhere(np.nan)),
+    "fmin": (_fmin, _everywhere(np.nan)),
 }
 
 
 def has_tree(row: Reduction, dtype: np.dtype[Any]) -> bool:
     """Whether `reduce_axes` gives the kernels' bits for this row and input dtype."""
     if row.name in _MOMENTS:
-        return dtype.kind == "f"
-    if row.name in ("prod", "max", "min", "fmax", "fmin", *_ANY_ORDER):
-        return dtype.kind != "c"
-    return row.name in _COMBINE
+        return dtype.kind in "fc"
+    return row.name in _COMBINE or row.name in _ANY_ORDER or row.name in _BY_OPERATION
+
+
+def operation_of(row: Reduction) -> Op | None:
+    """The operation that a row combines by where NumPy does not give its bits, else None."""
+    return ELEMENTWISE[row.name] if row.name in _BY_OPERATION else None
 
 
 def reduce_axes(
-    row: Reduction, array: Host, axes: tuple[int, ...], physical: tuple[int, ...], fast: bool, keepdims: bool
-) -> Host:
+    row: Reduction, array: Host, axes: tuple[int, ...], physical: tuple[int, ...], fast: bool, keepdims: bool,
+    operate: Operate = _twin,
+) -> Host:  # fmt: skip
     """Reduce `array` (of the accumulation dtype) over `axes` as the kernels do.
 
     `physical` are the same axes in the order in which the tree walks them, slowest first; `fast`
-    says that they hold the fast axis (128 lanes, else one).
+    says that they hold the fast axis (128 lanes, else one). `operate` applies `operation_of` the row.
     """
     kept = [axis for axis in range(array.ndim) if axis not in axes]
     shape = (
@@ -103,22 +133,46 @@ def reduce_axes(
     outputs = prod(shape)
     with np.errstate(all="ignore"):
         if fast:
-            result = _finished(row, array.transpose([*kept, *physical]).reshape(outputs, count), count, _rows)
+            rows = array.transpose([*kept, *physical]).reshape(outputs, count)
+            result = _finished(row, rows, count, _rows, operate)
         else:
-            result = _finished(row, array.transpose([*physical, *kept]).reshape(count, outputs), count, _runs)
+            columns = array.transpose([*physical, *kept]).reshape(count, outputs)
+            result = _finished(row, columns, count, _runs, operate)
     return np.asarray(result.astype(dtype).reshape(shape))
 
 
-def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape) -> Host:
+def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape, operate: Operate) -> Host:
     """Reduce rows (or columns) of a matrix, and finish."""
     work = values.astype(np.float32) if values.dtype == np.float16 else values
     if row.name in _MOMENTS:
-        _, _, m2 = shape_of_tree(work, _moments_of_run, _merge_moments, 0)
-        return m2 if row.name == "m2" else (m2 / np.float64(count)).astype(work.dtype)
-    combine, identity = _COMBINE[row.name]
+        if work.dtype.kind == "c":
+            nothing: Carriers = tuple(np.zeros((), np.float64) for _ in range(4))
+            m2 = shape_of_tree(work, _complex_moments_of_run, _merge_moments, nothing)[-1]
+        else:
+            nothing = tuple(np.zeros((), np.float64) for _ in range(3))
+            m2 = shape_of_tree(work, _moments_of_run, _merge_moments, nothing)[-1]
+        return m2 if row.name == "m2" else (m2 / np.float64(count)).astype(work.real.dtype)
+    if row.name == "prod" and work.dtype.kind == "c":
+        # No number is neutral, so a carrier says whether it holds one.
+        absent = (np.ones((), work.dtype), np.zeros((), bool))
+        total = shape_of_tree(work, _product_of_run, _merge_products, absent)[0]
+        return total.astype(values.dtype)
+    op = operation_of(row)
+    if op is None:
+        combine, identity_of = _COMBINE[row.name]
+        identity = np.array(identity_of(work.dtype), work.dtype)
+    else:
+        found = op
+
+        def combine(a: Host, b: Host) -> Host:
+            return operate(found, a, b)
+
+        identity = np.array(_BY_OPERATION[row.name], work.dtype)
 
     def of_run(run: Host) -> Carriers:
         acc = run[..., 0, :]
+        if op is not None:
+            acc = combine(np.broadcast_to(identity, acc.shape), acc)
         for element in range(1, run.shape[-2]):
             acc = combine(acc, run[..., element, :])
         return (acc,)
@@ -126,7 +180,7 @@ def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape) ->
     def merge(a: Carriers, b: Carriers) -> Carriers:
         return (combine(a[0], b[0]),)
 
-    (total,) = shape_of_tree(work, of_run, merge, identity(work.dtype))
+    (total,) = shape_of_tree(work, of_run, merge, (identity,))
     if row.name == "mean":
         if total.dtype.kind == "c":
             mean = np.empty_like(total)
@@ -158,19 +212,41 @@ def _moments_of_run(run: Host) -> Carriers:
     return n, mean.astype(np.float64) + shift, square.astype(np.float64) - rest.astype(np.float64) * shift
 
 
+def _complex_moments_of_run(run: Host) -> Carriers:
+    """Count, both parts of the mean, and squared distances from it."""
+    n, re, m2 = _moments_of_run(run.real)
+    _, im, more = _moments_of_run(run.imag)
+    return n, re, im, m2 + more
+
+
 def _merge_moments(a: Carriers, b: Carriers) -> Carriers:
+    """Chan's merge; the mean has one part or two."""
     n = a[0] + b[0]
-    d = b[1] - a[1]
     w = b[0] / n
-    mean = a[1] + d * w
-    m2 = a[2] + b[2] + d * d * (a[0] * w)
+    distances = [y - x for x, y in zip(a[1:-1], b[1:-1], strict=True)]
+    means = [x + d * w for x, d in zip(a[1:-1], distances, strict=True)]
+    square = distances[0] * distances[0]
+    for d in distances[1:]:
+        square = square + d * d
+    m2 = a[-1] + b[-1] + square * (a[0] * w)
     empty_a, empty_b = a[0] == 0, b[0] == 0
     return tuple(
-        np.where(empty_a, y, np.where(empty_b, x, merged)) for x, y, merged in zip(a, b, (n, mean, m2), strict=True)
+        np.where(empty_a, y, np.where(empty_b, x, merged)) for x, y, merged in zip(a, b, (n, *means, m2), strict=True)
     )
 
 
-def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
+def _product_of_run(run: Host) -> Carriers:
+    acc = run[..., 0, :]
+    for element in range(1, run.shape[-2]):
+        acc = _times(acc, run[..., element, :])
+    return acc, np.ones(acc.shape, bool)
+
+
+def _merge_products(a: Carriers, b: Carriers) -> Carriers:
+    return np.where(~a[1], b[0], np.where(~b[1], a[0], _times(a[0], b[0]))), a[1] | b[1]
+
+
+def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carriers:
     """Reduce the rows of a matrix with 128 lanes: whole chunks at once, then the rest."""
     count = rows.shape[1]
     chunk = chunk_of(count)
@@ -185,7 +261,7 @@ def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
     return tuple(a[..., 0] for a in _pairs(chunks, merge))
 
 
-def _chunk(values: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
+def _chunk(values: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carriers:
     """Reduce the rows of a matrix of at most one chunk."""
     count = values.shape[1]
     width = LANES if count >= LANES else 1 << max(count - 1, 0).bit_length()
@@ -210,7 +286,7 @@ def _halves(lanes: Carriers, merge: Merge) -> Carriers:
     return tuple(a[..., 0] for a in lanes)
 
 
-def _runs(values: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
+def _runs(values: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carriers:
     """Reduce (..., elements, lanes) to (..., lanes): runs of 16 along the elements, then pairs."""
     count = values.shape[-2]
     whole = count // RUN
@@ -220,8 +296,7 @@ def _runs(values: Host, of_run: OfRun, merge: Merge, identity: Any) -> Carriers:
     if whole * RUN != count:
         parts.append(tuple(a[..., None, :] for a in of_run(values[..., whole * RUN :, :])))
     if not parts:
-        empty = np.full((*values.shape[:-2], values.shape[-1]), identity, values.dtype)
-        return (empty.astype(np.float64),) * 3 if of_run is _moments_of_run else (empty,)
+        return tuple(np.full((*values.shape[:-2], values.shape[-1]), field, field.dtype) for field in identity)
     return _pairs(tuple(np.concatenate(part, axis=-2) for part in zip(*parts, strict=True)), merge)
 
 

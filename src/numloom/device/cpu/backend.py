@@ -51,6 +51,7 @@ class CpuDevice:
         )
         self.allocate: Any = self.pool.allocate
         self.builder = Builder()
+        self.builder.error_address = self._error_address
         self.kernel: Any = self.builder.kernel
         if threads.launch is not None:
             self.launch = threads.launch  # type: ignore[method-assign]
@@ -141,6 +142,8 @@ class CpuDevice:
         error = self._error[0]
         if error:
             self._error[0] = 0
+        if error < 0:
+            raise self.builder.fault()
         return error
 
     def synchronize(self) -> None:
@@ -151,6 +154,11 @@ class CpuDevice:
 
     def bound_routine(self, name: str, *operands: Any, **options: Any) -> None:
         """None: routines of the host take arrays."""
+
+    @property
+    def compiles(self) -> bool:
+        """Whether there is a compiler, and the settings let it run."""
+        return config.cpu_compile != "never" and self.builder.compiler is not None
 
     @property
     def loops(self) -> Loops | None:
@@ -170,7 +178,7 @@ class CpuDevice:
         """
         if self.loops is None:
             if self._loops_kernel is None:
-                self._loops_kernel = self.builder.kernel(text(), "", wait=wait and self.builder.compiler is not None)
-            elif wait and self.builder.compiler is not None:
+                self._loops_kernel = self.builder.kernel(text(), "", wait=wait and self.compiles)
+            elif wait and self.compiles:
                 self.builder.kernel(self._loops_kernel.text, "", wait=True)
         return self.loops

@@ -19,6 +19,8 @@ from numloom.base.errors import CompileError, DeviceError, MissingDependencyErro
 from numloom.base.forking import BUILDING, anew, held
 from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import Compiler, find, load, require
+from numloom.device.cpu.faults import MARK, Faults
+from numloom.device.cpu.simt.build import runtime_text
 
 BATCH = 8
 REFERENCE = b"in "
@@ -92,6 +94,8 @@ class Builder:
     ----------
     compiles : int
         Runs of the compiler so far.
+    error_address : int
+        Of the device's error word.
     """
 
     def __init__(self, cache: DiskCache | None = None) -> None:
@@ -102,6 +106,8 @@ class Builder:
         self._compiler: Compiler | None = None
         self._searched = False
         self._stopping = False
+        self.error_address = 0
+        self._faults: Faults | None = None
         self._restart()
         _builders.add(self)
         anew(self._restart)
@@ -271,7 +277,7 @@ class Builder:
             content = compiler.compile(*texts)
             library = load(content)
             for kernel in kernels:
-                kernel.bind(library, compiler)
+                self._bind(kernel, library, compiler)
         except (CompileError, OSError) as error:
             if self._stopping:
                 return
@@ -289,6 +295,26 @@ class Builder:
             for kernel in kernels:
                 cache.put(key_of(kernel.text, origin), REFERENCE + key.encode(), origin)
 
+    def _bind(self, kernel: CpuKernel, library: ctypes.CDLL, compiler: Compiler) -> None:
+        """Give a kernel its addresses; the loops of users' texts are guarded."""
+        if MARK in kernel.text:
+            self.faults.arm(library)
+        kernel.bind(library, compiler)
+
+    @property
+    def faults(self) -> Faults:
+        """What catches faults of users' loops, compiled at the first use."""
+        if self._faults is None:
+            library = self.kernel(runtime_text(), "", wait=True).library
+            assert library is not None
+            self._faults = Faults(library, self.error_address)
+        return self._faults
+
+    def fault(self) -> DeviceError:
+        """The first fault in a user's loop since the last look, as an error."""
+        guarded = [kernel for kernel in list(self._kernels.values()) if kernel.ready and MARK in kernel.text]
+        return self.faults.taken(guarded, require(self.compiler))
+
     def _from_disk(self, kernel: CpuKernel, compiler: Compiler) -> bool:
         """Make a kernel ready from the disk cache, if it is there."""
         cache, origin = self.cache, compiler.identity
@@ -303,7 +329,7 @@ class Builder:
             library = self._libraries.get(key)
             if library is None:
                 library = self._libraries[key] = load(content)
-            kernel.bind(library, compiler)
+            self._bind(kernel, library, compiler)
         except (OSError, CompileError):
             return False
         return True

@@ -38,6 +38,7 @@ WANTED = (
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-asynchronous-unwind-tables",
+    "-fno-isolate-erroneous-paths-dereference",
     "-fno-stack-protector",
     "-w",
     "-pipe",

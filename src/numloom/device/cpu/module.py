@@ -91,11 +91,6 @@ class Runtime:
         if [library.numloom_sizes(which) for which in range(3)] != wanted:
             raise DeviceError("the runtime of CUDA kernels on the CPU and its Python side are of different versions")
         held(self, RUNTIME)
-        anew(self.renew)
-
-    def renew(self) -> None:
-        """In a child process no other thread is in a launch."""
-        self.library.numloom_forget()
 
 
 def _address(function: Any) -> int:

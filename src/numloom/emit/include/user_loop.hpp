@@ -55,4 +55,19 @@ template <class T, int N, bool DENSE> struct raw_array {
         return *(T*)(memory + sum);
     }
 };
+// The same, where the host looks at each index.
+template <class T, int N, bool DENSE> struct checked_array : raw_array<T, N, DENSE> {
+    const char* name;
+#ifndef __CUDACC__
+    NL_METHOD T& operator[](i64 i) const {
+        if ((u64)i >= (u64)this->count) nl_guard.outside(name, i, this->count);
+        return raw_array<T, N, DENSE>::operator[](i);
+    }
+    template <class I> NL_METHOD T& operator[](const I* at) const {
+        for (int d = 0; d < N; ++d)
+            if ((u64)(i64)at[d] >= (u64)this->extents[d]) nl_guard.outside(name, (i64)at[d], this->extents[d]);
+        return raw_array<T, N, DENSE>::operator[](at);
+    }
+#endif
+};
 }

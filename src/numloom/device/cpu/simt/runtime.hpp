@@ -596,14 +596,16 @@ void grid(Site site) {
 
 extern const Table TABLE = {barrier, warp_wait, active, yield, fail, grid, access, allocate, release};
 
+#include "guard.hpp"
+
 // ---------------------------------------------------------------- faults
 
 constexpr int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction before[4];
-int entered;
 
 void on_signal(int number, siginfo_t* info, void* given) {
     Worker* w = current;
+    if (guarded && info->si_code > 0 && leave_guarded(number, info, static_cast<ucontext_t*>(given))) return;
     if (w && w->now >= 0) {
         const ucontext_t* context = static_cast<const ucontext_t*>(given);
         uint64_t pc = 0;
@@ -638,6 +640,26 @@ void on_signal(int number, siginfo_t* info, void* given) {
             if (old.sa_handler != SIG_DFL && old.sa_handler != SIG_IGN) return old.sa_handler(number);
             sigaction(number, &old, nullptr);  // on return the instruction faults again, as if we had not been here
         }
+}
+
+// Before a launch: faults are ours if they come from a kernel, and else who had them before has them. Handlers stay, since
+// to take them away again would take longer than many launches; one that came later is put behind ours.
+void watch_signals() {
+    struct sigaction now;
+    sigaction(SIGSEGV, nullptr, &now);
+    if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) return;
+    pthread_mutex_lock(&lock);
+    struct sigaction action = {};
+    action.sa_sigaction = on_signal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    sigemptyset(&action.sa_mask);
+    for (int k = 0; k < 4; ++k) {
+        sigaction(SIGNALS[k], nullptr, &now);
+        if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == on_signal) continue;
+        before[k] = now;
+        sigaction(SIGNALS[k], &action, nullptr);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 Worker* take_worker() {
@@ -743,28 +765,12 @@ using namespace numloom;
 
 extern "C" {
 
-// A launch begins, and ends: faults in between are ours if they come from a kernel.
-void numloom_enter() {
-    pthread_mutex_lock(&lock);
-    if (entered++ == 0) {
-        struct sigaction action = {};
-        action.sa_sigaction = on_signal;
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-        sigemptyset(&action.sa_mask);
-        for (int k = 0; k < 4; ++k) sigaction(SIGNALS[k], &action, &before[k]);
-    }
-    pthread_mutex_unlock(&lock);
+// A user's loop over its items; see guard.hpp.
+void numloom_guarded(Loop loop, const void* params, long long begin, long long end, long long* error) {
+    run_guarded(loop, params, begin, end, error);
 }
 
-void numloom_leave() {
-    pthread_mutex_lock(&lock);
-    if (entered > 0 && --entered == 0)
-        for (int k = 0; k < 4; ++k) sigaction(SIGNALS[k], &before[k], nullptr);
-    pthread_mutex_unlock(&lock);
-    fflush(stdout);
-}
-
-// Around a fork: no other thread holds a lock meanwhile; in a child no other thread is in a launch.
+// Around a fork: no other thread holds a lock meanwhile.
 void numloom_hold() {
     pthread_mutex_lock(&lock);
     pthread_mutex_lock(&grid_lock);
@@ -775,11 +781,19 @@ void numloom_let_go() {
     pthread_mutex_unlock(&lock);
 }
 
-void numloom_forget() {
-    if (entered > 0)
-        for (int k = 0; k < 4; ++k) sigaction(SIGNALS[k], &before[k], nullptr);
-    entered = 0;
+void numloom_outside(const char* name, long long index, long long count) {
+    leave_outside(name, index, count, __builtin_return_address(0));
 }
+
+// The first fault since the last look, taken away.
+void numloom_take_fault(Fault* to) {
+    *to = first_fault;
+    memset(&first_fault, 0, sizeof first_fault);
+}
+
+void numloom_enter() { watch_signals(); }
+
+void numloom_leave() { fflush(stdout); }
 
 void numloom_blocks(const void* launch, long long begin, long long end) {
     run_blocks(static_cast<Launch*>(const_cast<void*>(launch)), uint64_t(begin), uint64_t(end));

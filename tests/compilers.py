@@ -1,0 +1,34 @@
+"""The host's C++ compiler, for tests that need one; where there is none they are skipped."""
+
+from __future__ import annotations
+
+import shutil
+from functools import cache
+
+import pytest
+
+from numloom.device.cpu.compiler import Compiler, find
+
+WHY = "needs a C++ compiler"
+
+
+@cache
+def found() -> Compiler | None:
+    """The compiler, or None."""
+    return find()
+
+
+def needed() -> Compiler:
+    """The compiler; the test is skipped without one."""
+    compiler = found()
+    if compiler is None:
+        pytest.skip(WHY)
+    return compiler
+
+
+def gxx() -> str:
+    """The command of g++, whose extensions the emulation of CUDA takes."""
+    command = shutil.which("g++")
+    if command is None:
+        pytest.skip("needs g++")
+    return command
