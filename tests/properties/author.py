@@ -78,6 +78,10 @@ class Author:
         """That a cast gives the same on every platform, and loses no NaN's bits."""
         return Condition("bits" if self.bits else "cast", text, np.dtype(dtype).str)
 
+    def full(self, text: str) -> Condition:
+        """That there are elements."""
+        return Condition("full", text)
+
     def tame(self, text: str) -> Condition:
         """That sums of it are close to each other in any order."""
         return Condition("tame", text)

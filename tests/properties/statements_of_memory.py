@@ -18,7 +18,7 @@ def make_fresh(a: Author) -> None:
     elif kind == 2 and dtype != "?":
         a.add(f"{a.target()} = np.arange({a.pick([1, 6, 12, 16, 20])}, dtype={dtype!r}) * p0")
     elif kind == 3 and not a.bits:
-        a.add(f"{a.target()} = draw({a.number(9)}, {shape}, {a.pick(['f', 'i'])!r})")
+        a.add(f"{a.target()} = draw({a.number(9)}, {shape or (1,)}, {a.pick(['f', 'i'])!r})")
     else:
         a.add(f"{a.target()} = fresh({a.number(11)}, {shape}, {dtype!r}, {a.pick(['C', 'F'])!r})")
 

@@ -103,7 +103,7 @@ def reduce(a: Author) -> None:
         options += [f"{name}.argmax({axis})", f"{name}.argmin({axis})"]
     if a.bits and x.dtype.kind == "f":
         options = options[2:4]
-    a.add(f"{a.target()} = {a.pick(options)}")
+    a.add(f"{a.target()} = {a.pick(options)}", *([] if np.ndim(x) < 2 else [a.full(name)]))
 
 
 def near(a: Author) -> None:
@@ -203,7 +203,7 @@ def product(a: Author) -> None:
     if x.dtype.kind not in "iu" or not np.ndim(x):
         return
     options = [f"np.outer({name}[:3], {name}[:2])", f"np.vdot({name}, {name})", f"np.inner({name}, {name})",
-               f"np.einsum('...i,...i->...', {name}, {name})", f"np.tensordot({name}, {name}, {np.ndim(x)})",
+               f"np.einsum('...i,...i->...', {name}, {name})", f"np.tensordot({name}, {name}, {np.ndim(x)}) + 0",
                f"np.kron({name}.ravel()[:3], [1, p0])", f"np.convolve({name}.ravel(), [1, p0])"]  # fmt: skip
     if np.ndim(x) == 2:
         options += [f"{name} @ {name}.T", f"np.einsum('ij->ji', {name})", f"np.einsum('ij,kj->ik', {name}, {name})",

@@ -49,6 +49,8 @@ class Condition:
             return False
         if self.kind == "tame":
             return is_tame(x)
+        if self.kind == "full":
+            return x.size > 0
         return is_safe_cast(x, self.dtype) and (self.kind == "cast" or keeps_bits(x, self.dtype))
 
 
