@@ -65,7 +65,7 @@ def wrong(a: Author) -> None:
                f"{t} = {name} + np.zeros((7, 11, 13))", f"{t} = np.zeros((2, -3))", f"{t} = {name}.astype('q9')",
                f"{name}[...] = np.zeros((7, 11, 13))", f"{t} = np.stack([])", f"{t} = np.max({name}[..., :0][..., 0])",
                f"{t} = np.add({name}, 1, bogus=2)", f"{t} = np.broadcast_to({name}, (7, 11, 13))"]  # fmt: skip
-    if n:
+    if n and x.size:
         options += [f"{t} = {name}[{n}]", f"{t} = {name}[np.asarray([0, {n}])]", f"{t} = np.take({name}, [{n + 3}], 0)",
                     f"{t} = {name}[[0, -{n} - 1]] + 1", f"{t} = np.take({name}, np.asarray([p0 * 100]), 0) * 2",
                     f"{t} = {name}.sum() + {name}[np.asarray([p0 * 100])]"] * 2  # fmt: skip

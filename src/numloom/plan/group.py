@@ -615,13 +615,10 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
 
 def _is_exclusive(choice: Choice, node: Node) -> bool:
     """Whether nobody needs the base of an update once that has run; what else reads it runs before."""
-    base, value = node.args
+    base = node.args[0]
     if base.cells or base.readers > base.seen:
         return False
-    own = _subtree(choice, value)
-    return all(
-        reader == node.number or choice.kernel[reader] >= 0 or reader in own for reader in _stored_readers(choice, base)
-    )
+    return all(reader == node.number or choice.kernel[reader] >= 0 for reader in _stored_readers(choice, base))
 
 
 def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layout) -> Draft | None:
@@ -679,18 +676,6 @@ def _inputs(choice: Choice, value: Node) -> set[int]:
         for arg in node.args:
             if arg.number not in seen:
                 seen.add(arg.number)
-                stack.append(arg)
-    return found
-
-
-def _subtree(choice: Choice, value: Node) -> set[int]:
-    """Numbers of the values that are computed inline for `value`."""
-    found = {value.number}
-    stack = [value]
-    while stack:
-        for arg in stack.pop().args:
-            if not choice.memory[arg.number] and arg.number not in found:
-                found.add(arg.number)
                 stack.append(arg)
     return found
 
