@@ -12,7 +12,6 @@ Run more of them with ``NUMLOOM_PROGRAMS=20000``.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -24,12 +23,11 @@ import statements_of_values as values
 from author import Author
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worlds import LoomWorld, Rehearsal, close, perform, rehearse, same_bits
+from worlds import PROGRAMS, LoomWorld, Rehearsal, close, perform, rehearse, same_bits
 
 import numloom as nl
 from numloom.base.errors import MissingDependencyError
 
-PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS", "1200"))
 PARTS = 8
 ROUNDS = 5
 
@@ -105,7 +103,7 @@ def test_programs(part: int) -> None:
 
 
 @pytest.mark.usefixtures("loops")
-@settings(max_examples=max(PROGRAMS // 20, 20))
+@settings(max_examples=max(PROGRAMS // 40, 20))
 @given(st.binary(min_size=8, max_size=160))
 def test_small_programs(choices: bytes) -> None:
     """As above; a failure is made as small as hypothesis can."""
@@ -118,5 +116,5 @@ def test_compiled_programs() -> None:
     if nl.config.executor == "reference":
         pytest.skip("the reference executor compiles nothing")
     generator = random.Random(99)
-    for _ in range(max(PROGRAMS // 100, 4)):
+    for _ in range(max(PROGRAMS // 400, 4)):
         check(generator.randbytes(60), cpu_compile="wait")

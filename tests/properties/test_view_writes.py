@@ -5,7 +5,6 @@ Run more of them with ``NUMLOOM_PROGRAMS=100000``.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from typing import Any
@@ -13,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from view_writes import check, draw_form
+from worlds import PROGRAMS
 
 import numloom as nl
 from numloom.testing import assert_bits_equal
 
-PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS", "1200"))
 PARTS = 4
 TIMES = 12
 """How often a form runs: with other sizes, and every fourth time with the same ones."""
@@ -112,4 +111,4 @@ def test_compiled_writes() -> None:
     if nl.config.executor == "reference":
         pytest.skip("the reference executor compiles nothing")
     with nl.config(cpu_compile="wait"):
-        check_forms(1, max(PROGRAMS // 200, 2), 60)
+        check_forms(1, max(PROGRAMS // 600, 2), 60)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import os
 import pickle
 import random
 import warnings
@@ -20,6 +21,10 @@ from typing import Any
 import numpy as np
 
 import numloom as nl
+from numloom.device import registry
+
+PROGRAMS = int(os.environ.get("NUMLOOM_PROGRAMS") or ("8000" if registry.current().name == "cpu" else "800"))
+"""How many random programs the tests of this folder run, about; elsewhere than on the CPU each needs new kernels."""
 
 Host = np.ndarray[Any, Any]
 
@@ -199,6 +204,7 @@ class LoomWorld(World):
     def __init__(self, round: int = 0, forced: int | None = None) -> None:
         super().__init__(nl, round)
         self.random = None if forced is None else random.Random(forced)
+        self.failed: list[Any] = []
         self.names |= {
             "fresh": lambda *args: nl.asarray(host_fresh(round, *args)),
             "draw": lambda *args: draw(round, *args),
@@ -215,24 +221,24 @@ class LoomWorld(World):
             nl.evaluate(*self.random.sample(arrays, min(len(arrays), self.random.randrange(3))))
 
     def run_wrong(self, statement: Statement) -> Exception | None:
-        """Run a line that NumPy refuses; what it raises, at once or when what it made is looked at."""
-        before = {name: self.names.get(name) for name in self.arrays()}
+        """Run a line that NumPy refuses; what it raises, at once or when what it made is looked at.
+
+        What has the error is kept: whatever else is computed must not have it.
+        """
+        before = {name: self.names[name] for name in self.arrays()}
+        raised = None
         try:
             self.run(statement.code)
             for name in self.arrays():
                 if self.names[name] is not before.get(name):
+                    self.failed.append(self.names[name])
                     host(self.names[name])
-            nl.synchronize()
         except Exception as error:
-            found = error
-        else:
-            return None
+            raised = error.with_traceback(None)
         for name in self.arrays():
-            if name not in before:
-                del self.names[name]
-            else:
-                self.names[name] = before[name]
-        return found
+            del self.names[name]
+        self.names |= before
+        return raised
 
 
 # ---------------------------------------------------------------- running a program
