@@ -118,7 +118,7 @@ def assign(a: Author) -> None:
 def assign_window(a: Author) -> None:
     """A view written into another view of the same memory, whatever lies where."""
     name, x = a.chosen()
-    if isinstance(x, np.generic) or not x.ndim:
+    if isinstance(x, np.generic) or not x.ndim or not x.flags.writeable:
         return
     source = a.related(name)
     y = a.value(source)
@@ -147,7 +147,7 @@ def _steps(a: Author) -> str:
 def assign_self(a: Author) -> None:
     """Reads and writes of one memory that overlap."""
     name, x = a.chosen()
-    if isinstance(x, np.generic) or not x.ndim or (a.bits and x.dtype.kind == "f"):
+    if isinstance(x, np.generic) or not x.ndim or not x.flags.writeable or (a.bits and x.dtype.kind == "f"):
         return
     sign = "^" if x.dtype.kind == "b" else "+"
     options = [f"{name}[1:] = {name}[:-1]", f"{name}[:-1] = {name}[1:]", f"{name}[::-1] = {name}",
