@@ -160,3 +160,13 @@ def test_elements_that_begin_anywhere_are_moved_as_bytes() -> None:
             look(x)[1:] += 3
             look(x)[[0, -1]] = 5
         assert_bits_equal(ours, host)
+
+
+def test_one_element_is_written_backwards_and_reduced_in_one_kernel() -> None:
+    x = nl.asarray(np.ones(1)) + 1
+    other = x.copy()
+    back = nl.flip(x)
+    back[...] = back.copy()
+    x[...] = x + x.max(0)
+    assert_bits_equal(x, np.array([4.0]))
+    assert_bits_equal(other, np.array([2.0]))

@@ -36,8 +36,15 @@ class Space:
         return self._memo[post]
 
     def of_row(self, at: Map) -> bool:
-        """Whether what is read at an index map is one value for every reduced row."""
-        return self.axes is not None and not any(coefficients[axis] for _, coefficients in at for axis in self.axes)
+        """Whether what is read at an index map is one value for every reduced row.
+
+        Of rows of one element nothing is: what a view reads there has no coefficients either.
+        """
+        return (
+            self.axes is not None
+            and not any(coefficients[axis] for _, coefficients in at for axis in self.axes)
+            and any(self.shape[axis] != 1 for axis in self.axes)
+        )
 
     def collapse(
         self, columns: Sequence[tuple[tuple[int, ...], bool]], leader: tuple[int, ...] | None, box: Box | None

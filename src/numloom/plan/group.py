@@ -27,10 +27,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 from numloom.base.dtypes import BOOL, F16, ITEMSIZES
-from numloom.graph.layout import Layout, extent_of, factor, may_overlap
+from numloom.graph.layout import Layout, factor, may_overlap
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import Nearby, nearby_views
 from numloom.plan.nested import SHORT, nested_rows
+from numloom.plan.overwriting import alternate, box_of, fills_around, reads_apart
 from numloom.plan.position import Map, compose, fit, identity, kept_position, same_position
 
 MAX_OPS = 256
@@ -159,7 +160,7 @@ def choose_stored(
         ):
             stored[node.number] = True
         if kind == UPDATE:
-            if not _fills_around(node, users):
+            if not fills_around(node, users):
                 _to_memory(node.args[0], stored, memory)
         elif kind == GATHER:
             source = node.args[0]
@@ -575,36 +576,30 @@ def _on_chip(choice: Choice, draft: Draft) -> bool:
 
 
 def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
-    """Decide how a slice update runs: in place, into a copy, or old and new into fresh memory."""
+    """Decide how a slice update runs: in place, into a copy, or old and new into fresh memory.
+
+    In place only where the rule of `plan.overwriting` proves that what is read is what was there before.
+    """
     base, value = node.args
     offset, shape, strides, code = node.attr
-    if not choice.memory[base.number]:
-        # A filled array that nobody else reads (`_fills_around`).
+    memory = choice.memory
+    if not memory[base.number]:
+        # A filled array that nobody else reads (`fills_around`).
         choice.kernel[node.number] = len(drafts)
         drafts.append(Draft(len(drafts), shape, [node.number], updates=[node.number], mode="box"))
         return
     itemsize = ITEMSIZES[code]
     region = Layout(offset, shape, strides)
-    exclusive = not base.cells and base.readers <= base.seen
-    if exclusive:
-        own = _subtree(choice, value)
-        for reader in _stored_readers(choice, base):
-            if reader != node.number and choice.kernel[reader] < 0 and reader not in own:
-                exclusive = False
-                break
-    shifted = not _reads_only(choice, value, base, region, itemsize)
-    size = 1
-    for extent in shape:
-        size *= extent
-    boxed = code == base.code and (shifted or not exclusive) and 2 * size > base.size and box_of(node) is not None
-    if boxed:
-        mode = "box"
-    elif exclusive and not (shifted and value.kind == LEAF):
+    exclusive = _is_exclusive(choice, node)
+    if exclusive and reads_apart(memory, value, base, region, itemsize):
         mode = "place"
-        if shifted and choice.kernel[value.number] < 0:
-            # It reads what it overwrites: compute it into memory of its own first.
-            _to_memory(value, choice.stored, choice.memory)
-            _place(choice, drafts, value, value.shape, None)
+    elif code == base.code and 2 * prod(shape) > base.size and box_of(node) is not None:
+        mode = "box"
+    elif exclusive and not memory[value.number]:
+        # It reads what it overwrites: compute it into memory of its own first.
+        _to_memory(value, choice.stored, memory)
+        _place(choice, drafts, value, value.shape, None)
+        mode = "place"
     else:
         mode = "copy"
     draft = _writes_beside(choice, drafts, node, region) if mode == "place" else None
@@ -616,6 +611,14 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
     draft.ops |= _inlined_ops(choice, value)
     draft.loads |= _inlined_loads(choice, value)
     choice.kernel[node.number] = draft.index
+
+
+def _is_exclusive(choice: Choice, node: Node) -> bool:
+    """Whether nobody needs the base of an update once that has run; what else reads it runs before."""
+    base = node.args[0]
+    if base.cells or base.readers > base.seen:
+        return False
+    return all(reader == node.number or choice.kernel[reader] >= 0 for reader in _stored_readers(choice, base))
 
 
 def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layout) -> Draft | None:
@@ -650,21 +653,14 @@ def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layo
         if (
             before.args[1].shape != value.shape
             # Large parts that have nothing in common are better written one after another.
-            or not (close or _alternate(written, ITEMSIZES[code], region, itemsize))
+            or not (close or alternate(written, ITEMSIZES[code], region, itemsize))
             or may_overlap(written, ITEMSIZES[code], region, itemsize)
             # What the one writes the other does not read, but for what an element itself was before.
-            or not _reads_only(choice, value, base, written, ITEMSIZES[code], same=False)
-            or not _reads_only(choice, before.args[1], before.args[0], region, itemsize)
+            or not reads_apart(choice.memory, value, base, written, ITEMSIZES[code], same=False)
+            or not reads_apart(choice.memory, before.args[1], before.args[0], region, itemsize)
         ):
             return None
     return draft
-
-
-def _alternate(a: Layout, a_itemsize: int, b: Layout, b_itemsize: int) -> bool:
-    """Whether elements of one layout lie between those of another."""
-    a_low, a_high = extent_of(a, a_itemsize)
-    b_low, b_high = extent_of(b, b_itemsize)
-    return a_low < b_high and b_low < a_high
 
 
 def _inputs(choice: Choice, value: Node) -> set[int]:
@@ -684,18 +680,6 @@ def _inputs(choice: Choice, value: Node) -> set[int]:
     return found
 
 
-def _subtree(choice: Choice, value: Node) -> set[int]:
-    """Numbers of the values that are computed inline for `value`."""
-    found = {value.number}
-    stack = [value]
-    while stack:
-        for arg in stack.pop().args:
-            if not choice.memory[arg.number] and arg.number not in found:
-                found.add(arg.number)
-                stack.append(arg)
-    return found
-
-
 def _stored_readers(choice: Choice, base: Node) -> set[int]:
     """Stored values that read `base`, themselves or through what is computed inline for them."""
     found: set[int] = set()
@@ -711,91 +695,3 @@ def _stored_readers(choice: Choice, base: Node) -> set[int]:
         else:
             stack.extend(choice.users[number])
     return found
-
-
-def _reads_only(choice: Choice, value: Node, base: Node, region: Layout, itemsize: int, same: bool = True) -> bool:
-    """Whether `value` reads `base` only where it is overwritten by that very element, or elsewhere.
-
-    With ``same=False`` only elsewhere will do.
-    """
-    stack = [(value, same)]
-    seen: set[tuple[int, bool]] = set()
-    while stack:
-        node, same = stack.pop()
-        if (node.number, same) in seen:
-            continue
-        seen.add((node.number, same))
-        if node is base:
-            whole = Layout(0, base.shape, base.strides)
-            if not (same and whole == region):
-                return False
-            continue
-        if node.kind == VIEW and node.args[0] is base:
-            layout = Layout(node.attr, node.shape, node.strides)
-            if same and layout == region:
-                continue
-            if may_overlap(layout, ITEMSIZES[node.code], region, itemsize):
-                return False
-            continue
-        if choice.memory[node.number]:
-            continue
-        inner = same and node.kind not in (VIEW, GATHER, REDUCE)
-        for arg in node.args:
-            stack.append((arg, inner and arg.shape == region.shape))
-    return True
-
-
-def _fills_around(node: Node, users: Sequence[Sequence[int]]) -> bool:
-    """Whether an update is the only reader of a filled array, which then need not be written first.
-
-    What lies across is better written by tiles of its own shape.
-    """
-    base, value = node.args
-    if base.kind != FILL or base.attr is None or base.cells or base.readers > base.seen or len(users[base.number]) > 1:
-        return False
-    return node.attr[3] == base.code and box_of(node) is not None and not _lies_across(value)
-
-
-def _lies_across(root: Node) -> bool:
-    """Whether a value is computed from memory whose neighbours are no neighbours of the value."""
-    stack, seen = [root], {root.number}
-    while stack:
-        node = stack.pop()
-        if node.kind in (VIEW, LEAF) and len(node.shape) > 1:
-            itemsize = ITEMSIZES[node.code]
-            if abs(node.strides[-1]) > itemsize and any(stride == itemsize for stride in node.strides[:-1]):
-                return True
-        for arg in node.args:
-            if arg.number not in seen and node.kind not in (VIEW, REDUCE, UPDATE):
-                seen.add(arg.number)
-                stack.append(arg)
-    return False
-
-
-def box_of(node: Node) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    """An update's region as a box of its base: for each base axis start, count and view axis (-1 for none)."""
-    base = node.args[0]
-    offset, shape, strides, code = node.attr
-    found = factor(offset, shape, strides, base.shape, base.strides, ITEMSIZES[code])
-    if found is None:
-        return None
-    starts, coefficients = found
-    box_starts, counts, axes = [], [], []
-    for axis, row in enumerate(coefficients):
-        used = [d for d, c in enumerate(row) if c]
-        if len(used) > 1:
-            return None
-        if used:
-            d = used[0]
-            if row[d] != 1 or sum(1 for other in coefficients if other[d]) > 1:
-                return None
-            box_starts.append(starts[axis])
-            counts.append(shape[d])
-            axes.append(d)
-        else:
-            box_starts.append(starts[axis])
-            counts.append(1)
-            axes.append(-1)
-    if any(extent > 1 and d not in axes for d, extent in enumerate(shape)):
-        return None
-    return tuple(box_starts), tuple(counts), tuple(axes)

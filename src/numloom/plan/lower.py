@@ -18,7 +18,8 @@ from numloom.graph.layout import displacement, factor
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.plan.collapse import Space
-from numloom.plan.group import Choice, Draft, box_of, short_maps
+from numloom.plan.group import Choice, Draft, short_maps
+from numloom.plan.overwriting import box_of
 from numloom.plan.position import Map, address, compose, fit, identity, kept_position, unit
 from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Store
 from numloom.plan.step import Binding, Step
