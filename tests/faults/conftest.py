@@ -1,4 +1,4 @@
-"""Lets the tests of this folder import `injection` and `programs`."""
+"""Lets the tests of this folder import `injection` and `fault_programs`."""
 
 from __future__ import annotations
 

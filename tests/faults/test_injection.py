@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from injection import ERRORS, Faults, forget_plans, installed, state
-from programs import PROGRAMS, Program
+from fault_programs import PROGRAMS, Program
 
 import numloom as nl
 from numloom.device import registry

@@ -188,6 +188,9 @@ cdef class Replay:
     cdef destroy_type destroy_executable
     cdef int process
 
+    def __init__(self, list launches, address_of):
+        """A class without this could not be called: see ``array._type.seal``."""
+
     def __cinit__(self, list launches, address_of):
         cdef Py_ssize_t count = len(launches), i
         cdef Bound bound
@@ -336,6 +339,9 @@ cdef class Script:
     cdef clear_type clear
     cdef copy_type copy
     cdef void* stream
+
+    def __init__(self, device, residues, given, scratch, told, commands, address_of):
+        """A class without this could not be called: see ``array._type.seal``."""
 
     def __cinit__(self, device, list residues, Py_ssize_t given, Py_ssize_t scratch, told, list commands, address_of):
         cdef Py_ssize_t i
