@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
+from numloom.engine import guard as module
 from numloom.engine.guard import Guard
 
 
@@ -80,3 +82,44 @@ def test_a_child_waits_for_nobody():
     guard.renew()
     guard.give()
     assert (guard.owner, guard.waiting) == (0, 0)
+
+
+def test_who_comes_between_waking_and_taking_is_waited_for():
+    """The module as Python's own text, where a thread can be held at the end of its waiting."""
+    text = Path(module.__spec__.origin).with_name("guard.py").read_text(encoding="utf-8")
+    names = {"__name__": "guard"}
+    exec(compile(text.replace("import cython\n", "from numloom.base import uncompiled as cython\n", 1), "guard", "exec"), names)
+    guard = names["Guard"]()
+    woken, between, ended, seen = threading.Event(), threading.Event(), threading.Event(), []
+
+    class Slow(threading.Condition):
+        def __exit__(self, *error):
+            super().__exit__(*error)
+            if threading.current_thread() is first and not woken.is_set():
+                woken.set()
+                between.wait(10)
+
+    def wait():
+        guard.take()
+        seen.append(ended.is_set())
+        guard.give()
+
+    def come_between():
+        woken.wait(10)
+        guard.take()
+        between.set()
+        time.sleep(0.2)
+        ended.set()
+        guard.give()
+
+    guard.turn = Slow()
+    guard.take()
+    first, second = threading.Thread(target=wait), threading.Thread(target=come_between)
+    first.start()
+    while not guard.waiting:
+        time.sleep(0.001)
+    second.start()
+    guard.give()
+    first.join(20)
+    second.join(20)
+    assert seen == [True] and (guard.owner, guard.depth) == (0, 0)
