@@ -120,16 +120,13 @@ def test_parts_of_a_shared_array_under_a_lock():
 
     def work(number):
         with lock:
-            shared[number] = number
+            shared[number] += number
             shared[number : number + 2] += 1
 
     at_once(work)
-    expected = np.zeros(MANY)
-    for number in range(MANY):
-        expected[number] += number
-        expected[number : number + 2] += 1
-    assert float(shared.sum()) == expected.sum()
-    assert shared[0] == 1
+    expected = np.arange(float(MANY)) + 2
+    expected[0] = 1
+    np.testing.assert_array_equal(shared.get(), expected)
 
 
 def test_numbers_of_a_shared_generator_are_drawn_once():
@@ -138,19 +135,6 @@ def test_numbers_of_a_shared_generator_are_drawn_once():
     assert len({tuple(numbers) for numbers in drawn}) == 300
     alone = nl.random.default_rng(3)
     assert {tuple(alone.random(8).tolist()) for _ in range(300)} == {tuple(numbers) for numbers in drawn}
-
-
-def test_errors_belong_to_the_thread_that_made_them():
-    table = nl.arange(10)
-
-    def work(number):
-        index = nl.asarray([number % 20])
-        try:
-            return int(table[index][0])
-        except IndexError:
-            return -1
-
-    assert at_once(work, 100) == [number % 20 if number % 20 < 10 else -1 for number in range(100)]
 
 
 def python(program, tmp_path, **more):
@@ -189,7 +173,9 @@ def at_once(work, count):
 @pytest.mark.parametrize("mode", ["background", "wait"])
 def test_first_uses_at_once(mode, tmp_path):
     """The device, the compiler's probe, the disk cache, recalled calls and modules that are imported late."""
-    program = AT_ONCE + """
+    program = (
+        AT_ONCE
+        + """
 import numpy as np
 import numloom as nl
 x = np.arange(5000.0)
@@ -204,17 +190,21 @@ def work(number, xp=nl):
     return str(type(xp.typing).__name__) and float(xp.polynomial.polynomial.polyval(2.0, xp.asarray([1.0, 2.0])))
 print(at_once(work, 60) == [work(number, np) for number in range(60)])
 """
+    )
     for _ in range(2):  # without a disk cache, and with one
         assert python(program, tmp_path, NUMLOOM_CPU_COMPILE=mode).split() == ["True"]
 
 
 def test_a_first_import_by_many_threads(tmp_path):
-    program = AT_ONCE + """
+    program = (
+        AT_ONCE
+        + """
 def work(number):
     import numloom as nl
     return float((nl.arange(10.0) + number).sum())
 print(at_once(work, 20) == [45.0 + 10 * number for number in range(20)])
 """
+    )
     assert python(program, tmp_path).split() == ["True"]
 
 
