@@ -142,8 +142,8 @@ def python(program, tmp_path, **more):
         **os.environ, "NUMLOOM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path), **more,
     }  # fmt: skip
     done = subprocess.run(
-        [sys.executable, "-Wignore::DeprecationWarning", "-c", program], env=environment, capture_output=True, text=True,
-        timeout=240,
+        [sys.executable, "-Wignore::DeprecationWarning", "-c", program], env=environment, capture_output=True,
+        text=True, timeout=240,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
