@@ -193,7 +193,7 @@ class Server:
             if buffer is None and not args and not options:
                 return self.module("numpy").empty(shape, dtype)
             if type(buffer) is ndarray:
-                return ndarray(shape, dtype, buffer, *args, **options)
+                return ndarray(shape, dtype, buffer, *args, **options)  # type: ignore[call-arg]
             return np.ndarray(shape, dtype, buffer, *args, **options)
 
         def vectorize(*args: Any, **options: Any) -> Any:
