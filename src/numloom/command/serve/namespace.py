@@ -193,7 +193,8 @@ class Server:
             if buffer is None and not args and not options:
                 return self.module("numpy").empty(shape, dtype)
             if type(buffer) is ndarray:
-                return ndarray(shape, dtype, buffer, *args, **options)  # type: ignore[call-arg]
+                made: Any = ndarray
+                return made(shape, dtype, buffer, *args, **options)
             return np.ndarray(shape, dtype, buffer, *args, **options)
 
         def vectorize(*args: Any, **options: Any) -> Any:
