@@ -79,7 +79,9 @@ def compile_loops(force: bool) -> str | None:
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     for target, flags in ((WIDE_LOOPS, WIDE_FLAGS), (LOOPS, []))[0 if x86 else 1 :]:
         built = target.with_name(f"{target.name}.{os.getpid()}")
-        subprocess.run([*compiler, "-std=c++17", *LOOP_FLAGS, "-shared", "-fPIC", *flags, text, "-o", built], check=True)
+        subprocess.run(
+            [*compiler, "-std=c++17", *LOOP_FLAGS, "-shared", "-fPIC", *flags, text, "-o", built], check=True
+        )
         built.replace(target)
     return "numloom/device/cpu/_loops.so"
 

@@ -29,8 +29,8 @@ def check_cython() -> None:
         import Cython
     except ImportError:
         sys.exit(
-            f"numloom is built by Cython, which is not installed: pip install 'cython>={wanted}' (or set NUMLOOM_PURE=1 "
-            "for a slower package without a compiled core)"
+            f"numloom is built by Cython, which is not installed: pip install 'cython>={wanted}' (or set "
+            "NUMLOOM_PURE=1 for a slower package without a compiled core)"
         )
     if tuple(int(part) for part in re.findall(r"\d+", Cython.__version__)[:3]) < CYTHON:
         sys.exit(

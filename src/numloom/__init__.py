@@ -8,7 +8,7 @@ import importlib
 from numpy import bool_
 
 from numloom import fft, interop, lib, linalg, polynomial, random, special, testing
-from numloom.api import construct, numpy_names
+from numloom.api import construct, numpy_names  # noqa: F401  (what the class calls is bound there)
 from numloom.api.calculus import diff, ediff1d, gradient, interp, trapezoid
 from numloom.api.creation import (
     arange,

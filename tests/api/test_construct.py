@@ -122,9 +122,9 @@ def test_memory_that_is_there(kind, dtype):
             made[...] = expected[...] = 1
             same(made, expected)
             if not registry.current().discrete:
-                assert bytes(memoryview(first).cast("B") if kind != "numpy in order F" else first.tobytes("A")) == bytes(
-                    memoryview(second).cast("B") if kind != "numpy in order F" else second.tobytes("A")
-                )
+                assert bytes(
+                    memoryview(first).cast("B") if kind != "numpy in order F" else first.tobytes("A")
+                ) == bytes(memoryview(second).cast("B") if kind != "numpy in order F" else second.tobytes("A"))
         else:
             with pytest.raises(ValueError, match="read-only"):
                 made[...] = 1

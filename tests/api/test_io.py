@@ -259,3 +259,19 @@ def test_load_maps(tmp_path: Path) -> None:
     x[0] = 7
     x.flush()
     assert nl.load(tmp_path / "x.npy")[0] == 7
+
+
+@pytest.mark.parametrize("call", [
+    lambda xp, m: xp.sqrt(m), lambda xp, m: xp.add(m, 1), lambda xp, m: xp.add(1, m), lambda xp, m: xp.add(m, m),
+    lambda xp, m: xp.where(m > 1, m, 0), lambda xp, m: xp.frexp(m)[0], lambda xp, m: xp.isnan(m),
+    lambda xp, m: m * 2 - m, lambda xp, m: xp.maximum(m, 2, dtype="f8"), lambda xp, m: xp.concatenate([m, m]),
+    lambda xp, m: xp.ones((4, 3)) * m, lambda xp, m: xp.dot(m, m.T), lambda xp, m: xp.add.reduce(m, axis=1),
+    lambda xp, m: xp.hypot(m, m[0]), lambda xp, m: m @ xp.ones(3, "f4"),
+])  # fmt: skip
+def test_functions_of_maps(call, tmp_path):
+    made = []
+    for xp in (nl, np):
+        m = xp.memmap(tmp_path / f"{xp.__name__}.bin", dtype="f4", mode="w+", shape=(4, 3))
+        m[...] = np.arange(12).reshape(4, 3)
+        made.append(call(xp, m))
+    np.testing.assert_array_equal(made[0].get(), np.asarray(made[1]), strict=True)

@@ -112,7 +112,6 @@ def test_no_temporary_folder(folder, tmp_path, builders, monkeypatch):
     assert builders().compiler is not None
 
 
-
 def test_a_named_compiler_that_fails_is_told_though_another_does_the_work(tmp_path, monkeypatch):
     monkeypatch.setenv("CXX", script(tmp_path, "exit 1"))
     with pytest.warns(RuntimeWarning, match=r"does not compile .* does the work"):

@@ -1,5 +1,6 @@
 """Which device is current, and the null device."""
 
+import os
 import subprocess
 import sys
 
@@ -93,3 +94,48 @@ assert not [name for name in sys.modules if name.split(".")[0] in ("scipy", "cud
 
     environment = {**os.environ, "NUMLOOM_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_gpu_in_use_is_left_behind_by_a_forked_child(monkeypatch):
+    """Whatever is asked of it says so; the CPU goes on."""
+    program = """
+import os
+import numloom as nl
+from numloom.base.errors import DeviceError
+from numloom.device import registry
+from numloom.device.cpu.backend import CpuDevice
+
+class Gpu(CpuDevice):
+    name = "cuda"
+    discrete = True
+
+registry._devices["cuda"] = Gpu()
+registry.missing = lambda name: None
+registry.use("cuda")
+x = nl.zeros(10) + 1
+child = os.fork()
+if child == 0:
+    status = 0
+    for ask in (x.get, lambda: nl.ones(10) * 2 + x, lambda: (x * 2).sum().item(), lambda: nl.asarray([1.0, 2.0]),
+                lambda: nl.synchronize(), lambda: repr(x), lambda: registry.get("cuda").allocate(8)):
+        try:
+            result = ask()
+            result = result.get() if hasattr(result, "get") else result
+            status = 2
+        except DeviceError as error:
+            status = status or (0 if "forked process" in str(error) and "'cpu'" in str(error) else 3)
+    nl.config.memory_limit = 0
+    nl.config.device = "cpu"
+    if float((nl.arange(100_000.0) * 2).max()) != 199_998:
+        status = 4
+    os._exit(status)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+print(registry.current().name, type(registry.current()).__name__)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NUMLOOM_DEVICE": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-Wignore", "-c", program], env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert (done.stdout.split(), done.stderr) == (["0", "cuda", "Gpu"], "")

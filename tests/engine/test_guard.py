@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import threading
 import time
@@ -27,7 +28,7 @@ def test_its_owner_takes_it_again():
     guard.give()
     assert guard.owner == threading.get_ident() and guard.depth == 1
     guard.give()
-    assert guard.owner == 0 and guard.waiting == 0
+    assert guard.owner == 0 and not guard.queue
 
 
 def test_one_at_a_time(often):
@@ -48,35 +49,98 @@ def test_one_at_a_time(often):
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert (most[0], turns[0], guard.owner, guard.waiting) == (1, 12 * 300, 0, 0)
+    assert (most[0], turns[0], guard.owner, guard.queue) == (1, 12 * 300, 0, [])
 
 
-def test_whoever_gives_up_waiting_lets_others_have_its_turn():
-    guard = Guard()
+def test_those_who_wait_have_it_in_their_order():
+    guard, taken = Guard(), []
     guard.take()
-    waiter = guard.turn if hasattr(guard, "turn") else None
-    taken = []
 
-    def wait():
+    def wait(number):
         guard.take()
-        taken.append(threading.get_ident())
+        taken.append(number)
         guard.give()
 
-    threads = [threading.Thread(target=wait) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    while guard.waiting < 3:
-        time.sleep(0.001)
+    threads = []
+    for number in range(5):
+        threads.append(threading.Thread(target=wait, args=(number,)))
+        threads[-1].start()
+        while len(guard.queue) <= number:
+            time.sleep(0.001)
     guard.give()
+    for _ in range(20):  # whoever comes by comes last
+        guard.take()
+        guard.give()
     for thread in threads:
         thread.join(10)
-    assert len(taken) == 3 and guard.waiting == 0
-    assert waiter is None or guard.turn is waiter
+    assert taken == [0, 1, 2, 3, 4] and (guard.owner, guard.queue) == (0, [])
+
+
+def test_busy_threads_leave_turns_to_others(often):
+    """A thread that evaluates without end must not keep a fork waiting."""
+    guard, stop = Guard(), []
+
+    def busy():
+        while not stop:
+            guard.take()
+            time.sleep(0.001)
+            guard.give()
+
+    threads = [threading.Thread(target=busy) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    start = time.monotonic()
+    for _ in range(50):
+        guard.take()
+        guard.give()
+    stop.append(True)
+    for thread in threads:
+        thread.join()
+    assert time.monotonic() - start < 20
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads")
+def test_whoever_gives_up_waiting_leaves_the_queue():
+    guard, have, go = Guard(), threading.Event(), threading.Event()
+
+    def hold():
+        guard.take()
+        have.set()
+        go.wait(10)
+        guard.give()
+
+    def interrupt():
+        while not guard.queue:
+            time.sleep(0.001)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    main = threading.get_ident()
+    threads = [threading.Thread(target=hold), threading.Thread(target=interrupt)]
+    threads[0].start()
+    have.wait(10)
+    threads[1].start()
+    with pytest.raises(KeyboardInterrupt):
+        guard.take()
+    assert guard.queue == []
+    go.set()
+    for thread in threads:
+        thread.join(10)
+    assert guard.owner == 0
+    guard.take()
+    guard.give()
 
 
 def test_a_child_waits_for_nobody():
-    guard = Guard()
+    guard, thread_has = Guard(), []
     guard.take()
+    thread = threading.Thread(target=lambda: (guard.take(), thread_has.append(1), guard.give()))
+    thread.start()
+    while not guard.queue:
+        time.sleep(0.001)
+    waiting = guard.queue
     guard.renew()
+    assert guard.queue == [] and guard.owner == threading.get_ident()
+    guard.queue.extend(waiting)  # there is no other process here: let the thread go on
     guard.give()
-    assert (guard.owner, guard.waiting) == (0, 0)
+    thread.join(10)
+    assert thread_has and guard.owner == 0

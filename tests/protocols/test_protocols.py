@@ -273,9 +273,9 @@ def test_memory_that_a_gpu_cannot_read_is_refused(monkeypatch: pytest.MonkeyPatc
     host = np.zeros(17, np.uint8)[1:].view("F")
     monkeypatch.setattr(convert, "registry", SimpleNamespace(current=lambda: SimpleNamespace(discrete=True)))
     with pytest.raises(BufferError, match="not aligned"):
-        convert._over(host.ctypes.data, host.dtype, host.shape, host.strides, host)
+        convert.over(host.ctypes.data, host.dtype, host.shape, host.strides, host)
     with pytest.raises(BufferError, match="not aligned"):
-        convert._over(64, np.dtype("f8"), (2, 2), (20, 8), host)
+        convert.over(64, np.dtype("f8"), (2, 2), (20, 8), host)
 
 
 def test_cuda_array_interface() -> None:

@@ -70,11 +70,11 @@ def _after() -> None:
 
 
 def _after_in_child() -> None:
-    _after()
     for make in _makers.copy():
         function = make()
         if function is not None:
             function()
+    _after()
 
 
 if hasattr(os, "register_at_fork"):

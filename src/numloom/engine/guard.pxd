@@ -11,10 +11,11 @@ cdef inline unsigned long get_ident():
 cdef class Guard:
     cdef readonly unsigned long owner
     cdef readonly Py_ssize_t depth
-    cdef readonly Py_ssize_t waiting
-    cdef object turn
+    cdef readonly list queue
     cdef object __weakref__
     @cython.locals(me="unsigned long")
     cpdef object take(self)
-    cdef object _wait(self)
+    cdef object _wait(self, unsigned long me)
     cpdef object give(self)
+    @cython.locals(thread="unsigned long")
+    cdef object _hand_over(self)

@@ -8,6 +8,7 @@ without that lock is refused at import: `numloom.base.interpreter`.)
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 try:
     import cython
@@ -27,26 +28,24 @@ class Guard:
         Thread that holds it; 0 where nobody does.
     depth : int
         How many times the owner took it.
-    waiting : int
-        Threads that wait for it.
+    queue : list of tuple
+        Threads that wait for it, in their order, each with a lock that is released when it has the guard.
     """
 
-    __slots__ = ("__weakref__", "depth", "owner", "turn", "waiting")
+    __slots__ = ("__weakref__", "depth", "owner", "queue")
 
     owner: int
     depth: int
-    waiting: int
+    queue: list[Any]
 
     def __init__(self) -> None:
         self.owner = 0
         self.depth = 0
-        self.waiting = 0
-        self.turn = threading.Condition()
+        self.queue = []
 
     def renew(self) -> None:
         """In a child process nobody waits."""
-        self.waiting = 0
-        self.turn = threading.Condition()
+        self.queue = []
 
     def take(self) -> None:
         """Wait until no other thread has it."""
@@ -54,32 +53,47 @@ class Guard:
         if self.owner == me:
             self.depth += 1
             return
-        while self.owner:  # again: whoever comes by before this thread goes on takes it without a look here
-            self._wait()
+        if self.owner:
+            self._wait(me)
+            return
         self.owner = me
         self.depth = 1
 
-    def _wait(self) -> None:
-        self.waiting += 1
+    def _wait(self, me: int) -> None:
+        """Have it when it is this thread's turn: it is handed over, so that nobody who comes by is faster."""
+        turn = threading.Lock()
+        turn.acquire()
+        entry = (me, turn)
+        self.queue.append(entry)
+        if not self.owner:  # given back meanwhile, when nobody waited
+            self.owner = me
+            self.depth = 1
+            self.queue.remove(entry)
+            return
         try:
-            with self.turn:
-                while self.owner:
-                    self.turn.wait()
-        except BaseException:  # Ctrl-C, say: what woke this thread was meant for one that goes on
-            with self.turn:
-                self.turn.notify()
+            turn.acquire()
+        except BaseException:  # Ctrl-C, say
+            if entry in self.queue:
+                self.queue.remove(entry)
+            else:  # it is this thread's already, or just about to be
+                turn.acquire()
+                self.give()
             raise
-        finally:
-            self.waiting -= 1
 
     def give(self) -> None:
         """Give it back, once for each time it was taken."""
         self.depth -= 1
         if self.depth == 0:
-            self.owner = 0
-            if self.waiting:
-                with self.turn:
-                    self.turn.notify()
+            if self.queue:
+                self._hand_over()
+            else:
+                self.owner = 0
+
+    def _hand_over(self) -> None:
+        thread, turn = self.queue.pop(0)
+        self.owner = thread
+        self.depth = 1
+        turn.release()
 
     def acquire(self) -> None:
         """`take`, by the name that locks have elsewhere."""

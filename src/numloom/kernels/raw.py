@@ -189,7 +189,6 @@ def _kernel_of(source: RawModule, name: str) -> RawKernel:
     return kernel
 
 
-
 class RawKernel:
     """A kernel in CUDA C++.
 

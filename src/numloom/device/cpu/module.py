@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -1,0 +1,65 @@
+"""What builds of the compiled core know, and what they refuse."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / "tools"
+pytestmark = pytest.mark.skipif(not (TOOLS / "build_options.py").exists(), reason="not in the source tree")
+
+
+def python(tmp_path, version, *command, **more):
+    """Run Python where Cython is of this version (None: is not there)."""
+    package = tmp_path / "Cython"
+    package.mkdir(exist_ok=True)
+    text = "raise ImportError" if version is None else f"__version__ = {version!r}"
+    (package / "__init__.py").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(TOOLS)]), **more}
+    return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.parametrize("version", ["3.3.1", "3.3.1b2", "3.10.0", "4.0"])
+def test_options_for_cmake(version, tmp_path):
+    done = python(tmp_path, version, TOOLS / "build_options.py")
+    assert done.returncode == 0, done.stderr
+    assert "set(directives -3 -X annotation_typing=False" in done.stdout and "-ffp-contract=off" in done.stdout
+
+
+@pytest.mark.parametrize("version, words", [("3.3.0", "crash"), ("3.0.11", "crash"), (None, "not installed")])
+def test_a_cython_that_makes_modules_that_crash_is_refused(version, words, tmp_path):
+    done = python(tmp_path, version, TOOLS / "build_options.py")
+    assert done.returncode == 1 and not done.stdout
+    assert words in done.stderr and "pip install 'cython>=3.3.1'" in done.stderr
+
+
+@pytest.mark.parametrize("hook", ["build_wheel", "build_editable"])
+@pytest.mark.parametrize("pure", ["", "1"])
+def test_the_backend_refuses_before_a_pure_wheel_is_made(hook, pure, tmp_path):
+    scikit = tmp_path / "scikit_build_core"
+    scikit.mkdir()
+    (scikit / "__init__.py").touch()
+    (scikit / "build.py").write_text(
+        "__all__ = ['build_wheel', 'build_editable']\n"
+        "def build_wheel(*args): return 'made'\n"
+        "def build_editable(*args): return 'made'\n"
+    )
+    program = f"import build_backend; print(build_backend.{hook}('folder'))"
+    done = python(tmp_path, "3.3.0", "-c", program, NUMLOOM_PURE=pure)
+    if pure:
+        assert done.stdout.split() == ["made"]
+    else:
+        assert done.returncode == 1 and "crash" in done.stderr and "made" not in done.stdout
+
+
+def test_no_build_has_flags_of_its_own():
+    """The flags that results depend on stand in one place."""
+    for name in ("CMakeLists.txt", "tools/build_inplace.py"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        for flag in ("-ffp-contract", "-fwrapv", "annotation_typing", "-mavx2", "-O3"):
+            assert flag not in text, (name, flag)
