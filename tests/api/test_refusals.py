@@ -1,4 +1,4 @@
-"""What NumPy converts and what it refuses, and by which class: values that are no numbers, bad casts beside bad shapes."""
+"""What NumPy converts and what it refuses, and by which class: what is no number, bad casts beside bad shapes."""
 
 from __future__ import annotations
 
