@@ -109,7 +109,7 @@ FAULTS = {
         "line 1",
     ),
     "null": (lambda x: ElementwiseKernel("T x", "T y", "y = *(T*)0", "null")(x).get(), "null pointer"),
-    "nearly null": (lambda x: ElementwiseKernel("T x", "T y", "y = ((T*)0)[i]", "nearly_null")(x).get(), "null pointer"),
+    "nearly null": (lambda x: ElementwiseKernel("T x", "T y", "y = ((T*)0)[i]", "nearly_null")(x).get(), "null"),
     "recursion": (
         lambda x: ElementwiseKernel("T x", "T y", "y = deep(x, 0)", "recursion", preamble=RECURSION)(x).get(), "stack",
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import ceil
 from operator import index as as_index
@@ -42,6 +42,8 @@ def shape_of(shape: Any) -> tuple[int, ...]:
         extents = tuple([as_index(extent) for extent in shape])
     elif hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
         extents = (as_index(shape),)
+    elif not isinstance(shape, Sequence) and not hasattr(shape, "__array__"):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
     else:
         extents = tuple([as_index(extent) for extent in shape])
     for extent in extents:

@@ -63,6 +63,8 @@ class Faults:
         """The first fault since the last look as an error; `kernels` are those that may have it."""
         fault = Fault()
         self._runtime.numloom_take_fault(ctypes.byref(fault))
+        if not fault.signal:
+            return DeviceError("a user's kernel failed at the same time as another, whose error was told")
         for kernel in kernels:
             for entry in (kernel.entry, f"{kernel.entry}_finish"):
                 loop = getattr(kernel.library, f"{entry}_alone", None)

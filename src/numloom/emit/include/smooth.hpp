@@ -1,6 +1,9 @@
 // Functions made of exponentials, logarithms and angles, for statistics and losses.
 namespace nl {
-template <class T> NL_DEV T expit(T x) { return (T)1 / ((T)1 + exp(-x)); }
+template <class T> NL_DEV T expit(T x) {
+    const T e = exp(-fabs(x));  // which does not overflow
+    return (x < 0 ? e : (T)1) / ((T)1 + e);
+}
 template <class T> NL_DEV T log_expit(T x) { return x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)); }
 template <class T> NL_DEV T logit(T x) {
     if (x < (T)0.3 || x > (T)0.65) return log(x / ((T)1 - x));
@@ -45,7 +48,11 @@ NL_DEV f64 exp10(f64 x) {
 }
 NL_DEV f32 exp10(f32 x) { return (f32)exp10((f64)x); }
 template <class T> NL_DEV T exprel(T x) {
-    return x == 0 ? (T)1 : x == (T)NL_INFINITY ? x : x == -(T)NL_INFINITY ? (T)0 : expm1(x) / x;
+    if (x == 0) return (T)1;
+    if (x == (T)NL_INFINITY) return x;
+    if (x == -(T)NL_INFINITY) return (T)0;
+    const T e = expm1(x), half = exp(x / 2);
+    return e < (T)NL_INFINITY ? e / x : half * (half / x);
 }
 // Where the exponent is next to nothing the power is a logarithm.
 template <class T> NL_DEV T power_of_log(T l, T p) {

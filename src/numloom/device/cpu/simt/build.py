@@ -83,7 +83,12 @@ def _own_text() -> str:
 def runtime_text() -> str:
     """The runtime as one text, for the builder of kernels."""
     text = Path(FOLDER, "runtime.hpp").read_text(encoding="utf-8")
-    for part in (f"{INCLUDE}/numloom_abi.hpp", f"{FOLDER}/switching.hpp", f"{FOLDER}/checks.hpp", f"{FOLDER}/guard.hpp"):
+    for part in (
+        f"{INCLUDE}/numloom_abi.hpp",
+        f"{FOLDER}/switching.hpp",
+        f"{FOLDER}/checks.hpp",
+        f"{FOLDER}/guard.hpp",
+    ):
         inner = Path(part).read_text(encoding="utf-8").replace("#pragma once\n", "")
         text = text.replace(f'#include "{os.path.basename(part)}"\n', inner)
     return text

@@ -787,8 +787,10 @@ void numloom_outside(const char* name, long long index, long long count) {
 
 // The first fault since the last look, taken away.
 void numloom_take_fault(Fault* to) {
+    pthread_mutex_lock(&lock);
     *to = first_fault;
     memset(&first_fault, 0, sizeof first_fault);
+    pthread_mutex_unlock(&lock);
 }
 
 void numloom_enter() { watch_signals(); }
