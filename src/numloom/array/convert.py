@@ -613,8 +613,11 @@ def _from_capsule(x: Any) -> Array:
     # Stream 1 is the legacy default one, on which all of our work is: the exporter orders its own before it.
     try:
         capsule = x.__dlpack__(stream=1, max_version=_VERSION)
-    except TypeError:  # Exporters of DLPack 0 know no versions.
-        capsule = x.__dlpack__(stream=1)
+    except TypeError:  # Exporters of DLPack 0 know no versions, the plainest ones that stream only.
+        try:
+            capsule = x.__dlpack__(stream=1)
+        except TypeError:
+            capsule = x.__dlpack__()
     consumed = _Consumed(capsule)
     tensor = consumed.managed.tensor
     char = _FROM_DLPACK.get((tensor.type_code, tensor.bits))
