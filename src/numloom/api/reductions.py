@@ -25,7 +25,7 @@ from numloom.api.elementwise import (
 )
 from numloom.api.elementwise import where as choose
 from numloom.api.running import deliver
-from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at
+from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_axes
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64, KINDS, code_of
@@ -276,10 +276,10 @@ def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any =
     elif KINDS[code] in "iub":
         # As NumPy: the sum in integers, then a division whose result is cut.
         total = add.reduce(a, axis, DTYPES[code], None, keepdims)
-        count = _extent(node, build.normalize_axes(axis, len(node.shape)))
+        count = _extent(node, normal_axes(axis, len(node.shape)))
         result = build.cast(node_of(divide(total, count)), code)
     else:
-        result = _reduced(MEAN, build.cast(node, code), build.normalize_axes(axis, len(node.shape)), keepdims, code)
+        result = _reduced(MEAN, build.cast(node, code), normal_axes(axis, len(node.shape)), keepdims, code)
     return finish(result, out, (a,), "mean", "unsafe")
 
 
@@ -379,7 +379,7 @@ def _variance(
         ddof = correction
     node = node_at(a)
     keepdims = _flag(keepdims)
-    axes = build.normalize_axes(axis, len(node.shape))
+    axes = normal_axes(axis, len(node.shape))
     code = _mean_code(node.code, dtype)
     if KINDS[code] in "iub":
         code = F64
@@ -388,7 +388,7 @@ def _variance(
     # A complex dtype that was asked for stays, though variances are real.
     shown = real_code if dtype is None else code
     if _mask(where) is not True or known is not NO_VALUE:
-        return _masked_variance(wrap(node), axis, ddof, keepdims, _mask(where), known, shown)
+        return _masked_variance(wrap(node), axes, ddof, keepdims, _mask(where), known, shown)
     count = _extent(node, axes)
     if not ddof:
         return build.cast(_reduced(VAR, node, axes, keepdims, real_code), shown)
@@ -415,7 +415,7 @@ def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: 
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
     total = add.reduce(squares, axis, None, None, keepdims, NO_VALUE, where)
     if where is True:
-        count: Any = _extent(node_of(array), build.normalize_axes(axis, array.ndim)) - ddof
+        count: Any = _extent(node_of(array), normal_axes(axis, array.ndim)) - ddof
         count = count if count > 0 else 0
     else:
         count = maximum(wrap(_counted(mask_of(where), node_of(array), axis, keepdims)) - ddof, 0)
