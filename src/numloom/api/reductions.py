@@ -276,10 +276,10 @@ def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any =
     elif KINDS[code] in "iub":
         # As NumPy: the sum in integers, then a division whose result is cut.
         total = add.reduce(a, axis, DTYPES[code], None, keepdims)
-        count = _extent(node, normal_axes(axis, len(node.shape)))
+        count = _extent(node, build.normalize_axes(axis, len(node.shape)))
         result = build.cast(node_of(divide(total, count)), code)
     else:
-        result = _reduced(MEAN, build.cast(node, code), normal_axes(axis, len(node.shape)), keepdims, code)
+        result = _reduced(MEAN, build.cast(node, code), build.normalize_axes(axis, len(node.shape)), keepdims, code)
     return finish(result, out, (a,), "mean", "unsafe")
 
 
@@ -379,7 +379,9 @@ def _variance(
         ddof = correction
     node = node_at(a)
     keepdims = _flag(keepdims)
-    axes = normal_axes(axis, len(node.shape))
+    # Where it counts by a mask, NumPy takes axis 0 of arrays without axes.
+    normal = build.normalize_axes if _mask(where) is True else normal_axes
+    axes = normal(axis, len(node.shape))
     code = _mean_code(node.code, dtype)
     if KINDS[code] in "iub":
         code = F64
@@ -415,7 +417,7 @@ def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: 
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
     total = add.reduce(squares, axis, None, None, keepdims, NO_VALUE, where)
     if where is True:
-        count: Any = _extent(node_of(array), normal_axes(axis, array.ndim)) - ddof
+        count: Any = _extent(node_of(array), build.normalize_axes(axis, array.ndim)) - ddof
         count = count if count > 0 else 0
     else:
         count = maximum(wrap(_counted(mask_of(where), node_of(array), axis, keepdims)) - ddof, 0)
