@@ -82,11 +82,11 @@ def asarray(
     if like is not None:
         return made_like(like, np.asarray, a, dtype, order, device=device, copy=copy)
     check_device(device)
-    order = "K" if order is None or order == "K" else named_order(order, "K")
     if type(a) is ndarray:
-        if dtype is None and order == "K" and not copy:
+        if dtype is None and (order is None or order == "K") and not copy:
             return own_array(a) if a.is_scalar else a
-        return _converted(a, dtype, order, copy)
+        return _converted(a, dtype, named_order(order, "K"), copy)
+    order = "K" if order is None or order == "K" else named_order(order, "K")
     if copy is False and not hasattr(a, "__dlpack__"):
         raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the host")
     code = -1 if dtype is None else code_of(dtype)
