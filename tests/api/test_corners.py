@@ -279,6 +279,26 @@ a = xp.zeros(()); xp.copyto(a, xp.ones((1, 1))); a
 a = xp.zeros(3); xp.copyto(a, xp.ones((1, 1, 3))); a
 a = xp.zeros(3); xp.copyto(a, xp.ones((2, 3))); a
 a = xp.zeros((3, 4)); xp.may_share_memory(a, a[:0])
+xp.var(xp.array(3.), axis=0, where=xp.array(True))
+xp.std(xp.array(3.), axis=-1, keepdims=True, where=xp.array(True))
+xp.mean(xp.array(3), axis=0, dtype=int)
+xp.var(xp.array(3.), axis=1, where=xp.array(True))
+xp.var(xp.array([3., 4]), axis=(0,), where=xp.array([True, False]))
+a = xp.zeros((3, 2)); a[[]] = xp.zeros((0, 3)); a
+a = xp.zeros((3, 2)); a[[]] = xp.zeros((2, 0)); a
+a = xp.zeros((3, 2)); a[[]] = xp.zeros((0,)); a
+a = xp.zeros((3, 2)); a[[]] = xp.zeros((5, 0, 2)); a
+a = xp.zeros((3, 0)); a[[0, 1]] = xp.zeros((0,)); a
+a = xp.zeros((3, 0)); a[[0, 1]] = xp.zeros((3, 0)); a
+a = xp.zeros((3, 0)); a[[0, 1]] = xp.zeros((0, 5)); a
+a = xp.zeros((3,)); a[[]] = xp.zeros((2, 0)); a
+a = xp.zeros((3,)); a[[]] = xp.zeros((0, 2)); a
+a = xp.zeros((3, 2)); a[[], 0] = xp.zeros((0, 2)); a
+a = xp.zeros((3, 2)); a[[], []] = xp.zeros((0, 2)); a
+a = xp.zeros((3, 2)); a[:, []] = xp.zeros((0, 2)); a
+a = xp.zeros((3, 2)); a[:, []] = xp.zeros((5, 0)); a
+a = xp.zeros((3, 2)); a[:, []] = xp.zeros((0,)); a
+a = xp.zeros((3, 2, 4)); a[[], :, []] = xp.zeros((0, 7)); a
 """
 
 

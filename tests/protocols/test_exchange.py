@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.array import convert
 from numloom.device import registry
 
 ON_GPU = registry.current().name == "cuda"
@@ -80,3 +81,21 @@ def test_jax_shares_memory(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_array_equal((back + 1).get(), host + 1)
     if ON_GPU:
         assert theirs.unsafe_buffer_pointer() == address(x) == address(back)
+
+
+@pytest.mark.parametrize("known", [("stream", "max_version"), ("stream",), ()])
+def test_exporters_that_know_few_arguments(known: tuple[str, ...]) -> None:
+    """Of memory of the device: what an exporter does not know it is not asked."""
+    given = nl.arange(6.0)
+
+    class Exporter:
+        def __dlpack__(self, **options: Any) -> Any:
+            if not set(options) <= set(known):
+                raise TypeError(f"unexpected {options}")
+            return given.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return given.__dlpack_device__()  # type: ignore[no-any-return]
+
+    for shared in (nl.from_dlpack(Exporter()), convert._from_capsule(Exporter())):
+        np.testing.assert_array_equal(nl.asnumpy(shared), np.arange(6.0))

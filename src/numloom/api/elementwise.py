@@ -502,6 +502,7 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     """
     if type(dst) is not ndarray:
         raise TypeError(f"copyto() argument 1 must be a numloom array, not {type(dst).__name__}")
+    np.can_cast(bool, bool, casting)  # type: ignore[arg-type]  # NumPy's error if it knows no such rule
     value = value_of(src)
     if type(value) is not Node:
         value = build.scalar_as(value, build.loop_codes(WHERE, (BOOL, build.weak_code(value), dst.code))[1])

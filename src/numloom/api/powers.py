@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.conditions import numpy_is_near, raised_where
-from numloom.api.ufunc import FUNCTIONS, NO_VALUE, mask_of, node_at, normal_axes, single, ufunc
+from numloom.api.ufunc import FUNCTIONS, NO_VALUE, WHERE, mask_of, node_at, normal_axes, single, ufunc
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import I64, KINDS
@@ -94,7 +94,7 @@ class Power(ufunc):
 
 
 def allowed(exponent: Node, mask: Node | None = None) -> Node:
-    """An exponent whose elements (those that a mask selects) must not be negative when somebody looks at the power.
+    """An exponent that must not be negative when somebody looks at the power; 0 where a mask leaves elements out.
 
     Raises
     ------
@@ -106,9 +106,9 @@ def allowed(exponent: Node, mask: Node | None = None) -> Node:
         return exponent
     if known and mask is None:
         raise ValueError(_REFUSED)
-    bad = build.binary_scalar(_LESS, exponent, 0)
     if mask is not None:
-        bad = build.binary(_AND, bad, mask)
+        exponent = build.elementwise(WHERE, (mask, exponent, 0))
+    bad = build.binary_scalar(_LESS, exponent, 0)
     return build.binary(_ADD, exponent, node_of(raised_where(wrap(bad), exponent.code, ValueError, _REFUSED)))
 
 

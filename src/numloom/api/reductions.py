@@ -25,7 +25,7 @@ from numloom.api.elementwise import (
 )
 from numloom.api.elementwise import where as choose
 from numloom.api.running import deliver
-from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at
+from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_axes
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64, KINDS, code_of
@@ -382,7 +382,9 @@ def _variance(
         ddof = correction
     node = node_at(a)
     keepdims = _flag(keepdims)
-    axes = build.normalize_axes(axis, len(node.shape))
+    # Where it counts by a mask, NumPy takes axis 0 of arrays without axes.
+    normal = build.normalize_axes if _mask(where) is True else normal_axes
+    axes = normal(axis, len(node.shape))
     code = _mean_code(node.code, dtype)
     if KINDS[code] in "iub":
         code = F64
@@ -391,7 +393,7 @@ def _variance(
     # A complex dtype that was asked for stays, though variances are real.
     shown = real_code if dtype is None else code
     if _mask(where) is not True or known is not NO_VALUE:
-        return _masked_variance(wrap(node), axis, ddof, keepdims, _mask(where), known, shown)
+        return _masked_variance(wrap(node), axes, ddof, keepdims, _mask(where), known, shown)
     count = _extent(node, axes)
     if not ddof:
         return build.cast(_reduced(VAR, node, axes, keepdims, real_code), shown)

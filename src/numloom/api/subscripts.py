@@ -266,6 +266,14 @@ def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
                 f"{len(new.shape)} dimensions"
             )
     indices, shape = _targets(found)
+    extra = len(new.shape) - len(shape)
+    if (
+        extra > 0
+        and mask is None
+        and not new.size
+        and all(e in (1, s) for e, s in zip(new.shape[extra:], shape, strict=True))
+    ):
+        return  # Of nothing NumPy minds no leading axes.
     try:
         new = broadcast_value(new, shape)
     except ValueError as error:

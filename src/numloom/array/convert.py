@@ -82,11 +82,11 @@ def asarray(
     if like is not None:
         return made_like(like, np.asarray, a, dtype, order, device=device, copy=copy)
     check_device(device)
-    order = "K" if order is None or order == "K" else named_order(order, "K")
     if type(a) is ndarray:
-        if dtype is None and order == "K" and not copy:
+        if dtype is None and (order is None or order == "K") and not copy:
             return own_array(a) if a.is_scalar else a
-        return _converted(a, dtype, order, copy)
+        return _converted(a, dtype, named_order(order, "K"), copy)
+    order = "K" if order is None or order == "K" else named_order(order, "K")
     if copy is False and not hasattr(a, "__dlpack__"):
         raise ValueError("Unable to avoid copy while creating an array as requested: it lies on the host")
     code = -1 if dtype is None else code_of(dtype)
@@ -613,8 +613,11 @@ def _from_capsule(x: Any) -> Array:
     # Stream 1 is the legacy default one, on which all of our work is: the exporter orders its own before it.
     try:
         capsule = x.__dlpack__(stream=1, max_version=_VERSION)
-    except TypeError:  # Exporters of DLPack 0 know no versions.
-        capsule = x.__dlpack__(stream=1)
+    except TypeError:  # Exporters of DLPack 0 know no versions, the plainest ones that stream only.
+        try:
+            capsule = x.__dlpack__(stream=1)
+        except TypeError:
+            capsule = x.__dlpack__()
     consumed = _Consumed(capsule)
     tensor = consumed.managed.tensor
     char = _FROM_DLPACK.get((tensor.type_code, tensor.bits))
