@@ -43,7 +43,7 @@ export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:detect_stack_use_
 export UBSAN_OPTIONS=print_stacktrace=1
 if [ $# -eq 0 ]; then
     set -- -q -p no:cacheprovider -n 2 tests/graph tests/array tests/engine/test_words.py tests/engine/test_direct.py \
-        tests/engine/test_together.py tests/device/test_cpu_routines.py tests/device/simt/test_warps.py tests/faults \
+        tests/device/test_cpu_routines.py tests/device/simt/test_warps.py tests/faults/test_injection.py \
         -k "not (faults and (anew or eager or twos))"
 fi
 "$python" -m pytest "$@"
