@@ -2,7 +2,8 @@
 
 Builds what changed: every ``.py`` with a ``.pxd`` of the same name, every ``.pyx``, and the library of
 single-operation loops. ``--clean`` removes what was built (the package then runs uncompiled),
-``--force`` builds everything anew, ``--jobs N`` runs N compilers at once.
+``--force`` builds everything anew, ``--jobs N`` runs N compilers at once. CC, CXX, CFLAGS and CXXFLAGS of the
+environment are heeded (``tools/sanitize.sh``).
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ def compile_module(source: Path, force: bool) -> str | None:
     command = [
         *shlex.split(compiler), *MODULE_FLAGS, "-fPIC", "-shared",
         *(["-std=c++17", "-pthread"] if plus else []),
+        *shlex.split(os.environ.get("CXXFLAGS" if plus else "CFLAGS", "")),
         f"-I{sysconfig.get_path('include')}", f"-I{source.parent}", f"-I{numpy.get_include()}",
         text, "-o", built,
     ]  # fmt: skip
@@ -75,12 +77,12 @@ def compile_loops(force: bool) -> str | None:
     WORK.mkdir(parents=True, exist_ok=True)
     text = WORK / "loops.cpp"
     subprocess.run([sys.executable, ROOT / "tools" / "generate_loops.py", text], check=True)
-    compiler = shlex.split(os.environ.get("CXX", "g++"))
+    compiler, last = shlex.split(os.environ.get("CXX", "g++")), shlex.split(os.environ.get("CXXFLAGS", ""))
     x86 = platform.machine().lower() in ("x86_64", "amd64")
     for target, flags in ((WIDE_LOOPS, WIDE_FLAGS), (LOOPS, []))[0 if x86 else 1 :]:
         built = target.with_name(f"{target.name}.{os.getpid()}")
         subprocess.run(
-            [*compiler, "-std=c++17", *LOOP_FLAGS, "-shared", "-fPIC", *flags, text, "-o", built], check=True
+            [*compiler, "-std=c++17", *LOOP_FLAGS, "-shared", "-fPIC", *flags, *last, text, "-o", built], check=True
         )
         built.replace(target)
     return "numloom/device/cpu/_loops.so"

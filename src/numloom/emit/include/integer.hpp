@@ -8,9 +8,10 @@ template <class T> NL_DEV T divisor(T b) {
 }
 template <class T> NL_DEV T less_product(T a, T q, T d) { return (T)((u64)a - (u64)q * (u64)d); }
 // a / d, truncated. On the host by floating point, which makes vectors: the quotient of numbers of half its digits is not
-// rounded up to a whole one. Of 64 bits a second step divides what the first left, to within one.
+// rounded up to a whole one. Of 64 bits a second step divides what the first left, to within one. Numbers that round up to
+// 2^63 or 2^64 are out of range of the cast: whichever quotient it gives, the second step leaves the right one.
 #if !defined(__CUDACC__) && defined(__AVX512DQ__)
-NL_DEV i64 wide_quotient(i64 a, i64 d) {
+__attribute__((no_sanitize("float-cast-overflow"))) NL_DEV i64 wide_quotient(i64 a, i64 d) {
     i64 q = (i64)((f64)a / (f64)d), r = less_product(a, q, d), more = (i64)((f64)r / (f64)d);
     q = (i64)((u64)q + (u64)more);
     r = less_product(r, more, d);
@@ -18,7 +19,7 @@ NL_DEV i64 wide_quotient(i64 a, i64 d) {
     q = (a > 0) & (r < 0) ? q - one : q;
     return (a < 0) & (r > 0) ? q + one : q;
 }
-NL_DEV u64 wide_quotient(u64 a, u64 d) {
+__attribute__((no_sanitize("float-cast-overflow"))) NL_DEV u64 wide_quotient(u64 a, u64 d) {
     u64 q = (u64)((f64)a / (f64)d);
     i64 r = (i64)(a - q * d), more = (i64)((f64)r / (f64)d);
     q = q + (u64)more;
