@@ -49,7 +49,8 @@ def author_of(choices: bytes) -> Author:
 
 def modes() -> list[tuple[str, dict[str, Any], bool]]:
     """Ways of running: name, settings, whether evaluation is forced at random."""
-    found = [("lazy", {"eager": False}, False), ("eager", {"eager": True}, False), ("forced", {"eager": False}, True)]
+    found = [("lazy", {"eager": False}, False), ("eager", {"eager": True}, False), ("forced", {"eager": False}, True),
+             ("short", {"eager": False, "max_pending": 3}, False)]  # fmt: skip
     result = [(name, {**kw, "executor": nl.config.executor}, forced) for name, kw, forced in found]
     if nl.config.executor != "reference":
         result.append(("reference", {"eager": False, "executor": "reference"}, False))
