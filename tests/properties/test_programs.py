@@ -23,7 +23,7 @@ import statements_of_values as values
 from author import Author
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worlds import PROGRAMS, LoomWorld, Rehearsal, close, perform, rehearse, same_bits
+from worlds import PROGRAMS, LoomWorld, Rehearsal, close, load_loops, perform, rehearse, same_bits
 
 import numloom as nl
 from numloom.base.errors import MissingDependencyError
@@ -94,7 +94,12 @@ def run(
     return world.reads
 
 
-@pytest.mark.usefixtures("loops")
+@pytest.fixture(scope="module", autouse=True)
+def loops() -> None:
+    """Nothing is compiled for a program."""
+    load_loops()
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs(part: int) -> None:
     """The same answers however it is evaluated, and however often."""
@@ -103,7 +108,6 @@ def test_programs(part: int) -> None:
         check(generator.randbytes(generator.randrange(20, 160)))
 
 
-@pytest.mark.usefixtures("loops")
 @settings(max_examples=max(PROGRAMS // 40, 20))
 @given(st.binary(min_size=8, max_size=160))
 def test_small_programs(choices: bytes) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from view_writes import check, draw_form
-from worlds import PROGRAMS
+from worlds import PROGRAMS, load_loops
 
 import numloom as nl
 from numloom.testing import assert_bits_equal
@@ -45,6 +45,12 @@ WAYS: dict[str, Callable[[Any, Any], None]] = {
     "copyto": lambda xp, v: xp.copyto(v[::-1], v),
     "rot90": lambda xp, v: xp.rot90(v.reshape(20, -1), 2).__setitem__(..., v.reshape(20, -1)),
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loops() -> None:
+    """Nothing is compiled for a program."""
+    load_loops()
 
 
 @pytest.fixture(params=["compiled", "interpreted", "eager", "reference"])
@@ -92,7 +98,6 @@ def check_forms(first: int, count: int, times: int = TIMES) -> None:
     assert not count or ran > count
 
 
-@pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_views_of_an_array_are_written_into_others(part: int) -> None:
     count = max(PROGRAMS // TIMES // PARTS, 1)
