@@ -92,7 +92,8 @@ class Author:
         return self.world.arrays()
 
     def value(self, text: str) -> Any:
-        return eval(text, self.world.names)
+        with np.errstate(all="ignore"):
+            return eval(text, self.world.names)
 
     def target(self) -> str:
         return f"a{self.number(SLOTS)}"

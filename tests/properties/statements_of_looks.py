@@ -18,8 +18,10 @@ def look(a: Author) -> None:
     """Any look at an array between recording and running, or at what is computed of it at this moment."""
     name, x = a.chosen()
     ways = ["get", "tolist", "pickle", "deepcopy"]
+    if not a.bits:
+        ways += ["print", "format"]
     if x.dtype.kind in "biu":
-        ways += ["print", "format", "nonzero" if np.ndim(x) else "print", "tobytes"]
+        ways += ["nonzero" if np.ndim(x) else "print", "tobytes"]
     if np.ndim(x):
         ways += ["len", "iteration"]
         if x.dtype.kind != "c":

@@ -177,7 +177,7 @@ def loop(a: Author) -> None:
 def scatter(a: Author) -> None:
     """Writes at lists of positions, at masks, and by functions that write."""
     name, x = a.chosen()
-    if isinstance(x, np.generic) or not x.ndim or not x.shape[0]:
+    if isinstance(x, np.generic) or not x.ndim or not x.shape[0] or not x.flags.writeable:
         return
     if x.dtype.kind == "c" or (a.bits and x.dtype.kind == "f"):
         return

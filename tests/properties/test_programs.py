@@ -23,7 +23,7 @@ import statements_of_values as values
 from author import Author
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from worlds import PROGRAMS, LoomWorld, Rehearsal, close, perform, rehearse, same_bits
+from worlds import PROGRAMS, LoomWorld, Rehearsal, close, load_loops, perform, rehearse, same_bits
 
 import numloom as nl
 from numloom.base.errors import MissingDependencyError
@@ -50,7 +50,8 @@ def author_of(choices: bytes) -> Author:
 
 def modes() -> list[tuple[str, dict[str, Any], bool]]:
     """Ways of running: name, settings, whether evaluation is forced at random."""
-    found = [("lazy", {"eager": False}, False), ("eager", {"eager": True}, False), ("forced", {"eager": False}, True)]
+    found = [("lazy", {"eager": False}, False), ("eager", {"eager": True}, False), ("forced", {"eager": False}, True),
+             ("short", {"eager": False, "max_pending": 3}, False)]  # fmt: skip
     result = [(name, {**kw, "executor": nl.config.executor}, forced) for name, kw, forced in found]
     if nl.config.executor != "reference":
         result.append(("reference", {"eager": False, "executor": "reference"}, False))
@@ -94,7 +95,12 @@ def run(
     return world.reads
 
 
-@pytest.mark.usefixtures("loops")
+@pytest.fixture(scope="module", autouse=True)
+def loops() -> None:
+    """Nothing is compiled for a program."""
+    load_loops()
+
+
 @pytest.mark.parametrize("part", range(PARTS))
 def test_programs(part: int) -> None:
     """The same answers however it is evaluated, and however often."""
@@ -103,7 +109,6 @@ def test_programs(part: int) -> None:
         check(generator.randbytes(generator.randrange(20, 160)))
 
 
-@pytest.mark.usefixtures("loops")
 @settings(max_examples=max(PROGRAMS // 40, 20))
 @given(st.binary(min_size=8, max_size=160))
 def test_small_programs(choices: bytes) -> None:

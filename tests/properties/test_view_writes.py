@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from view_writes import check, draw_form
-from worlds import PROGRAMS
+from worlds import PROGRAMS, load_loops
 
 import numloom as nl
 from numloom.testing import assert_bits_equal
@@ -38,6 +38,19 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "transposed": lambda v: v.T,
     "sum": lambda v: v + v[::-1],
 }
+
+WAYS: dict[str, Callable[[Any, Any], None]] = {
+    "subscript": lambda xp, v: v.__setitem__(slice(None, None, -1), v),
+    "flip": lambda xp, v: xp.flip(v).__setitem__(..., v),
+    "copyto": lambda xp, v: xp.copyto(v[::-1], v),
+    "rot90": lambda xp, v: xp.rot90(v.reshape(20, -1), 2).__setitem__(..., v.reshape(20, -1)),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loops() -> None:
+    """Nothing is compiled for a program."""
+    load_loops()
 
 
 @pytest.fixture(params=["compiled", "interpreted", "eager", "reference"])
@@ -67,16 +80,11 @@ def test_an_array_is_written_into_its_views(running: Any, target: str, value: st
         assert_bits_equal(mine, there)
 
 
-@pytest.mark.parametrize("way", [
-    lambda xp, v: v.__setitem__(slice(None, None, -1), v),
-    lambda xp, v: xp.flip(v).__setitem__(..., v),
-    lambda xp, v: xp.copyto(v[::-1], v),
-    lambda xp, v: xp.rot90(v.reshape(20, -1), 2).__setitem__(..., v.reshape(20, -1)),
-])  # fmt: skip
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("n", [20, 300_000])
-def test_a_vector_is_reversed_in_place(running: Any, way: Callable[[Any, Any], None], n: int) -> None:
+def test_a_vector_is_reversed_in_place(running: Any, way: str, n: int) -> None:
     mine = nl.arange(float(n)) + 0
-    way(nl, mine)
+    WAYS[way](nl, mine)
     assert_bits_equal(mine, np.arange(float(n))[::-1])
 
 
@@ -90,7 +98,6 @@ def check_forms(first: int, count: int, times: int = TIMES) -> None:
     assert not count or ran > count
 
 
-@pytest.mark.usefixtures("loops")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_views_of_an_array_are_written_into_others(part: int) -> None:
     count = max(PROGRAMS // TIMES // PARTS, 1)

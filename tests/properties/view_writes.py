@@ -28,7 +28,8 @@ TURNS = [
     "swapped",
     "flipped",
     "reshaped",
-    "part",
+    "real",
+    "imag",
     "bits",
     "widened",
     "diagonal",
@@ -57,6 +58,8 @@ EXPRESSIONS: list[tuple[str, Expression]] = [
     ("gathered", lambda xp, s, t, o: s[xp.asarray(np.arange(s.shape[0])[::-1] // 2)]),
     ("gathered twice", lambda xp, s, t, o: xp.take(s, xp.asarray(np.arange(s.shape[0]) // 2), 0) == t),
     ("concatenated", lambda xp, s, t, o: xp.concatenate([s[1:], t[:1]])),
+    ("repeated", lambda xp, s, t, o: xp.broadcast_to(s[-1:], s.shape) == t),
+    ("repeated whole", lambda xp, s, t, o: xp.broadcast_to(o[:1], t.shape)),
     ("swapped axes", lambda xp, s, t, o: s.T if s.shape == s.shape[::-1] else s),
 ]  # fmt: skip
 WAYS = ["set", "set", "copyto", "out", "add", "where", "mask"]
@@ -104,8 +107,8 @@ def turned(xp: Any, x: Any, how: str) -> Any:
         return xp.flip(x)
     if how == "reshaped" and x.shape[-1] % 2 == 0:
         return x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)[..., ::-1, :]
-    if how == "part" and x.dtype.kind == "c":
-        return x.imag
+    if how in ("real", "imag") and x.dtype.kind == "c":
+        return x.real if how == "real" else x.imag
     if how == "bits" and x.dtype.kind in "iu":
         return x.view(f"{'u' if x.dtype.kind == 'i' else 'i'}{x.dtype.itemsize}")
     if how == "widened" and x.dtype.kind in "iu" and x.dtype.itemsize > 1:
@@ -178,9 +181,11 @@ def run(xp: Any, form: Form, sizes: Sizes) -> list[Any]:
         target = target[cut(generator, target.shape, None)]
         views = []
         for view in (source, other):
-            if view.dtype != target.dtype or view.ndim != target.ndim:
+            if view.ndim != target.ndim:
                 view = target
             view = view[cut(generator, view.shape, target.shape)]
+            if view.dtype != target.dtype:
+                view = (view if target.dtype.kind == "c" else view.real).astype(target.dtype)
             views.append(view)
         small = tuple(min(sizes) for sizes in zip(target.shape, *(view.shape for view in views), strict=True))
         s, o = (view[tuple(slice(n) for n in small)] for view in views)
