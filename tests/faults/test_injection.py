@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from injection import ERRORS, Faults, forget_plans, installed, state
 from fault_programs import PROGRAMS, Program
+from injection import ERRORS, Faults, forget_plans, installed, state
 
 import numloom as nl
 from numloom.device import registry
