@@ -89,8 +89,10 @@ def run(
         except Exception as error:
             error.add_note(f"{name}, in the program:\n{author.shown()}")
             raise
+    # Which of two zeros is the larger one depends on NumPy's vectors.
+    signed = not any("max" in statement.text or "min" in statement.text for statement in author.statements)
     for (kind, want), (_, have), line in zip(rehearsal.reads, world.reads, rehearsal.lines, strict=False):
-        fine = same_bits(want, have) if kind == "exact" else close(want, have)
+        fine = same_bits(want, have, signed) if kind == "exact" else close(want, have)
         assert fine, f"NumPy has {want!r}, numloom {have!r}: {name}, line {line + 1} of\n{author.shown()}"
     return world.reads
 

@@ -227,7 +227,12 @@ class LoomWorld(World):
             exec(code, self.names)
         if self.random is not None and self.random.random() < 0.4:
             arrays = [x for x in self.names.values() if type(x) is nl.ndarray]
-            nl.evaluate(*self.random.sample(arrays, min(len(arrays), self.random.randrange(3))))
+            chosen = self.random.sample(arrays, min(len(arrays), self.random.randrange(3)))
+            try:
+                nl.evaluate(*chosen)
+            except Exception:
+                if chosen or not self.failed:  # Without arguments all that is recorded is asked for.
+                    raise
 
     def run_wrong(self, statement: Statement, late: bool) -> Exception | None:
         """Run a line that NumPy refuses; what it raises, at once or when what it made is looked at.
@@ -330,15 +335,15 @@ def perform(statements: Sequence[Statement], rehearsal: Rehearsal, world: LoomWo
 # ---------------------------------------------------------------- comparing
 
 
-def same_bits(x: Host, y: Host) -> bool:
-    """Equal dtype, shape and bits, all NaN being one."""
+def same_bits(x: Host, y: Host, signed: bool = True) -> bool:
+    """Equal dtype, shape and bits, all NaN being one, and both zeros unless `signed`."""
     if x.dtype != y.dtype or x.shape != y.shape:
         return False
     if x.dtype.kind == "c":
-        return same_bits(x.real, y.real) and same_bits(x.imag, y.imag)
+        return same_bits(x.real, y.real, signed) and same_bits(x.imag, y.imag, signed)
     if x.dtype.kind == "f":
         both = np.isnan(x) & np.isnan(y)
-        return bool((both | ((x == y) & (np.signbit(x) == np.signbit(y)))).all())
+        return bool((both | ((x == y) & (not signed or np.signbit(x) == np.signbit(y)))).all())
     return bool((x == y).all())
 
 

@@ -15,7 +15,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.device.memory import Buffer
-from numloom.engine.execute import Parameter, Ready, ReadyPlan, pack
+from numloom.engine.execute import Parameter, Ready, ReadyPlan, pack, settle_found
 from numloom.engine.state import counters
 from numloom.engine.walk import next_epoch
 from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
@@ -281,6 +281,7 @@ def run_direct(direct: Direct, node: Node) -> None:
         block.call(direct.entry, direct.items)
     else:
         direct.ready.run()
+    settle_found(direct.plan)
     become_leaf(node, result)
     direct.faults = 0
 

@@ -1,4 +1,5 @@
 cimport cython
+from numloom.device.cpu._hostview cimport number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._words cimport Words
 from numloom.engine.state cimport count_kernel
@@ -82,7 +83,7 @@ cdef class ReadyPlan:
 cpdef object run_plan(ReadyPlan plan, list nodes)
 
 @cython.locals(pool=Pool, ready=Ready, number=cython.Py_ssize_t, node=Node, buffer=Buffer)
-cdef run_together(ReadyPlan plan, list nodes)
+cdef object run_together(ReadyPlan plan, list nodes)
 
 @cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
 cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
@@ -90,6 +91,9 @@ cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
 @cython.locals(words=Words, number=cython.Py_ssize_t, word=cython.Py_ssize_t, node=Node, address=cython.longlong,
                buffer=Buffer, pointer=Pointer, parameter=Parameter)
 cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
+
+@cython.locals(pool=Pool)
+cpdef object settle_found(ReadyPlan plan)
 
 cpdef bint is_ready(Ready ready, ReadyPlan plan)
 

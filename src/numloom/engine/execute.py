@@ -15,13 +15,14 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
+from numloom.device.cpu.hostview import number_at
 from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
 from numloom.emit.loops import loops_text
 from numloom.engine.interpret import can_interpret, interpret
-from numloom.engine.state import count_kernel, counters
+from numloom.engine.state import count_kernel, counters, settle_errors
 from numloom.engine.words import new_words
-from numloom.graph.node import become_leaf
+from numloom.graph.node import become_leaf, lose_value
 from numloom.plan.program import Geometry, Program, Source
 from numloom.plan.step import Plan, Step
 
@@ -34,6 +35,8 @@ TURNS = 3
 """Runs of a plan before its launches are put together, which takes the time of some four more."""
 SCRATCH = 1 << 20
 """Most bytes of scratch memory that a plan may keep to itself for that."""
+BROKEN = -2
+"""What `ReadyPlan.held` is when a launch failed that values wait for."""
 MOST_TOGETHER = 512
 """Plans that may have a graph and scratch memory; later ones launch step by step."""
 
@@ -317,7 +320,7 @@ class ReadyPlan:
     replay : callable or None
         Launches all steps together.
     held : int
-        How many steps wait for that now; -1 while each is launched at once.
+        How many steps wait for that now; -1 while each is launched at once, `BROKEN` if one that waited failed.
     """
 
     __slots__ = ("device", "drop", "first", "held", "pool", "replay", "second", "steps", "turns")
@@ -352,9 +355,11 @@ class ReadyPlan:
     def launch_held(self) -> None:
         """Launch what waits for `replay`, and from now on each step at once."""
         count = self.held
-        self.held = -1
+        self.held = BROKEN if count > 0 else self.held
         for position in range(count):
             self.steps[position].run()
+        if count >= 0:
+            self.held = -1
 
 
 def ready_plan(device: Any, second: int, drop: tuple[int, ...], steps: list[Ready]) -> ReadyPlan:
@@ -430,11 +435,16 @@ def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
     pool = plan.pool
     before = pool.held
     foreign = []  # Memory of others, which they may free as soon as nobody here has it.
+    made: list[Any] = []  # Values that others have, too.
     plan.held = 0
     pool.held = plan.launch_held
     try:
         for ready in plan.steps:
             run_step(ready, nodes, plan)
+            for number in ready.computed:
+                node = nodes[number]
+                if node.cells or node.readers:
+                    made.append(node)
             for number in ready.release:
                 node = nodes[number]
                 buffer = node.buffer
@@ -444,8 +454,21 @@ def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
                 buffer = None
                 nodes[number] = None
         if plan.held >= 0:
+            try:
+                plan.replay()
+            except Exception:  # Nothing of it was launched.
+                plan.launch_held()
             plan.held = -1
-            plan.replay()
+    except Exception as error:
+        pool.held = before
+        try:
+            plan.launch_held()
+        finally:
+            if plan.held == BROKEN:
+                plan.held = -1
+                for node in made:
+                    lose_value(node, error)
+        raise
     finally:
         pool.held = before
         plan.launch_held()
@@ -508,6 +531,7 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
     compiled = ready.run is not None or is_ready(ready, plan)
     if not compiled and plan.device.interprets:
         run_interpreted(ready, nodes, plan.device)
+        settle_found(plan)
         return
     scratch = None  # Held until the launch.
     if ready.workspace >= 0 and ready.scratch is None:
@@ -520,6 +544,14 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
         ready.run()
     else:
         plan.device.launch(ready.kernel, words.block, ready.geometry)
+    settle_found(plan)
+
+
+def settle_found(plan: ReadyPlan) -> None:
+    """Raise what the kernel found that ran just now, where the host sees that: what it computed stays pending."""
+    pool = plan.pool
+    if pool.error_at and number_at(pool.error_at, I64):
+        settle_errors(plan.device, waited=True)
 
 
 def is_ready(ready: Ready, plan: ReadyPlan) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
-from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.graph.place import OUT_OF_BOUNDS
 from numloom.ops.tree import reduce_axes
 
@@ -64,6 +64,8 @@ def compute(roots: list[Node], read_leaf: Callable[[Node], Host]) -> list[Host]:
 def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> Host:
     kind = node.kind
     dtype = DTYPES[node.code]
+    if kind == LOST:
+        raise node.attr
     if kind == LEAF:
         return dense_array(read_leaf(node), node)
     if kind == SCALAR:

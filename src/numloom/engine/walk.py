@@ -15,7 +15,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.graph.layout import displacement
-from numloom.graph.node import FILL, LEAF, SCALAR, UPDATE, VIEW, Node, form_of, is_listed, register
+from numloom.graph.node import FILL, LEAF, LOST, SCALAR, UPDATE, VIEW, Node, form_of, is_listed, register
 from numloom.plan.nearby import PLACES
 
 
@@ -243,6 +243,8 @@ def make_key(found: Walk) -> None:
             continue
         form = node.form
         if form is None:
+            if kind == LOST:
+                raise node.attr
             form = form_of(node)
         word = (word + 4 * form.number + 256 + node.word * _P5) & _MASK
         if kind == LEAF:

@@ -15,11 +15,12 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
-LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE = range(10)
+LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE, LOST = range(11)
 """Kinds of node. LEAF has a buffer; SCALAR, FILL and IOTA are generated; VIEW reads its argument's
-memory through a layout; UPDATE is its first argument with the second written through a layout."""
+memory through a layout; UPDATE is its first argument with the second written through a layout; LOST failed after its
+arguments were let go, and its attribute is why."""
 
-KIND_NAMES = ("leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update")
+KIND_NAMES = ("leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update", "lost")
 
 
 @cython.no_gc
@@ -498,3 +499,11 @@ def become_leaf(node: Node, buffer: Any) -> None:
     if form is not None:
         node.form = computed_form(form) if form.computed is None else form.computed
     release(node)
+
+
+def lose_value(node: Node, error: Exception) -> None:
+    """What was to compute a node that is a leaf already has failed: whoever needs its value gets the error."""
+    node.buffer = None
+    node.kind = LOST
+    node.attr = error
+    node.form = None

@@ -17,6 +17,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.base.dtypes import ITEMSIZES
+from numloom.base.forking import anew
 from numloom.graph.build import SPECIAL, how
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.node import (
@@ -525,6 +526,14 @@ def learn(chains: Chains, trace: Trace, given: Any, result: Any, ending: Any = N
             link.attr.cells += 1  # It is the chain's, so nobody writes to it.
     chains.met.pop(trace.key, None)
     chains.known[trace.key] = Chain(given, trace.operands, links, ending, places if several else None)
+
+
+def _forget_traces() -> None:
+    """In a child process the threads are not there that learn."""
+    _traces.clear()
+
+
+anew(_forget_traces)
 
 
 def learning() -> bool:
