@@ -93,3 +93,16 @@ def test_negative_zeros_stay() -> None:
         for ours, theirs in ((x, host), (x[:1] + x[2], host[:1] + host[2]), (x[0], host[0])):
             assert str(ours.get()) == str(np.asarray(theirs)), dtype
         assert str(x.item(1)) == str(host.item(1))
+
+
+def test_an_element_seen_as_another_dtype_that_is_yet_to_be_converted() -> None:
+    for pending in (512, 4, 3):
+        with nl.config(max_pending=pending, cpu_compile="never", eager=False):
+            x = nl.asarray(np.array(5, "u4"))
+            nl.evaluate(x)
+            seen = x.view("f4")
+            flat = seen.ravel()
+            x[...] = flat
+            assert seen.item() == 0.0 == float(seen.get())
+            x[...] = nl.asarray(np.array([2.5], "f4"))[0]
+            assert int(seen.get().view("u4")) == 2 and seen.item() == float(np.array(2, "u4").view("f4"))

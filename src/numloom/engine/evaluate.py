@@ -363,7 +363,9 @@ def element(value: Node, code: int, offset: int) -> Any:
         if value.kind == FILL and value.code == code and value.attr is not None:
             return DTYPES[code].type(value.attr)
         source = value.args[0] if value.kind == CAST else value
-        if source.kind == VIEW and not value.shape and source.code == code and source.args[0].kind == LEAF:
+        if value.code != code:  # The bytes are seen as another dtype.
+            evaluate([value])
+        elif source.kind == VIEW and not value.shape and source.code == code and source.args[0].kind == LEAF:
             base = source.args[0]
             offset = source.attr
         elif value.kind == CAST and not value.shape and _is_computed(source):
