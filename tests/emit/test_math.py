@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.device.cpu.compiler import EXACT, find
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from single_loops import CTYPE, DTYPE, INCLUDE, load, random_values, same_bits, special_values, store, value_type
 
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.device.cpu.compiler import find
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers, reduction_of

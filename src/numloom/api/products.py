@@ -22,7 +22,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F16, F32, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, code_of
 from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
@@ -576,7 +576,7 @@ def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
     if not left.ndim or not right.ndim:
         x, y = build.cast(node_of(left), code), build.cast(node_of(right), code)
         node = build.binary(MULTIPLY, x, y)
-        if len(node.shape) == 2 and code >= F32:  # What NumPy asks its BLAS for lies in C order.
+        if len(node.shape) == 2 and code in (F32, F64, C64, C128):  # What NumPy asks its BLAS for lies in C order.
             node = arranged(node, c_strides(node.shape, ITEMSIZES[code]))
         return _dotted(node, out, left, right)
     axis = max(right.ndim - 2, 0)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from numloom.ops.rows import Reduction
+from numloom.base.dtypes import CHARS, DTYPES, char_of, kind_of
+from numloom.ops.rows import Reduction, is_low
 
 Host = np.ndarray[Any, Any]
 Combine = Callable[[Host, Host], Host]
@@ -57,8 +58,8 @@ def _fmin(a: Host, b: Host) -> Host:
 
 
 _COMBINE: dict[str, tuple[Combine, Callable[[np.dtype[Any]], Any]]] = {
-    "sum": (np.add, lambda d: -0.0 if d.kind in "f" else complex(-0.0, -0.0) if d.kind == "c" else 0),
-    "mean": (np.add, lambda d: -0.0 if d.kind in "f" else complex(-0.0, -0.0)),
+    "sum": (np.add, lambda d: -0.0 if d.kind == "f" else complex(-0.0, -0.0) if d.kind == "c" else 0),
+    "mean": (np.add, lambda d: -0.0 if d.kind == "f" else complex(-0.0, -0.0)),
     "prod": (np.multiply, lambda d: 1),
     "max": (_maximum, lambda d: -np.inf),
     "min": (_minimum, lambda d: np.inf),
@@ -70,7 +71,7 @@ _COMBINE: dict[str, tuple[Combine, Callable[[np.dtype[Any]], Any]]] = {
 def has_tree(row: Reduction, dtype: np.dtype[Any]) -> bool:
     """Whether `reduce_axes` gives the kernels' bits for this row and input dtype."""
     if row.name in _MOMENTS:
-        return dtype.kind == "f"
+        return kind_of(dtype) == "f"
     if row.name in ("prod", "max", "min", "fmax", "fmin", *_ANY_ORDER):
         return dtype.kind != "c"
     return row.name in _COMBINE
@@ -90,7 +91,9 @@ def reduce_axes(
         if keepdims
         else [array.shape[axis] for axis in kept]
     )
-    dtype = np.dtype(row.out_char(array.dtype.char if array.dtype.char not in "lL" else "q"))
+    dtype = DTYPES[CHARS.index(row.out_char(char_of(array.dtype)))]
+    if is_low(array.dtype):
+        array = array.astype(np.float32)
     if (
         not has_tree(row, array.dtype)
         or (row.name not in _MOMENTS and array.dtype.kind in "biu" and row.name not in ("sum", "prod"))
