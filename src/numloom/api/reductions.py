@@ -28,7 +28,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64, KINDS, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, k_strides
 from numloom.graph.node import Node
@@ -266,7 +266,7 @@ def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any =
     node = node_at(a)
     keepdims = _flag(keepdims)
     code = _mean_code(node.code, dtype)
-    if code == F16 and dtype is None and out is not None:
+    if code in ROUNDED and dtype is None and out is not None:
         code = F32  # The sum's own precision, which a wider `out` keeps.
     if _mask(where) is not True:
         mask = mask_of(where)
@@ -359,8 +359,18 @@ def std(
 def _any_std(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
 ) -> Array:
-    variance = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std")
+    deviation = _deviation(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return finish(deviation, out, (a,), "std")
+
+
+def _deviation(a: Any, axis: Any, dtype: Any = None, *others: Any, **keywords: Any) -> Node:
+    """The root of `_variance`, which is rounded once where it is computed in float32."""
+    node = node_at(a)
+    code = _mean_code(node.code, dtype)
+    if code not in LOW:
+        return build.unary(ELEMENTWISE["sqrt"], _variance(a, axis, dtype, *others, **keywords))
+    variance = _variance(wrap(build.cast(node, F32)), axis, None, *others, **keywords)
+    return build.cast(build.unary(ELEMENTWISE["sqrt"], variance), code)
 
 
 def _variance(
@@ -402,7 +412,7 @@ def _plain_var(a: Any, axis: Any, keepdims: bool) -> Array:
 
 
 def _plain_std(a: Any, axis: Any, keepdims: bool) -> Array:
-    return deliver(build.unary(ELEMENTWISE["sqrt"], _variance(a, axis, keepdims=keepdims)), (a,))
+    return deliver(_deviation(a, axis, keepdims=keepdims), (a,))
 
 
 _VAR = Plain(_plain_var)
@@ -687,7 +697,8 @@ def _nan_variance(
     result = wrap(_variance(array, axis, dtype, ddof, keepdims, mask, known, correction))
     left = wrap(_counted(node_of(mask), node_of(array), axis, _flag(keepdims)))
     taken = ddof if correction is NO_VALUE else correction
-    return node_of(choose(left > taken, result, float("nan")))
+    nothing = result.dtype.type("nan") if result.code in LOW else float("nan")
+    return node_of(choose(left > taken, result, nothing))
 
 
 def _numbers_among(array: Array, where: Any) -> Array:

@@ -119,6 +119,14 @@ def kind_of(dtype: np.dtype[Any]) -> str:
     return KINDS[_CODES[dtype]] if dtype in _CODES else dtype.kind
 
 
+def limits_of(dtype: Any) -> Any:
+    """`numpy.finfo` of a floating dtype, or that of ml_dtypes."""
+    resolved = np.dtype(dtype)
+    if _CODES.get(resolved) in LOW:
+        return ml_dtypes.finfo(resolved)  # type: ignore[no-untyped-call]
+    return np.finfo(resolved)
+
+
 def char_of(dtype: np.dtype[Any]) -> str:
     """The character by which rows know a dtype, or NumPy's for a dtype that is not supported."""
     return CHARS[_CODES[dtype]] if dtype in _CODES else dtype.char

@@ -20,6 +20,7 @@ from numloom.ops.rows import Op
 Text = Callable[[str, str], str]
 Loops = Callable[[tuple[Any, ...]], tuple[np.dtype[Any], ...]]
 
+LOW_DTYPES = frozenset(DTYPES[code] for code in LOW)
 _CODE = {char: code for code, char in enumerate(CHARS)}
 
 HEADERS: dict[str, tuple[str, ...]] = {
@@ -234,6 +235,13 @@ def _common(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     return (dtype,) * (len(dtypes) + 1)
 
 
+def _clip_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    if any(dtype in LOW_DTYPES for dtype in dtypes):  # of which NumPy clips none
+        of_each = [dtype(0) if isinstance(dtype, type) else np.empty(0, dtype) for dtype in dtypes]
+        return (np.clip(*of_each).dtype,) * (len(dtypes) + 1)
+    return _common(dtypes)
+
+
 def _where_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     dtype = np.result_type(*_weak(dtypes[1:]))
     return np.dtype("?"), dtype, dtype, dtype
@@ -410,7 +418,7 @@ def _fill() -> None:
         boolean = "({0} || {1})" if "max" in name else "({0} && {1})"
         _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",))
     _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
-    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_common)
+    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops)
 
     # Complex numbers
     _row("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)

@@ -25,6 +25,11 @@ def is_low(dtype: np.dtype[Any]) -> bool:
     return dtype in _LOW
 
 
+def is_rounded(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is float16 or one of those."""
+    return dtype == np.float16 or dtype in _LOW
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Op:
     """An elementwise operation: `nin` values of the loop dtypes to one value.
