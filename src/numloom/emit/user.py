@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from numloom.base.dtypes import C64, C128, CTYPES, F16, LOW
+from numloom.base.dtypes import C64, C128, CHARS, CTYPES, F16, LOW
 from numloom.base.errors import CompileError
 from numloom.emit.values import VALUE_TYPES, header, rounded
-from numloom.ops.elementwise import header_order
+from numloom.ops.elementwise import dtype_headers, header_order
 
 OWN = "kernel.cpp"
 """File name of what is not the user's."""
@@ -378,7 +378,7 @@ def user_text(
     parts = (("preamble", preamble), *parts)
     words = words_of(*(text for _, text in parts), *(text for _, text in types))
     codes = set(codes)
-    headers = {"core", "half"}
+    headers = {"core", "half"}.union(*(dtype_headers(CHARS[code]) for code in codes if code in LOW))
     chunks: dict[str, None] = {header("user"): None}
     wants_complex = bool(words & set(_COMPLEX)) or any(code in (C64, C128) for code in codes)
     if wants_complex:

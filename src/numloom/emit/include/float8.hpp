@@ -35,9 +35,8 @@ template <int M, int BIAS, int STYLE> NL_DEV u32 exact_f8(f32 x) {
 // NaN as casts to wider floats give it.
 NL_DEV f32 plain_nan(f32 x) { return x != x ? from_bits((bits(x) & 0x80000000u) | 0x7fc00000u) : x; }
 }
-#define NL_FLOAT8(NAME, ...) NL_LOW(NAME, u8, (nl::rounded_f8<__VA_ARGS__>), (nl::exact_f8<__VA_ARGS__>), \
-    (nl::value_of_f8<__VA_ARGS__>), nl::is_unsigned_zero(__VA_ARGS__))
-namespace nl { constexpr bool is_unsigned_zero(int, int, int style) { return style == UNSIGNED_ZERO; } }
+#define NL_FLOAT8(NAME, M, BIAS, STYLE) NL_LOW(NAME, u8, (nl::rounded_f8<M, BIAS, STYLE>), \
+    (nl::exact_f8<M, BIAS, STYLE>), (nl::value_of_f8<M, BIAS, STYLE>), (STYLE == nl::UNSIGNED_ZERO))
 NL_FLOAT8(f8_e4m3fn, 3, 7, nl::FINITE)
 NL_FLOAT8(f8_e5m2, 2, 15, nl::IEEE)
 NL_FLOAT8(f8_e4m3, 3, 7, nl::IEEE)
