@@ -37,8 +37,8 @@ cdef class Gemm:
         self.handle = handle
         (
             self.b_turned, self.a_turned, self.m, self.n, self.k, self.kind, self.out_kind, self.b_lead, self.a_lead,
-            self.out_lead, self.b_step, self.a_step, self.out_step, self.batch, self.b_begin, self.a_begin, self.out_begin, self.one,
-            self.zero, self.compute, self.fast,
+            self.out_lead, self.b_step, self.a_step, self.out_step, self.batch, self.b_begin, self.a_begin,
+            self.out_begin, self.one, self.zero, self.compute, self.fast,
         ) = product
         self.config = config
         self.failed = failed

@@ -131,8 +131,8 @@ class Product(NamedTuple):
         Whether our second and first operand are transposed in memory.
     m, n, k : int
         Columns and rows of the result, and how many products are summed.
-    kind : int
-        CUDA's number of the dtype.
+    kind, out_kind : int
+        CUDA's numbers of the dtypes of the operands and of the result.
     b_lead, a_lead, out_lead, b_step, a_step, out_step : int
         Elements from row to row, and from matrix to matrix.
     batch : int
