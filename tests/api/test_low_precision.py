@@ -130,7 +130,7 @@ def test_sums_are_rounded_once(name: str) -> None:
         x = np.abs(random.normal(size=shape) / 16).astype(d)
         wide = x.astype(np.float64)
         own = nl.asarray(x)
-        for function in ("sum", "mean", "std"):
+        for function in ("sum", "mean", "std", "nanstd"):
             got = getattr(nl, function)(own, axis=axis).get()
             want = getattr(np, function)(wide, axis=axis)
             assert got.dtype == d
@@ -139,6 +139,18 @@ def test_sums_are_rounded_once(name: str) -> None:
             assert np.all((got == exact) | (got == near[0]) | (got == near[1]) | np.isnan(exact)), (function, shape)
         running = nl.cumsum(own.reshape(-1)[:60]).get()
         assert_bits_equal(running, np.cumsum(x.reshape(-1)[:60].astype(np.float32)).astype(d))
+
+
+@low
+def test_counts_and_sums_on_the_way_do_not_overflow(name: str) -> None:
+    """1,000 ones have a mean of 1, though their sum is no number of most kinds of float8."""
+    ones = nl.ones(1000, name)
+    some = ones > 0
+    for result in (ones.mean(), ones.mean(where=some), nl.nanmean(ones), nl.average(ones)):
+        assert result.dtype == np.dtype(name) and float(result) == 1
+    for result in (ones.var(), ones.var(ddof=1), ones.var(where=some), nl.nanvar(ones), nl.nanstd(ones), ones.std()):
+        assert result.dtype == np.dtype(name) and float(result) == 0
+    assert float(nl.sum(ones, dtype="f4")) == 1000
 
 
 @low
@@ -175,7 +187,7 @@ def test_the_gpus_products_of_bfloat16(name: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(products, "current", Willing)
     monkeypatch.setattr(products, "call", call)
     d = np.dtype(name)
-    a = np.arange(-60, 60).reshape(10, 12).astype(d)
+    a = (np.arange(120) % 7 - 3).reshape(10, 12).astype(d)
     want = a.astype(np.float32) @ a.astype(np.float32).T
     x = nl.asarray(a)
     with np.errstate(all="ignore"):

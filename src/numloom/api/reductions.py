@@ -270,7 +270,7 @@ def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any =
         code = F32  # The sum's own precision, which a wider `out` keeps.
     if _mask(where) is not True:
         mask = mask_of(where)
-        total = add.reduce(a, axis, DTYPES[code], None, keepdims, NO_VALUE, where)
+        total = add.reduce(a, axis, DTYPES[F32 if code in LOW else code], None, keepdims, NO_VALUE, where)
         counted = wrap(_counted(mask, node, axis, keepdims))
         result = build.cast(node_of(divide(total, counted)), code)
     elif KINDS[code] in "iub":
@@ -420,6 +420,8 @@ _STD = Plain(_plain_std)
 
 
 def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int) -> Node:
+    if array.code in LOW:
+        array = array.astype(np.float32)
     centre = mean(array, axis, keepdims=True, where=where) if known is NO_VALUE else asarray(known)
     distance = array - centre
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
@@ -680,8 +682,11 @@ def nanstd(
     correction: Any = NO_VALUE,
 ) -> Array:
     """`std` without NaN; NaN where nothing is left to divide by."""
-    variance = wrap(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
-    return sqrt(variance) if out is None else finish(node_of(sqrt(variance)), out, (a,), "std")
+    array = asarray(a)
+    wide = array.astype(np.float32) if array.code in LOW and dtype is None else array
+    root = sqrt(wrap(_nan_variance(wide, axis, dtype, ddof, keepdims, where, mean, correction)))
+    root = root if wide is array else root.astype(array.dtype)
+    return root if out is None else finish(node_of(root), out, (a,), "std")
 
 
 def _nan_variance(
