@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.dtypes import DTYPES, F32, ITEMSIZES, LOW, code_of
+from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, LOW, code_of
 from numloom.device.interface import Device, Strided
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_from_host
@@ -61,8 +61,9 @@ def call(
     Node or tuple of Node
         The computed result (the results, as the routine gives them).
     """
-    if name not in _MOVES and any([node.code in LOW for node in operands]):
-        return _called_wide(name, operands, code, shape, order, strides, options)
+    for node in operands:
+        if node.code >= BF16 and name not in _MOVES:  # the last codes
+            return _called_wide(name, operands, code, shape, order, strides, options)
     row = ROUTINES[name]
     if row.sized:
         assert shape is not None
