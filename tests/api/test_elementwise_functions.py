@@ -10,7 +10,7 @@ import pytest
 import numloom as nl
 from numloom.api import elementwise
 from numloom.array.ndarray import node_of
-from numloom.base.dtypes import DTYPES
+from numloom.base.dtypes import NUMPY_DTYPES as DTYPES
 from numloom.testing import assert_allclose, assert_bits_equal, for_all_dtypes, matches_numpy
 
 X = [-2.5, -1.5, -0.5, 0.0, 0.5, 1.25, 2.5, np.nan, np.inf, -np.inf, 123.456]

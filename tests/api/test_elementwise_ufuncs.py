@@ -11,7 +11,8 @@ import pytest
 
 import numloom as nl
 from numloom.api.elementwise import UFUNCS
-from numloom.base.dtypes import CHARS, DTYPES
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
+from numloom.base.dtypes import NUMPY_DTYPES as DTYPES
 from numloom.ops.elementwise import ELEMENTWISE, OF_UFUNC
 from numloom.testing import assert_allclose, assert_bits_equal
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
 
 KEYS = (0, slice(None), slice(1, None), [0, 1, 2], np.array([True, False, True]))
 NO_NUMBERS = (

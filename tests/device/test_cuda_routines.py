@@ -87,8 +87,8 @@ def random(shape, char, seed=1):
     rng = np.random.default_rng(seed)
     if char == "?":
         return rng.random(shape) < 0.3
-    if char in "efd":
-        return rng.normal(size=shape).astype(char)
+    if char in "efdE":
+        return rng.normal(size=shape).astype("bfloat16" if char == "E" else char)
     if char in "FD":
         return (rng.normal(size=shape) + 1j * rng.normal(size=shape)).astype(char)
     info = np.iinfo(char)
@@ -615,14 +615,15 @@ class Blas:
         step_c, batch, compute, algorithm,
     ):  # fmt: skip
         Blas.calls += 1
-        dtype = np.dtype({2: "e", 0: "f", 1: "d", 4: "F", 5: "D"}[kind])
-        size = dtype.itemsize
+        names = {2: "e", 0: "f", 1: "d", 4: "F", 5: "D", 14: "bfloat16"}
+        dtype, dtype_c = np.dtype(names[kind]), np.dtype(names[kind_c])
+        size, size_c = dtype.itemsize, dtype_c.itemsize
         assert lda >= max(1, k if ta else m) and ldb >= max(1, n if tb else k) and ldc >= max(1, m)
-        assert kind == kind_b == kind_c and batch >= 1
+        assert kind == kind_b and kind_c == (0 if kind == 14 else kind) and batch >= 1
         for i in range(batch):
             x = array_at(a + i * step_a * size, (k, m) if ta else (m, k), (size, lda * size), dtype)
             y = array_at(b + i * step_b * size, (n, k) if tb else (k, n), (size, ldb * size), dtype)
-            z = array_at(c + i * step_c * size, (m, n), (size, ldc * size), dtype)
+            z = array_at(c + i * step_c * size_c, (m, n), (size_c, ldc * size_c), dtype_c)
             z[...] = (x.T if ta else x) @ (y.T if tb else y)
 
     def gemm_ex_64(
@@ -634,7 +635,7 @@ class Blas:
         )  # fmt: skip
 
 
-@pytest.mark.parametrize("char", "efdFD")
+@pytest.mark.parametrize("char", "efdFDE")
 def test_products_are_described_to_cublas(emulated, char):
     emulated.blas = products.Blas(emulated, Blas())
     Blas.calls = 0
@@ -692,7 +693,7 @@ def test_products_by_addresses(emulated, name, compiled):
     computes = []
     if compiled:
         blas.addresses, _kept = addresses_of(blas.cublas, computes)
-    for char in "efdFD":
+    for char in "efdFDE":
         for turn in range(2):
             a = made_a(lambda shape, char=char, turn=turn: random(shape, char, turn))
             b = made_b(lambda shape, char=char, turn=turn: random(shape, char, turn + 7))

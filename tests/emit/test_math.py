@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from compilers import needed
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.device.cpu.compiler import EXACT
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers

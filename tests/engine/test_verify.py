@@ -12,6 +12,7 @@ import pytest
 import numloom as nl
 from numloom.api import calling, reductions
 from numloom.base.config import config
+from numloom.base.dtypes import DTYPES, ITEMSIZES, LOW
 from numloom.engine import evaluate, routines
 from numloom.engine.verify import VerificationError, same_bits
 
@@ -99,6 +100,22 @@ def test_wrong_bits_are_found() -> None:
     same_bits(one.view(np.uint8), np.array([1.0, other, -0.0]).view(np.uint8), code, "x")
     with pytest.raises(VerificationError, match="1 of 3"):
         same_bits(one.view(np.uint8), np.array([1.0, other, 0.0]).view(np.uint8), code, "x")
+
+
+@pytest.mark.parametrize("code", LOW, ids=lambda code: DTYPES[code].name)
+def test_wrong_bits_of_low_precision_are_found(code: int) -> None:
+    size = ITEMSIZES[code]
+    bits = np.arange(1 << 8 * size, dtype=f"u{size}")
+    with np.errstate(invalid="ignore"):
+        nans = np.flatnonzero(bits.view(DTYPES[code]) != bits.view(DTYPES[code]))
+    one_nan = bits.copy()
+    one_nan[nans] = bits[nans[0]]
+    same_bits(bits.view(np.uint8), one_nan.view(np.uint8), code, "NaN is NaN")
+    for at in np.setdiff1d(np.arange(0, bits.size, 5 if size == 1 else 509), nans):
+        wrong = bits.copy()
+        wrong[at] ^= 1
+        with pytest.raises(VerificationError, match="1 of"):
+            same_bits(bits.view(np.uint8), wrong.view(np.uint8), code, "one bit")
 
 
 def test_memory_that_nothing_was_written_to_is_not_compared(compared: Counter[str]) -> None:

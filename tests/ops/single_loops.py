@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from compilers import needed
-from numloom.base.dtypes import CHARS, CTYPES, DTYPES
+from numloom.base.dtypes import CTYPES, kind_of
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
+from numloom.base.dtypes import NUMPY_DTYPES as DTYPES
 from numloom.ops.elementwise import ELEMENTWISE, cast_headers, cast_text, header_order, headers_for
 from numloom.ops.rows import Op
 
 INCLUDE = Path(__file__).parents[2] / "src" / "numloom" / "emit" / "include"
-CTYPE = dict(zip(CHARS, CTYPES, strict=True))
+CTYPE = dict(zip(CHARS, CTYPES, strict=False))
 DTYPE = dict(zip(CHARS, DTYPES, strict=True))
 Loop = tuple[str, str, str]
 """Name of a row (or "cast"), characters of its arguments, character of its result."""
@@ -172,7 +174,7 @@ def same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> np.ndarray[An
     """Where two arrays have the same bits, all NaNs being one."""
     if a.dtype.kind == "c":
         return same_bits(a.real, b.real) & same_bits(a.imag, b.imag)
-    if a.dtype.kind != "f":
+    if kind_of(a.dtype) != "f":
         return a == b
     unsigned = f"u{a.dtype.itemsize}"
     a, b = np.ascontiguousarray(a), np.ascontiguousarray(b)

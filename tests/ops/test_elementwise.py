@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from single_loops import DTYPE, INCLUDE, Loop, build, loops_of, same_bits, samples
 
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.ops.elementwise import ALIASES, ELEMENTWISE, HEADERS, OF_UFUNC, cast_text, resolve, resolve_chars
 
 LOOPS = [loop for op in ELEMENTWISE.values() for loop in loops_of(op)]

@@ -13,7 +13,7 @@ import pytest
 from single_loops import CTYPE, DTYPE, INCLUDE, load, random_values, same_bits, special_values, store, value_type
 
 from compilers import needed
-from numloom.base.dtypes import CHARS
+from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers, reduction_of
 from numloom.ops.rows import Reduction

@@ -14,8 +14,10 @@ from single_loops import same_bits
 
 import numloom as nl
 from compilers import found
+from numloom.base.dtypes import BF16, DTYPES, F16, I16, U16, limits_of
+from numloom.ops.rows import is_low, is_rounded
 
-SIXTEEN = {np.dtype(char): np.arange(1 << 16, dtype=np.uint16).view(char) for char in "ehH"}
+SIXTEEN = {DTYPES[code]: np.arange(1 << 16, dtype=np.uint16).view(DTYPES[code]) for code in (F16, BF16, I16, U16)}
 """The dtypes, and all of their numbers."""
 
 FUNCTIONS = sorted(
@@ -32,7 +34,7 @@ BOUNDS = {name: limit for name, limit in (LIMITS["f"] | MORE).items() if name !=
 TOGETHER = 10
 """Functions of one kernel."""
 
-# What is measured in ULP of the result: one rounding more than in float32 (float16), or float32's bounds.
+# What is measured in ULP of the result: one rounding more than in float32 (float16, bfloat16), or float32's bounds.
 HALF_LIMIT = 0.51
 WAYS = ("compiled", "tier 0", "reference")
 
@@ -50,6 +52,10 @@ def takes(name: str, dtype: np.dtype[Any]) -> bool:
     except TypeError:
         return False
     return True
+
+
+def highest(dtype: np.dtype[Any]) -> float:
+    return float(limits_of(dtype).max)
 
 
 def listed(result: Any) -> list[Any]:
@@ -83,9 +89,9 @@ def ulps(function: Any, x: Any, got: Any) -> tuple[Any, Any]:
     rounded = exact.astype(got.dtype)
     finite = np.isfinite(got) & np.isfinite(rounded)
     wrong = ~finite & ~((got == rounded) | (np.isnan(got) & np.isnan(rounded)))
-    wrong &= np.abs(exact) < 0.9999 * np.finfo(got.dtype).max  # where the nearest may be either side of the end
+    wrong &= np.abs(exact) < 0.9999 * limits_of(got.dtype).max  # where the nearest may be either side of the end
     wrong |= finite & (got == 0) & (exact == 0) & (np.signbit(got) != np.signbit(rounded))
-    place = np.spacing(np.maximum(np.abs(rounded), np.finfo(got.dtype).tiny)).astype(np.float64)
+    place = np.spacing(np.maximum(np.abs(rounded), limits_of(got.dtype).tiny)).astype(np.float64)
     return np.where(finite, np.abs(got.astype(np.float64) - exact) / place, 0), wrong
 
 
@@ -97,8 +103,14 @@ def test_every_function_of_one_number(dtype: np.dtype[Any], way: str) -> None:
         for k, (got, want) in enumerate(zip(arrays, listed(getattr(np, name)(x)), strict=True)):
             if (got.dtype, got.shape) != (want.dtype, want.shape):
                 bad.append((name, k, got.dtype, want.dtype))
-            elif name == "sinc" and dtype == np.float16:
-                # Several functions of float16, whose steps are NumPy's.
+            elif name in ("nan_to_num", "sign") and is_low(dtype):
+                # As of all other floats; of bfloat16 NumPy leaves NaN and infinities, and the sign of -0.0 is -0.0.
+                options = {"posinf": highest(dtype), "neginf": -highest(dtype)} if name == "nan_to_num" else {}
+                wide = getattr(np, name)(x.astype(np.float32), **options)
+                if not same_bits(got, wide.astype(dtype)).all():
+                    bad.append((name, k))
+            elif name == "sinc" and is_rounded(dtype):
+                # Several functions, whose steps are NumPy's.
                 if not np.allclose(got, want, rtol=4e-3, atol=1e-3, equal_nan=True):
                     bad.append((name, k))
             elif name not in BOUNDS:
@@ -107,7 +119,7 @@ def test_every_function_of_one_number(dtype: np.dtype[Any], way: str) -> None:
                     bad.append((name, k, differ.size, [(x[i], got[i], want[i]) for i in differ[:3]]))
             else:
                 error, wrong = ulps(getattr(np, name), x, got)
-                limit = HALF_LIMIT if got.dtype == np.float16 else BOUNDS[name]
+                limit = HALF_LIMIT if is_rounded(got.dtype) else BOUNDS[name]
                 if way == "reference":
                     limit = 4.0  # NumPy's own functions
                 if error.max() > limit or wrong.any():

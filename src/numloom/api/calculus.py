@@ -13,7 +13,7 @@ from numloom.api.sorting import searchsorted
 from numloom.api.ufunc import NO_VALUE
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, code_of
+from numloom.base.dtypes import BOOL, LOW, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import strides_in_order
@@ -119,7 +119,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
         raise ValueError("'edge_order' greater than 2 not supported")
     if array.code == BOOL:
         raise TypeError(_NO_DIFFERENCE)
-    if array.dtype.kind in "iu":
+    if array.dtype.kind in "iu" or array.code in LOW:
         array = array.astype(np.float64)
     results = []
     for k, spacing in zip(axes, spacings, strict=True):

@@ -15,7 +15,7 @@ from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
-from numloom.base.dtypes import DTYPES, F16, F32, F64, I64, ITEMSIZES, KINDS, code_of
+from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import broadcast_strides, c_strides, f_strides, named_order, strides_in_order
@@ -487,11 +487,11 @@ def _not_real(*values: Any) -> bool:
 
 def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
     """The values ``start + i * delta`` of dtype `code`, given the first two, with the bits of NumPy's fill."""
-    wide = F32 if code == F16 else code
+    wide = F32 if code in ROUNDED else code
     with np.errstate(all="ignore"):
         start, second = first.astype(DTYPES[wide])
         delta = second - start
-        exact = code == F16 or start + delta == second
+        exact = code in ROUNDED or start + delta == second
     node = build.cast(build.iota(count), wide)
     if count == 1:
         return build.full(first[0].item(), code, (1,))
@@ -499,9 +499,9 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
         node = build.binary(MULTIPLY, node, build.scalar(delta.item(), wide))
     if start != 0 or (delta < 0 and KINDS[wide] == "f"):
         node = build.binary(ADD, node, build.scalar(start.item(), wide))
-    if code == F16:
-        node = build.cast(node, F16)
-        exact = np.float16(start + delta) == first[1]
+    if code in ROUNDED:
+        node = build.cast(node, code)
+        exact = bool(DTYPES[code].type(start + delta) == first[1])
     if not exact:
         at = build.binary(EQUAL, build.iota(count), build.scalar(1, I64))
         node = build.elementwise(WHERE, (at, build.scalar(first[1].item(), code), node))

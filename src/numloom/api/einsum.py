@@ -13,7 +13,7 @@ from numloom.api.calling import Plain, compose_plainly, frozen, recalled
 from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, view_of, wrap
-from numloom.base.dtypes import DTYPES, F16, F32, code_of
+from numloom.base.dtypes import DTYPES, F32, ROUNDED, code_of
 from numloom.graph import build
 from numloom.graph.layout import k_order, named_order, ordered_strides
 from numloom.graph.node import Node
@@ -110,7 +110,7 @@ def _einsum(given: Any, *operands: Any) -> Array:
             raise TypeError(
                 f"Iterator operand required casting from {array.dtype!r} to {DTYPES[code]!r} but casting is {casting!r}"
             )
-    inner = F32 if code == F16 else code
+    inner = F32 if code in ROUNDED else code
     values = []
     for labels, array in zip(inputs, arrays, strict=True):
         node = build.cast(node_of(array), inner)

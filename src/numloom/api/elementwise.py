@@ -15,7 +15,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, LOW, code_of, limits_of
 from numloom.graph import build
 from numloom.graph.layout import k_strides, strides_in_order
 from numloom.graph.node import Node
@@ -157,7 +157,7 @@ def operator_power(x: Any, y: Any) -> Any:
                 return apply1(SQUARE, x)
             if y == -1 and KINDS[x.code] in "fc":
                 return apply1(RECIPROCAL, x)
-        elif kind is float and y in OF_FLOATS and (KINDS[x.code] == "f" or (y == 0.5 and KINDS[x.code] == "c")):
+        elif kind is float and y in OF_FLOATS and _is_other(x.code, y):
             return apply1(OF_FLOATS[y], x)
         if (kind is int or kind is float) and y in HALVES.get(x.code, ()) and not numpy_is_near():
             row = OF_HALVES.get(y)
@@ -172,6 +172,11 @@ def _whole(x: Any) -> bool:
     if type(x) is ndarray:
         return KINDS[x.code] not in "fc"
     return isinstance(x, (int, list, tuple)) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "iub")
+
+
+def _is_other(code: int, exponent: float) -> bool:
+    """Whether powers of this dtype by one of `OF_FLOATS` are the other operation; beside floats bfloat16 is float32."""
+    return (KINDS[code] == "f" and code not in LOW) or (exponent == 0.5 and KINDS[code] == "c")
 
 
 # ---------------------------------------------------------------- choice
@@ -304,7 +309,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
             parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (real(array), imag(array))]
             node = build.elementwise(ELEMENTWISE["complex_pack"], [node_of(part) for part in parts])
         else:
-            largest = np.finfo(DTYPES[array.code])
+            largest = limits_of(DTYPES[array.code])
             high = float(largest.max) if posinf is None else posinf
             low = float(largest.min) if neginf is None else neginf
             if any(np.iscomplexobj(each) for each in (nan, posinf, neginf)):
@@ -365,7 +370,7 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
         power = 10.0 ** (decimals if decimals > 0 else -decimals)
         first, last = (multiply, divide)[:: 1 if decimals > 0 else -1]
         result = last(rint(first(array, power)), power)
-        if kind in "iu":
+        if kind in "iu" or array.code in LOW:
             result = result.astype(array.dtype)
         # NumPy writes these steps to memory of its own, which lies in C or Fortran order.
         result = ordered_as(result, array) if out is None else result

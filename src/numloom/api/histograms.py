@@ -18,7 +18,7 @@ from numloom.api.quantiles import percentile
 from numloom.api.sorting import searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, C128, DTYPES, F16, F32, F64, I64, KINDS, code_of
+from numloom.base.dtypes import BOOL, C128, DTYPES, F32, F64, I64, KINDS, ROUNDED, code_of
 from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
 from numloom.engine.routines import call
@@ -313,7 +313,7 @@ def _count_of(bins: Any) -> int:
 
 def _edges_of(array: Array, count: int) -> Array:
     """Edges of `count` bins between the ends of a vector; what is wrong with them is told when somebody looks."""
-    if array.code == F16:  # where each step is rounded
+    if array.code in ROUNDED:  # where each step is rounded
         return _edges_between(array.min(), array.max(), count)
     code = F32 if array.code == F32 else F64
     not_finite, not_apart = (here((ValueError, message)) for message in (_NOT_FINITE, _TOO_MANY.format(count)))
@@ -437,8 +437,9 @@ def _counts(array: Array, sides: Array, amounts: Array | None, uniform: bool) ->
     count = sides.size - 1
     code = code_of(np.result_type(array.dtype, sides.dtype))
     if amounts is None and KINDS[code] != "c":
-        # Values are compared in the wider of both dtypes, float16 in float32, which holds the same numbers.
-        between = build.cast(node_of(sides), F32 if code == F16 else code)
+        # Values are compared in the wider of both dtypes, float16 and the like in float32, which holds the same
+        # numbers.
+        between = build.cast(node_of(sides), F32 if code in ROUNDED else code)
         return wrap(call("histogram", node_of(array), between, code=I64, shape=(count,), uniform=uniform))
     place = _uniform_bin_of(array, sides) if uniform and KINDS[code] != "c" else _bin_of(array, sides)
     # Everything outside goes to two more bins, cut off afterwards.

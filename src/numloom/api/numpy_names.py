@@ -1,5 +1,18 @@
-"""NumPy's own names that are ours, too: types of numbers, constants, settings, and what works without arrays."""
+"""NumPy's own names that are ours, too: types of numbers, constants, settings, and what works without arrays.
 
+bfloat16 and the kinds of float8 are those of ml_dtypes.
+"""
+
+from ml_dtypes import (
+    bfloat16,
+    float8_e3m4,
+    float8_e4m3,
+    float8_e4m3b11fnuz,
+    float8_e4m3fn,
+    float8_e4m3fnuz,
+    float8_e5m2,
+    float8_e5m2fnuz,
+)
 from numpy import (
     base_repr,
     binary_repr,
@@ -73,6 +86,7 @@ from numpy import (
 
 __all__ = [
     "base_repr",
+    "bfloat16",
     "binary_repr",
     "bool_",
     "broadcast_shapes",
@@ -89,6 +103,13 @@ __all__ = [
     "errstate",
     "euler_gamma",
     "exceptions",
+    "float8_e3m4",
+    "float8_e4m3",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
     "float16",
     "float32",
     "float64",

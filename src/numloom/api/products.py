@@ -22,7 +22,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
 from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F16, F32, ITEMSIZES, code_of
+from numloom.base.dtypes import BF16, BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, LOW, ROUNDED, code_of
 from numloom.base.errors import casting_error
 from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
@@ -40,7 +40,7 @@ from numloom.graph.layout import (
     ordered_strides,
     reshape_strides,
 )
-from numloom.graph.node import VIEW, Node
+from numloom.graph.node import CAST, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 
@@ -94,7 +94,7 @@ def reshaped(node: Node, shape: tuple[int, ...]) -> Node:
 
 
 def summed(node: Node, axes: tuple[int, ...], keepdims: bool = False, ordered: tuple[int, ...] | None = None) -> Node:
-    """The sum over axes in the value's own dtype, as products sum: float16 in float32, bool as "or"."""
+    """The sum over axes in the value's own dtype, as products sum: float16 and the like in float32, bool as "or"."""
     if not axes:
         return node
     row = ANY if node.code == BOOL else SUM
@@ -107,7 +107,7 @@ def multiplied(a: Node, b: Node, axis: int, keepdims: bool = False, cores: int |
     It lies in the order of the operands, or, with `cores` axes of the result that are no stack's, as `stacked` says.
     """
     code = a.code
-    inner = F32 if code == F16 else code
+    inner = F32 if code in ROUNDED else code
     terms = build.loop(MULTIPLY, [build.cast(a, inner), build.cast(b, inner)], inner)
     ordered = None
     if cores is not None:
@@ -140,6 +140,8 @@ def product(a: Node, b: Node) -> Node:
     lead = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     code = a.code
     strides = stacked((a, b), 2, (*lead, n, m), len(lead), ITEMSIZES[code])
+    if code in LOW:
+        return build.cast(product(build.cast(a, F32), build.cast(b, F32)), code)
     if k == 0:
         return build.full(DTYPES[code].type(0).item(), code, (*lead, n, m), strides)
     if k == 1:
@@ -154,7 +156,14 @@ def product(a: Node, b: Node) -> Node:
         # A count of true products; float32 holds it well enough to tell it from 0.
         counts = product(build.cast(a, F32), build.cast(b, F32))
         return build.elementwise(ELEMENTWISE["not_equal"], [counts, 0.0])
+    if code == F32 and _is_of_low(a) and _is_of_low(b) and current().low_products:
+        a, b = (build.cast(x.args[0], BF16) for x in (a, b))  # which holds every number of float8, too
     return call("matmul", a, b, code=code, shape=(*lead, n, m), strides=strides)  # type: ignore[no-any-return]
+
+
+def _is_of_low(node: Node) -> bool:
+    """Whether float32 was made of bfloat16 or float8."""
+    return node.kind == CAST and node.args[0].code in LOW
 
 
 def is_recorded(lead: int, n: int, k: int, m: int) -> bool:
@@ -433,7 +442,7 @@ def matmul(
 
 def _plain_matmul(x1: Any, x2: Any) -> Array:
     """`matmul` with no other arguments."""
-    if type(x1) is ndarray and type(x2) is ndarray and x1.code == x2.code:
+    if type(x1) is ndarray and type(x2) is ndarray and x1.code == x2.code and x1.code not in LOW:
         # Matrices and vectors of one dtype, which loops of small products are made of: nothing is to be resolved.
         shape, vector = x1.shape, x2.shape
         if len(shape) == len(vector) == 2 and shape[1] == vector[0]:
@@ -581,7 +590,7 @@ def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
     if not left.ndim or not right.ndim:
         x, y = build.cast(node_of(left), code), build.cast(node_of(right), code)
         node = build.binary(MULTIPLY, x, y)
-        if len(node.shape) == 2 and code >= F32:  # What NumPy asks its BLAS for lies in C order.
+        if len(node.shape) == 2 and code in (F32, F64, C64, C128):  # What NumPy asks its BLAS for lies in C order.
             node = arranged(node, c_strides(node.shape, ITEMSIZES[code]))
         return _dotted(node, out, left, right)
     axis = max(right.ndim - 2, 0)

@@ -11,6 +11,7 @@ from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray, device_name
 from numloom.array.ndarray import bind, ndarray, node_of, view_of
 from numloom.array.views import view_as
+from numloom.base.dtypes import limits_of
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
 
 Array = Any
@@ -244,8 +245,8 @@ def isnat(x: Any, /, out: Any = None, **options: Any) -> Any:
 
 
 def finfo(dtype: Any) -> np.finfo[Any]:
-    """Limits of a floating dtype, or of an array's: `numpy.finfo`."""
-    return np.finfo(_typed(dtype))
+    """Limits of a floating dtype, or of an array's: `numpy.finfo`, of bfloat16 and float8 `ml_dtypes.finfo`."""
+    return limits_of(_typed(dtype))
 
 
 def iinfo(int_type: Any) -> np.iinfo[Any]:

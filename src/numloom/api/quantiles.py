@@ -22,7 +22,7 @@ from numloom.api.sorting import argsort, scanned, searchsorted, sort
 from numloom.api.ufunc import NO_VALUE, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import F64
+from numloom.base.dtypes import F64, ROUNDED
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import c_strides, ordered_strides, reduced_strides
@@ -509,13 +509,15 @@ def nanmedian(
 
 
 def _mean_of(low: Array, high: Array, same: int = 0) -> Array:
-    """The mean of two arrays (of one, if they are the same) as NumPy takes it: integers as float64, float16 wider."""
+    """The mean of two arrays (of one, if they are the same) as NumPy takes it: integers as float64, float16
+    and the like wider.
+    """
     if same:
         return low.astype(np.float64) if low.dtype.kind in "biu" else low
     if low.dtype.kind in "biu":
         return (low.astype(np.float64) + high.astype(np.float64)) / 2
-    if low.dtype == np.float16:
-        return ((low.astype(np.float32) + high.astype(np.float32)) / 2).astype(np.float16)
+    if low.code in ROUNDED:
+        return ((low.astype(np.float32) + high.astype(np.float32)) / 2).astype(low.dtype)
     return (low + high) / 2
 
 

@@ -28,7 +28,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_axes
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64, KINDS, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, k_strides
 from numloom.graph.node import Node
@@ -269,11 +269,11 @@ def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any =
     node = node_at(a)
     keepdims = _flag(keepdims)
     code = _mean_code(node.code, dtype)
-    if code == F16 and dtype is None and out is not None:
+    if code in ROUNDED and dtype is None and out is not None:
         code = F32  # The sum's own precision, which a wider `out` keeps.
     if _mask(where) is not True:
         mask = mask_of(where)
-        total = add.reduce(a, axis, DTYPES[code], None, keepdims, NO_VALUE, where)
+        total = add.reduce(a, axis, DTYPES[F32 if code in LOW else code], None, keepdims, NO_VALUE, where)
         counted = wrap(_counted(mask, node, axis, keepdims))
         result = build.cast(node_of(divide(total, counted)), code)
     elif KINDS[code] in "iub":
@@ -362,8 +362,18 @@ def std(
 def _any_std(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
 ) -> Array:
-    variance = _variance(a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return finish(build.unary(ELEMENTWISE["sqrt"], variance), out, (a,), "std")
+    deviation = _deviation(a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return finish(deviation, out, (a,), "std")
+
+
+def _deviation(a: Any, axis: Any, dtype: Any = None, *others: Any, **keywords: Any) -> Node:
+    """The root of `_variance`, which is rounded once where it is computed in float32."""
+    node = node_at(a)
+    code = _mean_code(node.code, dtype)
+    if code not in LOW:
+        return build.unary(ELEMENTWISE["sqrt"], _variance(a, axis, dtype, *others, **keywords))
+    variance = _variance(wrap(build.cast(node, F32)), axis, None, *others, **keywords)
+    return build.cast(build.unary(ELEMENTWISE["sqrt"], variance), code)
 
 
 def _variance(
@@ -407,7 +417,7 @@ def _plain_var(a: Any, axis: Any, keepdims: bool) -> Array:
 
 
 def _plain_std(a: Any, axis: Any, keepdims: bool) -> Array:
-    return deliver(build.unary(ELEMENTWISE["sqrt"], _variance(a, axis, keepdims=keepdims)), (a,))
+    return deliver(_deviation(a, axis, keepdims=keepdims), (a,))
 
 
 _VAR = Plain(_plain_var)
@@ -415,6 +425,8 @@ _STD = Plain(_plain_std)
 
 
 def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: Any, known: Any, code: int) -> Node:
+    if array.code in LOW:
+        array = array.astype(np.float32)
     centre = mean(array, axis, keepdims=True, where=where) if known is NO_VALUE else asarray(known)
     distance = array - centre
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
@@ -675,8 +687,11 @@ def nanstd(
     correction: Any = NO_VALUE,
 ) -> Array:
     """`std` without NaN; NaN where nothing is left to divide by."""
-    variance = wrap(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction))
-    return sqrt(variance) if out is None else finish(node_of(sqrt(variance)), out, (a,), "std")
+    array = asarray(a)
+    wide = array.astype(np.float32) if array.code in LOW and dtype is None else array
+    root = sqrt(wrap(_nan_variance(wide, axis, dtype, ddof, keepdims, where, mean, correction)))
+    root = root if wide is array else root.astype(array.dtype)
+    return root if out is None else finish(node_of(root), out, (a,), "std")
 
 
 def _nan_variance(
@@ -692,7 +707,8 @@ def _nan_variance(
     result = wrap(_variance(array, axis, dtype, ddof, keepdims, mask, known, correction))
     left = wrap(_counted(node_of(mask), node_of(array), axis, _flag(keepdims)))
     taken = ddof if correction is NO_VALUE else correction
-    return node_of(choose(left > taken, result, float("nan")))
+    nothing = result.dtype.type("nan") if result.code in LOW else float("nan")
+    return node_of(choose(left > taken, result, nothing))
 
 
 def _numbers_among(array: Array, where: Any) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from numloom.array.convert import check_device, device_name
 from numloom.array.ndarray import bind
-from numloom.base.dtypes import DTYPES
+from numloom.base.dtypes import NUMPY_DTYPES
 
 Array = Any
 
@@ -94,7 +94,7 @@ class ArrayNamespaceInfo:
                 raise ValueError(f"unsupported kind: {one!r}")
             letters += _KINDS[one]
         # float16 is ours, not the standard's.
-        return {d.name: d for d in DTYPES if d.kind in letters and d != np.float16}
+        return {d.name: d for d in NUMPY_DTYPES if d.kind in letters and d != np.float16}
 
 
 def __array_namespace_info__() -> ArrayNamespaceInfo:

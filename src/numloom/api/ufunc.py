@@ -27,7 +27,7 @@ from numloom.array.ndarray import (
     wrap,
 )
 from numloom.array.storage import broadcast_value, write
-from numloom.base.dtypes import BOOL, CHARS, DTYPES, I64, ITEMSIZES, KINDS, code_of
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, ITEMSIZES, KINDS, LOW, code_of
 from numloom.base.errors import casting_error
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
@@ -464,6 +464,9 @@ class ufunc(ElementwiseCall):
         """Reduce strictly from left to right: no tree of partial results gives the same."""
         shape = node.shape
         code = node.code
+        if code in LOW:
+            wide = self._reduced_in_turn(build.cast(node, F32), axes, keepdims, initial, where)
+            return build.cast(wide, code)
         value = self.identity if initial is NO_VALUE else initial
         others: list[Node] = []
         first = initial is not NO_VALUE and initial is not None

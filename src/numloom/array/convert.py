@@ -16,7 +16,7 @@ import numpy as np
 
 from numloom.array.ndarray import bind, construct, ndarray, node_of, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
-from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, U8, code_of
+from numloom.base.dtypes import CHARS, DTYPES, I64, ITEMSIZES, LOW, U8, code_of
 from numloom.device import registry
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Buffer
@@ -397,8 +397,13 @@ _READ_ONLY, _COPIED = 1, 2
 """Flags of a versioned tensor."""
 _FROM_DLPACK = {
     (6, 8): "?", (0, 8): "b", (1, 8): "B", (0, 16): "h", (1, 16): "H", (0, 32): "i", (1, 32): "I", (0, 64): "q",
-    (1, 64): "Q", (2, 16): "e", (2, 32): "f", (2, 64): "d", (5, 64): "F", (5, 128): "D",
+    (1, 64): "Q", (2, 16): "e", (2, 32): "f", (2, 64): "d", (5, 64): "F", (5, 128): "D", (4, 16): "E", (7, 8): "3",
+    (8, 8): "7", (9, 8): "X", (10, 8): "4", (11, 8): "G", (12, 8): "5", (13, 8): "C",
 }  # fmt: skip
+
+
+_LOW_TO_DLPACK = {CHARS.index(char): key[0] for key, char in _FROM_DLPACK.items() if CHARS.index(char) in LOW}
+"""Type codes of dtypes that NumPy exports as bytes only."""
 
 
 class _Tensor(ctypes.Structure):
@@ -507,8 +512,12 @@ def to_dlpack(
         view = exported_on_host(array.copy("K") if copy else array)
         if where[0] == _CUDA:
             _let_wait(stream)
+    if array.code in LOW:
+        view = view.view(f"u{array.itemsize}")
     capsule = view.__dlpack__(max_version=_VERSION) if versioned else view.__dlpack__()
     managed = _managed(capsule)[1]
+    if array.code in LOW:
+        managed.tensor.type_code = _LOW_TO_DLPACK[array.code]
     managed.tensor.device_type, managed.tensor.device_id = where
     if versioned and (copy or to_host):
         managed.flags |= _COPIED
@@ -559,9 +568,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     if here == _CUDA and kind in (_CUDA, _MANAGED):
         if kind == _CUDA and number != index:
             raise BufferError(f"the memory of {type(x).__name__} lies on GPU {number}, arrays here on another one")
-        array = _from_capsule(x)
+        # Stream 1 is the legacy default one, on which all of our work is: the exporter orders its own before it.
+        array = _from_capsule(x, stream=1)
     elif here == _CPU and kind in (_CPU, _PINNED, _MANAGED):
-        array = _from_host_memory(np.from_dlpack(x))
+        try:
+            array = _from_host_memory(np.from_dlpack(x))
+        except (BufferError, RuntimeError):  # NumPy knows neither bfloat16 nor float8.
+            array = _from_capsule(x)
     elif copy is False:
         raise BufferError(f"the memory of {type(x).__name__} lies on a device that arrays here cannot share")
     else:
@@ -608,14 +621,13 @@ class _Consumed:
             _DELETER(self.managed.deleter)(self.address)
 
 
-def _from_capsule(x: Any) -> Array:
-    """An array over device memory behind a DLPack capsule."""
-    # Stream 1 is the legacy default one, on which all of our work is: the exporter orders its own before it.
+def _from_capsule(x: Any, **stream: int) -> Array:
+    """An array over memory behind a DLPack capsule."""
     try:
-        capsule = x.__dlpack__(stream=1, max_version=_VERSION)
+        capsule = x.__dlpack__(**stream, max_version=_VERSION)
     except TypeError:  # Exporters of DLPack 0 know no versions, the plainest ones that stream only.
         try:
-            capsule = x.__dlpack__(stream=1)
+            capsule = x.__dlpack__(**stream)
         except TypeError:
             capsule = x.__dlpack__()
     consumed = _Consumed(capsule)
@@ -623,7 +635,7 @@ def _from_capsule(x: Any) -> Array:
     char = _FROM_DLPACK.get((tensor.type_code, tensor.bits))
     if char is None or tensor.lanes != 1:
         raise TypeError(f"DLPack type code {tensor.type_code} of {tensor.bits} bits is not supported on the device")
-    dtype = np.dtype(char)
+    dtype = DTYPES[CHARS.index(char)]
     shape = tuple(tensor.shape[: tensor.ndim])
     strides = (
         tuple(stride * dtype.itemsize for stride in tensor.strides[: tensor.ndim])

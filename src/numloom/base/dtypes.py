@@ -8,20 +8,58 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-CHARS = "?bBhHiIqQefdFD"
-"""One character for each supported dtype, in code order (NumPy's letters, q and Q for 64 bits)."""
+# One row a dtype: NumPy's letter (q and Q for 64 bits; ours for dtypes of ml_dtypes), its name, the C++ type of one
+# element in memory, which the prelude declares, and what kind of number it is (NumPy calls some floats of ml_dtypes
+# void). Codes are places in this table.
+_TABLE = (
+    ("?", "bool", "bool", "b"),
+    ("b", "int8", "i8", "i"),
+    ("B", "uint8", "u8", "u"),
+    ("h", "int16", "i16", "i"),
+    ("H", "uint16", "u16", "u"),
+    ("i", "int32", "i32", "i"),
+    ("I", "uint32", "u32", "u"),
+    ("q", "int64", "i64", "i"),
+    ("Q", "uint64", "u64", "u"),
+    ("e", "float16", "f16", "f"),
+    ("f", "float32", "f32", "f"),
+    ("d", "float64", "f64", "f"),
+    ("F", "complex64", "c64", "c"),
+    ("D", "complex128", "c128", "c"),
+    ("E", "bfloat16", "bf16", "f"),
+    ("4", "float8_e4m3fn", "f8_e4m3fn", "f"),
+    ("5", "float8_e5m2", "f8_e5m2", "f"),
+    ("7", "float8_e4m3", "f8_e4m3", "f"),
+    ("3", "float8_e3m4", "f8_e3m4", "f"),
+    ("X", "float8_e4m3b11fnuz", "f8_e4m3b11fnuz", "f"),
+    ("G", "float8_e4m3fnuz", "f8_e4m3fnuz", "f"),
+    ("C", "float8_e5m2fnuz", "f8_e5m2fnuz", "f"),
+)
+
+CHARS = "".join([row[0] for row in _TABLE])
+"""One character for each supported dtype, in code order."""
 
 # Of the two 8-byte integer types NumPy prints one as plain int64: that one is meant by q.
-DTYPES: tuple[np.dtype[Any], ...] = tuple(np.dtype(np.dtype(char).name) for char in CHARS)
-CTYPES = ("bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64", "c64", "c128")
+DTYPES: tuple[np.dtype[Any], ...] = tuple([np.dtype(getattr(ml_dtypes, row[1], row[1])) for row in _TABLE])
+CTYPES = tuple([row[2] for row in _TABLE])
 """C++ type of one element in memory, by code; the prelude declares them."""
 
-ITEMSIZES = tuple(dtype.itemsize for dtype in DTYPES)
-KINDS = tuple(dtype.kind for dtype in DTYPES)
+ITEMSIZES = tuple([dtype.itemsize for dtype in DTYPES])
+KINDS = tuple([row[3] for row in _TABLE])
+KIND = {row[0]: row[3] for row in _TABLE}
+"""Kinds by character."""
 
-BOOL, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, C64, C128 = range(14)
+BOOL, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, C64, C128, BF16 = range(15)
+
+LOW = tuple(range(BF16, len(_TABLE)))
+"""Codes of bfloat16 and the kinds of float8, which ml_dtypes adds to NumPy."""
+NUMPY_CHARS, NUMPY_DTYPES = CHARS[:BF16], DTYPES[:BF16]
+"""Those of NumPy itself."""
+ROUNDED = frozenset((F16, *LOW))
+"""Codes of floats that are computed in float32 and rounded after each operation."""
 
 _CODES: dict[Any, int] = {dtype: code for code, dtype in enumerate(DTYPES)}
 # The platform has two 8-byte integer types (l and q); both are the same dtype to us.
@@ -57,7 +95,8 @@ def code_of(dtype: Any) -> int:
     if code is None:
         raise TypeError(
             f"dtype {resolved} is not supported on the device: numloom arrays hold bool, integers of 8 to 64 bits, "
-            "float16/32/64 and complex64/128; keep other data in NumPy arrays or convert it with astype"
+            "float16/32/64, bfloat16, float8 and complex64/128; keep other data in NumPy arrays or convert it with "
+            "astype"
         )
     if isinstance(dtype, (str, type)):
         _CODES[dtype] = code
@@ -67,3 +106,27 @@ def code_of(dtype: Any) -> int:
 def dtype_of(dtype: Any) -> np.dtype[Any]:
     """The canonical supported dtype equal to `dtype` (see `code_of` for what is refused)."""
     return DTYPES[code_of(dtype)]
+
+
+def kind_of(dtype: np.dtype[Any]) -> str:
+    """NumPy's kind of a dtype, and "f" for all floats of ml_dtypes, some of which NumPy calls void.
+
+    Examples
+    --------
+    >>> kind_of(np.dtype("bfloat16"))
+    'f'
+    """
+    return KINDS[_CODES[dtype]] if dtype in _CODES else dtype.kind
+
+
+def limits_of(dtype: Any) -> Any:
+    """`numpy.finfo` of a floating dtype, or that of ml_dtypes."""
+    resolved = np.dtype(dtype)
+    if _CODES.get(resolved) in LOW:
+        return ml_dtypes.finfo(resolved)  # type: ignore[no-untyped-call]
+    return np.finfo(resolved)
+
+
+def char_of(dtype: np.dtype[Any]) -> str:
+    """The character by which rows know a dtype, or NumPy's for a dtype that is not supported."""
+    return CHARS[_CODES[dtype]] if dtype in _CODES else dtype.char

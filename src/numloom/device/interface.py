@@ -168,6 +168,8 @@ class Device(Protocol):
         Whether its compiler has a mode for `config.fast_math`.
     short_rows : bool
         Whether threads are so many that reductions of short rows are best computed where they are read (`plan.group`).
+    low_products : bool
+        Whether it multiplies matrices of bfloat16 to float32.
     tiny_product : int
         Multiplications up to which a matrix product is done sooner by a fused kernel than by the vendor's library.
     cluster : int
@@ -186,6 +188,9 @@ class Device(Protocol):
     tiny_product: int
     cluster: int
     finishes: bool
+
+    @property
+    def low_products(self) -> bool: ...
 
     @classmethod
     def missing(cls) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from numloom.base.dtypes import BOOL, CHARS, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
-from numloom.emit.values import VALUE_TYPES, header
+from numloom.emit.values import VALUE_TYPES, header, rounded
 from numloom.ops.tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Program, Reduce
 
@@ -539,7 +539,7 @@ class Carriers:
         text = reduction.row.finish.replace("{a}", f"a.a{k}").replace("{n}", number).replace("{T}", ctype)
         if reduction.row.name == "sum" and not count:
             text = f"{ctype}()"
-        return f"nl::round_f16({text})" if CHARS[reduction.code] == "e" else text
+        return rounded(text, reduction.code)
 
 
 def _counts_truths(program: Program, reduction: Reduce) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 
-from numloom.base.dtypes import CHARS, CTYPES, F16, F32
-from numloom.emit.values import VALUE_TYPES, header, loaded, stored
+from numloom.base.dtypes import CHARS, CTYPES, F32, ROUNDED
+from numloom.emit.values import VALUE_TYPES, header, loaded, rounded, stored
 from numloom.ops.elementwise import ELEMENTWISE, cast_headers, cast_text, dtype_headers, header_order, headers_for
 from numloom.ops.segments import CARRIED
 
@@ -58,8 +58,7 @@ def step_text(op: str, code: int, loop: tuple[int, ...], headers: Collection[str
     needed |= dtype_headers(own + chars)
     x = cast_text(own, ins[0]).replace("{0}", "a")
     result = row.text(ins, out).replace("{0}", "x").replace("{1}", "b").replace("{T}", VALUE_TYPES[loop[-1]])
-    if loop[-1] == F16:
-        result = f"nl::round_f16({result})"
+    result = rounded(result, loop[-1])
     other = loop[1] if len(ins) == 2 else code
     second = f", {VALUE_TYPES[other]} b" if len(ins) == 2 else ""
     return f"""{"".join(header(name) for name in header_order(needed))}{header("kernel")}{LANES}
@@ -79,12 +78,14 @@ NL_DEV V step(V a{second}) {{
 
 
 def _typed_step(op: str, code: int, carried: bool) -> str:
-    """A step of one dtype, which lies in memory as E; ``value`` and ``kept`` convert. float16 may travel as float32."""
-    wide = F32 if carried and code == F16 and op in CARRIED else code
+    """A step of one dtype, which lies in memory as E; ``value`` and ``kept`` convert. float16 and the
+    like may travel as float32.
+    """
+    wide = F32 if carried and code in ROUNDED and op in CARRIED else code
     return f"""{step_text(op, wide, (wide,) * 3, dtype_headers(CHARS[code]))}
 typedef {CTYPES[code]} E;
 NL_DEV V value(E x) {{ return {loaded("x", code)}; }}
-NL_DEV E kept(V x) {{ return {stored("nl::round_f16(x)" if wide != code else "x", code)}; }}
+NL_DEV E kept(V x) {{ return {stored(rounded("x", code) if wide != code else "x", code)}; }}
 """
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from numloom.base.dtypes import CHARS, DTYPES, KINDS
+from numloom.base.dtypes import CHARS, DTYPES, KINDS, LOW
 from numloom.emit.maps import emit_map
 from numloom.emit.values import header, prelude
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, cast_text, resolve
@@ -60,12 +60,12 @@ def loop_source(op: Op, in_codes: tuple[int, ...], out_code: int) -> Source:
 
 
 def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
-    """Every operation and loop that NumPy's bits do not serve."""
+    """Every operation and loop that NumPy's bits do not serve (what is computed in float32 has the loop of that)."""
     for op in (*ELEMENTWISE.values(), *CASTS.values(), *SPECIAL.values()):
         if op.exact and op.exact_kinds == "?biufc":
             continue
         seen = set()
-        for dtype in DTYPES:
+        for dtype in [dtype for code, dtype in enumerate(DTYPES) if code not in LOW]:
             try:
                 in_codes, out_code = resolve(op, (dtype,) * op.nin)
             except TypeError:

@@ -15,11 +15,11 @@ from __future__ import annotations
 from dataclasses import replace
 from operator import index
 
-from numloom.base.dtypes import CHARS, F16, ITEMSIZES
+from numloom.base.dtypes import CHARS, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.reducing import FULL, LEVELS, WARP
 from numloom.emit.reducing_host import Kernel
-from numloom.emit.values import VALUE_TYPES, header, loaded, read_operands, statements
+from numloom.emit.values import VALUE_TYPES, header, loaded, read_operands, rounded, statements
 from numloom.ops.reductions import REDUCTIONS
 from numloom.ops.tree import LANES, RUN
 from numloom.plan.program import Geometry, Program, Source
@@ -173,8 +173,7 @@ class _Nested(Kernel):
                 lines += [merge(f"lane[{k}]", f"lane[{k + step}]") for k in range(0, runs - step, 2 * step)]
                 step *= 2
         finished = row.finish.replace("{a}", "lane[0]").replace("{n}", str(extent)).replace("{T}", result)
-        if reduction.code == F16:
-            finished = f"nl::round_f16({finished})"
+        finished = rounded(finished, reduction.code)
         body = "\n  ".join(lines)
         return f"NL_DEV {result} nested{m}(const P& p{self._arguments(m)}) {{\n  {body}\n  return {finished};\n}}\n"
 

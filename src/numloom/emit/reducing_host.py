@@ -5,7 +5,7 @@ On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, 
 
 from __future__ import annotations
 
-from numloom.base.dtypes import F16, ITEMSIZES
+from numloom.base.dtypes import ITEMSIZES, ROUNDED
 from numloom.emit.carriers import LINES
 from numloom.emit.cost import SHARED_PIECES, grain_of, pieces_of
 from numloom.emit.reducing import BLOCK, SHORT, Reduction
@@ -222,7 +222,7 @@ class Kernel(Reduction):
             return {}
         for k, reduction in enumerate(program.reductions):
             value = program.body[reduction.value]
-            if value.kind != "load" or value.code == F16:
+            if value.kind != "load" or value.code in ROUNDED:
                 return {}
             if program.operands[value.operand].strides[dimension] != 1:
                 return {}

@@ -13,19 +13,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from numloom.base.dtypes import C64, CTYPES, F16
+from numloom.base.dtypes import C64, C128, CHARS, CTYPES, F16, LOW
 from numloom.base.errors import CompileError
-from numloom.emit.values import VALUE_TYPES, header
-from numloom.ops.elementwise import header_order
+from numloom.emit.values import VALUE_TYPES, header, rounded
+from numloom.ops.elementwise import dtype_headers, header_order
 
 OWN = "kernel.cpp"
 """File name of what is not the user's."""
 
 USER_TYPES = tuple(
-    {"f16": "nl_user::float16", "c64": "nl_user::complex<f32>", "c128": "nl_user::complex<f64>"}.get(ctype, ctype)
-    for ctype in CTYPES
+    "f32"
+    if code in LOW
+    else {"f16": "nl_user::float16", "c64": "nl_user::complex<f32>", "c128": "nl_user::complex<f64>"}.get(ctype, ctype)
+    for code, ctype in enumerate(CTYPES)
 )
-"""C++ type of a user's variable, by dtype code."""
+"""C++ type of a user's variable, by dtype code: of bfloat16 and float8 it is a float."""
 
 _COMPLEX = ("complex", "complex64", "complex128")
 
@@ -376,9 +378,9 @@ def user_text(
     parts = (("preamble", preamble), *parts)
     words = words_of(*(text for _, text in parts), *(text for _, text in types))
     codes = set(codes)
-    headers = {"core", "half"}
+    headers = {"core", "half"}.union(*(dtype_headers(CHARS[code]) for code in codes if code in LOW))
     chunks: dict[str, None] = {header("user"): None}
-    wants_complex = bool(words & set(_COMPLEX)) or any(code >= C64 for code in codes)
+    wants_complex = bool(words & set(_COMPLEX)) or any(code in (C64, C128) for code in codes)
     if wants_complex:
         headers |= {"complex", "complex_math", "complex_power"}
         chunks[header("user_complex")] = None
@@ -444,6 +446,8 @@ def as_user(name: str, code: int) -> str:
 
 def as_value(name: str, code: int) -> str:
     """A user's variable as a travelling value."""
+    if code in LOW:
+        return rounded(f"(f32)({name})", code)
     return f"(f32)({name})" if code == F16 else f"({CTYPES[code]})({name})"
 
 

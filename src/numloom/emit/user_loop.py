@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from numloom.base.dtypes import CTYPES
+from numloom.base.dtypes import CTYPES, LOW
 from numloom.emit.user import USER_TYPES, UserText, guarded, part, user_text, words_of
 
 
@@ -55,6 +55,8 @@ class UserKernel:
 
 def block_text(slots: Sequence[Slot], rank: int, numbers: Sequence[str] = ()) -> str:
     """The parameter block: sizes of the loop, then each argument's fields, all in words of 8 bytes."""
+    if any([slot.code in LOW for slot in slots]):
+        raise TypeError("kernels with raw parameters take no arrays of bfloat16 and float8: convert them with astype")
     fields = [*[f"i64 {name};" for name in ("n", *numbers)], f"i64 extents[{max(rank, 1)}];"]
     for k, slot in enumerate(slots):
         if slot.form == "value":

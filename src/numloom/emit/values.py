@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from numloom.base.dtypes import BOOL, CHARS, CTYPES, F16, I64, KINDS
+from numloom.base.dtypes import BOOL, CHARS, CTYPES, I64, ITEMSIZES, KINDS, ROUNDED
 from numloom.emit.block import Block
 from numloom.ops.elementwise import cast_headers, cast_text, dtype_headers, header_order, headers_for
 from numloom.ops.reductions import reduction_headers
@@ -14,8 +14,8 @@ from numloom.plan.program import Instr, Program
 
 INCLUDE = Path(__file__).parent / "include"
 
-VALUE_TYPES = tuple("f32" if code == F16 else ctype for code, ctype in enumerate(CTYPES))
-"""C++ type in which a value travels, by dtype code: float16 as a rounded float."""
+VALUE_TYPES = tuple("f32" if code in ROUNDED else ctype for code, ctype in enumerate(CTYPES))
+"""C++ type in which a value travels, by dtype code: float16, bfloat16 and float8 as a rounded float."""
 
 
 @cache
@@ -61,12 +61,17 @@ def headers_text(names: frozenset[str]) -> str:
 
 def loaded(expression: str, code: int) -> str:
     """A memory element as a value."""
-    return f"nl::f16_to_f32({expression})" if code == F16 else expression
+    return f"nl::{CTYPES[code]}_to_f32({expression})" if code in ROUNDED else expression
 
 
 def stored(expression: str, code: int) -> str:
     """A value as a memory element."""
-    return f"nl::f32_to_f16({expression})" if code == F16 else expression
+    return f"nl::f32_to_{CTYPES[code]}({expression})" if code in ROUNDED else expression
+
+
+def rounded(expression: str, code: int) -> str:
+    """What an operation gave for a dtype that is computed in float32, as a value of that dtype; others as they are."""
+    return f"nl::round_{CTYPES[code]}({expression})" if code in ROUNDED else expression
 
 
 def statements(
@@ -107,9 +112,7 @@ def statements(
             if inverses and instr.row.quotient and instr.args[1] in inverses:
                 inverse = inverses[instr.args[1]]
                 template = f"nl::divide_by({{0}}, {{1}}, {inverse}, far)" if inverse else "nl::divided({0}, {1})"
-            text = _filled(template, prefix, instr.args, ctype)
-            if code == F16:
-                text = f"nl::round_f16({text})"
+            text = rounded(_filled(template, prefix, instr.args, ctype), code)
         elif kind == "param":
             text = loaded(block.param(instr.index, code), code)
         elif kind == "iota":
@@ -159,10 +162,12 @@ def _filled(template: str, prefix: str, args: Sequence[int], ctype: str) -> str:
 def _bitcast(value: str, source: int, target: int) -> str:
     if source == target:
         return value
-    if F16 in (source, target):
-        if source == F16:
-            return f"({CTYPES[target]})nl::f32_to_f16({value}).bits"
-        return f"nl::from_bits_f16((u16){value})"
+    if source in ROUNDED:
+        value = f"nl::f32_to_{CTYPES[source]}({value}).bits"
+        if target not in ROUNDED:
+            return f"({CTYPES[target]}){value}"
+    if target in ROUNDED:
+        return f"nl::from_bits_{CTYPES[target]}((u{8 * ITEMSIZES[target]}){value})"
     return f"nl::bit_cast<{CTYPES[target]}>({value})"
 
 
@@ -200,6 +205,7 @@ __all__ = [
     "iota_instrs",
     "loaded",
     "prelude",
+    "rounded",
     "statements",
     "stored",
 ]

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.dtypes import CHARS, DTYPES, F16, F32, code_of
+from numloom.base.dtypes import CHARS, DTYPES, F32, KINDS, LOW, ROUNDED, code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.emit.loops import CASTS, loop_name, loop_source
 from numloom.ops.rows import Op
@@ -27,6 +27,7 @@ Host = np.ndarray[Any, Any]
 Index = tuple[int, ...]
 
 _BLOCK = 65536
+_LOW = "".join(CHARS[code] for code in LOW)
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
 
@@ -45,7 +46,7 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
         if exactly and not has_tree(reduction.row, DTYPES[code]):
             return False
         op = operation_of(reduction.row)
-        if exactly and op is not None and not _has_loop(op, CHARS[F32 if code == F16 else code] * op.nin, loops):
+        if exactly and op is not None and not _has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
             return False
     for instrs in (program.body, program.post):
         for instr in instrs:
@@ -53,13 +54,18 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
             if row is None:
                 continue
             chars = "".join(CHARS[instrs[arg].code] for arg in instr.args)
-            if row.preamble or (exactly and not row.is_exact(chars) and not _has_loop(row, chars, loops)):
+            if row.preamble or (exactly and not row.is_exact(chars) and not _has_loop(row, _wide(chars), loops)):
                 return False
     return True
 
 
 def _has_loop(row: Op, chars: str, loops: Any) -> bool:
     return loops is not None and bool(loops.address(loop_name(row, chars)))
+
+
+def _wide(chars: str) -> str:
+    """Dtypes of the loop that computes for these dtypes: float32 for bfloat16 and float8."""
+    return "".join("f" if char in _LOW else char for char in chars)
 
 
 def interpret(
@@ -241,7 +247,7 @@ class _Run:
         if row is not None:
             return self.apply(row, [code], out_code, [value])
         value = np.asarray(value)
-        if value.dtype.kind == "c" and DTYPES[out_code].kind == "f":
+        if value.dtype.kind == "c" and KINDS[out_code] == "f":
             value = value.real  # whoever recorded the cast was warned then
         return value.astype(DTYPES[out_code])
 
@@ -272,8 +278,13 @@ class _Run:
         """One operation, by NumPy where its bits are ours (or nothing else is there), else by a loop of the package."""
         chars = "".join(CHARS[code] for code in codes)
         dtype = DTYPES[out_code]
-        if row.is_exact(chars) or not _has_loop(row, chars, self.device.loops):
-            value = row.numpy(*args)
+        if row.is_exact(chars) or not _has_loop(row, _wide(chars), self.device.loops):
+            return row.on_host(args, dtype)
+        if any(code in LOW for code in codes):
+            # Loops are of float32, in which these are computed.
+            wide = [F32 if code in LOW else code for code in codes]
+            args = [np.asarray(arg).astype(DTYPES[code]) for arg, code in zip(args, wide, strict=True)]
+            value = self.apply(row, wide, F32 if out_code in LOW else out_code, args)
             return value if value.dtype == dtype else value.astype(dtype)
         shape = np.broadcast_shapes(*(np.shape(arg) for arg in args))
         arrays = [

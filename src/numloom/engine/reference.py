@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.device.cpu.hostview import array_at
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.graph.place import OUT_OF_BOUNDS
+from numloom.ops.rows import is_low
 from numloom.ops.tree import reduce_axes
 
 Host = np.ndarray[Any, Any]
@@ -46,7 +48,7 @@ def dense_array(memory: Host, node: Node) -> Host:
 
 def flat_bytes(array: Host) -> Host:
     """The bytes of a dense array, in memory order."""
-    return np.lib.stride_tricks.as_strided(array, (array.size,), (array.itemsize,)).view(np.uint8)
+    return array_at(array.ctypes.data, (array.size * array.itemsize,), (1,), np.dtype(np.uint8), array)
 
 
 def compute(roots: list[Node], read_leaf: Callable[[Node], Host]) -> list[Host]:
@@ -75,9 +77,7 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
             return np.empty(node.shape, dtype)
         base = args[0]
         flat = flat_bytes(base) if base.ndim else base.reshape(1).view(np.uint8)
-        view = np.lib.stride_tricks.as_strided(
-            flat[node.attr : node.attr + dtype.itemsize].view(dtype), node.shape, node.strides
-        )
+        view = array_at(flat.ctypes.data + node.attr, node.shape, node.strides, dtype, flat)
         return view.copy("K") if 0 not in node.strides else view
     out = np.ndarray(node.shape, dtype, np.empty(max(node.size, 1) * dtype.itemsize, np.uint8).data, 0, node.strides)
     if kind == FILL:
@@ -85,9 +85,11 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
     elif kind == IOTA:
         out[...] = np.arange(node.size, dtype=dtype)
     elif kind == OP:
-        out[...] = node.row.numpy(*args)
+        out[...] = node.row.on_host(args, dtype)
     elif kind == CAST:
-        out[...] = args[0].astype(dtype)
+        # What is out of range: NaN of float8 would be 0, and infinities saturate.
+        wide = args[0].astype(np.float32) if is_low(args[0].dtype) and dtype.kind in "iu" else args[0]
+        out[...] = wide.astype(dtype)
     elif kind == REDUCE:
         axes, fast, keepdims = node.attr
         out[...] = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from numloom.base.config import config
-from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, LOW, code_of
 from numloom.device.interface import Device, Strided
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
 from numloom.engine.state import counters, note_copy, settle_errors
 from numloom.engine.verify import UNSET, same_value
-from numloom.graph.build import copied, leaf, one_tuple, view
+from numloom.graph.build import cast, copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
 from numloom.graph.node import LEAF, VIEW, Form, Node, computed, form_by, form_of
 from numloom.graph.place import Complaint, Place, here
@@ -63,6 +63,9 @@ def call(
     Node or tuple of Node
         The computed result (the results, as the routine gives them).
     """
+    for node in operands:
+        if node.code >= BF16 and name not in _MOVES:  # the last codes
+            return _called_wide(name, operands, code, shape, order, strides, options)
     row = ROUTINES[name]
     if row.sized:
         assert shape is not None
@@ -79,6 +82,31 @@ def call(
         return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
     results = row.numpy(*[host_array(device, operand) for operand in described], **options)
     return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
+
+
+_MOVES = frozenset(("compress", "matmul"))
+"""Primitives that take bfloat16 and float8 as they are."""
+
+
+def _called_wide(
+    name: str,
+    operands: tuple[Node, ...],
+    code: int,
+    shape: tuple[int, ...] | None,
+    order: str,
+    strides: tuple[int, ...] | None,
+    options: dict[str, Any],
+) -> Any:
+    """`call` of operands of bfloat16 and float8 as float32, which has all their numbers, in the same order."""
+    low = next(node.code for node in operands if node.code in LOW)
+    nodes = [cast(node, F32) if node.code in LOW else node for node in operands]
+    if code in LOW and strides is not None:
+        strides = tuple([stride // ITEMSIZES[code] * ITEMSIZES[F32] for stride in strides])
+    wide = F32 if code in LOW else code
+    found = call(name, *nodes, code=wide, shape=shape, order=order, strides=strides, **options)
+    if type(found) is tuple:
+        return tuple([cast(node, low) if node.code == F32 else node for node in found])
+    return cast(found, low) if found.code == F32 and (code in LOW or code < 0) else found
 
 
 class Repeated:

@@ -17,7 +17,7 @@ from numloom.api.manipulation import normal_axis
 from numloom.api.ufunc import check_out, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
-from numloom.base.dtypes import C64, C128, F16, F32, F64, ITEMSIZES, KINDS
+from numloom.base.dtypes import C64, C128, F16, F32, F64, ITEMSIZES, KINDS, ROUNDED
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, k_strides, ordered_strides
@@ -70,7 +70,7 @@ def fitted(array: Array, lengths: dict[int, int]) -> Array:
 def _transformed(array: Array, kind: str, lengths: Sequence[int], axes: Sequence[int], forward: bool, norm: str) -> Any:
     """The transform along distinct axes as a value; `lengths` are those of the longer side."""
     code = array.code
-    single = code in (F16, F32, C64)
+    single = code in (F32, C64) or code in ROUNDED
     stored = list(lengths)
     if kind == "c2r":
         stored[-1] = lengths[-1] // 2 + 1

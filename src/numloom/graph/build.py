@@ -60,7 +60,7 @@ from numloom.ops.elementwise import resolve
 if not cython.compiled:
     address = id
 
-WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 16, 17, 18
+WEAK_INT, WEAK_FLOAT, WEAK_COMPLEX = 28, 29, 30
 """Codes of Python scalars in the rule table, whose dtype follows the other operands (NEP 50)."""
 
 _NONE, _NUMBER, _AS, _LEFT = 31, 32, 64, 96

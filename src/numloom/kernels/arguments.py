@@ -15,7 +15,7 @@ import numpy as np
 
 from numloom.array.ndarray import ndarray
 from numloom.array.storage import materialize, pin, unpin
-from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.base.dtypes import DTYPES, ITEMSIZES, kind_of
 from numloom.device.interface import Span
 from numloom.graph.layout import Layout, extent_of
 from numloom.kernels.parameters import Parameter
@@ -51,13 +51,13 @@ def codes_accepted(parameter: Parameter) -> int:
             return EVERY_CODE
     kind, size = dtype.kind, dtype.itemsize
     if kind in "iub":
-        kinds = "iub" if size == 1 else "iuf" if size == 2 else "iu"
-        taken = [own.kind in kinds and own.itemsize == size for own in DTYPES]
+        kinds = "iubf" if size == 1 else "iuf" if size == 2 else "iu"
+        taken = [kind_of(own) in kinds and own.itemsize == size for own in DTYPES]
     elif kind in "fc":
         same = {dtype, np.dtype(np.uint16) if size == 2 else np.dtype(f"c{2 * size}") if kind == "f" else dtype}
         taken = [own in same for own in DTYPES]
     else:
-        taken = [own.itemsize == size and own.kind in "iuf" for own in DTYPES]
+        taken = [own == dtype or (own.itemsize == size and own.kind in "iuf") for own in DTYPES]
     return sum(1 << code for code, take in enumerate(taken) if take)
 
 

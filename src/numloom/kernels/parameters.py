@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.dtypes import BF16, DTYPES
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -322,14 +324,8 @@ class Reader:
                 return None if "long" in words else TYPES["double"]
             text = (sign + (width or "int")).strip()
         if text in BFLOAT16:
-            return _bfloat16()
+            return DTYPES[BF16]
         return TYPES.get(text)
-
-
-def _bfloat16() -> np.dtype[Any]:
-    import ml_dtypes
-
-    return np.dtype(ml_dtypes.bfloat16)
 
 
 def _is_type_word(word: str) -> bool:

@@ -17,7 +17,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import normal_axes, store
 from numloom.array.ndarray import ndarray
 from numloom.base.config import config
-from numloom.base.dtypes import C64, CTYPES, DTYPES, F16, F32, F64, I32, I64, U32, U64, code_of
+from numloom.base.dtypes import C64, C128, CTYPES, DTYPES, F16, F32, F64, I32, I64, U32, U64, code_of
 from numloom.device import registry
 from numloom.emit.user import USER_TYPES, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import UserKernel
@@ -380,7 +380,7 @@ def _rows(
 
 
 def _as_total(name: str, carried: int) -> str:
-    return f"({CTYPES[carried]})({name})" if carried >= C64 else name
+    return f"({CTYPES[carried]})({name})" if carried in (C64, C128) else name
 
 
 def _reduction(

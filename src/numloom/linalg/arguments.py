@@ -11,7 +11,7 @@ import numloom.ops.factorizations  # noqa: F401  (enters the rows that are calle
 from numloom.api.products import permuted, reshaped_array
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of
-from numloom.base.dtypes import C64, C128, F16, F32, F64, KINDS, code_of
+from numloom.base.dtypes import C64, C128, F16, F32, F64, KINDS, LOW, code_of
 from numloom.engine.routines import call
 from numloom.graph import build
 
@@ -25,7 +25,7 @@ WIDE = {F32: F64, F64: F64, C64: C128, C128: C128}
 
 
 def working_code(*arrays: Array) -> int:
-    """Code of the dtype that arrays are factorised in: integers and bool count as float64.
+    """Code of the dtype that arrays are factorised in: integers, bool, bfloat16 and float8 count as float64.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def working_code(*arrays: Array) -> int:
 
 
 def _inexact(array: Array) -> np.dtype[Any]:
-    return array.dtype if KINDS[array.code] in "fc" else np.dtype(float)  # type: ignore[no-any-return]
+    return array.dtype if KINDS[array.code] in "fc" and array.code not in LOW else np.dtype(float)  # type: ignore[no-any-return]
 
 
 def matrices(a: Any) -> Array:

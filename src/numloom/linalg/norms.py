@@ -20,7 +20,7 @@ from numloom.api.reductions import sum as total
 from numloom.api.running import deliver
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
-from numloom.base.dtypes import DTYPES, F16, F64, KINDS
+from numloom.base.dtypes import DTYPES, F16, F64, KINDS, LOW
 from numloom.graph import build
 from numloom.graph.node import Node
 from numloom.linalg.arguments import REAL, factored, square_matrices, working_code
@@ -138,7 +138,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
 def _inexact(x: Any) -> Array:
     array = asarray(x)
-    return array if KINDS[array.code] in "fc" else wrap(build.cast(node_of(array), F64))
+    return array if KINDS[array.code] in "fc" and array.code not in LOW else wrap(build.cast(node_of(array), F64))
 
 
 def _euclidean(x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:

@@ -2,7 +2,7 @@
 
 Text calls functions of the prelude that are overloaded by C++ type, so most rows have one text for
 each kind of number. Arguments may occur several times in a text: whoever emits passes names.
-``{T}`` of a float16 result is ``float``, like the values.
+``{T}`` of a result of float16, bfloat16 or float8 is ``float``, like the values.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.dtypes import CHARS, CTYPES, DTYPES, code_of
+from numloom.base.dtypes import BF16, CHARS, CTYPES, DTYPES, KIND, LOW, ROUNDED, code_of
 from numloom.ops import philox, sampling
 from numloom.ops.rows import Op
 
 Text = Callable[[str, str], str]
 Loops = Callable[[tuple[Any, ...]], tuple[np.dtype[Any], ...]]
 
-KIND = {char: dtype.kind for char, dtype in zip(CHARS, DTYPES, strict=True)}
+LOW_DTYPES = frozenset(DTYPES[code] for code in LOW)
 _CODE = {char: code for code, char in enumerate(CHARS)}
 
 HEADERS: dict[str, tuple[str, ...]] = {
     "core": (),
     "half": (),
+    "low": (),
+    "bfloat16": ("low",),
+    "float8": ("low",),
     "cast": (),
     "integer": (),
     "order": (),
@@ -88,8 +91,11 @@ def _header_order(names: frozenset[str]) -> tuple[str, ...]:
 @functools.cache
 def dtype_headers(chars: str) -> frozenset[str]:
     """Headers that values of these dtypes need, whatever is done with them."""
-    half = {"half"} if "e" in chars else set()
-    return frozenset(half | {"complex"} if "F" in chars or "D" in chars else half)
+    return frozenset([_DTYPE_HEADERS[char] for char in chars if char in _DTYPE_HEADERS])
+
+
+_DTYPE_HEADERS = {"e": "half", "F": "complex", "D": "complex"}
+_DTYPE_HEADERS |= {CHARS[code]: "bfloat16" if code == BF16 else "float8" for code in LOW}
 
 
 @functools.cache
@@ -190,6 +196,7 @@ def _row(
     loops: Loops | None = None,
     quotient: bool = False,
     near: str = "",
+    represents: bool = False,
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
     twin = ufunc if numpy is None else numpy
@@ -209,6 +216,7 @@ def _row(
         loops=loops,
         quotient=quotient,
         near=near,
+        represents=represents,
     )
     ELEMENTWISE[name] = op
     if ufunc is not None:
@@ -227,6 +235,13 @@ def _common(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     return (dtype,) * (len(dtypes) + 1)
 
 
+def _clip_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    if any(dtype in LOW_DTYPES for dtype in dtypes):  # of which NumPy clips none
+        of_each = [dtype(0) if isinstance(dtype, type) else np.empty(0, dtype) for dtype in dtypes]
+        return (np.clip(*of_each).dtype,) * (len(dtypes) + 1)
+    return _common(dtypes)
+
+
 def _where_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     dtype = np.result_type(*_weak(dtypes[1:]))
     return np.dtype("?"), dtype, dtype, dtype
@@ -234,7 +249,7 @@ def _where_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
 
 def _part_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
     dtype = np.result_type(*_weak(dtypes))
-    return dtype, np.dtype({"F": "f", "D": "d"}.get(dtype.char, dtype.char))
+    return dtype, np.dtype({"F": "f", "D": "d"}[dtype.char]) if dtype.kind == "c" else dtype
 
 
 def _pack_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
@@ -357,7 +372,7 @@ def _fill() -> None:
         _row(name, 1, _by_kind(b="{0}", i="{0}", f=_call(name)), headers=("libm",))
     _row("rint", 1, _by_kind(f=_call("rint"), c="nl::rint({0})"), headers=("libm",), complex_headers=("complex_parts",))
     for name, function, count in (("spacing", "spacing", 1), ("nextafter", "next_after", 2)):
-        _row(name, count, _half_aware(function, count), cost=8, headers=("floating",))
+        _row(name, count, _representation(function, count), cost=8, headers=("floating",), represents=True)
     _row("ldexp", 2, "nl::ldexp({0}, {1})", cost=12, headers=("ldexp",), near="f")
     _row("copysign", 2, _call("copysign", 2), headers=("libm",))
     _row("signbit", 1, _call("sign_bit"), headers=("floating",))
@@ -403,7 +418,7 @@ def _fill() -> None:
         boolean = "({0} || {1})" if "max" in name else "({0} && {1})"
         _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",))
     _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
-    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_common)
+    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops)
 
     # Complex numbers
     _row("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)
@@ -437,15 +452,21 @@ def _fill() -> None:
              loops=functools.partial(_sampler_loops, parameters + result))  # fmt: skip
 
 
-def _half_aware(function: str, count: int) -> Text:
-    """Functions of the representation, or with other ties in NumPy, have a variant of their own for float16."""
-    return lambda in_chars, out_char: _call(function + "_f16" if in_chars[0] == "e" else function, count)
+def _representation(function: str, count: int) -> Text:
+    """Functions of the representation have a variant for each dtype that is computed in float32."""
+
+    def text(in_chars: str, out_char: str) -> str:
+        code = _CODE[in_chars[0]]
+        return _call(f"{function}_{CTYPES[code]}" if code in ROUNDED else function, count)
+
+    return text
 
 
 def _extreme(function: str, boolean: str) -> Text:
     """The larger or smaller of two; of truth values by logic, which makes vectors."""
-    other = _half_aware(function, 2)
-    return lambda in_chars, out_char: boolean if in_chars[0] == "?" else other(in_chars, out_char)
+    # NumPy has other ties for float16.
+    names = {"?": boolean, "e": _call(function + "_f16", 2)}
+    return lambda in_chars, out_char: names.get(in_chars[0]) or _call(function, 2)
 
 
 def _random_loops(out: np.dtype[Any], dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
@@ -542,29 +563,36 @@ def resolve_chars(op: Op, dtypes: Sequence[Any], dtype: Any = None) -> tuple[str
 def _real_cast(value: str, in_char: str, out_char: str, scalar: bool = False) -> str:
     source, target = KIND[in_char], KIND[out_char]
     ctype = CTYPES[_CODE[out_char]]
+    narrow = _CODE[out_char] in ROUNDED
     if in_char == out_char:
         return value
     if target == "b":
         return f"({value} != 0)"
     if source == "b" and target == "f":
         # GCC makes vectors of selects, but not of conversions of truth values to floats.
-        part = "f32" if out_char == "e" else ctype
+        part = "f32" if narrow else ctype
         return f"({value} ? ({part})1 : ({part})0)"
-    if out_char == "e":
-        return f"nl::round_f16({value if in_char in 'fd' else f'(f32){value}'})"
+    if narrow:
+        return f"nl::round_{ctype}({value if source == 'f' else f'(f32){value}'})"
     if source == "f" and target in "iu":
         if ctype in ("i64", "u64", "u32"):
             # NumPy takes the low half of 64 bits where its loop is not vectorised.
             return f"(u32)nl::to_i64({value})" if ctype == "u32" and scalar else f"nl::to_{ctype}({value})"
         return f"nl::to_i32({value})" if ctype == "i32" else f"({ctype})nl::to_i32({value})"
-    return value if (in_char, out_char) == ("e", "f") else f"({ctype}){value}"
+    if target == "f" and in_char in _QUIETED:
+        value = f"nl::plain_nan({value})"
+    return value if _CODE[in_char] in ROUNDED and out_char == "f" else f"({ctype}){value}"
+
+
+_QUIETED = "537"
+"""Kinds of float8 with several NaNs, which are one in wider floats."""
 
 
 @functools.cache
 def cast_text(in_char: str, out_char: str) -> str:
     """C++ template of NumPy's ``astype`` from one dtype to another; ``{0}`` is the value.
 
-    A result of float16 is a `float` that is already rounded.
+    A result of float16, bfloat16 or float8 is a `float` that is already rounded.
 
     Examples
     --------

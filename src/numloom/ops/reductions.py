@@ -1,7 +1,7 @@
 """The table of reductions.
 
 Text uses operators and functions that are overloaded by C++ type, so one text serves all dtypes.
-Values were cast to the accumulation dtype before; float16 is carried as float and rounded once.
+Values were cast to the accumulation dtype before; float16, bfloat16 and float8 are carried as float and rounded once.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.dtypes import CHARS, CTYPES, DTYPES
-from numloom.ops.elementwise import ELEMENTWISE, KIND, dtype_headers, header_order, headers_for, resolve_chars
+from numloom.base.dtypes import CHARS, CTYPES, DTYPES, KIND, ROUNDED
+from numloom.ops.elementwise import ELEMENTWISE, dtype_headers, header_order, headers_for, resolve_chars
 from numloom.ops.rows import Op, Reduction
 
-_CTYPE = {char: "f32" if char == "e" else ctype for char, ctype in zip(CHARS, CTYPES, strict=True)}
+_CTYPE = {char: "f32" if code in ROUNDED else CTYPES[code] for code, char in enumerate(CHARS)}
 _DTYPE = dict(zip(CHARS, DTYPES, strict=True))
 _INFINITY = "NL_INFINITY"
 
 
 def carried(char: str) -> str:
-    """C++ type in which values of a dtype travel (float for float16)."""
+    """C++ type in which values of a dtype travel (float for float16, bfloat16 and float8)."""
     return _CTYPE[char]
 
 

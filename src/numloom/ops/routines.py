@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.dtypes import kind_of
+from numloom.ops.rows import is_low, is_rounded
 from numloom.ops.segments import CARRIED, TREE, reduce_segments
 
 Host = np.ndarray[Any, Any]
@@ -59,7 +61,12 @@ def routine(sized: bool = True, in_place: bool = False) -> Callable[[Callable[..
 
 @routine()
 def matmul(a: Host, b: Host) -> Host:
-    """Matrix products over broadcast leading axes; both operands of the result's dtype, at least 2-d."""
+    """Matrix products over broadcast leading axes, at least 2-d.
+
+    Both operands have the result's dtype; or bfloat16, and the result is float32.
+    """
+    if is_low(a.dtype):
+        return np.matmul(a.astype(np.float32), b.astype(np.float32))
     if a.dtype.char in "e":
         # NumPy multiplies float16 matrices by a slow loop that rounds each sum.
         return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
@@ -142,12 +149,12 @@ def fold(a: Host, *others: Host, op: str, axis: int, initial: bool) -> Host:
     `others` are the value to begin with (0-d, of the same dtype; if `initial`), and a mask of what counts (of the
     shape of `a`).
     """
-    wide = np.dtype(np.float32) if a.dtype == np.float16 and op in CARRIED else a.dtype
+    wide = np.dtype(np.float32) if is_rounded(a.dtype) and op in CARRIED else a.dtype
     options: dict[str, Any] = {"initial": others[0][()]} if initial else {}
     if len(others) > initial:
         options["where"] = others[-1]
     with np.errstate(all="ignore"):
-        if op in ONE_BY_ONE and a.dtype.kind == "f":
+        if op in ONE_BY_ONE and kind_of(a.dtype) == "f":
             masks = np.moveaxis(options.get("where", np.ones(a.shape, bool)), axis, 0)
             found = _one_by_one(getattr(np, op), np.moveaxis(a, axis, 0), masks, options.get("initial"))
         else:
@@ -175,8 +182,8 @@ def reduceat(a: Host, starts: Host, *, op: str, axis: int, place: int) -> Host:
     if wrong.size:
         raise IndexError(f"index {wrong[0]} out-of-bounds in {op}.reduceat [0, {a.shape[axis]})")
     with np.errstate(all="ignore"):
-        wide = a.astype(np.float32) if a.dtype == np.float16 and op in CARRIED else a
-        if op not in TREE or a.dtype.kind not in "fc" or not starts.size:
+        wide = a.astype(np.float32) if is_rounded(a.dtype) and op in CARRIED else a
+        if op not in TREE or kind_of(a.dtype) not in "fc" or not starts.size:
             return function.reduceat(wide, starts, axis, wide.dtype).astype(a.dtype)  # type: ignore[no-any-return]
         found = reduce_segments(function, np.moveaxis(wide, axis, 0), starts)
         return np.moveaxis(found, 0, axis).astype(a.dtype)

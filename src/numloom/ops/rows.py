@@ -1,18 +1,33 @@
 """The form of a row: what one operation declares, and everything else is derived from.
 
 C++ text is a template whose ``{0}``, ``{1}``, ... stand for argument values and ``{T}`` for the
-C++ type of the result. Values of float16 travel between operations as ``float`` that holds a
-float16-representable number: a row's text for float16 is its text for float32, and whoever emits
-wraps the result in ``nl::round_f16(...)``. All other dtypes travel as their own C++ type.
+C++ type of the result. Values of float16, bfloat16 and float8 (`numloom.base.dtypes.ROUNDED`) travel
+between operations as ``float`` that holds a number of theirs: a row's text for them is its text for
+float32, and whoever emits wraps the result in ``nl::round_f16(...)``, ``nl::round_bf16(...)``, ... All
+other dtypes travel as their own C++ type.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from numloom.base.dtypes import DTYPES, KIND, LOW
+
+_LOW = frozenset(DTYPES[code] for code in LOW)
+
+
+def is_low(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is one of ml_dtypes' floats, which are computed in float32."""
+    return dtype in _LOW
+
+
+def is_rounded(dtype: np.dtype[Any]) -> bool:
+    """Whether a dtype is float16 or one of those."""
+    return dtype == np.float16 or dtype in _LOW
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +60,8 @@ class Op:
         C++ that the text needs besides headers, such as functions with a user's text; a kernel has each of them once.
     quotient : bool
         Whether the result is the first argument divided by the second, as C++ divides numbers of one type.
+    represents : bool
+        Whether the result follows from how numbers are represented, so that it is not that of wider floats.
     near : str
         Kinds ("f", "c") for which the text is a function that takes ``far`` as one more argument on the host: then it
         is right for ordinary arguments in fewer instructions, and says where one was not (see `near_text`).
@@ -64,15 +81,26 @@ class Op:
     preamble: tuple[str, ...] = ()
     quotient: bool = False
     near: str = ""
+    represents: bool = False
+
+    def on_host(self, args: Sequence[Any], dtype: np.dtype[Any]) -> Any:
+        """What NumPy gives for arrays of the loop dtypes, as `dtype`: floats of ml_dtypes are computed in float32.
+
+        So sums of theirs are not rounded on the way, and functions are those of all other floats.
+        """
+        if not self.represents and any([is_low(arg.dtype) for arg in args]):
+            args = [arg.astype(np.float32) if is_low(arg.dtype) else arg for arg in args]
+        value = self.numpy(*args)
+        return value if value.dtype == dtype else value.astype(dtype)
 
     def near_text(self, in_chars: str, out_char: str) -> str:
         """The C++ template for loops that do all again where ``far`` was set."""
         text = self.text(in_chars, out_char)
-        return f"{text[:-1]}, far)" if np.dtype(in_chars[0]).kind in self.near else text
+        return f"{text[:-1]}, far)" if KIND[in_chars[0]] in self.near else text
 
     def is_exact(self, in_chars: str) -> bool:
         """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""
-        return self.exact and all(np.dtype(char).kind in self.exact_kinds for char in in_chars)
+        return self.exact and all(KIND[char] in self.exact_kinds for char in in_chars)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

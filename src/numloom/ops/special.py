@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from numloom.ops.routines import Host, routine
-from numloom.ops.rows import Op
+from numloom.ops.rows import Op, is_rounded
 
 SPECIAL: dict[str, Op] = {}
 """Rows by SciPy's name."""
@@ -26,7 +26,7 @@ def loop_dtype(dtypes: tuple[Any, ...]) -> np.dtype[Any]:
         raise TypeError("special functions are real here: take the real part, or SciPy's own function of a NumPy array")
     if not arrays:
         return np.dtype(np.float64)
-    return np.dtype(np.float32 if all(dtype.char in "ef" for dtype in arrays) else np.float64)
+    return np.dtype(np.float32 if all(dtype == np.float32 or is_rounded(dtype) for dtype in arrays) else np.float64)
 
 
 def _loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:

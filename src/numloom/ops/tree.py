@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.dtypes import CHARS, DTYPES, char_of, kind_of
 from numloom.ops.elementwise import ELEMENTWISE
-from numloom.ops.rows import Op, Reduction
+from numloom.ops.rows import Op, Reduction, is_low
 
 Host = np.ndarray[Any, Any]
 Combine = Callable[[Host, Host], Host]
@@ -96,7 +97,7 @@ _COMBINE: dict[str, tuple[Combine, Callable[[np.dtype[Any]], Any]]] = {
 def has_tree(row: Reduction, dtype: np.dtype[Any]) -> bool:
     """Whether `reduce_axes` gives the kernels' bits for this row and input dtype."""
     if row.name in _MOMENTS:
-        return dtype.kind in "fc"
+        return kind_of(dtype) in "fc"
     return row.name in _COMBINE or row.name in _ANY_ORDER or row.name in _BY_OPERATION
 
 
@@ -120,7 +121,9 @@ def reduce_axes(
         if keepdims
         else [array.shape[axis] for axis in kept]
     )
-    dtype = np.dtype(row.out_char(array.dtype.char if array.dtype.char not in "lL" else "q"))
+    dtype = DTYPES[CHARS.index(row.out_char(char_of(array.dtype)))]
+    if is_low(array.dtype):
+        array = array.astype(np.float32)
     if (
         not has_tree(row, array.dtype)
         or (row.name not in _MOMENTS and array.dtype.kind in "biu" and row.name not in ("sum", "prod"))

@@ -26,7 +26,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from numloom.base.dtypes import BOOL, F16, ITEMSIZES
+from numloom.base.dtypes import BOOL, ITEMSIZES, ROUNDED
 from numloom.graph.layout import Layout, factor, may_overlap
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import Nearby, nearby_views
@@ -212,7 +212,8 @@ def _is_short(node: Node) -> bool:
         and 0 < source.shape[axes[0]] <= SHORT
         and node.row.pair
         and node.code == source.code
-        and node.code not in (F16, BOOL)
+        and node.code != BOOL
+        and node.code not in ROUNDED
     )
 
 

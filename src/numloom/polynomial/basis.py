@@ -25,6 +25,7 @@ from numloom.api.manipulation import moveaxis
 from numloom.api.products import dot, tensordot
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.base.dtypes import limits_of
 from numloom.polynomial.fitting import check_data, data_of, fit, warn_of_rank
 from numloom.polynomial.polyutils import on_host, points_of
 
@@ -430,7 +431,7 @@ class Basis:
         if np.ndim(on_host(deg)):
             matrix = matrix[:, asarray(degrees)]
         if rcond is None:
-            rcond = float(points.size * np.finfo(points.dtype).eps)
+            rcond = float(points.size * limits_of(points.dtype).eps)
         found, report, _ = fit(matrix, values, weights, rcond)
         if np.ndim(on_host(deg)):
             whole = zeros((highest + 1, *found.shape[1:]), found.dtype)

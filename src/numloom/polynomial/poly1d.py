@@ -16,7 +16,7 @@ from numloom.api.protocols import isscalar
 from numloom.api.statistics import convolve
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, wrap
-from numloom.base.dtypes import code_of
+from numloom.base.dtypes import code_of, limits_of
 from numloom.graph.build import known
 from numloom.polynomial.basis import delivered
 from numloom.polynomial.fitting import check_data, data_of, fit, warn_of_rank
@@ -316,7 +316,7 @@ def polyfit(
         if weights.shape[0] != values.shape[0]:
             raise TypeError("expected w and y to have the same length")
     if rcond is None:
-        rcond = len(points) * np.finfo(points.dtype).eps
+        rcond = len(points) * float(limits_of(points.dtype).eps)
     matrix = _powers(points, order)
     found, (residuals, rank, singular, rcond), scale = fit(matrix, values, weights, rcond)
     if rank != order and not full:

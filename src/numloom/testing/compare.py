@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.dtypes import kind_of
+
 
 def host(value: Any) -> np.ndarray[Any, Any]:
     """A NumPy array of anything: arrays with a ``get`` method (numloom's), NumPy's, scalars, lists."""
@@ -19,7 +21,7 @@ def assert_bits_equal(actual: Any, desired: Any, *, message: str = "") -> None:
     assert_dtype_equal(a, b, message)
     assert_shape_equal(a, b, message)
     x, y = _parts(a), _parts(b)
-    if x.dtype.kind == "f":
+    if kind_of(x.dtype) == "f":
         same = (_words(x) == _words(y)) | (np.isnan(x) & np.isnan(y))
     else:
         same = _words(x) == _words(y)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from numloom.base.dtypes import DTYPES
+from numloom.base.dtypes import NUMPY_DTYPES
 from numloom.testing.compare import assert_dtype_equal, assert_shape_equal, host
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -122,7 +122,7 @@ def for_dtypes(dtypes: Iterable[Any], *, name: str = "dtype") -> Callable[[Funct
 def for_all_dtypes(
     *, kinds: str = "?biufc", without: Iterable[Any] = (), name: str = "dtype"
 ) -> Callable[[Function], Function]:
-    """Run a test once for each supported dtype.
+    """Run a test once for each supported dtype of NumPy's own.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def for_all_dtypes(
     """
     kinds = kinds.replace("?", "b")
     left_out = {np.dtype(dtype) for dtype in without}
-    return for_dtypes([dtype for dtype in DTYPES if dtype.kind in kinds and dtype not in left_out], name=name)
+    return for_dtypes([dtype for dtype in NUMPY_DTYPES if dtype.kind in kinds and dtype not in left_out], name=name)
 
 
 def _outcome(call: Callable[[], Any]) -> tuple[Any, Exception | None]:

@@ -16,11 +16,11 @@ import numpy as np
 
 from numloom.array.convert import from_host
 from numloom.array.ndarray import ndarray
-from numloom.base.dtypes import DTYPES
+from numloom.base.dtypes import DTYPES, NUMPY_DTYPES
 
 Host = np.ndarray[Any, Any]
 
-HELD = frozenset((dtype.kind, dtype.itemsize) for dtype in DTYPES)
+HELD = frozenset((dtype.kind, dtype.itemsize) for dtype in NUMPY_DTYPES)
 OURS, HOST, ODD = 1, 2, 4
 """What a call's arguments may hold: arrays of ours, NumPy's that we can hold, and arrays that we cannot hold."""
 
@@ -33,7 +33,7 @@ _LOOKED_AT = 32
 
 def held(dtype: np.dtype[Any]) -> bool:
     """Whether our arrays can have this dtype."""
-    return dtype.isnative and (dtype.kind, dtype.itemsize) in HELD
+    return dtype.isnative and ((dtype.kind, dtype.itemsize) in HELD if dtype.isbuiltin == 1 else dtype in DTYPES)
 
 
 def kind_of(value: Any) -> int:

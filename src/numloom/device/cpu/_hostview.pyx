@@ -6,6 +6,8 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, u
 from libc.math cimport INFINITY, NAN, ldexp
 from libc.string cimport memcpy
 
+from numloom.base.dtypes import DTYPES
+
 cdef extern from "numpy/arrayobject.h":
     object PyArray_NewFromDescr(
         type subtype, np.dtype descr, int nd, np.npy_intp* dims, np.npy_intp* strides, void* data, int flags, PyObject* obj
@@ -77,6 +79,8 @@ cdef double half(uint16_t bits) noexcept:
 cpdef object number_at(intptr_t address, int code):
     """The Python number of dtype `code` at an address (of any alignment)."""
     cdef Element at
+    if code > 13:
+        return array_at(address, (1,), (1,), DTYPES[code]).item()
     memcpy(&at, <const void*>address, SIZES[code])
     if code == 11:
         return at.f64[0]

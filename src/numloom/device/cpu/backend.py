@@ -39,6 +39,7 @@ class CpuDevice:
     interprets = True
     fast_math = False
     short_rows = False
+    low_products = False
     tiny_product = 4096
     cluster = 1
     finishes = True

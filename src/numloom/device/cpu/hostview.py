@@ -32,8 +32,10 @@ def array_at_uncompiled(
     address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any], owner: Any = None
 ) -> np.ndarray[Any, Any]:
     """The same as `array_at`, through NumPy's array interface."""
-    interface = {"data": (address, False), "shape": shape, "strides": strides, "typestr": dtype.str, "version": 3}
-    return np.asarray(_Memory(owner, interface))
+    # The interface has no names for the floats of ml_dtypes.
+    named = dtype.str if dtype.isbuiltin == 1 else f"u{dtype.itemsize}"
+    interface = {"data": (address, False), "shape": shape, "strides": strides, "typestr": named, "version": 3}
+    return np.asarray(_Memory(owner, interface)).view(dtype)
 
 
 # array_at(address, shape, strides, dtype, owner=None): an array over memory that is already there, strides in

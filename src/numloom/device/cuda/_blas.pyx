@@ -31,7 +31,7 @@ cdef class Gemm:
     """
 
     cdef size_t one_address, many_address, handle, one, zero
-    cdef int b_turned, a_turned, kind, compute, fast
+    cdef int b_turned, a_turned, kind, out_kind, compute, fast
     cdef long long m, n, k, b_lead, a_lead, out_lead, b_step, a_step, out_step, batch, b_begin, a_begin, out_begin
     cdef object config, failed
 
@@ -39,9 +39,9 @@ cdef class Gemm:
         self.one_address, self.many_address = addresses
         self.handle = handle
         (
-            self.b_turned, self.a_turned, self.m, self.n, self.k, self.kind, self.b_lead, self.a_lead, self.out_lead,
-            self.b_step, self.a_step, self.out_step, self.batch, self.b_begin, self.a_begin, self.out_begin, self.one,
-            self.zero, self.compute, self.fast,
+            self.b_turned, self.a_turned, self.m, self.n, self.k, self.kind, self.out_kind, self.b_lead, self.a_lead,
+            self.out_lead, self.b_step, self.a_step, self.out_step, self.batch, self.b_begin, self.a_begin,
+            self.out_begin, self.one, self.zero, self.compute, self.fast,
         ) = product
         self.config = config
         self.failed = failed
@@ -58,14 +58,14 @@ cdef class Gemm:
             if self.batch == 1:
                 code = (<one_type><void*>self.one_address)(
                     <void*>self.handle, self.b_turned, self.a_turned, self.m, self.n, self.k, <void*>self.one, x,
-                    self.kind, self.b_lead, y, self.kind, self.a_lead, <void*>self.zero, z, self.kind, self.out_lead,
-                    compute, -1
+                    self.kind, self.b_lead, y, self.kind, self.a_lead, <void*>self.zero, z, self.out_kind,
+                    self.out_lead, compute, -1
                 )
             else:
                 code = (<many_type><void*>self.many_address)(
                     <void*>self.handle, self.b_turned, self.a_turned, self.m, self.n, self.k, <void*>self.one, x,
                     self.kind, self.b_lead, self.b_step, y, self.kind, self.a_lead, self.a_step, <void*>self.zero, z,
-                    self.kind, self.out_lead, self.out_step, self.batch, compute, -1
+                    self.out_kind, self.out_lead, self.out_step, self.batch, compute, -1
                 )
         if code:
             self.failed(a, b, out)

@@ -28,6 +28,7 @@ from numloom.device.cuda import driver
 from numloom.device.cuda.module import load
 from numloom.device.cuda.routines import BOUND, ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
+from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, Staging
 from numloom.device.interface import Image, Module, Sampling, Texels
@@ -457,6 +458,11 @@ class CudaDevice:
     def clear(self, buffer: Any, nbytes: int) -> None:
         if nbytes:
             driver.call("cuMemsetD8Async", buffer.ptr, 0, nbytes, self.stream, doing="clearing memory")
+
+    @property
+    def low_products(self) -> bool:
+        """Whether the library that multiplies them is there."""
+        return blas_of(self) is not None
 
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]

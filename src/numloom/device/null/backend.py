@@ -42,6 +42,7 @@ class NullDevice:
     interprets = False
     fast_math = False
     short_rows = False
+    low_products = False
     tiny_product = 4096
     cluster = 1
     finishes = True

@@ -131,8 +131,8 @@ class Product(NamedTuple):
         Whether our second and first operand are transposed in memory.
     m, n, k : int
         Columns and rows of the result, and how many products are summed.
-    kind : int
-        CUDA's number of the dtype.
+    kind, out_kind : int
+        CUDA's numbers of the dtypes of the operands and of the result.
     b_lead, a_lead, out_lead, b_step, a_step, out_step : int
         Elements from row to row, and from matrix to matrix.
     batch : int
@@ -151,6 +151,7 @@ class Product(NamedTuple):
     n: int
     k: int
     kind: int
+    out_kind: int
     b_lead: int
     a_lead: int
     out_lead: int
@@ -181,6 +182,7 @@ class Blas:
         )
         self.kinds: dict[str, tuple[int, int, int, np.dtype[Any]]] = {
             "e": (2, plain, plain, np.dtype("f")),
+            "E": (14, plain, plain, np.dtype("f")),
             "f": (0, plain, fast, np.dtype("f")),
             "d": (1, double, double, np.dtype("d")),
             "F": (4, plain, fast, np.dtype("F")),
@@ -194,7 +196,7 @@ class Blas:
 
     def products(self, a: Strided, b: Strided, out: Strided) -> list[Callable[[int, int, int], None]]:
         """Calls for such matrices, which cuBLAS can read, and a result whose rows are dense: each takes addresses."""
-        key = (out.dtype.char, a.shape, a.strides, b.shape, b.strides, out.shape, out.strides)
+        key = (a.dtype.char, a.shape, a.strides, b.shape, b.strides, out.shape, out.strides)
         found = self.known.get(key)
         if found is None:
             if len(self.known) >= _KEPT:
@@ -204,19 +206,23 @@ class Blas:
 
     def _described(self, a: Strided, b: Strided, out: Strided) -> Iterator[Product]:
         """Calls of cuBLAS for stacks of matrices."""
-        kind, compute, fast, scale = self.kinds[out.dtype.char]
-        one, size = self.scalars[scale], out.dtype.itemsize
+        kind, compute, fast, scale = self.kinds[a.dtype.char]
+        out_kind, one = self.kinds[out.dtype.char][0], self.scalars[scale]
+        sizes = (b.dtype.itemsize, a.dtype.itemsize, out.dtype.itemsize)
         lead, (n, k), m = out.shape[:-2], a.shape[-2:], b.shape[-1]
         extents, steps = collapse(lead, *(_lead_strides(x.shape, x.strides, lead) for x in (b, a, out)))
         (b_turned, b_lead), (a_turned, a_lead) = _leading(b.shape, b.strides), _leading(a.shape, a.strides)
         for index in itertools.product(*map(range, extents[:-1])):
             (b_begin, a_begin, out_begin), (b_step, a_step, out_step) = (
-                [size * sum(i * step for i, step in zip(index, own[:-1], strict=True)) for own in steps],
+                [
+                    size * sum(i * step for i, step in zip(index, own[:-1], strict=True))
+                    for size, own in zip(sizes, steps, strict=True)
+                ],
                 [own[-1] for own in steps],
             )
             yield Product(
-                b_turned, a_turned, m, n, k, kind, b_lead, a_lead, max(out.strides[-2], m, 1), b_step, a_step, out_step,
-                extents[-1], b_begin, a_begin, out_begin, one, one + scale.itemsize, compute, fast,
+                b_turned, a_turned, m, n, k, kind, out_kind, b_lead, a_lead, max(out.strides[-2], m, 1), b_step, a_step,
+                out_step, extents[-1], b_begin, a_begin, out_begin, one, one + scale.itemsize, compute, fast,
             )  # fmt: skip
 
     def _bound(self, product: Product) -> Callable[[int, int, int], None]:
@@ -234,12 +240,12 @@ class Blas:
             # One product may be split along its sums among more blocks than one of a batch is.
             self.cublas.gemm_ex_64(
                 self.handle, p.b_turned, p.a_turned, p.m, p.n, p.k, p.one, b, p.kind, p.b_lead, a, p.kind, p.a_lead,
-                p.zero, out, p.kind, p.out_lead, compute, _ALGORITHM,
+                p.zero, out, p.out_kind, p.out_lead, compute, _ALGORITHM,
             )  # fmt: skip
         else:
             self.cublas.gemm_strided_batched_ex_64(
                 self.handle, p.b_turned, p.a_turned, p.m, p.n, p.k, p.one, b, p.kind, p.b_lead, p.b_step, a, p.kind,
-                p.a_lead, p.a_step, p.zero, out, p.kind, p.out_lead, p.out_step, p.batch, compute, _ALGORITHM,
+                p.a_lead, p.a_step, p.zero, out, p.out_kind, p.out_lead, p.out_step, p.batch, compute, _ALGORITHM,
             )  # fmt: skip
 
 
@@ -330,7 +336,7 @@ def blas_of(device: Any) -> Blas | None:
 
 
 def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:
-    """``out = a @ b`` over broadcast leading axes; all of one dtype, at least 2-d.
+    """``out = a @ b`` over broadcast leading axes; all of one dtype, at least 2-d, or bfloat16 and a float32 result.
 
     float16 is summed in float32; float32 stays float32 unless ``config.tf32`` allows TF32; integers wrap.
     """
