@@ -196,7 +196,10 @@ def forget_plans(device: Any) -> None:
 
 
 def state(device: Any) -> dict[str, Any]:
-    """What must be as before once all arrays are gone."""
+    """What must be as before once all arrays are gone, and what was going on beside has ended."""
+    for thread in threading.enumerate():
+        if thread.name == "numloom-nvrtc":  # It compiles, or keeps on the disk what was compiled.
+            thread.join()
     gc.collect()
     found: dict[str, Any] = {
         "bytes in use": device.pool.used,

@@ -85,7 +85,8 @@ def _copied(host: np.ndarray[Any, Any]) -> Array:
         return from_host(host)
     low, high = extent_of(Layout(0, host.shape, host.strides), host.itemsize)
     unit = host.dtype if (high - low) % host.itemsize == 0 else np.dtype(np.uint8)
-    whole = array_at(host.__array_interface__["data"][0] + low, ((high - low) // unit.itemsize,), (unit.itemsize,), unit)
+    address = host.__array_interface__["data"][0] + low
+    whole = array_at(address, ((high - low) // unit.itemsize,), (unit.itemsize,), unit, host)
     result = view_of(from_host(whole), -low, host.shape, host.strides)
     result.code = code_of(host.dtype)
     result.base = None
