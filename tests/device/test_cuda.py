@@ -584,14 +584,13 @@ extern "C" __global__ void wrong(const __grid_constant__ P p) { *p.error = 42; }
 @pytest.mark.cuda
 def test_workspace(gpu):
     def counters(nbytes, count):
-        address = gpu.workspace(nbytes, count)
-        return gpu.download(SimpleNamespace(ptr=address), 0, count)
+        return gpu.download(gpu.workspace(nbytes, count), 0, count)
 
     assert not counters(1 << 16, 400).any()
-    gpu.clear(SimpleNamespace(ptr=gpu.workspace(1 << 16, 0) + 8), 1 << 10)
+    gpu.clear(SimpleNamespace(ptr=gpu.workspace(1 << 16, 0).ptr + 8), 1 << 10)
     assert not counters(1 << 16, 4000).any()
     assert not counters(8 << 20, 100_000).any()
-    assert gpu.workspace(100, 8) == gpu.workspace(1 << 20, 8)
+    assert gpu.workspace(100, 8) is gpu.workspace(1 << 20, 8)
 
 
 @pytest.mark.cuda

@@ -40,7 +40,7 @@ def check(case: Case, backwards: bool) -> None:
     rounded = {
         store.operand: k
         for k, (store, r) in enumerate(zip(program.post_stores, program.reductions, strict=False))
-        if r.row.name in ROUNDED and want.reduced[k].dtype.kind == "f"
+        if r.row.name in ROUNDED and want.reduced[k].dtype.kind in "fc"
     }
     for number, exact in enumerate(want.memory):
         if number in rounded:
@@ -54,16 +54,16 @@ def check(case: Case, backwards: bool) -> None:
 def close_to(got: np.ndarray, want: np.ndarray, values: np.ndarray, name: str, kept: int) -> None:
     """Compare rounded results with an error that grows with what was added."""
     axes = tuple(range(kept, values.ndim))
-    wide = values.astype("f8")
+    wide = values.astype("c16" if values.dtype.kind == "c" else "f8")
     with np.errstate(all="ignore"):
-        size = wide**2 if name in ("m2", "var") else np.abs(wide)
+        size = np.abs(wide) ** 2 if name in ("m2", "var") else np.abs(wide)
         scale = (np.prod if name == "prod" else np.sum if name in ("sum", "m2") else np.mean)(size, axis=axes)
         # Overflow on the way depends on the order.
         ordinary = np.isfinite(wide).all(axis=axes) & (np.sum(size, axis=axes) < 1e30) & (scale < 6e4)
         if name == "prod":
             ordinary &= np.sum(np.log2(np.maximum(size, 1)), axis=axes) < 15
         epsilon = float(np.finfo(values.dtype).eps) + float(np.finfo(got.dtype).eps)
-        error = np.abs(got.astype("f8") - want.astype("f8"))
+        error = np.abs(got.astype("c16") - want.astype("c16"))
         few = 40 + (values.size if name == "prod" else 0)
         tiny = float(np.finfo(got.dtype).tiny) + (1e-30 if name == "prod" else 0)
         assert (~ordinary | (error <= few * epsilon * scale + tiny)).all(), (name, error, scale)

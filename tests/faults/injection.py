@@ -48,6 +48,8 @@ class Faults:
         The kinds of the operations met since `arm`, in order.
     hit : str or None
         The kind of the first one that failed.
+    failed : set of str
+        The kinds of all that failed: after an error values are run one by one, and may meet the next one.
     """
 
     def __init__(self) -> None:
@@ -55,11 +57,12 @@ class Faults:
         self.how = "once"
         self.met: list[str] = []
         self.hit: str | None = None
+        self.failed: set[str] = set()
         self._armed = False
 
     def arm(self, at: int = 0, how: str = "once") -> None:
         """From now on count operations; the one of number `at` fails (0: none)."""
-        self.at, self.how, self.met, self.hit, self._armed = at, how, [], None, True
+        self.at, self.how, self.met, self.hit, self.failed, self._armed = at, how, [], None, set(), True
 
     def disarm(self) -> None:
         """Nothing fails and nothing is counted."""
@@ -71,8 +74,9 @@ class Faults:
             return False
         self.met.append(kind)
         fails = len(self.met) == self.at or (self.how == "on" and 0 < self.at < len(self.met))
-        if fails and self.hit is None:
-            self.hit = kind
+        if fails:
+            self.hit = self.hit or kind
+            self.failed.add(kind)
         return fails
 
     def meet(self, kind: str) -> None:
@@ -192,7 +196,10 @@ def forget_plans(device: Any) -> None:
 
 
 def state(device: Any) -> dict[str, Any]:
-    """What must be as before once all arrays are gone."""
+    """What must be as before once all arrays are gone, and what was going on beside has ended."""
+    for thread in threading.enumerate():
+        if thread.name == "numloom-nvrtc":  # It compiles, or keeps on the disk what was compiled.
+            thread.join()
     gc.collect()
     found: dict[str, Any] = {
         "bytes in use": device.pool.used,

@@ -22,6 +22,7 @@ from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError
 from numloom.device import cache as cache_module
 from numloom.device.cpu import compiler as compiler_module
+from numloom.device.cpu import process as process_module
 from numloom.device.cpu.builder import Builder
 from numloom.device.registry import get
 
@@ -62,7 +63,7 @@ def faults(monkeypatch: Any) -> FileFaults:
     monkeypatch.setattr(cache_module, "os", Failing(os, found, files))
     monkeypatch.setattr(compiler_module, "os", Failing(os, found, "fdopen memfd_create dup"))
     monkeypatch.setattr(compiler_module, "tempfile", Failing(tempfile, found, "mkdtemp mkstemp"))
-    monkeypatch.setattr(compiler_module, "subprocess", Failing(subprocess, found, "Popen"))
+    monkeypatch.setattr(process_module, "subprocess", Failing(subprocess, found, "Popen"))
     loader = Failing(ctypes, found, "")
     loader.CDLL = found.load  # type: ignore[attr-defined]
     monkeypatch.setattr(compiler_module, "ctypes", loader)

@@ -148,7 +148,7 @@ class Run:
         if error is not None:
             assert faults.hit is not None, f"{where}: {error!r} without a fault"
             where = f"{where}, a {faults.hit} in {self.program.lines[line]!r}: {error!r}"
-            assert isinstance(error, ERRORS[faults.hit]), where
+            assert isinstance(error, tuple(ERRORS[kind] for kind in faults.failed)), where
         error = None
         # What was recorded before is kept, and the line was recorded or not.
         self.check(look(names), self.states[line - 1] if line else {}, self.states[line], where)

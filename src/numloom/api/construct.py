@@ -14,7 +14,7 @@ from numloom.array.ndarray import bind, ndarray, view_of
 from numloom.base.dtypes import DTYPES, code_of
 from numloom.device import registry
 from numloom.device.cpu.hostview import array_at
-from numloom.graph.layout import is_c_contiguous, is_f_contiguous
+from numloom.graph.layout import Layout, extent_of, is_c_contiguous, is_f_contiguous
 
 Array = Any
 
@@ -68,12 +68,28 @@ def construct(
     if type(buffer) is ndarray:
         return _shared(buffer, shape, code, offset, strides, order)
     host = np.ndarray(shape, dtype, buffer, offset, strides, order)
-    if registry.current().discrete or not host.size or not host.dtype.isnative:
+    if not host.size or not host.dtype.isnative:
         result = from_host(host)
+    elif registry.current().discrete:
+        result = _copied(host)
     else:
         result = over(host.__array_interface__["data"][0], host.dtype, host.shape, host.strides, host)
         result.base = buffer
     result.writeable = host.flags.writeable
+    return result
+
+
+def _copied(host: np.ndarray[Any, Any]) -> Array:
+    """The same layout over a copy of the memory between the first byte and the last."""
+    if host.flags.forc:
+        return from_host(host)
+    low, high = extent_of(Layout(0, host.shape, host.strides), host.itemsize)
+    unit = host.dtype if (high - low) % host.itemsize == 0 else np.dtype(np.uint8)
+    address = host.__array_interface__["data"][0] + low
+    whole = array_at(address, ((high - low) // unit.itemsize,), (unit.itemsize,), unit, host)
+    result = view_of(from_host(whole), -low, host.shape, host.strides)
+    result.code = code_of(host.dtype)
+    result.base = None
     return result
 
 

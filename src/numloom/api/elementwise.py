@@ -16,6 +16,7 @@ from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, st
 from numloom.array.convert import asarray, check_device
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, LOW, code_of, limits_of
+from numloom.base.release import FROM_2_5
 from numloom.graph import build
 from numloom.graph.layout import k_strides, strides_in_order
 from numloom.graph.node import Node
@@ -208,6 +209,8 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
         try:
             node = build.elementwise(WHERE, (chosen, *values))
         except OverflowError:
+            if FROM_2_5:
+                raise
             node = build.elementwise(WHERE, (chosen, *_wrapped_around(*values)))
         result = deliver(node, (condition, x, y))
     result.is_scalar = False
@@ -215,7 +218,7 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
 
 
 def _wrapped_around(*values: Any) -> list[Any]:
-    """Operands of `where` with Python integers as NumPy casts them, which asks nothing of their size here."""
+    """Operands of `where` with Python integers as NumPy 2.4 casts them, which asks nothing of their size here."""
     codes = [v.code if type(v) is Node else build.weak_code(v) for v in values]
     dtype = DTYPES[build.loop_codes(WHERE, (BOOL, *codes))[1]]
     return [np.asarray(v).astype(dtype).item() if type(v) is int and abs(v) < 1 << 64 else v for v in values]

@@ -10,10 +10,10 @@ from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.ufunc import FUNCTIONS, NO_VALUE, WHERE, mask_of, node_at, normal_axes, single, ufunc
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
-from numloom.base.dtypes import I64, KINDS
+from numloom.base.dtypes import I64, ITEMSIZES, KINDS
 from numloom.engine.evaluate import mirror_of
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes
+from numloom.graph.layout import broadcast_shapes, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, SCALAR, Node
 from numloom.graph.replay import lose
 from numloom.ops.elementwise import ELEMENTWISE
@@ -108,8 +108,14 @@ def allowed(exponent: Node, mask: Node | None = None) -> Node:
         raise ValueError(_REFUSED)
     if mask is not None:
         exponent = build.elementwise(WHERE, (mask, exponent, 0))
-    bad = build.binary_scalar(_LESS, exponent, 0)
-    return build.binary(_ADD, exponent, node_of(raised_where(wrap(bad), exponent.code, ValueError, _REFUSED)))
+    return _looked_at(exponent, build.binary_scalar(_LESS, exponent, 0))
+
+
+def _looked_at(node: Node, bad: Node) -> Node:
+    """The same values in the same order; who looks at them gets the error if one is bad."""
+    found = build.binary(_ADD, node, node_of(raised_where(wrap(bad), node.code, ValueError, _REFUSED)))
+    strides = k_strides(node.shape, [node.strides], ITEMSIZES[node.code]) if node.shape else ()
+    return found if found.strides == strides else build.copied(found, strides, node.code)
 
 
 def _has_negative(node: Node) -> bool | None:
@@ -145,7 +151,7 @@ def _with_exponents(node: Node, axis: int | None, where: Any) -> Array:
 def _gated(node: Node, bad: Node) -> Node:
     """What a routine takes: on the host it runs at once, and so does the look at what is bad."""
     if not numpy_is_near():
-        return build.binary(_ADD, node, node_of(raised_where(wrap(bad), node.code, ValueError, _REFUSED)))
+        return _looked_at(node, bad)
     if bool(wrap(bad).any()):
         raise ValueError(_REFUSED)
     return node
