@@ -62,7 +62,7 @@ cdef bint _is_plain(object axis) except -1
 @cython.locals(notes=list, kind=object)
 cpdef object noted(object values, list arrays)
 cdef Chain _found(Plain plain, object given, list operands)
-@cython.locals(operands=list, chain=Chain)
+@cython.locals(operands=list, chain=Chain, array=ndarray, node=Node)
 cdef object _compose(Plain plain, object given, tuple arrays, tuple args, dict options)
 @cython.locals(cell=Cell, arrays=list, operands=list, value=Node, array=ndarray, chain=Chain)
 cdef bint _rewritten(Plain plain, ndarray target, tuple args, dict options) except -1

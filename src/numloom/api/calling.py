@@ -34,6 +34,8 @@ _ARRAY = object()
 """Stands for an array among arguments."""
 _PART = object()
 """Stands before the layout of an array that is not all of its memory."""
+_LIES = object()
+"""Stands before the strides of an array that are not those of its value."""
 _verify = config.verify
 
 
@@ -410,7 +412,10 @@ def _compose(
     """A call by its chain, or in full: with its arguments as they came, or (no `options`) what was noted of them."""
     operands: list[Any] = []
     for array in arrays:
-        operands.append(node_of(array))
+        node = node_of(array)
+        operands.append(node)
+        if array.steps is not node.strides and array.steps != node.strides:
+            given = (_LIES, given, array.steps)  # A part that is read as a value of its own.
     chain = _found(plain, given, operands)
     if chain is not None and not _verify:
         return _recalled(chain, operands, arrays)
