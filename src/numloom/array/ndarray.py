@@ -40,37 +40,22 @@ from numloom.graph.build import (
     unary,
     view,
 )
-from numloom.graph.layout import (
-    k_strides,
-    named_order,
-    shown,
-    strides_in_order,
-)
+from numloom.graph.layout import k_strides, named_order, shown, strides_in_order
 from numloom.graph.node import LEAF, VIEW, Node, register
 from numloom.ops.elementwise import ELEMENTWISE, resolve
 
 ADD = ELEMENTWISE["add"]
 SUBTRACT = ELEMENTWISE["subtract"]
 MULTIPLY = ELEMENTWISE["multiply"]
-DIVIDE = ELEMENTWISE["divide"]
-FLOOR_DIVIDE = ELEMENTWISE["floor_divide"]
+DIVIDE, FLOOR_DIVIDE = ELEMENTWISE["divide"], ELEMENTWISE["floor_divide"]
 REMAINDER = ELEMENTWISE["remainder"]
-NEGATIVE = ELEMENTWISE["negative"]
-POSITIVE = ELEMENTWISE["positive"]
-ABSOLUTE = ELEMENTWISE["absolute"]
+NEGATIVE, POSITIVE, ABSOLUTE = (ELEMENTWISE[name] for name in ("negative", "positive", "absolute"))
 INVERT = ELEMENTWISE["invert"]
-AND = ELEMENTWISE["bitwise_and"]
-OR = ELEMENTWISE["bitwise_or"]
-XOR = ELEMENTWISE["bitwise_xor"]
-LEFT_SHIFT = ELEMENTWISE["left_shift"]
-RIGHT_SHIFT = ELEMENTWISE["right_shift"]
-LESS = ELEMENTWISE["less"]
-LESS_EQUAL = ELEMENTWISE["less_equal"]
-EQUAL = ELEMENTWISE["equal"]
-NOT_EQUAL = ELEMENTWISE["not_equal"]
-GREATER = ELEMENTWISE["greater"]
-GREATER_EQUAL = ELEMENTWISE["greater_equal"]
-_COMPARISONS = (LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL)
+AND, OR, XOR = (ELEMENTWISE[f"bitwise_{name}"] for name in ("and", "or", "xor"))
+LEFT_SHIFT, RIGHT_SHIFT = ELEMENTWISE["left_shift"], ELEMENTWISE["right_shift"]
+LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = _COMPARISONS = tuple(
+    [ELEMENTWISE[name] for name in ("less", "less_equal", "equal", "not_equal", "greater", "greater_equal")]
+)
 
 _bound: dict[str, Callable[..., Any]] = {}
 reshaped_before: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
@@ -654,10 +639,7 @@ def _apart(node: Node) -> Node:
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    """Another array over the same memory; over a copy of it where NumPy has a scalar, which nobody can write.
-
-    What has no axes is a scalar again then.
-    """
+    """Another array over the same memory; of a scalar, which cannot be written, over a copy (a scalar without axes)."""
     result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
     result.cell = new_cell(array.cell.value) if array.is_scalar else array.cell
     result.code = array.code
