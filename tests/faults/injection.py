@@ -207,9 +207,11 @@ def state(device: Any) -> dict[str, Any]:
         "pending values": register.oldest is not None or register.newest is not None,
         "depth": register.depth,
         "dead values": sum(grave is not None for grave in register.graveyard),
-        "threads": threading.active_count(),
         "errors of kernels": device.take_error(),
     }
+    if device.discrete:  # Libraries of the GPU have threads and files of their own.
+        return found
+    found["threads"] = threading.active_count()
     if os.path.isdir("/proc/self/fd"):
         found["open files"] = len(os.listdir("/proc/self/fd"))
         found["child processes"] = children()

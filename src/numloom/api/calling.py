@@ -411,16 +411,17 @@ def _compose(
 ) -> Any:
     """A call by its chain, or in full: with its arguments as they came, or (no `options`) what was noted of them."""
     operands: list[Any] = []
+    asked = given
     for array in arrays:
         node = node_of(array)
         operands.append(node)
         if array.steps is not node.strides and array.steps != node.strides:
-            given = (_LIES, given, array.steps)  # A part that is read as a value of its own.
-    chain = _found(plain, given, operands)
+            asked = (_LIES, asked, array.steps)  # A part that is read as a value of its own.
+    chain = _found(plain, asked, operands)
     if chain is not None and not _verify:
         return _recalled(chain, operands, arrays)
     call = partial(plain.general, given, *args) if options is None else partial(plain.general, *args, **options)
-    return _in_full(chain, plain.chains, given, operands, arrays, call, True)
+    return _in_full(chain, plain.chains, asked, operands, arrays, call, True)
 
 
 def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -335,7 +335,7 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         note_copy(False, result.nbytes)
         return result
     if value.kind == LEAF and type(value.attr) is np.ndarray:
-        return np.ndarray(shape, dtype, value.attr.data, offset, strides).copy("K")
+        return np.ndarray(shape, dtype, value.attr.view(np.uint8).data, offset, strides).copy("K")
     size = 1
     for extent in shape:
         size *= extent
