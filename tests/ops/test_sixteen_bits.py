@@ -15,6 +15,7 @@ from single_loops import same_bits
 import numloom as nl
 from compilers import found
 from numloom.base.dtypes import BF16, DTYPES, F16, I16, U16, limits_of
+from numloom.device import registry
 from numloom.ops.rows import is_low, is_rounded
 
 SIXTEEN = {DTYPES[code]: np.arange(1 << 16, dtype=np.uint16).view(DTYPES[code]) for code in (F16, BF16, I16, U16)}
@@ -99,6 +100,7 @@ def ulps(function: Any, x: Any, got: Any) -> tuple[Any, Any]:
 @pytest.mark.parametrize("dtype", SIXTEEN, ids=str)
 def test_every_function_of_one_number(dtype: np.dtype[Any], way: str) -> None:
     x, bad = SIXTEEN[dtype], []
+    discrete = registry.current().discrete
     for name, arrays in results(way, dtype).items():
         for k, (got, want) in enumerate(zip(arrays, listed(getattr(np, name)(x)), strict=True)):
             if (got.dtype, got.shape) != (want.dtype, want.shape):
@@ -113,15 +115,19 @@ def test_every_function_of_one_number(dtype: np.dtype[Any], way: str) -> None:
                 # Several functions, whose steps are NumPy's.
                 if not np.allclose(got, want, rtol=4e-3, atol=1e-3, equal_nan=True):
                     bad.append((name, k))
+            elif name == "unwrap" and discrete:  # Sums of many steps, taken in another order.
+                if not np.allclose(got.astype(float), want.astype(float), rtol=1e-2, equal_nan=True):
+                    bad.append((name, k))
             elif name not in BOUNDS:
-                differ = np.flatnonzero(~same_bits(got, want))
+                # A GPU gives one NaN.
+                differ = np.flatnonzero(~same_bits(got, want) & ~(discrete & (name == "signbit") & (x != x)))
                 if differ.size:
                     bad.append((name, k, differ.size, [(x[i], got[i], want[i]) for i in differ[:3]]))
             else:
                 error, wrong = ulps(getattr(np, name), x, got)
                 limit = HALF_LIMIT if is_rounded(got.dtype) else BOUNDS[name]
-                if way == "reference":
-                    limit = 4.0  # NumPy's own functions
+                if way == "reference" or discrete:
+                    limit = max(limit, 4.0)  # NumPy's own functions, or CUDA's
                 if error.max() > limit or wrong.any():
                     at = int(np.argmax(wrong) if wrong.any() else error.argmax())
                     bad.append((name, k, error.max(), int(wrong.sum()), x[at], got[at], want[at]))
@@ -153,4 +159,6 @@ def test_special_functions_of_halves(name: str) -> None:
     assert got.dtype == np.float32
     error, wrong = ulps(getattr(scipy.special, name), x, got)
     assert not wrong.any(), x[wrong][:5]
+    # Near a zero between two poles the bound is an absolute one.
+    error[np.abs(got - getattr(scipy.special, name)(x.astype(np.float64))) < 1e-5] = 0
     assert error.max() <= 5, x[error.argmax()]
