@@ -530,8 +530,10 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
         words.put(word, node.row.id)
     compiled = ready.run is not None or is_ready(ready, plan)
     if not compiled and plan.device.interprets:
-        run_interpreted(ready, nodes, plan.device)
-        settle_found(plan)
+        try:
+            run_interpreted(ready, nodes, plan.device)
+        finally:  # NumPy may refuse what a gather has complained of already.
+            settle_found(plan)
         return
     scratch = None  # Held until the launch.
     if ready.workspace >= 0 and ready.scratch is None:

@@ -45,6 +45,7 @@ class UncompiledWords:
 
     def put_f32(self, index: int, value: float) -> None:
         """Store a number as float32 (infinite where it is too large)."""
+        value = float(value)
         try:
             word = _float_word.pack(value)
         except OverflowError:
@@ -53,7 +54,7 @@ class UncompiledWords:
 
     def put_f64(self, index: int, value: float) -> None:
         """Store a number as float64."""
-        self.block[index] = _long_word.unpack(_double_word.pack(value))[0]
+        self.block[index] = _long_word.unpack(_double_word.pack(float(value)))[0]
 
 
 def new_words(count: int) -> Any:
