@@ -208,6 +208,7 @@ print(at_once(work, 20) == [45.0 + 10 * number for number in range(20)])
     assert python(program, tmp_path).split() == ["True"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
 @pytest.mark.parametrize("mode", ["background", "wait", "never"])
 def test_children_go_on_while_other_threads_evaluate(mode, tmp_path):

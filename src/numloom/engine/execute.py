@@ -435,18 +435,18 @@ def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
     pool = plan.pool
     before = pool.held
     foreign = []  # Memory of others, which they may free as soon as nobody here has it.
-    made: list[Any] = []  # Values that others have, too.
+    computed: set[int] = set()
+    kept: list[Any] = []  # Computed values that the plan is done with, and others are not.
     plan.held = 0
     pool.held = plan.launch_held
     try:
         for ready in plan.steps:
             run_step(ready, nodes, plan)
-            for number in ready.computed:
-                node = nodes[number]
-                if node.cells or node.readers:
-                    made.append(node)
+            computed.update(ready.computed)
             for number in ready.release:
                 node = nodes[number]
+                if number in computed and (node.cells or node.readers):
+                    kept.append(node)
                 buffer = node.buffer
                 if buffer is not None and buffer.owner is not None:
                     foreign.append(buffer)
@@ -466,7 +466,7 @@ def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
         finally:
             if plan.held == BROKEN:
                 plan.held = -1
-                for node in made:
+                for node in [*kept, *[nodes[number] for number in computed if nodes[number] is not None]]:
                     lose_value(node, error)
         raise
     finally:
