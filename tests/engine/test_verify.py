@@ -84,7 +84,8 @@ def test_a_wrong_chain_is_found() -> None:
     kept = list(chains["sum"].links)
     chains["sum"].links[:] = chains["max"].links
     try:
-        assert x.sum(0).get().tolist() == x.max(0).get().tolist()
+        with config(verify=False):
+            assert x.sum(0).get().tolist() == x.max(0).get().tolist()
         with config(verify=True), pytest.raises(VerificationError, match="recalled call"):
             x.sum(0)
     finally:

@@ -19,7 +19,7 @@ except ImportError:
 from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
 from numloom.array.storage import put, write
 from numloom.base.config import config
-from numloom.base.dtypes import BOOL, F64, KINDS
+from numloom.base.dtypes import BOOL, F64, KINDS, code_of
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record, download_layout
 from numloom.engine.verify import VerificationError, is_unset, same_bits
@@ -383,7 +383,7 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
             return True
         twin = wrap(value)  # While it has this value, too, no routine changes it in place.
         put(twin.cell, replay(chain, operands))
-        beside(partial(_general, plain, target, args, options), lambda: twin)
+        beside(partial(_general, plain, target, args, options), lambda: _memory(target, twin.cell.value))
         return True
     trace = begin(plain.chains, given, operands, True)
     if trace is None:
@@ -425,9 +425,14 @@ def _compose(
 
 
 def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """Write to an array in full; an array that is all of its memory."""
+    """Write to an array in full; what it holds then."""
     plain.general(target, *args, **options)
-    return wrap(target.cell.value)
+    return _memory(target, target.cell.value)
+
+
+def _memory(target: Any, value: Node) -> Any:
+    """What an array holds if this is the value of its memory."""
+    return download_layout(value, target.code, target.offset, target.extents, target.steps)
 
 
 def beside(full: Callable[[], Any], short: Callable[[], Any]) -> Any:
@@ -451,6 +456,9 @@ def _compare(got: Any, want: Any) -> None:
     """Compare results of two ways: how they lie, and their bits."""
     if type(got) is not type(want):
         raise VerificationError(f"a recalled call gave {type(got).__name__}, in full {type(want).__name__}")
+    if type(want) is np.ndarray:
+        same_bits(np.ascontiguousarray(got), np.ascontiguousarray(want), code_of(want.dtype), "a recalled write")
+        return
     if type(want) is not ndarray:
         if len(got) != len(want):
             raise VerificationError(f"a recalled call gave {len(got)} arrays, in full {len(want)}")
