@@ -8,6 +8,9 @@ so by `anew`. Locks of a GPU's backend are not here, since no child can use it (
 
 from __future__ import annotations
 
+# Functions before a fork run in the reverse of their registration. The lock that this module registers is asked for by
+# threads that hold ours (`submit`), so it has to be registered before ours.
+import concurrent.futures.thread  # noqa: F401
 import os
 import threading
 import weakref
