@@ -205,6 +205,7 @@ def test_compilers_end_with_python(how, tmp_path, sleeper):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     python = subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.DEVNULL)
     pids = children(tmp_path)
+    time.sleep(0.3)  # between its start and its watcher's knowing of it a compiler is alone
     python.send_signal(how)
     python.wait(10)
     assert all_end(pids)

@@ -147,7 +147,9 @@ def test_launches_together_are_a_graph(refused):
     }  # fmt: skip
     callbacks = {name: ctypes.CFUNCTYPE(ctypes.c_int, *types)(work) for name, (types, work) in functions.items()}
     alone = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4)(lambda config, function, *_: note("alone", function))
-    launch = module.Launch(address(alone), 5, True, None, None)
+    contexts, enters = [9], []
+    current = ctypes.CFUNCTYPE(ctypes.c_int, out)(lambda target: target.__setitem__(0, contexts[0]) or 0)
+    launch = module.Launch(address(alone), 5, True, None, None, address(current), lambda: enters.pop())
     blocks = [array("q", [k, 20 + k]) for k in range(3)]
     bound = [launch.bound(SimpleNamespace(function=50 + k, waits=k != 1), blocks[k], Grid(3 + k, 64)) for k in range(3)]
     if refused:
@@ -171,6 +173,16 @@ def test_launches_together_are_a_graph(refused):
     failing.append(201)
     replay()
     assert log == [("cuGraphLaunch", 8, 5), *[("alone", 50 + k) for k in range(3)]]
+    # A driver may crash where a thread without a context changes a node.
+    del log[:]
+    contexts[0], blocks[1][1] = None, 100
+    enters.append(False)
+    replay()
+    assert log == [("alone", 50 + k) for k in range(3)] and not enters
+    del log[:]
+    enters.append(True)
+    replay()
+    assert [entry[0] for entry in log] == ["set", "cuGraphLaunch"] and not enters
     del log[:], replay
     gc.collect()
     assert log == [("destroy", 8), ("destroy", 7)]

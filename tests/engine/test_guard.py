@@ -112,6 +112,7 @@ def test_whoever_gives_up_waiting_leaves_the_queue():
     def interrupt():
         while not guard.queue:
             time.sleep(0.001)
+        time.sleep(0.3)  # a signal that comes just before the wait is told after it
         signal.pthread_kill(main, signal.SIGINT)
 
     main = threading.get_ident()

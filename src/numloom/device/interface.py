@@ -233,6 +233,9 @@ class Device(Protocol):
     def bound(self, kernel: Kernel, params: Any, geometry: Any) -> Callable[[], None]:
         """`launch` with these arguments, again and again; the block may have other numbers each time."""
 
+    def enter(self) -> bool:
+        """Have what this thread needs for launches, if that can be: launches that follow run no other Python code."""
+
     def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
         """`bound` launches, one after another, as one that takes the host less time; None where there is none."""
 

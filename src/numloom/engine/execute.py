@@ -433,6 +433,7 @@ def forget_together() -> None:
 def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
     """`run_plan` with one launch at the end, or earlier where the pool asks for memory."""
     pool = plan.pool
+    plan.device.enter()  # Between what is held back and its launch no other thread may have its turn.
     before = pool.held
     foreign = []  # Memory of others, which they may free as soon as nobody here has it.
     computed: set[int] = set()

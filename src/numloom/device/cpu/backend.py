@@ -100,6 +100,10 @@ class CpuDevice:
     def bound(self, kernel: Any, params: Any, geometry: Any) -> Callable[[], None]:
         return partial(self.launch, kernel, params, geometry)
 
+    def enter(self) -> bool:
+        """True: any thread may launch."""
+        return True
+
     def together(self, launches: list[Callable[[], None]]) -> None:
         """None: a launch is a call."""
 

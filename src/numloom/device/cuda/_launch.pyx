@@ -60,6 +60,7 @@ ctypedef int (*instantiate_type)(void**, void*, unsigned long long) noexcept nog
 ctypedef int (*set_type)(void*, void*, const Node*) noexcept nogil
 ctypedef int (*run_type)(void*, void*) noexcept nogil
 ctypedef int (*destroy_type)(void*) noexcept nogil
+ctypedef int (*current_type)(void**) noexcept nogil
 
 
 @cython.final
@@ -76,6 +77,10 @@ cdef class Launch:
         ``prepare(kernel, shared)`` before the first launch with more than 48 KiB of shared memory.
     failed : callable
         ``failed(kernel, params, geometry, code)`` where the driver refuses.
+    current : int
+        Address of cuCtxGetCurrent; 0 where threads need no context.
+    make_current : callable
+        Makes the device's context current in this thread, if that can be.
     """
 
     cdef size_t address
@@ -83,13 +88,26 @@ cdef class Launch:
     cdef bint early
     cdef object prepare
     cdef object failed
+    cdef size_t current
+    cdef object make_current
 
-    def __init__(self, size_t address, size_t stream, bint early, object prepare, object failed):
+    def __init__(self, size_t address, size_t stream, bint early, prepare, failed, size_t current=0, make_current=None):
         self.address = address
         self.stream = stream
         self.early = early
         self.prepare = prepare
         self.failed = failed
+        self.current = current
+        self.make_current = make_current
+
+    cpdef bint enter(self):
+        """Whether this thread has a context, by now. (To change a node of a graph without one ends the process.)"""
+        cdef void* context = NULL
+        if self.current == 0:
+            return True
+        if (<current_type><void*>self.current)(&context) == 0 and context != NULL:
+            return True
+        return self.make_current()
 
     cdef configure(self, Config* config, Attribute* early, kernel, geometry):
         """Everything about a launch but the kernel and its parameters."""
@@ -252,8 +270,10 @@ cdef class Replay:
         cdef Py_ssize_t i
         cdef size_t nbytes
         cdef Bound bound
-        cdef int code = 0
+        cdef int code = 0 if (<Bound>self.launches[0]).launch.enter() else 1
         for i in range(self.count):
+            if code:
+                break
             bound = <Bound>self.launches[i]
             nbytes = nbytes_of(bound)
             if memcmp(self.copies[i], self.blocks[i], nbytes):

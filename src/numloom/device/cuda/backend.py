@@ -183,8 +183,9 @@ class CudaDevice:
         if Launch is not None:
             address = driver.address_of("cuLaunchKernelEx")
             early = nvrtc.launches_early(self.architecture)
-            launch = Launch(address, self.stream, early, self._prepare, self._launch_failed)
-            self.launch, self.bound = launch, launch.bound  # type: ignore[method-assign]
+            current = driver.address_of("cuCtxGetCurrent")
+            launch = Launch(address, self.stream, early, self._prepare, self._launch_failed, current, driver.enter)
+            self.launch, self.bound, self.enter = launch, launch.bound, launch.enter  # type: ignore[method-assign]
             copy, query = driver.address_of("cuMemcpyDtoHAsync"), driver.address_of("cuStreamQuery")
             self._read = Read(copy, query, self.stream, self.pinned.allocate(READ), READ)
 
@@ -370,6 +371,9 @@ class CudaDevice:
 
     def bound(self, kernel: Any, params: array[int], geometry: Any) -> Callable[[], None]:
         return functools.partial(self.launch, kernel, params, geometry)
+
+    def enter(self) -> bool:
+        return driver.enter()
 
     def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
         if Replay is None:

@@ -90,14 +90,13 @@ def call(name: str, *args: Any, doing: str = "") -> Any:
 
 def enter_context(code: int) -> bool:
     """Make our context current where `code` says that this thread has none."""
-    driver = bindings()
-    return (
-        code == driver.CUresult.CUDA_ERROR_INVALID_CONTEXT
-        and state.context is not None
-        and not state.lost
-        and os.getpid() == state.process
-        and not driver.cuCtxSetCurrent(state.context)[0]
-    )
+    return code == bindings().CUresult.CUDA_ERROR_INVALID_CONTEXT and enter()
+
+
+def enter() -> bool:
+    """Make our context current in this thread, if it can be used here."""
+    usable = state.context is not None and not state.lost and os.getpid() == state.process
+    return usable and not bindings().cuCtxSetCurrent(state.context)[0]
 
 
 def fail(code: int, doing: str) -> None:

@@ -93,6 +93,10 @@ class NullDevice:
         """A launch that counts."""
         return partial(self.launch, kernel, params, geometry)
 
+    def enter(self) -> bool:
+        """True: any thread may launch."""
+        return True
+
     def together(self, launches: Sequence[Callable[[], None]]) -> Callable[[], None]:
         """Launches that are counted at once."""
         return partial(self._launch_all, len(launches))
