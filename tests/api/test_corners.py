@@ -371,3 +371,18 @@ def test_reductions_of_nothing(name: str, shape: tuple[int, ...]) -> None:
             warnings.simplefilter("ignore")
             text = f"xp.{name}(xp.zeros({shape}), axis={axis})"
             assert str(outcome(text, nl)) == str(outcome(text, np)), text
+
+
+@pytest.mark.parametrize("name", ["repeat", "outer", "kron", "tensordot", "take"])
+def test_what_is_computed_from_the_rows_that_no_mask_took(name):
+    """Rows taken have NumPy's strides, which are 0 where there are none."""
+    calls = {
+        "repeat": lambda xp, z: xp.repeat(z * 2, 2, axis=1),
+        "outer": lambda xp, z: xp.add.outer(xp.arange(3) + z.sum(0), (z + 1).ravel()[:7]),
+        "kron": lambda xp, z: xp.kron(xp.arange(2) + 1, z + z),
+        "tensordot": lambda xp, z: xp.tensordot(z + 1, xp.ones((3, 2)), 1),
+        "take": lambda xp, z: (z * 3)[:, [2, 0]] + 1,
+    }
+    for rows in (np.zeros(4, bool), np.zeros(0, int)):
+        found = [calls[name](xp, xp.ones((4, 3))[xp.asarray(rows)]) for xp in (np, nl)]
+        np.testing.assert_array_equal(found[1].get(), found[0], strict=True)

@@ -332,3 +332,16 @@ def test_rows_taken_whole(char: str) -> None:
         np.testing.assert_array_equal(got, expected)
     with pytest.raises(IndexError):
         x[nl.asarray([1, 40])].get()
+
+
+@pytest.mark.parametrize("name", ["place", "putmask"])
+@pytest.mark.parametrize(("dtype", "value"), [("f4", "u8"), ("i4", "f8"), ("u1", "i8")])
+def test_a_result_that_numpy_has_a_scalar_for_is_cut(name: str, dtype: str, value: str) -> None:
+    found = []
+    for xp in (np, nl):
+        x, values = xp.zeros(4, dtype), xp.asarray([3, 2]).astype(value) * 1.5 if value == "f8" else xp.ones(2, value)
+        getattr(xp, name)(x, x == 0, values.max())
+        found.append(x.tolist())
+        with pytest.raises(TypeError, match="according to the rule 'safe'"):
+            getattr(xp, name)(x, x == 0, values)
+    assert found[0] == found[1]

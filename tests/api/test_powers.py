@@ -127,3 +127,13 @@ def test_powers_that_are_numbers_are_exact(dtype: str) -> None:
     found = nl.power(nl.asarray(x), nl.asarray(n)).get()
     assert there.sum() > 700
     np.testing.assert_array_equal(found[there], want[there])
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_exponent_may_become_negative_by_its_cast(known: bool) -> None:
+    for xp in (np, nl):
+        two, n = xp.asarray(np.array([2], "u8")), xp.asarray(np.array([255, 1], "u8"))
+        n = n if known else n + xp.asarray(np.array(0, "u8"))
+        with pytest.raises(ValueError, match="negative integer powers"):
+            np.asarray(xp.power(two, n, dtype="i1").tolist())
+        assert xp.power(two, n[1:], dtype="i1").tolist() == [2]

@@ -129,6 +129,7 @@ def test_empty_copies_can_be_cut(strides: tuple[int, int]) -> None:
         kept = strides_in_order(shape, strides, 8, "K")
         assert all(stride > 0 for stride in kept)
         assert factor(0, (0, 0), kept, shape, kept, 8) is not None
+        factor(0, (0, 3), (0, 8), shape, (0, 0), 8)  # what indexing gives may have these, or none that is found
 
 
 @given(st.data())

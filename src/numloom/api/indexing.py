@@ -420,9 +420,14 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
         vals = asarray(vals, target.dtype)
     if vals.size == 0 and where.size:
         raise ValueError("Cannot insert from an empty array!")
-    if not np.can_cast(vals.dtype, arr.dtype):
+    if _is_strict(vals) and not np.can_cast(vals.dtype, arr.dtype):
         raise TypeError(f"Cannot cast array data from {vals.dtype!r} to {arr.dtype!r} according to the rule 'safe'")
     put(target, where, vals)
+
+
+def _is_strict(values: Any) -> bool:
+    """Whether values must be cast safely: a number of ours is what NumPy has a scalar for, which may be cut."""
+    return isinstance(values, np.ndarray) or (isinstance(values, ndarray) and values.ndim > 0)
 
 
 def putmask(a: Array, mask: Any, values: Any) -> None:
@@ -449,8 +454,7 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
     if not isinstance(values, (ndarray, np.ndarray, np.generic)):
         values = asarray(values, target.dtype)
     value = assigned_value(values, target.code)
-    strict = isinstance(values, (ndarray, np.ndarray))
-    if strict and value.code != target.code and not np.can_cast(DTYPES[value.code], target.dtype):
+    if _is_strict(values) and value.code != target.code and not np.can_cast(DTYPES[value.code], target.dtype):
         raise TypeError(
             f"Cannot cast array data from {DTYPES[value.code]!r} to {target.dtype!r} according to the rule 'safe'"
         )

@@ -10,7 +10,7 @@ from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.ufunc import FUNCTIONS, NO_VALUE, WHERE, mask_of, node_at, normal_axes, single, ufunc
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
-from numloom.base.dtypes import I64, ITEMSIZES, KINDS
+from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS
 from numloom.engine.evaluate import mirror_of
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, k_strides
@@ -121,14 +121,16 @@ def _looked_at(node: Node, bad: Node) -> Node:
 def _has_negative(node: Node) -> bool | None:
     """Whether an integer of a value is negative; None where the host does not know it."""
     source = node.args[0] if node.kind == CAST else node
-    if KINDS[source.code] in "bu":
+    kind = KINDS[source.code]
+    if kind == "b" or (kind == "u" and ITEMSIZES[source.code] < ITEMSIZES[node.code]):
         return False
     if node.kind == SCALAR or (node.kind == FILL and node.attr is not None):
         return bool(node.attr < 0)
     if source.kind == LEAF and (type(source.attr) is np.ndarray or (source.attr is not None and _near(source))):
         lose()
         known = source.attr if type(source.attr) is np.ndarray else mirror_of(source)
-        return bool((known < 0).any())
+        with np.errstate(all="ignore"):
+            return bool((known.astype(DTYPES[node.code]) < 0).any())
     return None
 
 

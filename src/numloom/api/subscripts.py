@@ -271,6 +271,7 @@ def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
         extra > 0
         and mask is None
         and not new.size
+        and not prod(shape)
         and all(e in (1, s) for e, s in zip(new.shape[extra:], shape, strict=True))
     ):
         return  # Of nothing NumPy minds no leading axes.
