@@ -299,7 +299,8 @@ def factor(
     if any(stride % itemsize for stride in strides) or offset % itemsize:
         return None
     order = sorted(
-        (axis for axis in range(len(base_shape)) if base_shape[axis] > 1 and base_strides[axis]), key=lambda axis: -base_strides[axis]
+        (axis for axis in range(len(base_shape)) if base_shape[axis] > 1 and base_strides[axis]),
+        key=lambda axis: -base_strides[axis],
     )
     starts = [0] * len(base_shape)
     rest = offset
