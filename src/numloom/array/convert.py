@@ -16,13 +16,12 @@ import numpy as np
 
 from numloom.array.ndarray import bind, construct, ndarray, node_of, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
-from numloom.base.dtypes import CHARS, DTYPES, I64, ITEMSIZES, LOW, U8, code_of
+from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
 from numloom.device import registry
-from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Buffer
+from numloom.engine import look
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import empty as empty_leaf
-from numloom.engine.state import counters, settle_errors
 from numloom.graph import build
 from numloom.graph.layout import (
     Layout,
@@ -357,7 +356,8 @@ def exported_on_host(array: Array) -> Host:
     """The array's own memory as a NumPy array, pinned while that lives; for devices that are the host."""
     cell = array.cell
     owner = _Exported(cell)
-    view = array_at(cell.value.buffer.ptr + array.offset, array.extents, array.steps, DTYPES[array.code], owner)
+    dtype = DTYPES[array.code]
+    view = look.lend(registry.current(), cell.value.buffer, array.offset, array.extents, array.steps, dtype, owner)
     if not array.writeable:
         view.flags.writeable = False
     return view
@@ -383,12 +383,7 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
         raise ValueError("Unable to avoid copy while creating an array as requested: the dtype changes")
     if cast or copy or not array.size:
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
-    view = exported_on_host(array)
-    counters.waits += 1
-    pool = array.cell.value.buffer.pool
-    if pool is None or not pool.error_at or number_at(pool.error_at, I64):
-        settle_errors(registry.current())
-    return view
+    return exported_on_host(array)
 
 
 _CPU, _CUDA, _PINNED, _MANAGED = 1, 2, 3, 13

@@ -1,7 +1,8 @@
 cimport cython
 from numloom.device.memory cimport Buffer
 from numloom.engine._words cimport Words
-from numloom.engine.execute cimport Parameter, Pointer, Ready, ReadyPlan, pack, settle_found
+from numloom.engine.execute cimport Parameter, Pointer, Ready, ReadyPlan, pack
+from numloom.engine.look cimport settle_near
 from numloom.engine.state cimport Counters
 from numloom.engine.walk cimport next_epoch
 from numloom.graph.node cimport Form, Node, become_leaf, form_of

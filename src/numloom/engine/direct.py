@@ -15,7 +15,8 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.device.memory import Buffer
-from numloom.engine.execute import Parameter, Ready, ReadyPlan, pack, settle_found
+from numloom.engine.execute import Parameter, Ready, ReadyPlan, pack
+from numloom.engine.look import settle_near
 from numloom.engine.state import counters
 from numloom.engine.walk import next_epoch
 from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
@@ -281,7 +282,7 @@ def run_direct(direct: Direct, node: Node) -> None:
         block.call(direct.entry, direct.items)
     else:
         direct.ready.run()
-    settle_found(direct.plan)
+    settle_near(direct.plan.device, direct.plan.pool)
     become_leaf(node, result)
     direct.faults = 0
 

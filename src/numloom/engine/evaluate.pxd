@@ -1,10 +1,10 @@
 cimport cython
-from numloom.device.cpu._hostview cimport number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport current
 from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute cimport ReadyPlan, run_plan
 from numloom.engine.guard cimport Guard
+from numloom.engine.look cimport is_near, is_shared, operand
 from numloom.engine.state cimport count_flush
 from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.node cimport Node, Register

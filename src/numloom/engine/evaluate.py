@@ -15,15 +15,17 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.base.forking import EVALUATION, anew, held
-from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.interface import Device
 from numloom.device.registry import current
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_together, run_plan
 from numloom.engine.guard import Guard
+from numloom.engine.look import array as array_seen
+from numloom.engine.look import is_near, is_shared, operand, wait
+from numloom.engine.look import number as number_seen
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
-from numloom.engine.state import count_flush, counters, note_copy, settle_errors, watchers
+from numloom.engine.state import count_flush, counters, note_copy, watchers
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
@@ -36,6 +38,7 @@ Host = np.ndarray[Any, Any]
 
 guard: Guard = held(Guard(), EVALUATION)
 anew(guard.renew)
+_BYTES = np.dtype(np.uint8)
 _guard, _register = guard, register
 """The same, found faster by what is compiled here."""
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
@@ -221,9 +224,7 @@ def run_reference(roots: list[Node], device: Device) -> None:
 
 def leaf_memory(node: Node, device: Device) -> Host:
     """The bytes of a computed value on the host (its own memory where the host can see it)."""
-    memory = device.view(node.buffer)
-    nbytes = node.size * ITEMSIZES[node.code]
-    return memory[:nbytes] if memory is not None else device.download(node.buffer, 0, nbytes)
+    return operand(device, node.buffer, 0, (node.size * ITEMSIZES[node.code],), (1,), _BYTES)
 
 
 def after_record(node: Node, now: bool = False) -> None:
@@ -257,10 +258,7 @@ _set_limits()
 def synchronize() -> None:
     """Run everything that is recorded and wait for it; raise why a value that was not tried yet cannot be computed."""
     evaluate(live_nodes())
-    counters.waits += 1
-    device = current()
-    device.synchronize()
-    settle_errors(device, waited=True)
+    wait(current())
 
 
 # ---------------------------------------------------------------- between host and device
@@ -287,9 +285,7 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
         note_copy(True, flat.nbytes)
     device = current()
     result = leaf(device.upload(flat), code, host.shape, strides)
-    pool = result.buffer.pool
-    seen = pool is not None and pool.error_at
-    if not seen and 0 < flat.nbytes <= _MIRRORED and device.view(result.buffer) is None:
+    if 0 < flat.nbytes <= _MIRRORED and not is_shared(device, result.buffer):
         # Coefficients, edges, shapes: what came from the host need not be fetched to be known there.
         result.attr = flat.copy().view(host.dtype)
     made(result)
@@ -314,28 +310,16 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
     dtype = DTYPES[code]
     if 0 in shape:
         return np.empty(shape, dtype)
-    counters.waits += 1
     buffer = value.buffer
-    pool = buffer.pool
-    if pool is not None and pool.error_at:
-        if number_at(pool.error_at, I64):
-            settle_errors(device, waited=True)
-        result = array_at(buffer.ptr + offset, shape, strides, dtype).copy("K")
+    if is_shared(device, buffer):
+        result = array_seen(device, buffer, offset, shape, strides, dtype).copy("K")
         if watchers:
             note_copy(False, result.nbytes)
         return result
-    itemsize = dtype.itemsize
-    layout = Layout(offset, shape, strides)
-    low, high = extent_of(layout, itemsize)
-    memory = device.view(value.buffer)
-    if memory is not None:
-        device.synchronize()
-        settle_errors(device, waited=True)
-        result = np.ndarray(shape, dtype, memory.data, offset, strides).copy("K")
-        note_copy(False, result.nbytes)
-        return result
     if value.kind == LEAF and type(value.attr) is np.ndarray:
         return np.ndarray(shape, dtype, value.attr.view(np.uint8).data, offset, strides).copy("K")
+    itemsize = dtype.itemsize
+    low, high = extent_of(Layout(offset, shape, strides), itemsize)
     size = 1
     for extent in shape:
         size *= extent
@@ -344,11 +328,8 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         dense_strides = k_strides(shape, [strides], itemsize)
         from_view = copied(_view_of(value, code, offset, shape, strides), dense_strides, code)
         run_roots([from_view])
-        value, offset, strides, low, high = from_view, 0, dense_strides, 0, size * itemsize
-    host = device.download(value.buffer, low, high - low)
-    note_copy(False, high - low)
-    settle_errors(device, waited=True)
-    result = np.ndarray(shape, dtype, host.data, offset - low, strides)
+        value, offset, strides = from_view, 0, dense_strides
+    result = array_seen(device, value.buffer, offset, shape, strides, dtype)
     return result if is_dense_order(shape, strides, itemsize) else result.copy("K")
 
 
@@ -402,13 +383,9 @@ def element_on_host(value: Node, code: int, offset: int) -> Any:
         place = offset // ITEMSIZES[code]
         return mirror[place].item() if place * ITEMSIZES[code] == offset else None
     buffer = value.buffer
-    pool = buffer.pool
-    if mirror is None or pool is None or not pool.error_at:
+    if mirror is None or not is_near(buffer):
         return None
-    lose()
-    if number_at(pool.error_at, I64):
-        settle_errors(current(), waited=True)
-    return number_at(buffer.ptr + offset, code)
+    return number_seen(current(), buffer, offset, code)
 
 
 def number(value: Node, code: int, offset: int) -> Any:
@@ -437,18 +414,10 @@ def mirror_of(base: Node) -> Any:
     values have None as their attribute.
     """
     device = current()
-    nbytes = base.size * ITEMSIZES[base.code]
-    memory = device.view(base.buffer)
-    if memory is None:
-        if nbytes > _MIRRORED:
-            return None
-        memory = device.download(base.buffer, 0, nbytes)
-        note_copy(False, nbytes)
-    else:
-        device.synchronize()
-    counters.waits += 1
-    settle_errors(device, waited=True)
-    base.attr = np.ndarray((base.size,), DTYPES[base.code], memory.data)
+    itemsize = ITEMSIZES[base.code]
+    if base.size * itemsize > _MIRRORED and not is_shared(device, base.buffer):
+        return None
+    base.attr = array_seen(device, base.buffer, 0, (base.size,), (itemsize,), DTYPES[base.code])
     return base.attr
 
 

@@ -92,9 +92,6 @@ cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
                buffer=Buffer, pointer=Pointer, parameter=Parameter)
 cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
 
-@cython.locals(pool=Pool)
-cpdef object settle_found(ReadyPlan plan)
-
 cpdef bint is_ready(Ready ready, ReadyPlan plan)
 
 cpdef object pack(Words words, Py_ssize_t word, object value, int code)

@@ -15,12 +15,12 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS
-from numloom.device.cpu.hostview import number_at
 from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
 from numloom.emit.loops import loops_text
 from numloom.engine.interpret import can_interpret, interpret
-from numloom.engine.state import count_kernel, counters, settle_errors
+from numloom.engine.look import settle_near
+from numloom.engine.state import count_kernel, counters
 from numloom.engine.words import new_words
 from numloom.graph.node import become_leaf, lose_value
 from numloom.plan.program import Geometry, Program, Source
@@ -534,7 +534,7 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
         try:
             run_interpreted(ready, nodes, plan.device)
         finally:  # NumPy may refuse what a gather has complained of already.
-            settle_found(plan)
+            settle_near(plan.device, plan.pool)
         return
     scratch = None  # Held until the launch.
     if ready.workspace >= 0 and ready.scratch is None:
@@ -547,14 +547,7 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
         ready.run()
     else:
         plan.device.launch(ready.kernel, words.block, ready.geometry)
-    settle_found(plan)
-
-
-def settle_found(plan: ReadyPlan) -> None:
-    """Raise what the kernel found that ran just now, where the host sees that: what it computed stays pending."""
-    pool = plan.pool
-    if pool.error_at and number_at(pool.error_at, I64):
-        settle_errors(plan.device, waited=True)
+    settle_near(plan.device, plan.pool)  # What it was to compute stays pending.
 
 
 def is_ready(ready: Ready, plan: ReadyPlan) -> bool:

@@ -17,8 +17,9 @@ from numloom.base.config import config
 from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, LOW, code_of
 from numloom.device.interface import Device, Strided
 from numloom.device.registry import current
+from numloom.engine import look
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
-from numloom.engine.state import counters, note_copy, settle_errors
+from numloom.engine.state import counters, note_copy
 from numloom.engine.verify import UNSET, same_value
 from numloom.graph.build import cast, copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
@@ -285,7 +286,7 @@ def _run_in_place(device: Any, row: Routine, out: Strided, described: list[Strid
         return
     memory = host_array(device, out)
     row.numpy(memory, *[host_array(device, operand) for operand in described], **options)
-    if device.view(out.buffer) is None:
+    if not look.is_shared(device, out.buffer):
         put_back(device, out, memory)
 
 
@@ -390,7 +391,7 @@ def put_back(device: Device, out: Strided, host: Host) -> None:
     layout = Layout(out.offset * itemsize, out.shape, tuple([stride * itemsize for stride in out.strides]))
     low, high = extent_of(layout, itemsize)
     if high > low:
-        memory = device.download(out.buffer, low, high - low).copy()
+        memory = look.operand(device, out.buffer, low, (high - low,), (1,), np.dtype(np.uint8)).copy()
         np.ndarray(out.shape, out.dtype, memory.data, layout.offset - low, layout.strides)[...] = host
         device.copy(out.buffer, low, device.upload(memory), 0, high - low)
 
@@ -454,20 +455,9 @@ def from_strided(result: Strided) -> Node:
 def host_array(device: Device, operand: Strided) -> Host:
     """The operand on the host: its own memory where the host can see it, else a copy."""
     dtype = operand.dtype
-    if 0 in operand.shape:
-        return np.empty(operand.shape, dtype)
     strides = tuple([stride * dtype.itemsize for stride in operand.strides])
     offset = operand.offset * dtype.itemsize
-    memory = device.view(operand.buffer)
-    if memory is None:
-        low, high = extent_of(Layout(offset, operand.shape, strides), dtype.itemsize)
-        memory = device.download(operand.buffer, low, high - low)
-        note_copy(False, high - low)
-        offset -= low
-    else:
-        device.synchronize()
-    settle_errors(device)
-    return np.ndarray(operand.shape, dtype, memory.data, offset, strides)
+    return look.operand(device, operand.buffer, offset, operand.shape, strides, dtype)
 
 
 def store(device: Device, out: Strided, host: Host) -> None:
@@ -476,9 +466,10 @@ def store(device: Device, out: Strided, host: Host) -> None:
         return
     dtype = out.dtype
     strides = tuple([stride * dtype.itemsize for stride in out.strides])
-    memory = device.view(out.buffer)
-    dense = np.empty(host.size * dtype.itemsize, np.uint8) if memory is None else memory
+    if look.is_shared(device, out.buffer):
+        look.operand(device, out.buffer, 0, out.shape, strides, dtype)[...] = host
+        return
+    dense = np.empty(host.size * dtype.itemsize, np.uint8)
     np.ndarray(out.shape, dtype, dense.data, 0, strides)[...] = host
-    if memory is None:
-        note_copy(True, dense.nbytes)
-        device.copy(out.buffer, 0, device.upload(dense), 0, dense.nbytes)
+    note_copy(True, dense.nbytes)
+    device.copy(out.buffer, 0, device.upload(dense), 0, dense.nbytes)

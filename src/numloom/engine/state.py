@@ -1,11 +1,8 @@
-"""Counters of what ran, and errors that kernels found."""
+"""Counters of what ran, and who is told of copies."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
-
-from numloom.graph.place import OUT_OF_BOUNDS, of
 
 
 class Counters:
@@ -74,14 +71,3 @@ def note_copy(to_device: bool, nbytes: int) -> None:
     """Tell of a copy between a NumPy array and the device's memory."""
     for watcher in watchers:
         watcher(to_device, nbytes)
-
-
-def settle_errors(device: Any, *, waited: bool = False) -> None:
-    """Raise what a kernel found since the last look, after waiting for the device (unless `waited` just now)."""
-    error = device.take_error(waited=waited)
-    if error:
-        place = of(error)
-        if place is None:
-            kind, text = OUT_OF_BOUNDS
-            raise kind(text)
-        raise place.error()

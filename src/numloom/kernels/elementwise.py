@@ -25,10 +25,9 @@ from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES
 from numloom.base.errors import CompileError
 from numloom.device import registry
-from numloom.device.cpu.hostview import number_at
 from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import Slot, UserKernel, emit_loop
-from numloom.engine.state import settle_errors
+from numloom.engine import look
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
 from numloom.graph.node import Node
@@ -451,8 +450,7 @@ def launch(
         device.launch(kernel, words, geometry)
         if after is not None:
             after(device, words)
-        if device.pool.error_at and number_at(device.pool.error_at, I64) < 0:  # a fault, which the host sees at once
-            settle_errors(device)
+        look.settle_fault(device, device.pool)
     finally:
         for cell in pinned:
             unpin(cell)

@@ -11,7 +11,7 @@ import numpy as np
 from numloom.base.dtypes import DTYPES, code_of
 from numloom.device import registry
 from numloom.emit.emit import emit
-from numloom.engine.state import settle_errors
+from numloom.engine import look
 from numloom.ops.rows import Op, Reduction
 from numloom.plan.program import Instr, Operand, Program, Reduce, Store
 
@@ -42,7 +42,7 @@ def run_program(program: Program, arrays: Sequence[Host]) -> None:
             words.append(word.value)
     device.launch(kernel, words, geometry)
     del scratch  # held until the launch
-    settle_errors(device)
+    look.settle_near(device, device.pool)
 
 
 def run_op(row: Op, out_code: int, *args: Any) -> Host:

@@ -20,6 +20,7 @@ from numloom.device import registry
 from numloom.device.cpu.hostview import array_at
 from numloom.device.interface import Span
 from numloom.device.memory import Buffer
+from numloom.engine import look
 from numloom.engine.evaluate import synchronize
 from numloom.kernels.gpuarray import ElementwiseKernel, GPUArray, ReductionKernel, launchable
 from numloom.kernels.raw import RawKernel, RawModule
@@ -114,7 +115,8 @@ def memcpy_dtoh(dest: Any, src: Any) -> None:
     """Copy device memory to a host array."""
     host = _bytes_of(dest, writable=True)
     if host.nbytes:
-        host[...] = registry.current().download(_memory(src, host.nbytes), 0, host.nbytes)
+        memory = _memory(src, host.nbytes)
+        host[...] = look.array(registry.current(), memory, 0, (host.nbytes,), (1,), _BYTES)
 
 
 def memcpy_dtod(dest: Any, src: Any, size: int) -> None:
@@ -245,7 +247,7 @@ class ArgumentHandler:
         """Copy back what the kernel wrote."""
         if self.writes and memory.nbytes:
             array = self.array
-            copied = registry.current().download(memory.buffer, 0, memory.nbytes)
+            copied = look.array(registry.current(), memory.buffer, 0, (memory.nbytes,), (1,), _BYTES)
             array[...] = np.ndarray(array.shape, array.dtype, copied.data, memory.offset, array.strides)
 
 

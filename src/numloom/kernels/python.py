@@ -19,7 +19,7 @@ from numloom.array.ndarray import ndarray
 from numloom.array.storage import pin, unpin
 from numloom.base.errors import DeviceError, MissingDependencyError
 from numloom.device import registry
-from numloom.device.cpu.hostview import array_at
+from numloom.engine import look
 from numloom.kernels.raw import MOST_BLOCKS, MOST_THREADS, stream_handle, triple
 
 _SIMULATE = "NUMBA_ENABLE_CUDASIM"
@@ -200,8 +200,7 @@ def _argument(kernel: str, parameter: str, a: Any) -> Any:
                 "version": 3, "stream": None,
             }
         )  # fmt: skip
-    registry.current().synchronize()
-    host = array_at(address, a.shape, a.strides, a.dtype, buffer)
+    host = look.lend(registry.current(), buffer, a.offset, a.shape, a.strides, a.dtype, buffer)
     if not a.writeable:
         host.flags.writeable = False
     # An array of the simulator's own kind is used in place; NumPy's it would copy twice.

@@ -1,0 +1,17 @@
+cimport cython
+from numloom.device.cpu._hostview cimport number_at
+from numloom.device.memory cimport Buffer, Pool
+from numloom.engine.state cimport Counters
+from numloom.graph.replay cimport lose
+
+cdef Counters _counters
+cdef int I64
+
+@cython.locals(pool=Pool)
+cpdef bint is_near(Buffer buffer) except -1
+cpdef bint is_shared(object device, Buffer buffer) except -1
+cpdef object number(object device, Buffer buffer, Py_ssize_t offset, int code)
+cpdef object array(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
+cpdef object lend(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype, object owner)
+cpdef object operand(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
+cpdef object settle_near(object device, Pool pool)

@@ -1,0 +1,134 @@
+"""The one door through which the host sees computed memory.
+
+Whoever looks (`number`, `array`, `lend`, `wait`) ends what is being learned of calls, since what follows may depend on
+the values; waits for what was launched; and is told what kernels found. Whoever only computes with memory on the host
+(`operand`) is told as well. No other module of the package reads memory of a device (`tests/engine/test_look.py`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import I64
+from numloom.device.cpu.hostview import array_at, number_at
+from numloom.device.memory import Pool
+from numloom.engine.state import counters, note_copy, watchers
+from numloom.graph.layout import Layout, extent_of
+from numloom.graph.place import OUT_OF_BOUNDS, of
+from numloom.graph.replay import lose
+
+Host = np.ndarray[Any, Any]
+_counters = counters
+"""The same, found faster by what is compiled here."""
+
+
+def is_near(buffer: Any) -> bool:
+    """Whether the host sees this memory, and finds in it what was launched before."""
+    pool = buffer.pool
+    return pool is not None and pool.error_at != 0
+
+
+def is_shared(device: Any, buffer: Any) -> bool:
+    """Whether `array` gives the memory itself, not a copy."""
+    return is_near(buffer) or device.view(buffer) is not None
+
+
+def number(device: Any, buffer: Any, offset: int, code: int) -> Any:
+    """The Python number at a byte offset of memory that `is_near`."""
+    lose()
+    settle_near(device, buffer.pool)
+    return number_at(buffer.ptr + offset, code)
+
+
+def array(
+    device: Any, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> Host:
+    """Memory through a layout (bytes) on the host: itself where it `is_shared`, else a copy of what lies between."""
+    lose()
+    return operand(device, buffer, offset, shape, strides, dtype)
+
+
+def lend(
+    device: Any, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any],
+    owner: Any,
+) -> Host:  # fmt: skip
+    """Memory that the host sees as an array that others may keep, which keeps `owner`."""
+    lose()
+    _counters.waits += 1
+    if is_near(buffer):
+        settle_near(device, buffer.pool)
+    else:
+        settle(device)
+    return array_at(buffer.ptr + offset, shape, strides, dtype, owner)
+
+
+def wait(device: Any) -> None:
+    """Wait for all that was launched, and raise what it found."""
+    _counters.waits += 1
+    settle(device)
+
+
+def operand(
+    device: Any, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> Host:
+    """`array` for who computes with it, and gives nobody what it saw."""
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    _counters.waits += 1
+    if is_near(buffer):
+        settle_near(device, buffer.pool)
+        return array_at(buffer.ptr + offset, shape, strides, dtype, buffer)
+    memory = device.view(buffer)
+    if memory is not None:
+        settle(device)
+        return np.ndarray(shape, dtype, memory.data, offset, strides)
+    low, high = extent_of(Layout(offset, shape, strides), dtype.itemsize)
+    host = device.download(buffer, low, high - low)
+    if watchers:
+        note_copy(False, high - low)
+    _raise_found(device, True)
+    return np.ndarray(shape, dtype, host.data, offset - low, strides)
+
+
+def settle(device: Any) -> None:
+    """Wait for the device, and raise what a kernel found since the last look."""
+    device.synchronize()
+    _raise_found(device, True)
+
+
+def settle_near(device: Any, pool: Pool | None) -> None:
+    """Raise what a kernel found that has run, where the host sees that at once."""
+    if pool is not None and pool.error_at and number_at(pool.error_at, I64):
+        _raise_found(device, True)
+
+
+def settle_fault(device: Any, pool: Pool) -> None:
+    """`settle_near` of faults alone: what ended a kernel, not what it complains of."""
+    if pool.error_at and number_at(pool.error_at, I64) < 0:
+        _raise_found(device, False)
+
+
+def _raise_found(device: Any, waited: bool) -> None:
+    error = device.take_error(waited=waited)
+    if error:
+        place = of(error)
+        if place is None:
+            kind, text = OUT_OF_BOUNDS
+            raise kind(text)
+        raise place.error()
+
+
+__all__ = [
+    "array",
+    "is_near",
+    "is_shared",
+    "lend",
+    "number",
+    "operand",
+    "settle",
+    "settle_fault",
+    "settle_near",
+    "wait",
+]
