@@ -174,3 +174,24 @@ def test_masks_roundings_and_quantiles_lie_as_numpys(layout: str) -> None:
         if text:
             assert strides(results[0]) == strides(results[1]), text
             np.testing.assert_allclose(host(results[0]), results[1], err_msg=text)
+
+
+SHAPES = [(1, 8), (8, 1), (2, 4), (1, 2, 4), (2, 1, 4), (8,), (), (1, 1), (0, 3), (2, 1, 2, 2)]
+
+
+@pytest.mark.parametrize("order", ["A", "C", "F"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_reshapes_in_order_of_arrays_with_axes_of_one(shape, order):
+    """Such an axis lies anywhere, so an array may have both orders."""
+    size = int(np.prod(shape))
+    for made in (
+        lambda xp: xp.arange(size).reshape(shape),
+        lambda xp: xp.zeros(shape, order="F") + xp.arange(size).reshape(shape),
+    ):
+        for new in [(-1,), (size, 1), (1, size), *([(2, -1), (-1, 2)] if size % 2 == 0 and size else [])]:
+            for then in (lambda x: x, lambda x: x[None], lambda x: x[..., None], lambda x: x.T):
+                theirs, ours = (then(made(xp)).reshape(new, order=order) for xp in (np, nl))
+                np.testing.assert_array_equal(ours.get(), theirs, strict=True)
+                theirs, ours = (xp.add(then(made(xp)), 1, order=order) for xp in (np, nl))
+                assert ours.flags.fnc == theirs.flags.fnc
+                np.testing.assert_array_equal(ours.get(), theirs, strict=True)

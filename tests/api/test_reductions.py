@@ -11,6 +11,7 @@ import pytest
 
 import numloom as nl
 from numloom.testing import assert_allclose, for_all_dtypes, matches_numpy
+from numloom.testing.compare import host as host_of
 
 warnings.filterwarnings("ignore", category=RuntimeWarning)
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -257,3 +258,29 @@ def test_what_is_computed_of_rows_of_one_and_of_their_reductions(name: str, shap
             results.append([product, turned, whole, x])
         for ours, theirs in zip(*results, strict=True):
             assert_allclose(ours.get(), theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["?", "i1", "u1", "i8", "u8", "f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("name", ["min", "max", "nanmin", "nanmax", "sum", "prod", "any", "all"])
+def test_initial_values_where_a_mask_leaves_elements_out(name, dtype):
+    """Also such as are no numbers of the dtype."""
+    host = np.array([[1, 0, 3], [0, 5, 6]]).astype(dtype)
+    mask = np.array([[True, False, True], [False, False, True]])
+    for initial in (-1, 0, 1, 2, True, 300, 2.5, None):
+        for where in (mask, ~mask, np.zeros_like(mask), True):
+            options = {
+                "axis": 1,
+                "where": where,
+                **({} if initial is None or name in "any all" else {"initial": initial}),
+            }
+            found = []
+            for xp in (np, nl):
+                given = {key: xp.asarray(v) if isinstance(v, np.ndarray) else v for key, v in options.items()}
+                try:
+                    found.append(host_of(getattr(xp, name)(xp.asarray(host), **given)))
+                except Exception as error:
+                    found.append(next(kind for kind in type(error).__mro__ if kind.__module__ == "builtins"))
+            if isinstance(found[0], type):
+                assert found[1] is found[0], (options, found)
+            else:
+                np.testing.assert_array_equal(found[1], found[0], strict=True, err_msg=str(options))

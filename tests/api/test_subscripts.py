@@ -177,7 +177,7 @@ def test_a_number_where_a_mask_is_true_is_one_kernel() -> None:
 
 @pytest.mark.parametrize(("shape", "at", "value"), [
     ((5,), [0, 1, 2], (0, 3)), ((5,), [0, 1, 2], (1, 0, 3)), ((5, 3), [0, 1], (0, 2, 3)), ((0,), [], (0, 0)),
-    ((0,), [], (3, 0)), ((0, 3), [], (2, 0, 3)), ((0, 3), [], (2, 1, 3)), ((0, 3), [], (2, 3)),
+    ((0,), [], (3, 0)), ((0,), [], (0, 1)), ((0, 3), [], (2, 0, 3)), ((0, 3), [], (2, 1, 3)), ((0, 3), [], (2, 3)),
     ((4, 0), [1], (0, 1, 0)),
 ])  # fmt: skip
 def test_stores_of_nothing_at_indices(shape: tuple[int, ...], at: list[int], value: tuple[int, ...]) -> None:

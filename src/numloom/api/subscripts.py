@@ -267,13 +267,7 @@ def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
             )
     indices, shape = _targets(found)
     extra = len(new.shape) - len(shape)
-    if (
-        extra > 0
-        and mask is None
-        and not new.size
-        and not prod(shape)
-        and all(e in (1, s) for e, s in zip(new.shape[extra:], shape, strict=True))
-    ):
+    if extra > 0 and mask is None and not new.size and not prod(shape) and new.shape[extra:] == shape:
         return  # Of nothing NumPy minds no leading axes.
     try:
         new = broadcast_value(new, shape)

@@ -35,7 +35,6 @@ from numloom.graph.layout import (
     broadcast_shapes,
     c_strides,
     f_strides,
-    is_f_contiguous,
     k_strides,
     named_order,
     reduced_strides,
@@ -447,9 +446,11 @@ class ufunc(ElementwiseCall):
         if where is not True:
             if value is None:
                 raise ValueError(_NO_IDENTITY.format(self.__name__))
-            filler = value if self.identity is None else self.identity
             mask = broadcast_value(mask_of(where), node.shape)
-            node = build.elementwise(WHERE, (mask, node, _number(filler, node.code)))
+            if self.identity is None:  # What is left out counts as the initial value, which is the result's dtype's.
+                node = build.elementwise(WHERE, (mask, build.cast(node, code), _packed(value, code)))
+            else:
+                node = build.elementwise(WHERE, (mask, node, _number(self.identity, node.code)))
         if initial is not NO_VALUE and initial is not None:
             value = _packed(initial, code)
         if not node.size:
@@ -742,11 +743,10 @@ def _host(x: Any) -> Any:
 
 
 def in_order(node: Node, operands: Sequence[Any], order: str) -> Node:
-    """A value in memory order "C", "F" or "A" (Fortran order if all operands have it)."""
+    """A value in memory order "C", "F" or "A" (Fortran order if all operands have it, and not all C order)."""
     if order == "A":
-        arrays = [x for x in operands if type(x) is ndarray and x.ndim]
-        fortran = arrays and all(is_f_contiguous(x.shape, x.strides, x.itemsize) for x in arrays)
-        order = "F" if fortran else "C"
+        arrays = [x.flags for x in operands if type(x) is ndarray and x.ndim]
+        order = "F" if all(x.f_contiguous for x in arrays) and not all(x.c_contiguous for x in arrays) else "C"
     itemsize = ITEMSIZES[node.code]
     wanted = f_strides(node.shape, itemsize) if order == "F" else c_strides(node.shape, itemsize)
     return node if node.strides == wanted else build.copied(node, wanted, node.code)

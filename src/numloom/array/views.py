@@ -253,8 +253,7 @@ def reshaped(array: Array, shape: tuple[Any, ...], order: str | None, copy: bool
     order = named_order(order, "C", "CFA")
     new_shape = resolve_shape(array.size, [operator.index(extent) for extent in shape])
     if order == "A":
-        lies_so = is_f_contiguous(array.shape, array.strides, itemsize)
-        order = "F" if array.strides != c_strides(array.shape, itemsize) and lies_so else "C"
+        order = "F" if array.flags.fnc else "C"
     if order == "F":
         return array.T.reshape(*new_shape[::-1], copy=copy).T
     strides = reshape_strides(array.shape, array.strides, new_shape, itemsize)
