@@ -22,7 +22,11 @@ from programs import (
     same,
 )
 
+import numloom as nl
+from compilers import needed
 from numloom.base.dtypes import C64, C128, CHARS, F16, F32, F64, I16
+from numloom.device import registry
+from numloom.engine import execute, interpret
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import reduction_of
 from numloom.plan.program import Instr, Operand, Program, Store
@@ -30,12 +34,14 @@ from numloom.plan.program import Instr, Operand, Program, Store
 
 def check(case: Case) -> None:
     host = run_host(case)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        interpreted = run_interpreted(case)
-    assert interpreted is not None, describe(case)
-    assert same(host.memory, interpreted.memory), describe(case)
-    assert host.error == interpreted.error
+    for full in (interpret.FULL, 64):  # elements of what is reduced that are there at once
+        with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
+            warnings.simplefilter("error")
+            patch.setattr(interpret, "FULL", full)
+            interpreted = run_interpreted(case)
+        assert interpreted is not None, describe(case)
+        assert same(host.memory, interpreted.memory), describe(case)
+        assert host.error == interpreted.error
 
 
 @settings(max_examples=40)
@@ -101,6 +107,21 @@ def test_trees_of_operations(code: int, fast: bool) -> None:
     given = case.view(case.memory, 0)
     given[1, ::7], given[2, 5], given[3, 100:], given[4, 0] = -0.0, np.inf, -np.inf, np.nan
     check(case)
+
+
+@pytest.mark.skipif(registry.current().discrete, reason="only the host interprets")
+def test_much_work_waits_for_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiling takes less time than so many operations one by one."""
+    needed()
+    waits: list[bool] = []
+    device = registry.current()
+    kernel = device.kernel
+    monkeypatch.setattr(device, "kernel", lambda *text, wait: waits.append(wait) or kernel(*text, wait=wait))
+    monkeypatch.setattr(execute, "SOON", 10_000)
+    with nl.config(cpu_compile="background"):
+        for rows, work in ((3, lambda x: x * 3 - x / 7 + x), (1_001, lambda x: x * 3 - x / 9 - x)):
+            assert np.isfinite(work(nl.ones((rows, 11)) * 1.25).sum(1).get()).all()
+    assert waits == [False, True]
 
 
 def test_a_later_store_sees_what_was_read() -> None:

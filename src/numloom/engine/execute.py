@@ -26,6 +26,8 @@ from numloom.graph.node import become_leaf, lose_value
 from numloom.plan.program import Geometry, Program, Source
 from numloom.plan.step import Plan, Step
 
+SOON = 150_000_000
+"""Operations on elements for which the interpreter takes half a second: of more work the kernel is waited for."""
 HURRIED = 2_000_000_000
 """Most instructions of a launch whose code is compiled in a hurry; that takes a millisecond for some 10^8 of them."""
 
@@ -185,7 +187,7 @@ class Ready:
             wait = config.cpu_compile == "wait"
             if not wait:
                 device.load_loops(loops_text, wait=False)
-                wait = not can_interpret(program, device.loops)
+                wait = not can_interpret(program, device.loops) or work_of(program)[0] > SOON
             # Without a compiler NumPy stands for loops that are not there; its last bits may be others.
             wait = wait and (device.compiles or not can_interpret(program, device.loops, exactly=False))
         self.kernel = device.kernel(source.text, source.entry, wait=wait)

@@ -27,6 +27,8 @@ Host = np.ndarray[Any, Any]
 Index = tuple[int, ...]
 
 _BLOCK = 65536
+FULL = 1 << 20
+"""Elements of what is reduced that are there at once, but for those of one result."""
 _LOW = "".join(CHARS[code] for code in LOW)
 _LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
 
@@ -128,33 +130,44 @@ class _Run:
         return values
 
     def reduce(self) -> None:
+        """A program with reductions: some results at a time, so that little of what is reduced is there at once."""
         program = self.program
-        kept, shape = program.kept, program.shape
-        whole = (0,) * len(shape)
+        kept, most = program.shape[: program.kept], prod(program.shape)
+        if not any(program.operands[store.operand].in_place for store in program.post_stores):
+            most = max(1, FULL // max(prod(program.shape[program.kept :]), 1))
+        for at, extents in _blocks(kept, max(most, 1)) if prod(kept) else [((0,) * len(kept), kept)]:
+            self.reduce_part(at, extents)
+
+    def reduce_part(self, at: Index, extents: Index) -> None:
+        """The results of some of the kept positions."""
+        program = self.program
+        row = program.shape[program.kept :]
+        zeros = (0,) * len(row)
+        first, shape = (*at, *zeros), (*extents, *row)
         # What is reduced is there in memory, or computed block by block.
         full: dict[int, Host] = {}
         computed = []
         for value in dict.fromkeys(reduction.value for reduction in program.reductions):
             instr = program.body[value]
             if instr.kind == "load" and not program.operands[instr.operand].in_place:
-                full[value] = self.memory(instr.operand, program.operands[instr.operand], whole, shape)
+                full[value] = self.memory(instr.operand, program.operands[instr.operand], first, shape)
             else:
                 full[value] = np.empty(shape, DTYPES[instr.code])
                 computed.append(value)
         # A gather reports indices out of range, even if nothing uses what it read.
         if computed or program.stores or any(instr.kind == "gather" for instr in program.body):
             for starts, counts in _blocks(shape):
-                values = self.block(starts, counts)
-                at = tuple([slice(start, start + count) for start, count in zip(starts, counts, strict=True)])
+                values = self.block(tuple([base + start for base, start in zip(first, starts, strict=True)]), counts)
+                inside = tuple([slice(start, start + count) for start, count in zip(starts, counts, strict=True)])
                 for value in computed:
-                    full[value][at] = values[value]
-        axes = tuple(range(kept, len(shape)))
+                    full[value][inside] = values[value]
+        axes = tuple(range(program.kept, len(shape)))
         results = []
         for reduction in program.reductions:
             results.append(self.reduced(reduction, full[reduction.value], axes, program.fast))
-        post = self.values(program.post, whole[:kept], shape[:kept], dict(enumerate(results)))
+        post = self.values(program.post, at, extents, dict(enumerate(results)))
         for store in program.post_stores:
-            target = self.memory(store.operand, program.operands[store.operand], whole[:kept], shape[:kept])
+            target = self.memory(store.operand, program.operands[store.operand], at, extents)
             target[...] = post[store.value]
 
     def rows(self) -> None:
