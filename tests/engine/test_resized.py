@@ -16,7 +16,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import BOOL, C64, F16, F32, F64, I8, I64, ITEMSIZES
 from numloom.device.memory import Buffer
 from numloom.device.null.backend import NullDevice
-from numloom.engine import resized
+from numloom.engine import evaluate, resized
 from numloom.engine import walk as walking
 from numloom.engine.execute import ReadyPlan
 from numloom.engine.state import counters
@@ -219,3 +219,23 @@ def test_numbers_of_shapes_are_never_given_twice(monkeypatch: pytest.MonkeyPatch
     assert numbers[0] == numbers[1]
     assert numbers[9] == numbers[10]
     assert sorted(set(numbers)) == numbers[1:10], "new ones all along"
+
+
+def test_more_plans_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever comes round to them finds some again, and right results always."""
+    monkeypatch.setattr(evaluate, "_PLANS_KEPT", 400)
+    x = np.arange(7.0)
+
+    def work(xp: Any, number: int) -> tuple[Any, Any]:
+        y = xp.asarray(x)
+        for bit in range(10):
+            y = y * 0.5 if number >> bit & 1 else y + bit
+        return y, y - 1  # one value alone is kept elsewhere, too
+
+    made = []
+    for _ in range(3):
+        before = counters.plans + counters.resized
+        for number in range(700):  # the plans used last are found without the table
+            assert work(nl, number)[1].tolist() == work(np, number)[1].tolist()
+        made.append(counters.plans + counters.resized - before)
+    assert made[0] > 600 and 100 < made[2] < 650

@@ -427,7 +427,7 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
 
 def _is_strict(values: Any) -> bool:
     """Whether values must be cast safely: a number of ours is what NumPy has a scalar for, which may be cut."""
-    return isinstance(values, np.ndarray) or (isinstance(values, ndarray) and values.ndim > 0)
+    return isinstance(values, np.ndarray) or (isinstance(values, ndarray) and not values.is_scalar)
 
 
 def putmask(a: Array, mask: Any, values: Any) -> None:

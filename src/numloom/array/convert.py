@@ -22,6 +22,7 @@ from numloom.device.memory import Buffer
 from numloom.engine import look
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import empty as empty_leaf
+from numloom.engine.state import counters
 from numloom.graph import build
 from numloom.graph.layout import (
     Layout,
@@ -383,6 +384,7 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
         raise ValueError("Unable to avoid copy while creating an array as requested: the dtype changes")
     if cast or copy or not array.size:
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
+    counters.waits += 1
     return exported_on_host(array)
 
 

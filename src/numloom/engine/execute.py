@@ -426,10 +426,10 @@ def put_together(plan: ReadyPlan) -> None:
     _together += 1
 
 
-def forget_together() -> None:
-    """All plans are given up."""
+def forget_together(left: int) -> None:
+    """Plans are given up; so many of those that have a graph are left."""
     global _together
-    _together = 0
+    _together = left
 
 
 def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:

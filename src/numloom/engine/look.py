@@ -47,6 +47,7 @@ def array(
 ) -> Host:
     """Memory through a layout (bytes) on the host: itself where it `is_shared`, else a copy of what lies between."""
     lose()
+    _counters.waits += 1
     return operand(device, buffer, offset, shape, strides, dtype)
 
 
@@ -56,7 +57,6 @@ def lend(
 ) -> Host:  # fmt: skip
     """Memory that the host sees as an array that others may keep, which keeps `owner`."""
     lose()
-    _counters.waits += 1
     if is_near(buffer):
         settle_near(device, buffer.pool)
     else:
@@ -76,7 +76,6 @@ def operand(
     """`array` for who computes with it, and gives nobody what it saw."""
     if 0 in shape:
         return np.empty(shape, dtype)
-    _counters.waits += 1
     if is_near(buffer):
         settle_near(device, buffer.pool)
         return array_at(buffer.ptr + offset, shape, strides, dtype, buffer)

@@ -58,7 +58,7 @@ cdef Py_ssize_t _DEPTH, _GRAVES
 cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE
 cdef tuple _NOTHING
 cdef dict _forms
-cdef Py_ssize_t _FORMS_KEPT, _last_form
+cdef Py_ssize_t _FORMS_KEPT, _forms_room, _last_form, _NOBODY_ELSE
 
 @cython.locals(form=Form, key=tuple)
 cpdef Form form_by(int kind, object row, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)

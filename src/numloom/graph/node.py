@@ -9,6 +9,7 @@ without recursion.
 
 from __future__ import annotations
 
+from sys import getrefcount
 from typing import Any
 
 try:
@@ -53,8 +54,9 @@ class Form:
     computed: Form | None
 
 
-_FORMS_KEPT = 1 << 14
+_FORMS_KEPT = 1 << 16
 _forms: dict[Any, Form] = {}
+_forms_room = _FORMS_KEPT
 _last_form = 0
 
 
@@ -66,8 +68,8 @@ def form_by(
     key = (kind, row, code, shape, strides, attr)
     form = _forms.get(key)
     if form is None:
-        if len(_forms) >= _FORMS_KEPT:  # Numbers are never given twice: plans of old ones are only met no more.
-            _forms.clear()
+        if len(_forms) >= _forms_room:
+            forget_forms()
         form = Form.__new__(Form)
         form.kind = kind
         form.row = row
@@ -81,6 +83,30 @@ def form_by(
         form.number = _last_form
         _forms[key] = form
     return form
+
+
+def _holders(forms: dict[Any, Form], key: Any) -> int:
+    return getrefcount(forms[key])
+
+
+_NOBODY_ELSE = _holders({None: Form.__new__(Form)}, None)
+
+
+def forget_forms() -> None:
+    """Make room in the table of forms: every other one is forgotten that nothing but the table has.
+
+    Those that others have, tables of what was recorded above all, stay the one form of their values. A program that
+    comes round to more forms than there is room for finds about half of them again. Numbers are never given twice, so
+    plans of forgotten ones are only met no more.
+    """
+    global _forms_room
+    forget = False
+    for key in list(_forms):
+        if _holders(_forms, key) <= _NOBODY_ELSE:
+            forget = not forget
+            if forget:
+                del _forms[key]
+    _forms_room = max(_FORMS_KEPT, 2 * len(_forms) if 4 * len(_forms) > 3 * _forms_room else 0)
 
 
 def form_of(node: Node) -> Form:
