@@ -6,9 +6,13 @@ import signal
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
+import numloom as nl
+from numloom.command.info import core_modules
+from numloom.engine import evaluate
 from numloom.engine.guard import Guard
 
 
@@ -161,3 +165,23 @@ def test_a_child_waits_for_nobody():
     guard.give()
     thread.join(10)
     assert thread_has and guard.owner == 0
+
+
+@pytest.mark.skipif(bool(core_modules()[0]), reason="the core is compiled")
+def test_a_second_thread_is_warned_of():
+    """Nothing keeps threads apart where nothing is compiled."""
+    evaluate._first_thread = 0
+    float((nl.ones(3) + 1).sum())
+    told = []
+
+    def work():
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            float((nl.ones(3) + 2).sum())
+            float((nl.ones(3) + 3).sum())
+        told.extend(found)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert len(told) == 1 and "one thread at a time" in str(told[0].message)

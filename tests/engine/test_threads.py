@@ -11,8 +11,11 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.command.info import core_modules
 
 MANY = 500
+
+pytestmark = pytest.mark.skipif(not core_modules()[0], reason="the uncompiled core is for one thread at a time")
 
 
 @pytest.fixture(autouse=True)

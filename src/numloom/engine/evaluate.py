@@ -7,11 +7,16 @@ not depend on which of the values is looked at first.
 
 from __future__ import annotations
 
+import threading
 import warnings
 from typing import Any
 
 import numpy as np
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.base.forking import EVALUATION, anew, held
@@ -80,6 +85,8 @@ def evaluate(nodes: list[Node]) -> None:
     """
     owned = _guard
     owned.take()
+    if not cython.compiled:
+        warn_of_threads()
     try:
         if _verify and owned.depth == 1:
             run_verified(nodes)
@@ -91,6 +98,25 @@ def evaluate(nodes: list[Node]) -> None:
         run_apart(nodes, error)
     finally:
         owned.give()
+
+
+_first_thread = 0
+
+
+def warn_of_threads() -> None:
+    """What is compiled is never interrupted in the middle of recording; what is not may be, by other threads."""
+    global _first_thread
+    me = threading.get_ident()
+    if not _first_thread:
+        _first_thread = me
+    elif _first_thread not in (me, -1):
+        _first_thread = -1
+        warnings.warn(
+            "numloom runs without its compiled core, which is safe in one thread at a time only: several threads may "
+            "get wrong results (install it where there is a C compiler; `python -m numloom info` says what is there)",
+            RuntimeWarning,
+            stacklevel=3,
+        )
 
 
 def run_verified(nodes: list[Node]) -> None:
