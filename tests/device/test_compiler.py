@@ -201,7 +201,9 @@ def test_stopping_ends_all(tmp_path, sleeper):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_compilers_end_with_python(how, tmp_path, sleeper):
-    program = f"from numloom.device.cpu.process import Process; Process({sleeper!r}, {str(tmp_path)!r}).wait()"
+    # Whoever started the tests may have SIGINT ignored.
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    program = f"{heard}; from numloom.device.cpu.process import Process; Process({sleeper!r}, {str(tmp_path)!r}).wait()"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     python = subprocess.Popen([sys.executable, "-c", program], env=environment, stderr=subprocess.DEVNULL)
     pids = children(tmp_path)
