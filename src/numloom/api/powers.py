@@ -130,7 +130,7 @@ def _has_negative(node: Node) -> bool | None:
         lose()
         known = source.attr if type(source.attr) is np.ndarray else mirror_of(source)
         with np.errstate(all="ignore"):
-            return bool((known.astype(DTYPES[node.code]) < 0).any())
+            return bool((known.astype(DTYPES[node.code], copy=False) < 0).any())
     return None
 
 

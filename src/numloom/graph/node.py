@@ -106,7 +106,8 @@ def forget_forms() -> None:
             forget = not forget
             if forget:
                 del _forms[key]
-    _forms_room = max(_FORMS_KEPT, 2 * len(_forms) if 4 * len(_forms) > 3 * _forms_room else 0)
+    if 4 * len(_forms) > 3 * _forms_room:  # Most are held: trying again soon would find no more to forget.
+        _forms_room = 2 * len(_forms)
 
 
 def form_of(node: Node) -> Form:
