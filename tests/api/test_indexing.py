@@ -345,3 +345,29 @@ def test_a_result_that_numpy_has_a_scalar_for_is_cut(name: str, dtype: str, valu
         with pytest.raises(TypeError, match="according to the rule 'safe'"):
             getattr(xp, name)(x, x == 0, values)
     assert found[0] == found[1]
+
+
+NOTHING_THERE = {
+    "read": lambda x, i: x[i],
+    "take": lambda x, i: nl.take(x, i, axis=0),
+    "take_along_axis": lambda x, i: nl.take_along_axis(x, i[:, None] + nl.zeros((1, 3), int), 0),
+    "store": lambda x, i: x.__setitem__(i, 1),
+    "put": lambda x, i: nl.put(x, i, 1),
+    "put_along_axis": lambda x, i: nl.put_along_axis(x, i[:, None] + nl.zeros((1, 3), int), 1, 0),
+    "add.at": lambda x, i: nl.add.at(x, i, 1),
+    "multiply.at": lambda x, i: nl.multiply.at(x, i, 1),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING_THERE)
+@pytest.mark.parametrize("dtype", ["?", "i4", "f8", "c16"])
+def test_an_axis_without_elements_has_no_place_for_an_index(name: str, dtype: str) -> None:
+    x = nl.zeros((0, 3), dtype) + nl.zeros((0, 3), dtype)
+    i = nl.asarray(np.array([0, 2])) + 0
+    with pytest.raises(IndexError):
+        found = NOTHING_THERE[name](x, i)
+        nl.synchronize()
+        found.get() if found is not None else x.get()
+    nl.synchronize()  # Told once.
+    assert x.shape == (0, 3)
+    assert (nl.ones(3) + x.shape[0]).tolist() == [1, 1, 1]

@@ -318,6 +318,19 @@ def test_stores_at_indices(runner, way, monkeypatch):
     assert not runner.take_error()
 
 
+@pytest.mark.parametrize("op", ["", "add"])
+def test_stores_along_an_empty_axis(runner, op):
+    """Every index is out of bounds, and nothing is launched without blocks."""
+    for shape, axes, n in (((0, 3), (0,), 2), ((3, 0), (1,), 2), ((0, 3, 4), (0, 2), 3)):
+        x = operand(runner, np.zeros(shape))
+        given = [operand(runner, np.zeros(n, np.int64)) for _ in axes]
+        loop = (code_of(np.dtype("d")),) * 3 if op else ()
+        ROUTINES["scatter"](
+            runner, x, operand(runner, np.ones(())), *given, axes=axes, position=0, op=op, loop=loop, place=5
+        )  # fmt: skip
+        assert runner.take_error() == 5
+
+
 def test_stores_that_are_assumed_to_be_apart(runner, monkeypatch):
     """Lines that are all different, but one, or that many elements name; in one axis and in two."""
     monkeypatch.setattr(scattering, "MANY", 16)

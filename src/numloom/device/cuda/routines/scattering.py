@@ -332,6 +332,9 @@ def scatter(
     part, (part_strides, value_strides) = collapse([a.shape[k] for k in rest], parts, value_strides)
     lengths = [a.shape[k] for k in axes]
     lines = prod(lengths)
+    if not lines:  # Every index is out of bounds.
+        _lines(device, a, indices, axes, shape, place)
+        return
     if not op and lines <= DENSE * n:
         marks = _Marks(axes, shape, index_strides, part, part_strides, value_strides, place)
         _store_densely(device, a, values[0], indices, marks)
