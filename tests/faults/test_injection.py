@@ -17,6 +17,7 @@ from fault_programs import PROGRAMS, Program
 from injection import ERRORS, Faults, forget_plans, installed, state
 
 import numloom as nl
+from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.emit.loops import loops_text
 

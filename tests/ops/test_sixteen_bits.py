@@ -99,7 +99,7 @@ def ulps(function: Any, x: Any, got: Any) -> tuple[Any, Any]:
 def unwrapped_apart(x: Any, got: Any, want: Any) -> bool:
     """Whether two sums of the same steps, up to the first large number, differ by more than roundings explain."""
     count = int(np.argmax(~(np.abs(x.astype(float)) < 1e4)))
-    dtype = want.dtype
+    dtype = np.dtype(np.float32) if is_low(x.dtype) else want.dtype  # of which the steps' sums are
     got, want, x = (each[:count].astype(float) for each in (got, want, x))
     steps, eps = np.abs(np.diff(want - x, prepend=0)), float(limits_of(dtype).eps)
     bound = 2 * eps * np.cumsum(steps > 0) * np.cumsum(steps) + eps * np.abs(want)
