@@ -13,6 +13,7 @@ import warnings
 import pytest
 
 from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.device import temporary
 from numloom.device.cache import DiskCache
 from numloom.device.cpu import compiler as module
 from numloom.device.cpu.builder import Builder
@@ -105,7 +106,7 @@ def test_no_temporary_folder(folder, tmp_path, builders, monkeypatch):
     def refuse(prefix):
         raise OSError(30, "Read-only file system", str(tmp_path / folder / prefix))
 
-    monkeypatch.setattr(module.tempfile, "mkdtemp", refuse)
+    monkeypatch.setattr(temporary.tempfile, "mkdtemp", refuse)
     with pytest.warns(RuntimeWarning, match=r"Read-only file system.*TMPDIR"):
         assert builders().compiler is None
     monkeypatch.undo()

@@ -21,6 +21,7 @@ from injection import Faults, children
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError
 from numloom.device import cache as cache_module
+from numloom.device import temporary
 from numloom.device.cpu import compiler as compiler_module
 from numloom.device.cpu import process as process_module
 from numloom.device.cpu.builder import Builder
@@ -63,7 +64,9 @@ def faults(monkeypatch: Any) -> FileFaults:
     files = "open fdopen fstat mkdir makedirs listdir stat unlink rename fsync utime"
     monkeypatch.setattr(cache_module, "os", Failing(os, found, files))
     monkeypatch.setattr(compiler_module, "os", Failing(os, found, "fdopen memfd_create dup"))
-    monkeypatch.setattr(compiler_module, "tempfile", Failing(tempfile, found, "mkdtemp mkstemp"))
+    monkeypatch.setattr(temporary, "tempfile", Failing(tempfile, found, "mkdtemp mkstemp"))
+    monkeypatch.setattr(temporary, "os", Failing(os, found, "open fstat stat scandir"))
+    monkeypatch.setattr(temporary, "fcntl", Failing(temporary.fcntl, found, "flock"))
     monkeypatch.setattr(process_module, "subprocess", Failing(subprocess, found, "Popen"))
     loader = Failing(ctypes, found, "")
     loader.CDLL = found.load  # type: ignore[attr-defined]
@@ -107,8 +110,8 @@ def works(builder: Builder, number: int) -> None:
 
 
 def lying_about(folder: str) -> list[str]:
-    """Files of ours that nobody deletes."""
-    return [name for name in os.listdir(folder) if name.startswith("numloom-")]
+    """Files that nobody deletes."""
+    return os.listdir(folder)
 
 
 @pytest.mark.parametrize("how", ["once", "on"])
@@ -117,9 +120,9 @@ def test_files(faults: FileFaults, made: Any, tmp_path: Path, monkeypatch: Any, 
     compiler = get("cpu").builder.compiler
     if compiler is None:
         pytest.skip("no compiler")
-    temporary = tmp_path / "temporary"
-    temporary.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    folder_of_system = tmp_path / "temporary"
+    folder_of_system.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder_of_system))
 
     def start(folder: str) -> Builder:
         builder = Builder()
@@ -149,13 +152,13 @@ def test_files(faults: FileFaults, made: Any, tmp_path: Path, monkeypatch: Any, 
         assert error is None or isinstance(error, (CompileError, DeviceError)), where
         if kept:
             assert error is None or how == "on", where
-        assert not lying_about(str(temporary)), where
+        assert not lying_about(str(folder_of_system)), where
         error = None
         # Neither this process nor the next one is the worse for it.
         works(builder, 2)
         works(builder, 3)
         works(start(folder), 2)
-        assert not lying_about(str(temporary)), where
+        assert not lying_about(str(folder_of_system)), where
         # A library that was loaded from no file keeps its descriptor, by which the loader knows it.
         before[0] += sum(path.startswith("/proc/self/fd/") for path in faults.loaded)
         assert [len(os.listdir("/proc/self/fd")), threading.active_count(), children()] == before, where

@@ -2,7 +2,7 @@
 
 One file an entry, in a folder that only its owner may write to. A file is a line of magic, a line
 of JSON (what made the entry, the payload's length and a digest over everything) and the payload.
-It is written under a temporary name, synced and renamed, so a reader sees all of it or nothing,
+It is written under a temporary name, locked, synced and renamed, so a reader sees all of it or nothing,
 and each reader checks it: an entry that is damaged, outdated, no file, not ours or writable by others is a miss and is
 built again. When the
 folder grows past its limit, the entries used least recently go. Nothing here raises: a folder that
@@ -16,17 +16,16 @@ import json
 import os
 import secrets
 import stat
-import time
 import warnings
 from collections.abc import Callable
 from typing import IO
 
 from numloom.base.config import config
 from numloom.base.forking import lock
+from numloom.device.temporary import claim, kernel, only_ours, sweep_one
 
 MAGIC = b"numloom kernel cache 1\n"
 TEMPORARY = ".new-"
-STALE_SECONDS = 3600.0
 KEEP = 0.75  # share of the limit that is left after old entries went
 
 
@@ -150,7 +149,7 @@ class DiskCache:
             folder = os.open(self.folder, flags)
         try:
             status = os.fstat(folder)
-            if not _only_ours(status):
+            if not only_ours(status):
                 other = status.st_uid != os.geteuid()
                 raise PermissionError(
                     0, "the folder belongs to another user" if other else "other users may write to the folder"
@@ -168,7 +167,7 @@ class DiskCache:
             return None
         with _opened(file, "rb") as stream:
             status = os.fstat(file)
-            if not stat.S_ISREG(status.st_mode) or not _only_ours(status):
+            if not stat.S_ISREG(status.st_mode) or not only_ours(status):
                 return None  # What is written next takes its place.
             content = stream.read()
             payload = _unpack(content, key, origin)
@@ -181,16 +180,19 @@ class DiskCache:
     def _write(self, folder: int, key: str, payload: bytes, origin: str) -> int:
         """Write an entry for all to see at once; returns its size."""
         content = _pack(payload, key, origin)
-        temporary = f"{TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
-        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+        name = f"{TEMPORARY}{kernel()}-{secrets.token_hex(8)}"
+        file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
         try:
             with _opened(file, "wb") as stream:
+                if not claim(file, name, folder):  # Another process sweeps; the entry is made next time.
+                    _unlink(folder, name)
+                    return 0
                 stream.write(content)
                 stream.flush()
                 os.fsync(file)
-            os.rename(temporary, key, src_dir_fd=folder, dst_dir_fd=folder)
+                os.rename(name, key, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            _unlink(folder, temporary)
+            _unlink(folder, name)
             raise
         return len(content)
 
@@ -198,15 +200,13 @@ class DiskCache:
         """Bytes in the folder, after deleting what died unfinished and, over the limit, what is oldest."""
         entries = []
         total = 0
-        now = time.time()
         for name in os.listdir(folder):
             try:
                 status = os.stat(name, dir_fd=folder, follow_symlinks=False)
             except OSError:
                 continue
             if name.startswith(TEMPORARY):
-                if now - status.st_mtime > STALE_SECONDS:
-                    _unlink(folder, name)
+                sweep_one(name, folder)
                 continue
             total += status.st_size
             entries.append((status.st_mtime, status.st_size, name))
@@ -221,11 +221,6 @@ class DiskCache:
 
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC"))
 """Without waiting for whoever would write to a FIFO."""
-
-
-def _only_ours(status: os.stat_result) -> bool:
-    """Whether this user alone may write to what has this status."""
-    return status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o022
 
 
 def _digest(payload: bytes, key: str, origin: str) -> str:

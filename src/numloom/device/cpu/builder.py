@@ -20,6 +20,7 @@ from numloom.base.forking import BUILDING, anew, held
 from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import Compiler, find, load, require
 from numloom.device.cpu.faults import MARK, Faults
+from numloom.device.cpu.process import end
 from numloom.device.cpu.simt.build import runtime_text
 
 BATCH = 8
@@ -367,6 +368,7 @@ _builders: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 def _at_exit() -> None:
+    end()
     for builder in list(_builders):
         builder.stop()
 

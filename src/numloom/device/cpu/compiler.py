@@ -11,13 +11,13 @@ import platform
 import shlex
 import shutil
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from numloom.base.errors import CompileError, MissingDependencyError
+from numloom.device import temporary
 from numloom.device.cpu.process import Process
 
 # What results must not depend on: contraction, signed overflow, errno, traps, type punning.
@@ -88,9 +88,7 @@ class Compiler:
         CompileError
             If the compiler refuses a text.
         """
-        # No TemporaryDirectory: a child process forked meanwhile would delete it at its exit.
-        folder = tempfile.mkdtemp(prefix="numloom-")
-        try:
+        with temporary.folder() as folder:
             sources = [os.path.join(folder, f"kernel{number}.cpp") for number in range(len(texts))]
             for source, text in zip(sources, texts, strict=True):
                 Path(source).write_text(text, encoding="utf-8")
@@ -98,8 +96,6 @@ class Compiler:
             tail = ["-lgcc"] if "-nostdlib" in self.flags and self.libgcc else []
             self._run([*self.command, *self.flags, *sources, "-o", target, *tail], texts[0], folder)
             return Path(target).read_bytes()
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _run(self, command: list[str], text: str, folder: str) -> None:
         process = Process(command, folder)
@@ -124,8 +120,6 @@ class Compiler:
 
     def let_go(self) -> None:
         """In a forked child: the compilers that run are the parent's."""
-        for process in self.running:
-            process.let_go()
         self.running.clear()
 
 
@@ -137,23 +131,21 @@ def load(content: bytes) -> ctypes.CDLL:
     OSError
         If the system's loader refuses them.
     """
-    handle, path = tempfile.mkstemp(prefix="numloom-", suffix=".so")
-    try:
-        _fill(handle, content)
-        return ctypes.CDLL(path)
-    except OSError:
-        if not hasattr(os, "memfd_create"):
-            raise
-        # The folder may forbid execution. The loader knows libraries by path, so this descriptor stays open.
-        handle = os.memfd_create("numloom-kernel", 0)
+    with temporary.file(".so") as (handle, path):
         try:
             _fill(os.dup(handle), content)
-            return ctypes.CDLL(f"/proc/self/fd/{handle}")
+            return ctypes.CDLL(path)
         except OSError:
-            os.close(handle)
-            raise
-    finally:
-        os.unlink(path)
+            if not hasattr(os, "memfd_create"):
+                raise
+    # The folder may forbid execution. The loader knows libraries by path, so this descriptor stays open.
+    handle = os.memfd_create("numloom-kernel", 0)
+    try:
+        _fill(os.dup(handle), content)
+        return ctypes.CDLL(f"/proc/self/fd/{handle}")
+    except OSError:
+        os.close(handle)
+        raise
 
 
 def _fill(handle: int, content: bytes) -> None:

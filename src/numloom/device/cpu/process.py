@@ -1,4 +1,7 @@
-"""Compilers as processes that leave nothing behind: what they started ends with them, and they end with us."""
+"""Compilers as processes that leave nothing behind: what they started ends with them, and they end with us.
+
+Their own temporary files are made in the folder that they work in, and go with it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,12 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
+import threading
 import time
+
+from numloom.base.forking import anew
+from numloom.device import temporary
 
 _PASSING = frozenset((errno.EAGAIN, errno.EFAULT, errno.EINTR, errno.ENOMEM, errno.ETXTBSY))
 """Errors of starting a program that a busy system gives once and not again."""
@@ -18,17 +26,25 @@ _SHELL = shutil.which("sh") if _GROUPS else None
 # The first line names the group; the pipe closes when its other end dies, whatever kills it.
 _WATCH = 'read -r group; read -r end; [ -z "$group" ] || kill -KILL "-$group"'
 
+_running: list[Process] = []
+_ended = False
+
 
 class Process:
     """A compiler that runs in a group of its own, and a shell that ends the group when this process is killed."""
 
     def __init__(self, command: list[str], folder: str) -> None:
+        if _left_behind():
+            sys.exit()
         self.watcher = _watcher()
         try:
             self.process = _start(command, folder)
         except BaseException:
             self._dismiss()
             raise
+        _running.append(self)
+        if _left_behind():
+            self.kill()
         if self.watcher is not None and self.watcher.stdin is not None:
             try:
                 self.watcher.stdin.write(b"%d\n" % self.process.pid)
@@ -42,6 +58,8 @@ class Process:
             while True:
                 try:
                     log, _ = self.process.communicate(timeout=_LOOK)
+                    if _left_behind():
+                        sys.exit()
                     return self.process.returncode, log or ""
                 except subprocess.TimeoutExpired:
                     if self.process.poll() is not None:  # Killed: those that it started would go on for nobody.
@@ -50,6 +68,8 @@ class Process:
             self._dismiss()
             self.kill()
             self.process.wait()
+            if self in _running:
+                _running.remove(self)
 
     def kill(self) -> None:
         """End the compiler and all that it started."""
@@ -68,10 +88,29 @@ class Process:
             _close(watcher)
             watcher.wait()
 
-    def let_go(self) -> None:
-        """In a forked child: it is the parent's."""
-        if self.watcher is not None:
-            _close(self.watcher)
+
+def end() -> None:
+    """At exit: end all compilers that run in the background, and the threads that wait for them or would start one."""
+    global _ended
+    _ended = True
+    for process in list(_running):
+        process.kill()
+
+
+def _left_behind() -> bool:
+    """Whether Python ends and this is a thread that it does not wait for, which has nothing more to do."""
+    return _ended and threading.current_thread() is not threading.main_thread()
+
+
+def _let_go() -> None:
+    """In a forked child: the compilers that run are the parent's."""
+    for process in _running:
+        if process.watcher is not None:
+            _close(process.watcher)
+    _running.clear()
+
+
+anew(_let_go)
 
 
 def _watcher() -> subprocess.Popen[bytes] | None:
@@ -101,6 +140,8 @@ def _start(command: list[str], folder: str) -> subprocess.Popen[str]:
             return subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                 errors="replace", cwd=folder, process_group=0 if _GROUPS else None,
+                env={**os.environ, "TMPDIR": folder, "TMP": folder, "TEMP": folder},
+                pass_fds=temporary.descriptors(folder),
             )  # fmt: skip
         except OSError as error:
             if pause is None or error.errno not in _PASSING:

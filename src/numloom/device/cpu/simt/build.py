@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -14,6 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from numloom.base.errors import CompileError
+from numloom.device import temporary
 from numloom.device.cache import DiskCache, key_of
 from numloom.device.cpu.compiler import Compiler, accepted
 from numloom.device.cpu.simt.declared import kernels, regions, renamed
@@ -119,12 +118,8 @@ def build(request: Request, headers: Headers, compiler: Compiler, cache: DiskCac
 
 
 def _build(request: Request, compiler: Compiler, cache: DiskCache) -> bytes:
-    # No TemporaryDirectory: a child process forked meanwhile would delete it at its exit.
-    folder = tempfile.mkdtemp(prefix="numloom-")
-    try:
+    with temporary.folder() as folder:
         return _Builder(request, compiler, cache, folder).shared_object()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 class _Builder:
