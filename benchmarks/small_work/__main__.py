@@ -8,6 +8,7 @@ beyond a goal has a mark. The status is 1 if a result is not NumPy's or a progra
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 from pathlib import Path
 
@@ -74,10 +75,13 @@ def chosen(only: str, quick: bool) -> list[tuple[Program, int]]:
 
 
 def run_all(pairs: list[tuple[Program, int]], limit: float) -> list[Row]:
-    """All rows; how far it is, is said on the error stream."""
+    """The rows, those before Ctrl-C if it comes; how far it is, is said on the error stream."""
     console, rows = Console(stderr=True), []
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+    with (
+        contextlib.suppress(KeyboardInterrupt),  # what was measured is reported
+        Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress,
+    ):
         task = progress.add_task("", total=len(pairs))
         for program, size in pairs:
             progress.update(task, description=f"{program.name} {size}")

@@ -24,7 +24,7 @@ def convolution_channels(xp: Any, n: int, seed: int) -> Any:
     return xp.maximum(out, 0)
 
 
-@program(tiny=5, sizes=(10, 18, 30), rtol=1e-4)
+@program(tiny=5, sizes=(10, 18, 30), rtol=1e-5)
 def convolution_places(xp: Any, n: int, seed: int) -> Any:
     """A convolution by a loop over the places of its result, in float32."""
     rng = np.random.default_rng(seed)

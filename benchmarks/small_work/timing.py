@@ -40,7 +40,7 @@ class Row:
     wrong : str
         How a result differs from NumPy's.
     note : str
-        Why runs are missing.
+        Why runs are missing, or that the process did not end after them.
     """
 
     name: str
@@ -130,6 +130,8 @@ def run_apart(program: Program, size: int, limit: float) -> Row:
             said = errors.read_text(errors="replace").strip().split("\n")[-1]
             row.note = (said or f"status {ended}")[:120]
         read_findings(row, out.read_text(), program.rtol)
+    if row.note and row.third is not None:
+        row.note += " after the third run"
     return row
 
 
