@@ -1,0 +1,1 @@
+"""Programs that do much small work, beside NumPy: ``python -m benchmarks.small_work``."""
