@@ -13,7 +13,7 @@ CYTHON = (3, 3, 1)
 # Annotations say what Python's type checker sees; the C types stand in the .pxd alone. Instances are not pickled field
 # by field: some count others, some hold addresses.
 DIRECTIVES = ["-3", "-X", "annotation_typing=False", "-X", "auto_pickle=False"]
-MODULE_FLAGS = ["-O3", "-fno-plt", "-DNDEBUG", "-fwrapv", "-w"]
+MODULE_FLAGS = ["-O3", "-fno-plt", "-DNDEBUG", "-fwrapv", "-ffp-contract=off", "-w"]
 # They give the same bits as fused kernels, so nothing may relax arithmetic, whatever CXXFLAGS says before.
 LOOP_FLAGS = [
     "-O3", "-fno-fast-math", "-ffp-contract=off", "-fwrapv", "-fno-math-errno", "-fno-trapping-math",

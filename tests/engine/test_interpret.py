@@ -118,7 +118,7 @@ def test_much_work_waits_for_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None
     kernel = device.kernel
     monkeypatch.setattr(device, "kernel", lambda *text, wait: waits.append(wait) or kernel(*text, wait=wait))
     monkeypatch.setattr(execute, "SOON", 10_000)
-    with nl.config(cpu_compile="background"):
+    with nl.config(cpu_compile="background", unplanned=0):
         for rows, work in ((3, lambda x: x * 3 - x / 7 + x), (1_001, lambda x: x * 3 - x / 9 - x)):
             assert np.isfinite(work(nl.ones((rows, 11)) * 1.25).sum(1).get()).all()
     assert waits == [False, True]

@@ -16,7 +16,9 @@ from numloom.device import registry
 PACKAGE = Path(nl.__file__).parent
 OPEN = ("device", "engine/look.py")
 """Devices, and the door."""
-ON_HOST = {"engine/reference.py", "engine/interpret.py", "api/construct.py", "kernels/pycuda.py"}
+ON_HOST = {
+    "engine/reference.py", "engine/interpret.py", "api/construct.py", "kernels/pycuda.py",
+}  # fmt: skip
 """Who makes arrays over other memory: NumPy's own, what a kernel that runs on the host was given, what a user gives."""
 
 

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import bind, construct, ndarray, node_of, view_of, wrap
+from numloom.array.ndarray import bind, construct, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
-from numloom.base.dtypes import CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
+from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
+from numloom.base.errors import casting_error
 from numloom.device import registry
 from numloom.device.memory import Buffer
 from numloom.engine import look
@@ -33,6 +34,8 @@ from numloom.graph.layout import (
     is_f_contiguous,
     named_order,
 )
+from numloom.graph.node import Node
+from numloom.ops.elementwise import resolve
 
 try:
     from numloom.array._type import finish_type
@@ -700,13 +703,50 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
 if finish_type is not None:
     finish_type(ndarray, ndarray.__array__, construct)  # the former may be bound to something else later
 
+
+def assigned_other(value: Any, code: int, basic: bool) -> Node:
+    """What an assignment stores of what is no array of ours and no number of Python's (see `assigned_value`)."""
+    if isinstance(value, (list, tuple)):
+        return node_of(asarray(value, DTYPES[code]))
+    if basic and isinstance(value, np.generic) and DTYPES[code].kind in "iu":
+        cell = np.zeros((), DTYPES[code])
+        cell[()] = value  # NumPy knows which of them must fit.
+        return build.scalar(cell.item(), code)
+    strange = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufc"
+    node = NotImplemented if strange else operand(value)
+    if node is NotImplemented:
+        # Text, None and arrays of them, objects with a number: NumPy knows which it is.
+        cell = np.zeros(np.shape(value) if isinstance(value, np.ndarray) else (), DTYPES[code])
+        cell[...] = value
+        return node_of(asarray(cell)) if cell.shape else build.scalar(cell.item(), code)
+    return node if type(node) is Node else build.scalar(node, code)
+
+
+def check_cast(row: Any, target: Any, other: Any) -> None:
+    """NumPy's error if an operation's result does not cast to `target`, told before one of shapes."""
+    value = operand(other)
+    code = resolve(row, (DTYPES[target.code], DTYPES[value.code] if type(value) is Node else type(value)))[1]
+    if not np.can_cast(DTYPES[code], DTYPES[target.code], "same_kind"):
+        raise casting_error(row.name, "same_kind", code, target.code) from None
+
+
+def unlike(array: Any, other: Any, answer: bool) -> Any:
+    """What comparing with no number and no array gives: the same for each element, as in NumPy."""
+    if other is None or isinstance(other, (str, bytes)):
+        return wrap(build.full(answer, BOOL, array.extents))
+    return NotImplemented
+
+
 bind(
     asarray=asarray,
+    assigned_other=assigned_other,
+    check_cast=check_cast,
     foreign_operand=foreign_operand,
     host_array=host_array,
     method___cuda_array_interface__=property(cuda_array_interface),
     method___dlpack__=to_dlpack,
     method___dlpack_device__=dlpack_device,
+    unlike=unlike,
     unpickle=unpickle,
 )
 

@@ -1,13 +1,17 @@
 cimport cython
 cimport numloom.base.instances
-from numloom.array.storage cimport Cell, new_cell, read, write
+from numloom.array.numbers cimport binary_number, known_number, number_as, unary_number
+from numloom.array.storage cimport Cell, new_cell, read, write, write_number
 from numloom.array.subscript cimport Basic, simple, turned
-from numloom.engine.evaluate cimport element, element_on_host, number
+from numloom.device.registry cimport current
+from numloom.engine.evaluate cimport element, element_at_once, element_on_host, number
+from numloom.engine.look cimport is_near
 from numloom.graph.node cimport Node, Register
+from numloom.graph.replay cimport learning
 from numloom.graph.build cimport binary, binary_scalar, cast, copied, known, scalar, scalar_as, scalar_binary, unary
 
 
-cdef int BOOL, C64, C128, F16, F32, F64, VIEW
+cdef int BOOL, C64, C128, F16, F32, F64, FILL, I64, LEAF, SCALAR, VIEW
 cdef tuple ITEMSIZES
 
 
@@ -40,6 +44,12 @@ cdef object _looked_up(ndarray array, object index)
 @cython.locals(given=ndarray, node=Node)
 cpdef object assign(ndarray array, Basic found, object value)
 
+@cython.locals(value=Node)
+cdef bint _is_at_hand(ndarray array) except -1
+
+@cython.locals(array=ndarray, found=cython.bint)
+cdef object with_integers(object index)
+
 @cython.locals(part=ndarray)
 cdef ndarray part_of(ndarray array, Py_ssize_t offset)
 
@@ -48,7 +58,9 @@ cpdef Node node_of(ndarray array)
 
 cpdef object only_number(ndarray array)
 
-@cython.locals(a=ndarray, b=ndarray, result=ndarray)
+@cython.locals(array=ndarray)
+cdef object _number_of(object x)
+@cython.locals(a=ndarray, b=ndarray, result=ndarray, node=Node)
 cpdef object apply2(object row, object x, object y)
 @cython.locals(node=object, result=ndarray)
 cdef object _apply2_other(object row, object x, object y)

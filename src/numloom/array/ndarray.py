@@ -18,31 +18,20 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-try:
-    from numloom.array._type import set_member  # type: ignore[import-not-found]
-except ImportError:
-    set_member = None
-
-from numloom.array.storage import Cell, arranged, new_cell, read, write
+from numloom.array.members import set_member
+from numloom.array.numbers import binary_number, known_number, number_as, unary_number
+from numloom.array.storage import Cell, arranged, new_cell, read, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, SCALAR_CODES, code_of
 from numloom.base.errors import casting_error
-from numloom.engine.evaluate import after_record, download_layout, element, element_on_host, number
-from numloom.graph.build import (
-    binary,
-    binary_scalar,
-    cast,
-    copied,
-    known,
-    scalar,
-    scalar_as,
-    scalar_binary,
-    unary,
-    view,
-)
+from numloom.device.registry import current
+from numloom.engine.evaluate import after_record, download_layout, element, element_at_once, number
+from numloom.engine.look import is_near
+from numloom.graph.build import binary, binary_scalar, cast, copied, known, scalar, scalar_binary, unary, view
 from numloom.graph.layout import k_strides, named_order, shown, strides_in_order
 from numloom.graph.node import LEAF, VIEW, Node, register
-from numloom.ops.elementwise import ELEMENTWISE, resolve
+from numloom.graph.replay import learning
+from numloom.ops.elementwise import ELEMENTWISE
 
 ADD = ELEMENTWISE["add"]
 SUBTRACT = ELEMENTWISE["subtract"]
@@ -71,13 +60,7 @@ def bind(**functions: Any) -> dict[str, Any]:
     for name, function in functions.items():
         kind, _, member = name.partition("_")
         if kind == "method":
-            before[name] = ndarray.__dict__.get(member)
-            if set_member is not None:
-                set_member(ndarray, member, function)
-            elif function is None:
-                delattr(ndarray, member)
-            else:
-                setattr(ndarray, member, function)
+            before[name] = set_member(ndarray, member, function)
         else:
             before[name] = _bound.get(name)
             _bound[name] = function
@@ -219,11 +202,11 @@ class ndarray:
 
     def __eq__(self, other: object) -> Any:
         result = apply2(EQUAL, self, other)
-        return _unlike(self, other, False) if result is NotImplemented else result
+        return _bound["unlike"](self, other, False) if result is NotImplemented else result
 
     def __ne__(self, other: object) -> Any:
         result = apply2(NOT_EQUAL, self, other)
-        return _unlike(self, other, True) if result is NotImplemented else result
+        return _bound["unlike"](self, other, True) if result is NotImplemented else result
 
     def __gt__(self, other: Any) -> Any:
         return apply2(GREATER, self, other)
@@ -267,7 +250,7 @@ class ndarray:
         try:
             return store_result(self, _bound["operator_power"](self, other), "power")
         except ValueError:
-            _check_cast(ELEMENTWISE["power"], self, other)
+            _bound["check_cast"](ELEMENTWISE["power"], self, other)
             raise
 
     def __iand__(self, other: Any) -> Any:
@@ -298,6 +281,9 @@ class ndarray:
         if not self.writeable:
             raise ValueError("assignment destination is read-only")
         found = simple(self.offset, self.extents, self.steps, index)
+        if found is None and (plain := with_integers(index)) is not index:
+            index = plain
+            found = simple(self.offset, self.extents, self.steps, index)
         if found is not None:
             assign(self, found, value)
         else:
@@ -658,7 +644,7 @@ def seen_through(array: Any, found: Basic) -> Any:
         result = view_of(array, found.offset, found.shape, found.strides)
         result.is_scalar = False
         return result
-    value = None if array.cell.pins else element_on_host(array.cell.value, array.code, found.offset)
+    value = None if array.cell.pins else element_at_once(array.cell.value, array.code, found.offset)
     if value is not None:
         return wrap(known(value, array.code))
     return wrap(read(array.cell, array.code, found.offset, (), ()))
@@ -672,12 +658,33 @@ def _looked_up(array: Any, index: Any) -> Any:
             return _bound["taken"](array, index)
         if index.extents == array.extents:
             return _bound["selected"](array, index)
+    elif (plain := with_integers(index)) is not index:
+        return array[plain]
     elif kind is list or kind is tuple:
         return _bound["read_item"](array, index)
     found = subscript(array.offset, array.extents, array.steps, index, _bound["expand_index"])
     if type(found) is Advanced:
         return _bound["take_advanced"](array, found)
     return seen_through(array, found)  # type: ignore[arg-type]
+
+
+def with_integers(index: Any) -> Any:
+    """A subscript with the numbers of its integers, where the host sees them and no call is learned.
+
+    Integers are what NumPy has scalars for: a 0-d array is an index array, which gives a copy.
+    """
+    items = index if type(index) is tuple else (index,)
+    found = False
+    for item in items:
+        if type(item) is ndarray:
+            array = cython.cast(ndarray, item)
+            if array.extents or not (array.is_scalar and BOOL < array.code < F16):
+                return index
+            found = True
+    if not found or learning() or not current().interprets:
+        return index
+    numbers = tuple([item.__index__() if type(item) is ndarray else item for item in items])
+    return numbers if type(index) is tuple else numbers[0]
 
 
 def assign(array: Any, found: Basic, value: Any) -> None:
@@ -692,10 +699,25 @@ def assign(array: Any, found: Basic, value: Any) -> None:
             and (given.steps is found.strides or given.steps == found.strides)
         ):
             return  # What `x[i] += y` assigns last is what is there already.
+        if (
+            found.scalar
+            and not given.extents
+            and _is_at_hand(array)
+            and write_number(array.cell, array.code, found.offset, number(given.cell.value, given.code, given.offset))
+        ):
+            return
+    elif found.scalar and _is_at_hand(array) and write_number(array.cell, array.code, found.offset, value):
+        return
     node = assigned_value(value, array.code, True)
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
         raise (TypeError if array.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
     write(array.cell, array.code, found.offset, found.shape, found.strides, node)
+
+
+def _is_at_hand(array: Any) -> bool:
+    """Whether an element may be written at once: computed memory that the host sees, while no call is learned."""
+    value = array.cell.value
+    return value.kind == LEAF and not learning() and is_near(value.buffer)
 
 
 def part_of(array: Any, offset: int) -> Any:
@@ -737,6 +759,12 @@ def operand(value: Any) -> Any:
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
+    p = _number_of(x)
+    if p is not None:
+        q = _number_of(y)
+        node = None if q is None or learning() else binary_number(row, p, q)
+        if node is not None:
+            return wrap(node)
     if type(x) is not ndarray or type(y) is not ndarray:
         return _apply2_other(row, x, y)
     a, b = cython.cast(ndarray, x), cython.cast(ndarray, y)
@@ -744,6 +772,14 @@ def apply2(row: Any, x: Any, y: Any) -> Any:
     if a.cell.pins or b.cell.pins:
         after_record(result.cell.value, now=True)
     return result
+
+
+def _number_of(x: Any) -> Any:
+    """The number that an operand is, if the host knows it; of an array with axes None."""
+    if type(x) is not ndarray:
+        return x
+    array = cython.cast(ndarray, x)
+    return None if array.extents else known_number(array.cell, array.code, array.offset)
 
 
 def _apply2_other(row: Any, x: Any, y: Any) -> Any:
@@ -798,6 +834,10 @@ def pinned(x: Any) -> bool:
 
 def apply1(row: Any, x: Any) -> Any:
     """Record a unary operation on an array."""
+    p = _number_of(x)
+    node = None if p is None or learning() else unary_number(row, p)
+    if node is not None:
+        return wrap(node)
     node = unary(row, node_of(x))
     result = wrap(node)
     if x.cell.pins:
@@ -805,57 +845,14 @@ def apply1(row: Any, x: Any) -> Any:
     return result
 
 
-def _unlike(array: Any, other: Any, answer: bool) -> Any:
-    """What comparing with no number and no array gives: the same for each element, as in NumPy."""
-    if other is None or isinstance(other, (str, bytes)):
-        return _bound["full"](array.shape, answer, DTYPES[BOOL])
-    return NotImplemented
-
-
 def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
     """What an assignment stores; Python integers must fit the dtype, as in NumPy, and with `basic` NumPy's numbers."""
     kind = type(value)
     if kind is ndarray:
         return node_of(value)
-    if kind is float and BOOL < code < F16:
-        value, kind = int(value), int
-    if kind is int or kind is bool:
-        if BOOL < code < F16:
-            return scalar_as(int(value), code)
-        return scalar(float(value) if code == F64 else DTYPES[code].type(value).item(), code)
-    if kind is float:
-        if code in (F32, F64):
-            return scalar(value, code)
-        with np.errstate(all="ignore"):
-            return scalar(np.array(value).astype(DTYPES[code]).item(), code)
-    if kind is complex:
-        if code == BOOL:
-            return scalar(bool(value), code)
-        if DTYPES[code].kind != "c":
-            raise TypeError(f"cannot assign a complex number to an array of dtype {DTYPES[code]}; take .real first")
-        return scalar(value, code)
-    if kind is list or kind is tuple:
-        return node_of(_bound["asarray"](value, DTYPES[code]))
-    if basic and isinstance(value, np.generic) and DTYPES[code].kind in "iu":
-        cell = np.zeros((), DTYPES[code])
-        cell[()] = value  # NumPy knows which of them must fit.
-        return scalar(cell.item(), code)
-    strange = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufc"
-    node = NotImplemented if strange else operand(value)
-    if node is NotImplemented:
-        # Text, None and arrays of them, objects with a number: NumPy knows which it is.
-        cell = np.zeros(np.shape(value) if isinstance(value, np.ndarray) else (), DTYPES[code])
-        cell[...] = value
-        return node_of(_bound["asarray"](cell)) if cell.shape else scalar(cell.item(), code)
-    return node if type(node) is Node else scalar(node, code)
-
-
-def _check_cast(row: Any, target: Any, other: Any) -> None:
-    """NumPy's error if an operation's result does not cast to `target`, told before one of shapes."""
-    value = operand(other)
-    code = resolve(row, (DTYPES[target.code], DTYPES[value.code] if type(value) is Node else type(value)))[1]
-    if not np.can_cast(DTYPES[code], DTYPES[target.code], "same_kind"):
-        raise casting_error(row.name, "same_kind", code, target.code) from None
+    if kind is float or kind is int or kind is bool or kind is complex:
+        return number_as(value, code)
+    return _bound["assigned_other"](value, code, basic)
 
 
 def apply_inplace(row: Any, target: Any, other: Any) -> Any:
@@ -871,7 +868,7 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
     try:
         result = apply2(row, target, other)
     except ValueError:
-        _check_cast(row, target, other)
+        _bound["check_cast"](row, target, other)
         raise
     if result is NotImplemented:
         if isinstance(other, np.ndarray) and not target.is_scalar:

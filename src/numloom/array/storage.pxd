@@ -1,5 +1,6 @@
 cimport cython
 cimport numloom.base.instances
+from numloom.engine.look cimport put_number
 from numloom.device.memory cimport Buffer
 from numloom.graph.build cimport cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.node cimport Form, Node, Register, formed2, hold, unhold
@@ -31,6 +32,8 @@ cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 cdef Py_ssize_t _count(tuple shape) except? -1
 @cython.locals(r=Register)
 cpdef object put(Cell cell, Node value)
+@cython.locals(value=Node)
+cpdef bint write_number(Cell cell, int code, Py_ssize_t offset, object number) except -1
 @cython.locals(current=Node, known=Form, new=Node, changed=Node)
 cpdef object write(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides, Node value)
 @cython.locals(itemsize=cython.Py_ssize_t, current=Node, kept=object)

@@ -20,6 +20,7 @@ except ImportError:
 
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
+from numloom.engine.look import put_number
 from numloom.engine.routines import Change, call_in_place
 from numloom.graph.build import cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.layout import (
@@ -187,6 +188,17 @@ def put(cell: Cell, value: Node) -> None:
     r = register
     if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
         after_record(value)
+
+
+def write_number(cell: Cell, code: int, offset: int, number: Any) -> bool:
+    """Store a number in one element at once, if that is all there is to do and nobody else has the memory."""
+    value = cell.value
+    if value.kind != LEAF or value.code != code or cell.pins or not cython.compiled or value.readers or value.cells > 1:
+        return False
+    mirror = value.attr
+    if mirror is None or type(mirror) is np.ndarray:
+        return False
+    return put_number(value, code, offset, number)
 
 
 def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node) -> None:

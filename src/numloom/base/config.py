@@ -105,6 +105,11 @@ SETTINGS: dict[str, Setting] = {
     "num_threads": Setting(0, _count, "threads of CPU kernels; 0 is every core that the process may use"),
     "cache_dir": Setting(_cache_dir, _folder, "folder of the kernel cache"),
     "cache_bytes": Setting(512 << 20, _size, "size of the kernel cache; 0 switches it off"),
+    "unplanned": Setting(
+        1 << 16,
+        _count,
+        "elements of values that run at once, without a plan, until they have come some times; 0: none do",
+    ),
     "max_pending": Setting(512, _count, "recorded operations after which they are run"),
     "orphan_bytes": Setting(
         256 << 20, _size, "bytes of inputs that only recorded work keeps alive, after which it is run"
@@ -153,6 +158,7 @@ class Config:
     num_threads: int
     cache_dir: str
     cache_bytes: int
+    unplanned: int
     max_pending: int
     orphan_bytes: int
     memory_limit: int

@@ -2,13 +2,13 @@ cimport cython
 from numloom.device.memory cimport Buffer, Pool
 from numloom.device.registry cimport current
 from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
-from numloom.engine.execute cimport ReadyPlan, run_plan
+from numloom.engine.execute cimport ReadyPlan, is_compiled, run_plan
 from numloom.engine.guard cimport Guard
 from numloom.engine.look cimport is_near, is_shared, operand
 from numloom.engine.state cimport count_flush
 from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.node cimport Node, Register
-from numloom.graph.replay cimport lose
+from numloom.graph.replay cimport learning, lose
 
 
 cdef Guard _guard
@@ -19,7 +19,7 @@ cdef dict _device_plans
 cdef bint _reference
 cdef bint _verify
 cdef list _recent
-cdef Py_ssize_t _RECENT
+cdef Py_ssize_t _RECENT, WAITS
 
 @cython.locals(owned=Guard)
 cpdef object evaluate(list nodes)
@@ -28,15 +28,16 @@ cdef bint run_alone(list nodes) except -1
 @cython.locals(found=Walk)
 cdef object run_pending(list nodes)
 
-@cython.locals(plan=ReadyPlan, place=cython.Py_ssize_t)
-cpdef object run_walk(Walk found, list wanted)
+@cython.locals(plan=ReadyPlan, place=cython.Py_ssize_t, ran=cython.int, met=cython.bint)
+cpdef bint run_walk(Walk found, list wanted) except -1
 
 cpdef dict plans_of(object device)
 
 @cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)
 
-cdef int CAST, F64, FILL, I64, LEAF, OP, REDUCE, VIEW
+cdef int CAST, F64, FILL, I64, LEAF, OP, REDUCE, UPDATE, VIEW
+cdef Py_ssize_t ELEMENTS
 cdef tuple ITEMSIZES
 
 @cython.locals(base=Node, source=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t)
@@ -44,6 +45,8 @@ cpdef object element(Node value, int code, Py_ssize_t offset)
 
 @cython.locals(place=cython.Py_ssize_t, buffer=Buffer, pool=Pool)
 cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
+
+cpdef object element_at_once(Node value, int code, Py_ssize_t offset)
 
 cpdef object number(Node value, int code, Py_ssize_t offset)
 

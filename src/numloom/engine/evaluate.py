@@ -23,7 +23,7 @@ from numloom.base.forking import EVALUATION, anew, held
 from numloom.device.interface import Device
 from numloom.device.registry import current
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
-from numloom.engine.execute import ReadyPlan, forget_together, run_plan
+from numloom.engine.execute import ReadyPlan, forget_together, is_compiled, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import is_near, is_shared, operand, wait
@@ -31,13 +31,27 @@ from numloom.engine.look import number as number_seen
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
 from numloom.engine.state import count_flush, counters, note_copy, watchers
+from numloom.engine.unplanned import run_one, run_unplanned
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
-from numloom.graph.node import CAST, FILL, LEAF, OP, REDUCE, VIEW, Node, become_leaf, leave_live, live_nodes, register
-from numloom.graph.replay import lose, made
+from numloom.graph.node import (
+    CAST,
+    FILL,
+    LEAF,
+    OP,
+    REDUCE,
+    UPDATE,
+    VIEW,
+    Node,
+    become_leaf,
+    leave_live,
+    live_nodes,
+    register,
+)
+from numloom.graph.replay import learning, lose, made
 
 Host = np.ndarray[Any, Any]
 
@@ -56,6 +70,10 @@ _device_plans: dict[int, ReadyPlan] = {}
 _RECENT = 256
 _recent: list[Any] = [None] * _RECENT
 """Plans used last, by the first bits of their keys: found without a number object for the key."""
+ELEMENTS = 4096
+"""Of an array whose pending writes run when one of its elements is read: that costs no fusion."""
+WAITS = 16
+"""Runs without a plan, where that will do, between two looks at whether its kernels are compiled."""
 _reference = config.executor == "reference"
 _verify = config.verify
 
@@ -164,10 +182,14 @@ def run_alone(nodes: list[Node]) -> bool:
         return False
     direct = find_direct(node)
     if direct is None:
-        return False
+        if not run_one(node, _device):
+            return False
+        counters.flushes += 1
+        counters.kernels += 1
+    else:
+        run_direct(direct, node)
     r.recorded = 0
     r.orphan_bytes = 0
-    run_direct(direct, node)
     return True
 
 
@@ -182,25 +204,41 @@ def run_pending(nodes: list[Node]) -> None:
     found = walk_pending(nodes)
     if found.roots:
         count_flush()
-        run_walk(found, nodes)
+        while not run_walk(found, nodes):
+            end_walk(found)
+            found = walk_pending(nodes)
     end_walk(found)
 
 
-def run_walk(found: Walk, wanted: list[Node]) -> None:
-    """Compute what `walk_pending(wanted)` found."""
+def run_walk(found: Walk, wanted: list[Node]) -> bool:
+    """Compute what `walk_pending(wanted)` found; False if the walk must be done again first."""
     device = current()
     plans = plans_of(device)
     place = found.first & (_RECENT - 1)
     plan = _recent[place]
-    if plan is None or plan.first != found.first or plan.second != found.second:
+    met = plan is not None and plan.first == found.first and plan.second == found.second
+    if not met:
         plan = plans.get(found.first)
         if plan is None or plan.second != found.second:
+            ran = run_unplanned(found, wanted, device, False)
+            if ran:
+                return ran > 0
             del found.nodes[found.count :]
             plan = new_plan(found, pending_roots(wanted), device)
         _recent[place] = plan
-    elif found.roots == 1:
+    if plan.waits:
+        plan.waits -= 1
+        if not plan.waits:  # Python asks, so the walk must be done again.
+            plan.waits = 0 if is_compiled(plan) else WAITS
+            return False
+        ran = run_unplanned(found, wanted, device, True)
+        if ran:
+            return ran > 0
+        plan.waits = 0
+    elif met and found.roots == 1:
         learn_direct(found.nodes, found.count, plan)
     run_plan(plan, found.nodes)
+    return True
 
 
 def run_roots(roots: list[Node]) -> None:
@@ -222,6 +260,7 @@ def new_plan(found: Walk, roots: list[Node], device: Device) -> ReadyPlan:
     plan = plan_of(found, roots, device)
     assert plan is not None
     plan.first = found.first
+    plan.waits = 1 if device.interprets else 0
     if len(plans) >= _PLANS_KEPT:
         # Of plans that come round, more than there is room for, about half are met again.
         for first in list(plans)[::2]:
@@ -416,12 +455,27 @@ def element_on_host(value: Node, code: int, offset: int) -> Any:
     return number_seen(current(), buffer, offset, code)
 
 
+def element_at_once(value: Node, code: int, offset: int) -> Any:
+    """`element_on_host`; a small array that waits for writes, or alone is pending, is computed for it on the host."""
+    if (
+        value.kind >= OP
+        and value.size <= ELEMENTS
+        and (value.kind == UPDATE or (register.oldest is value and value.newer is None))
+        and not learning()
+        and current().interprets
+    ):
+        evaluate([value])
+    return element_on_host(value, code, offset)
+
+
 def number(value: Node, code: int, offset: int) -> Any:
     """`element` as a Python number."""
     if value.kind == FILL and value.code == code:
         known = value.attr
         kind = type(known)
-        if (kind is float and code == F64) or (kind is int and code == I64):  # Of others it may not be what they hold.
+        if (
+            (kind is float and code == F64) or (kind is int and code == I64) or kind is bool
+        ):  # Of others it may not be what they hold.
             return known
     if value.buffer is None:
         if value.kind == OP or value.kind == REDUCE:

@@ -74,6 +74,7 @@ cdef class ReadyPlan:
     cdef public int turns
     cdef public object replay
     cdef public Py_ssize_t held
+    cdef public int waits
 
     @cython.locals(ready=Ready, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
     cpdef object launch_held(self)
@@ -93,5 +94,7 @@ cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
 cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
 
 cpdef bint is_ready(Ready ready, ReadyPlan plan)
+@cython.locals(ready=Ready)
+cpdef bint is_compiled(ReadyPlan plan)
 
 cpdef object pack(Words words, Py_ssize_t word, object value, int code)

@@ -323,9 +323,11 @@ class ReadyPlan:
         Launches all steps together.
     held : int
         How many steps wait for that now; -1 while each is launched at once, `BROKEN` if one that waited failed.
+    waits : int
+        Runs of small work without it, until it is asked again whether its kernels are compiled; 0: they are.
     """
 
-    __slots__ = ("device", "drop", "first", "held", "pool", "replay", "second", "steps", "turns")
+    __slots__ = ("device", "drop", "first", "held", "pool", "replay", "second", "steps", "turns", "waits")
 
     device: Any
     pool: Any
@@ -334,6 +336,7 @@ class ReadyPlan:
     replay: Any
     held: int
     turns: int
+    waits: int
 
     def __init__(self, plan: Plan, device: Any, second: int) -> None:
         sources: list[Any] = [None] * len(plan.steps)
@@ -353,6 +356,7 @@ class ReadyPlan:
         self.turns = 0
         self.replay = None
         self.held = -1
+        self.waits = 0
 
     def launch_held(self) -> None:
         """Launch what waits for `replay`, and from now on each step at once."""
@@ -558,6 +562,14 @@ def is_ready(ready: Ready, plan: ReadyPlan) -> bool:
     if ready.ready:
         ready.run = plan.device.bound(ready.kernel, ready.words.block, ready.geometry)
     return ready.ready
+
+
+def is_compiled(plan: ReadyPlan) -> bool:
+    """Whether all kernels of a plan are there."""
+    for ready in plan.steps:
+        if ready.kernel is not None and ready.run is None and not is_ready(ready, plan):
+            return False
+    return True
 
 
 def pack(words: Any, word: int, value: Any, code: int) -> None:

@@ -48,7 +48,7 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
         if exactly and not has_tree(reduction.row, DTYPES[code]):
             return False
         op = operation_of(reduction.row)
-        if exactly and op is not None and not _has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
+        if exactly and op is not None and not has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
             return False
     for instrs in (program.body, program.post):
         for instr in instrs:
@@ -56,16 +56,17 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
             if row is None:
                 continue
             chars = "".join(CHARS[instrs[arg].code] for arg in instr.args)
-            if row.preamble or (exactly and not row.is_exact(chars) and not _has_loop(row, _wide(chars), loops)):
+            if row.preamble or (exactly and not row.is_exact(chars) and not has_loop(row, wide(chars), loops)):
                 return False
     return True
 
 
-def _has_loop(row: Op, chars: str, loops: Any) -> bool:
+def has_loop(row: Op, chars: str, loops: Any) -> bool:
+    """Whether there is a loop of an operation for these dtypes."""
     return loops is not None and bool(loops.address(loop_name(row, chars)))
 
 
-def _wide(chars: str) -> str:
+def wide(chars: str) -> str:
     """Dtypes of the loop that computes for these dtypes: float32 for bfloat16 and float8."""
     return "".join("f" if char in _LOW else char for char in chars)
 
@@ -204,7 +205,7 @@ class _Run:
     def operate(self, op: Op, a: Host, b: Host) -> Host:
         """An operation on two arrays of one dtype."""
         code = code_of(a.dtype)
-        return np.asarray(self.apply(op, [code, code], code, [a, b]))
+        return np.asarray(apply(op, [code, code], code, [a, b], self.device.loops))
 
     def memory(self, k: int, operand: Operand, starts: Index, counts: Index, steps: Index | None = None) -> Host:
         """An operand over a box of the space."""
@@ -240,9 +241,9 @@ class _Run:
             elif kind == "iota":
                 value = self.iota(instr, starts, counts, steps)
             elif kind == "op":
-                value = self.apply(instr.row, [instrs[arg].code for arg in instr.args], instr.code, args)
+                value = apply(instr.row, [instrs[arg].code for arg in instr.args], instr.code, args, self.device.loops)
             elif kind == "cast":
-                value = self.cast(instrs[instr.args[0]].code, instr.code, args[0])
+                value = cast(instrs[instr.args[0]].code, instr.code, args[0], self.device.loops)
             elif kind == "bitcast":
                 source = np.asarray(args[0], DTYPES[instrs[instr.args[0]].code])
                 value = np.ascontiguousarray(source).reshape(source.shape or (1,)).view(DTYPES[instr.code])
@@ -253,16 +254,6 @@ class _Run:
                 value = reduced[instr.index]
             values[number] = value
         return values
-
-    def cast(self, code: int, out_code: int, value: Any) -> Any:
-        """A value as another dtype; what is out of an integer's range as kernels have it."""
-        row = CASTS.get(out_code)
-        if row is not None:
-            return self.apply(row, [code], out_code, [value])
-        value = np.asarray(value)
-        if value.dtype.kind == "c" and KINDS[out_code] == "f":
-            value = value.real  # whoever recorded the cast was warned then
-        return value.astype(DTYPES[out_code])
 
     def iota(self, instr: Instr, starts: Index, counts: Index, steps: Index | None) -> Host:
         return _affine(self.iota_offsets[instr.index], instr.strides, starts, counts, steps)
@@ -287,26 +278,38 @@ class _Run:
         memory = array_at(self.pointers[instr.operand] + low * dtype.itemsize, (length,), (dtype.itemsize,), dtype)
         return memory[offset - low]
 
-    def apply(self, row: Op, codes: list[int], out_code: int, args: list[Any]) -> Any:
-        """One operation, by NumPy where its bits are ours (or nothing else is there), else by a loop of the package."""
-        chars = "".join(CHARS[code] for code in codes)
-        dtype = DTYPES[out_code]
-        if row.is_exact(chars) or not _has_loop(row, _wide(chars), self.device.loops):
-            return row.on_host(args, dtype)
-        if any(code in LOW for code in codes):
-            # Loops are of float32, in which these are computed.
-            wide = [F32 if code in LOW else code for code in codes]
-            args = [np.asarray(arg).astype(DTYPES[code]) for arg, code in zip(args, wide, strict=True)]
-            value = self.apply(row, wide, F32 if out_code in LOW else out_code, args)
-            return value if value.dtype == dtype else value.astype(dtype)
-        shape = np.broadcast_shapes(*(np.shape(arg) for arg in args))
-        arrays = [
-            np.ascontiguousarray(np.broadcast_to(np.asarray(arg, DTYPES[code]), shape))
-            for arg, code in zip(args, codes, strict=True)
-        ]
-        out = np.empty(shape, dtype)
-        run_loop(row, tuple(codes), out_code, arrays, out, self.device.loops)
-        return out
+
+def apply(row: Op, codes: list[int], out_code: int, args: list[Any], loops: Any) -> Any:
+    """One operation, by NumPy where its bits are ours (or nothing else is there), else by a loop of the package."""
+    chars = "".join(CHARS[code] for code in codes)
+    dtype = DTYPES[out_code]
+    if row.is_exact(chars) or not has_loop(row, wide(chars), loops):
+        return row.on_host(args, dtype)
+    if any(code in LOW for code in codes):
+        # Loops are of float32, in which these are computed.
+        wider = [F32 if code in LOW else code for code in codes]
+        args = [np.asarray(arg).astype(DTYPES[code]) for arg, code in zip(args, wider, strict=True)]
+        value = apply(row, wider, F32 if out_code in LOW else out_code, args, loops)
+        return value if value.dtype == dtype else value.astype(dtype)
+    shape = np.broadcast_shapes(*(np.shape(arg) for arg in args))
+    arrays = [
+        np.ascontiguousarray(np.broadcast_to(np.asarray(arg, DTYPES[code]), shape))
+        for arg, code in zip(args, codes, strict=True)
+    ]
+    out = np.empty(shape, dtype)
+    run_loop(row, tuple(codes), out_code, arrays, out, loops)
+    return out
+
+
+def cast(code: int, out_code: int, value: Any, loops: Any) -> Any:
+    """A value as another dtype; what is out of an integer's range as kernels have it."""
+    row = CASTS.get(out_code)
+    if row is not None:
+        return apply(row, [code], out_code, [value], loops)
+    value = np.asarray(value)
+    if value.dtype.kind == "c" and KINDS[out_code] == "f":
+        value = value.real  # whoever recorded the cast was warned then
+    return value.astype(DTYPES[out_code])
 
 
 def _blocks(shape: Index, most: int = _BLOCK) -> Iterator[tuple[Index, Index]]:
@@ -335,7 +338,8 @@ def _affine(offset: int, strides: Index, starts: Index, counts: Index, steps: In
 
 
 @cache
-def _words(row: Op, codes: tuple[int, ...], out_code: int) -> tuple[tuple[str, int], ...]:
+def loop_words(row: Op, codes: tuple[int, ...], out_code: int) -> tuple[tuple[str, int], ...]:
+    """The parameter block of a loop of the package: of each word its kind, and which operand it is the address of."""
     return tuple((word.kind, word.index) for word in loop_source(row, codes, out_code).words)
 
 
@@ -344,6 +348,6 @@ def run_loop(row: Op, codes: tuple[int, ...], out_code: int, arrays: list[Host],
     address = loops.address(loop_name(row, "".join(CHARS[code] for code in codes)))
     operands = [*arrays, out]
     params = array("q")
-    for kind, index in _words(row, codes, out_code):
+    for kind, index in loop_words(row, codes, out_code):
         params.append(operands[index].ctypes.data if kind == "pointer" else out.size)
     _LOOP(address)(params.buffer_info()[0], 0, out.size)

@@ -1,16 +1,23 @@
 cimport cython
-from numloom.device.cpu._hostview cimport number_at
+from numloom.device.cpu._hostview cimport number_at, put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine.state cimport Counters
+from numloom.graph.node cimport Node
 from numloom.graph.replay cimport lose
+
+cdef extern from "Python.h":
+    Py_ssize_t Py_REFCNT(object) noexcept
 
 cdef Counters _counters
 cdef int I64
+cdef Py_ssize_t _ALONE
 
 @cython.locals(pool=Pool)
 cpdef bint is_near(Buffer buffer) except -1
 cpdef bint is_shared(object device, Buffer buffer) except -1
 cpdef object number(object device, Buffer buffer, Py_ssize_t offset, int code)
+@cython.locals(buffer=Buffer)
+cpdef bint put_number(Node value, int code, Py_ssize_t offset, object number) except -1
 cpdef object array(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
 cpdef object lend(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype, object owner)
 cpdef object operand(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)

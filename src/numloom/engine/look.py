@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import I64
+
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Pool
 from numloom.engine.state import counters, note_copy, watchers
@@ -20,6 +25,7 @@ from numloom.graph.place import OUT_OF_BOUNDS, of
 from numloom.graph.replay import lose
 
 Host = np.ndarray[Any, Any]
+_ALONE = 2
 _counters = counters
 """The same, found faster by what is compiled here."""
 
@@ -40,6 +46,20 @@ def number(device: Any, buffer: Any, offset: int, code: int) -> Any:
     lose()
     settle_near(device, buffer.pool)
     return number_at(buffer.ptr + offset, code)
+
+
+def put_number(value: Any, code: int, offset: int, number: Any) -> bool:
+    """Store a Python number in memory of the host at once, if nobody but the caller's cell has that memory.
+
+    Who has the value or its buffer keeps a reference to it, so these are counted: one of the cell, one of the caller
+    (compiled code, which alone may ask).
+    """
+    buffer = value.buffer
+    if not cython.compiled or buffer is None or buffer.owner is not None or not is_near(buffer):
+        return False
+    if Py_REFCNT(value) > _ALONE or Py_REFCNT(buffer) > _ALONE:  # type: ignore[name-defined]  # noqa: F821
+        return False
+    return put_number_at(buffer.ptr + offset, code, number)  # type: ignore[name-defined]  # noqa: F821
 
 
 def array(
@@ -126,6 +146,7 @@ __all__ = [
     "lend",
     "number",
     "operand",
+    "put_number",
     "settle",
     "settle_fault",
     "settle_near",

@@ -405,7 +405,9 @@ def full(value: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...]
 
 def known(value: Any, code: int) -> Node:
     """A 0-d array of a host value; nothing is left to run."""
-    return new_node(FILL, None, (), code, (), (), 1, value)
+    node = new_number(value, code)
+    node.kind = FILL
+    return node
 
 
 def iota(count: int) -> Node:

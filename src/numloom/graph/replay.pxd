@@ -63,3 +63,5 @@ cdef object _key(object given, list operands)
 cdef Node _memory(Node node)
 cdef Py_ssize_t _begin(Node node) except? -1
 cpdef object lose()
+
+cpdef bint learning() noexcept

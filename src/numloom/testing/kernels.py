@@ -31,6 +31,7 @@ class KernelCount:
 def count_kernels() -> Iterator[KernelCount]:
     """Count what runs inside a ``with`` block.
 
+    Small work is planned as large work is (`config.unplanned` is 0 meanwhile).
     What is pending at the start runs before and does not count; what live arrays still wait for
     at the end runs then and counts.
 
@@ -58,6 +59,7 @@ def count_kernels() -> Iterator[KernelCount]:
 def assert_kernels(expected: int, *, library_calls: int | None = None) -> Iterator[KernelCount]:
     """Fail unless exactly `expected` fused kernels run inside the ``with`` block.
 
+    Small work is planned as large work is (`config.unplanned` is 0 meanwhile).
     What is pending at the start runs before and does not count; what live arrays still wait for
     at the end runs then and counts. In eager mode and under the reference executor nothing is
     fused: there it counts, and asserts nothing.
@@ -81,7 +83,7 @@ def assert_kernels(expected: int, *, library_calls: int | None = None) -> Iterat
     >>> with assert_kernels(1):
     ...     y = np.maximum(0, x) + np.log1p(np.exp(-abs(x)))
     """
-    with count_kernels() as counted:
+    with config(unplanned=0), count_kernels() as counted:
         yield counted
     if config.eager or config.executor == "reference":
         return

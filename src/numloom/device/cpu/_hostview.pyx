@@ -109,3 +109,32 @@ cpdef object number_at(intptr_t address, int code):
     if code == 12:
         return complex(at.f32[0], at.f32[1])
     return complex(at.f64[0], at.f64[1])
+
+
+cpdef bint put_number_at(intptr_t address, int code, object number) except -1:
+    """Store a number of Python's as dtype `code`, if it is simply one; whether it was."""
+    cdef Element at
+    cdef object kind = type(number)
+    if kind is float:
+        if code == 11:
+            at.f64[0] = number
+            memcpy(<void*>address, &at, 8)
+            return True
+        if code == 10:
+            at.f32[0] = <float><double>number
+            memcpy(<void*>address, &at, 4)
+            return True
+    elif kind is int:
+        if code == 11 and -9007199254740992 <= number <= 9007199254740992:
+            at.f64[0] = number
+            memcpy(<void*>address, &at, 8)
+            return True
+        if code == 7 and -9223372036854775808 <= number <= 9223372036854775807:
+            at.i64 = number
+            memcpy(<void*>address, &at, 8)
+            return True
+    elif kind is bool and code == 0:
+        at.u8 = 1 if number else 0
+        memcpy(<void*>address, &at, 1)
+        return True
+    return False

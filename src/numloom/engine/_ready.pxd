@@ -1,0 +1,49 @@
+from libc.stdint cimport uint64_t
+
+from numloom.graph.node cimport Node
+
+cdef extern from "ready.hpp" namespace "numloom" nogil:
+    ctypedef ptrdiff_t Size
+    ctypedef void (*Loop)(char** args, const Size* count, const Size* steps, void* data) noexcept
+    ctypedef void (*Reduce)(const char* start, Size count, bint fast, char* to) noexcept
+    cdef cppclass Space:
+        int rank
+        int args
+        Size shape[64]
+        Size steps[6][64]
+        Space()
+    void simplify(Space&) noexcept
+    void go(Loop, void*, char**, const Space&) noexcept
+    Loop copy_of(int) noexcept
+    Loop choice_of(int) noexcept
+    Loop cast_between(int, int) noexcept
+    Reduce reducer(int, int) noexcept
+    void reduce_rows(Reduce, bint, bint, char**, const Space&, int, int, Size, char*) noexcept
+    bint read_at(const char*, const Space&, char**, const int*, const Size*, const Size*, const Space&, int) noexcept
+    cdef enum:
+        MOST_REDUCED, NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL
+
+cdef enum:
+    MOST_WORDS = 8
+
+cdef enum Way:  # how an operation is done
+    UNKNOWN, REFUSED, BY_LOOP, BY_PACKAGE, BY_REDUCER, BY_PYTHON
+
+cdef struct Known:
+    void* row
+    uint64_t codes
+    Way way
+    void* function
+    void* data
+    int words
+    int word[MOST_WORDS]  # of a loop of the package: which argument each word is the address of, -1: the count
+
+cdef Known* find(Node node) noexcept
+cdef object learn(Node node, object loops)
+cdef void forget_operations() noexcept
+cdef void take_shape(Space* space, Node node) noexcept
+cdef void take_steps(Space* space, int k, Node node) noexcept
+cdef Size product(Space* space) noexcept
+cdef int compute_node(Node node, int kind, char** args, char* out) noexcept
+cdef void fill_memory(Node node, char* number, char* out) noexcept
+cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept

@@ -1,0 +1,444 @@
+# distutils: language = c++
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Single operations on memory of the host by ready-made loops: NumPy's, those of the package, and ``ready.hpp``.
+
+What is known of an operation (by which loop it is done) is asked for once; doing it runs nothing of Python.
+"""
+
+cimport numpy as np
+from libc.stdint cimport intptr_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+from numloom.graph.node cimport Node
+
+import numpy
+
+from numloom.base.dtypes import CHARS, DTYPES, F32, I64, LOW, ROUNDED
+from numloom.emit.loops import CASTS, loop_name
+from numloom.engine.interpret import has_loop, loop_words, wide
+from numloom.graph import node as _node
+from numloom.ops.tree import has_tree, operation_of
+
+cdef extern from "numpy/ufuncobject.h":
+    ctypedef struct PyUFuncObject:
+        int nin
+        int nout
+        int nargs
+        void** functions
+        void** data
+        int ntypes
+        const char* types
+
+ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
+
+cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node.GATHER
+
+cdef enum:
+    SLOTS = 1 << 12
+
+cdef Known known[SLOTS]
+cdef list rows = [None] * SLOTS  # keeps what `known` has alive
+cdef int sizes[32]
+cdef int alignments[32]
+cdef int numbers[32]
+for _code, _dtype in enumerate(DTYPES):
+    sizes[_code] = _dtype.itemsize
+    alignments[_code] = _dtype.alignment
+    numbers[_code] = _dtype.num
+
+_REDUCERS = {
+    "sum": SUM, "mean": MEAN, "prod": PRODUCT, "max": MOST, "min": LEAST, "argmax": FIRST_MOST, "argmin": FIRST_LEAST,
+    "any": ANY, "all": ALL,
+}
+cdef frozenset low = frozenset(LOW)
+
+
+# ---------------------------------------------------------------- what is known of operations
+
+
+cdef inline uint64_t codes_of(Node node) noexcept:
+    cdef tuple args = node.args
+    cdef uint64_t codes = node.code + 1
+    cdef Py_ssize_t place
+    for place in range(len(args)):
+        codes = codes * 32 + (<Node>args[place]).code + 1
+    return codes * 16 + node.kind
+
+
+cdef inline Known* slot_of(void* row, uint64_t codes) noexcept:
+    cdef uint64_t key = (<uint64_t>row ^ codes) * <uint64_t>0x9E3779B97F4A7C15
+    cdef Py_ssize_t at = key >> 52
+    cdef Py_ssize_t turn
+    for turn in range(8):
+        if known[at].way == UNKNOWN or (known[at].row == row and known[at].codes == codes):
+            break
+        at = (at + 1) & (SLOTS - 1)
+    return &known[at]
+
+
+cdef Known* find(Node node) noexcept:
+    """What is known of a node's operation; null where it must be asked for."""
+    cdef void* row = <void*>node.row if node.kind != CAST else NULL
+    cdef uint64_t codes = codes_of(node)
+    cdef Known* found = slot_of(row, codes)
+    if found.way == UNKNOWN or found.row != row or found.codes != codes:
+        return NULL
+    return found
+
+
+cdef object learn(Node node, object loops):
+    """Find out how a node's operation is done."""
+    cdef int kind = node.kind
+    row = node.row
+    cdef void* key = <void*>row if kind != CAST else NULL
+    cdef uint64_t codes = codes_of(node)
+    in_codes = tuple([arg.code for arg in node.args])
+    out_code = node.code
+    if kind == REDUCE:
+        way, function, data, words = reduction_of(row, in_codes[0], out_code, loops)
+    elif kind == CAST:
+        way, function, data, words = cast_of(in_codes[0], out_code, loops)
+    else:
+        way, function, data, words = operation(row, in_codes, out_code, loops)
+    cdef Known* found = slot_of(key, codes)
+    rows[found - known] = row
+    found.row = key
+    found.codes = codes
+    found.function = <void*><intptr_t>function
+    found.data = <void*><intptr_t>data
+    found.words = len(words)
+    for place, word in enumerate(words):
+        found.word[place] = word
+    found.way = way
+
+
+cdef tuple REFUSE = (REFUSED, 0, 0, ())
+cdef tuple PYTHON = (BY_PYTHON, 0, 0, ())
+
+
+cdef tuple operation(object row, tuple codes, int out_code, object loops):
+    chars = "".join([CHARS[code] for code in codes])
+    if row.preamble or len(codes) > 5:
+        return REFUSE
+    if row.name == "where" and codes[0] == 0 and codes[1] == codes[2] == out_code:
+        return BY_LOOP, <intptr_t>choice_of(sizes[out_code]), 0, ()
+    if row.is_exact(chars):
+        if low.isdisjoint(codes) and out_code not in low and isinstance(row.numpy, numpy.ufunc):
+            return ufunc_loop(row.numpy, codes, out_code)
+        return PYTHON
+    if not has_loop(row, wide(chars), loops):
+        return REFUSE
+    if not low.isdisjoint(codes) or out_code in low:
+        return PYTHON
+    return package_loop(row, codes, out_code, chars, loops)
+
+
+cdef tuple package_loop(object row, tuple codes, int out_code, str chars, object loops):
+    words = []
+    for kind, index in loop_words(row, codes, out_code):
+        words.append(index if kind == "pointer" else -1)
+    if len(words) > MOST_WORDS:
+        return PYTHON
+    return BY_PACKAGE, loops.address(loop_name(row, chars)), 0, tuple(words)
+
+
+cdef tuple ufunc_loop(object ufunc, tuple codes, int out_code):
+    """NumPy's own loop of a ufunc for these dtypes."""
+    cdef PyUFuncObject* inside = <PyUFuncObject*><void*>ufunc
+    cdef int place, k
+    cdef bint same
+    if inside.nout != 1 or inside.nin != len(codes):
+        return PYTHON
+    for place in range(inside.ntypes):
+        same = inside.types[place * inside.nargs + inside.nin] == numbers[<int>out_code]
+        for k in range(inside.nin):
+            same = same and inside.types[place * inside.nargs + k] == numbers[<int>codes[k]]
+        if same and inside.functions[place] is not NULL:
+            return BY_LOOP, <intptr_t>inside.functions[place], <intptr_t>inside.data[place], ()
+    return PYTHON
+
+
+cdef tuple cast_of(int code, int out_code, object loops):
+    row = CASTS.get(out_code)
+    if row is not None:
+        chars = CHARS[code]
+        if not row.is_exact(chars) and not has_loop(row, wide(chars), loops):
+            return REFUSE
+        if not row.is_exact(chars) and code not in low:
+            return package_loop(row, (code,), out_code, chars, loops)
+    function = <intptr_t>cast_between(code, out_code)
+    return (BY_LOOP, function, 0, ()) if function else PYTHON
+
+
+cdef tuple reduction_of(object row, int code, int out_code, object loops):
+    if not row.commutative or row.preamble or not has_tree(row, DTYPES[code]):
+        return REFUSE
+    op = operation_of(row)
+    if op is not None and not has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
+        return REFUSE
+    function = <intptr_t>reducer(_REDUCERS.get(row.name, NO_REDUCER), code)
+    by_position = row.name in ("argmax", "argmin")
+    result = I64 if by_position else code
+    return (BY_REDUCER, function, by_position, ()) if function and result == out_code else PYTHON
+
+
+cdef void forget_operations() noexcept:
+    """Nothing is known: another device, or other loops."""
+    memset(known, 0, sizeof(known))
+
+
+# ---------------------------------------------------------------- layouts
+
+
+cdef void take_shape(Space* space, Node node) noexcept:
+    cdef int axis
+    for axis in range(space.rank):
+        space.shape[axis] = <Size>node.shape[axis]
+
+
+cdef void take_steps(Space* space, int k, Node node) noexcept:
+    """How an argument goes over a space to whose shape it is broadcast."""
+    cdef int rank = len(node.shape), axis, own
+    for axis in range(space.rank):
+        own = axis - space.rank + rank
+        if own < 0 or (<Size>node.shape[own] == 1 and space.shape[axis] != 1):
+            space.steps[k][axis] = 0
+        else:
+            space.steps[k][axis] = <Size>node.strides[own]
+
+
+cdef inline bint is_aligned(char* start, Space* space, int k, int alignment) noexcept:
+    cdef Size all = <Size><intptr_t>start
+    cdef int axis
+    for axis in range(space.rank):
+        all |= space.steps[k][axis]
+    return all % alignment == 0
+
+
+cdef Size product(Space* space) noexcept:
+    cdef Size count = 1
+    cdef int axis
+    for axis in range(space.rank):
+        count *= space.shape[axis]
+    return count
+
+
+cdef inline Size slowness(Space* space, int axis) noexcept:
+    cdef Size step = space.steps[0][axis]
+    return (<Size>1 << 62) if step == 0 else (step if step > 0 else -step)
+
+
+cdef inline void swap_axes(Space* space, int a, int b) noexcept:
+    cdef Size spare
+    cdef int k
+    spare = space.shape[a]
+    space.shape[a] = space.shape[b]
+    space.shape[b] = spare
+    for k in range(2):
+        spare = space.steps[k][a]
+        space.steps[k][a] = space.steps[k][b]
+        space.steps[k][b] = spare
+
+
+# ---------------------------------------------------------------- one operation
+
+
+cdef int compute_node(Node node, int kind, char** args, char* out) noexcept:
+    """An operation on memory: 1 if it was done, 0 if there is no loop for it, -1 if an index is out of bounds."""
+    cdef Known* how
+    if kind == GATHER:
+        return gather(node, args, out)
+    how = find(node)
+    if how is NULL:
+        return 0
+    if how.way == BY_REDUCER:
+        return reduce(node, <Reduce>how.function, how.data is not NULL, args[0], out)
+    if how.way == BY_LOOP or how.way == BY_PACKAGE:
+        return map(node, how, args, out)
+    return 0
+
+
+cdef void fill_memory(Node node, char* number, char* out) noexcept:
+    """A number in every element."""
+    cdef Space space
+    cdef char* start[2]
+    space.rank = len(node.shape)
+    space.args = 2
+    take_shape(&space, node)
+    take_steps(&space, 1, node)
+    memset(space.steps[0], 0, space.rank * sizeof(Size))
+    start[0] = number
+    start[1] = out
+    simplify(space)
+    go(copy_of(sizes[node.code]), NULL, start, space)
+
+
+cdef int map(Node node, Known* how, char** args, char* out) noexcept:
+    """An operation by a loop over its arguments and its result."""
+    cdef tuple given = node.args
+    cdef int nin = len(given)
+    cdef int k, axis
+    cdef Space space
+    cdef char* start[6]
+    cdef char* packed[6]
+    cdef int count = 0
+    cdef long long words[MOST_WORDS]
+    cdef Node arg
+    cdef bint there
+    if len(node.shape) > 32:
+        return 0
+    space.rank = len(node.shape)
+    space.args = nin + 1
+    take_shape(&space, node)
+    for k in range(nin):
+        take_steps(&space, k, <Node>given[k])
+        start[k] = args[k]
+    take_steps(&space, nin, node)
+    start[nin] = out
+    simplify(space)
+    for k in range(nin):
+        arg = <Node>given[k]
+        there = True
+        if how.way == BY_PACKAGE:  # One after the other.
+            there = space.rank == 0 or (space.rank == 1 and space.steps[k][0] == sizes[arg.code])
+        if there and not is_aligned(start[k], &space, k, alignments[arg.code]):
+            there = False
+        if not there:
+            packed[count] = <char*>malloc(node.size * sizes[arg.code])
+            pack(&space, k, sizes[arg.code], &start[k], packed[count])
+            count += 1
+    if how.way == BY_LOOP:
+        go(<Loop>how.function, how.data, start, space)
+    else:
+        for k in range(how.words):
+            words[k] = node.size if how.word[k] < 0 else <long long><intptr_t>start[how.word[k]]
+        (<PackageLoop>how.function)(words, 0, node.size)
+    for k in range(count):
+        free(packed[k])
+    return 1
+
+
+cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept:
+    """Copy an argument to memory where its elements lie one after the other in the order of the space's axes."""
+    cdef Space one
+    cdef char* ends[2]
+    cdef int axis
+    cdef Size step = itemsize
+    one.rank = space.rank
+    one.args = 2
+    for axis in range(space.rank - 1, -1, -1):
+        one.shape[axis] = space.shape[axis]
+        one.steps[0][axis] = space.steps[k][axis]
+        one.steps[1][axis] = step
+        space.steps[k][axis] = step
+        step *= space.shape[axis]
+    ends[0] = start[0]
+    ends[1] = to
+    start[0] = to
+    simplify(one)
+    go(copy_of(itemsize), NULL, ends, one)
+
+
+cdef int reduce(Node node, Reduce by, bint in_order, char* memory, char* out) noexcept:
+    """A reduction by the tree, if it can be done here; positions count `in_order` of the axes."""
+    cdef Node source = <Node>node.args[0]
+    cdef tuple attr = node.attr
+    cdef tuple axes = <tuple>attr[0]
+    cdef bint fast = <bint>(attr[1] is True), keepdims = <bint>(attr[2] is True)
+    cdef int rank = len(source.shape)
+    cdef int axis, at = 0, kept = 0, k, code = source.code
+    cdef bint reduced[64]
+    cdef Space space
+    cdef char* start[2]
+    cdef Size count = 1
+    cdef double room[64]
+    cdef char* own = <char*>room
+    if rank > 32:
+        return 0
+    for axis in range(rank):
+        reduced[axis] = False
+    for k in range(len(axes)):
+        axis = <Py_ssize_t>axes[k]
+        reduced[axis] = True
+        count *= <Size>source.shape[axis]
+    if count > MOST_REDUCED or count == 0:
+        return 0
+    space.args = 2
+    for axis in range(rank):
+        if not reduced[axis]:
+            space.shape[kept] = <Size>source.shape[axis]
+            space.steps[0][kept] = <Size>source.strides[axis] if space.shape[kept] > 1 else 0
+            space.steps[1][kept] = <Size>node.strides[axis if keepdims else kept]
+            kept += 1
+    at = kept
+    for k in range(len(axes)):
+        axis = <Py_ssize_t>axes[k]
+        space.shape[at] = <Size>source.shape[axis]
+        space.steps[0][at] = <Size>source.strides[axis]
+        space.steps[1][at] = 0
+        at += 1
+    if not in_order:  # In the order of memory, slowest first; what repeats is slowest of all.
+        for axis in range(kept + 1, at):
+            k = axis
+            while k > kept and slowness(&space, k - 1) < slowness(&space, k):
+                swap_axes(&space, k - 1, k)
+                k -= 1
+    space.rank = at
+    start[0] = memory
+    start[1] = out
+    if count * sizes[code] > <Size>sizeof(room):
+        own = <char*>malloc(count * sizes[code])
+    reduce_rows(by, fast, (<intptr_t>memory) % alignments[code] == 0, start, space, kept, sizes[code], count, own)
+    if own != <char*>room:
+        free(own)
+    return 1
+
+
+cdef int gather(Node node, char** args, char* out) noexcept:
+    """Elements at indices: 1, or 0 if that is not for here, -1 if an index is out of bounds."""
+    cdef tuple attr = node.attr, given = node.args
+    cdef tuple axes = <tuple>attr[0]
+    cdef int position = <Py_ssize_t>attr[1]
+    cdef Node source = <Node>given[0]
+    cdef Node index
+    cdef int indices = len(axes), rank = len(source.shape), counts = len(node.shape) - rank + indices
+    cdef int axis, k, at = 0
+    cdef Space indexed, part
+    cdef char* start[6]
+    cdef int codes[6]
+    cdef Size extents[6]
+    cdef Size steps[6]
+    cdef bint taken[64]
+    if indices > 5 or rank > 32 or len(node.shape) > 32 or not node.size:
+        return 0
+    for axis in range(rank):
+        taken[axis] = False
+    indexed.rank = counts
+    indexed.args = indices + 1
+    for axis in range(counts):
+        indexed.shape[axis] = <Size>node.shape[position + axis]
+        indexed.steps[indices][axis] = <Size>node.strides[position + axis]
+    for k in range(indices):
+        index = <Node>given[k + 1]
+        codes[k] = index.code
+        start[k] = args[k + 1]
+        if not 1 <= index.code <= 8 or (<intptr_t>start[k]) % sizes[index.code]:
+            return 0
+        axis = <Py_ssize_t>axes[k]
+        taken[axis] = True
+        extents[k] = <Size>source.shape[axis]
+        steps[k] = <Size>source.strides[axis]
+        take_steps(&indexed, k, index)
+    part.args = 2
+    part.rank = rank - indices
+    for axis in range(rank):
+        if taken[axis]:
+            continue
+        part.shape[at] = <Size>source.shape[axis]
+        part.steps[0][at] = <Size>source.strides[axis]
+        part.steps[1][at] = <Size>node.strides[at if at < position else at + counts]
+        at += 1
+    simplify(part)
+    start[indices] = out
+    return 1 if read_at(args[0], indexed, start, codes, extents, steps, part, sizes[source.code]) else -1

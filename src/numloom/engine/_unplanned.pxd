@@ -1,0 +1,5 @@
+from numloom.engine.walk cimport Walk
+from numloom.graph.node cimport Node
+
+cpdef int run(Walk found, list wanted, object device, bint planned) except -2
+cpdef bint run_one(Node root, object device) except -1

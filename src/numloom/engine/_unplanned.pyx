@@ -1,0 +1,528 @@
+# distutils: language = c++
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Small work without a plan, by ready-made loops: see ``unplanned.py`` for when, ``_ready.pyx`` for single operations.
+
+Nothing of Python runs while the marks of a walk are read, since other threads record meanwhile: what is not known of an
+operation is asked for first, and the walk is done again.
+"""
+
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.ref cimport PyObject
+from libc.stdint cimport intptr_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from numloom.device.cpu._hostview cimport put_number_at
+from numloom.device.memory cimport Buffer, Pool
+from numloom.engine._ready cimport (
+    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, fill_memory, find, forget_operations, go,
+    learn, pack, product, simplify, take_shape, take_steps,
+)
+from numloom.engine.walk cimport Walk
+from numloom.graph.node cimport Node, become_leaf
+
+import numpy
+
+from numloom.base.dtypes import DTYPES, code_of
+from numloom.device.cpu.hostview import array_at
+from numloom.engine.interpret import apply, cast
+from numloom.engine.reference import gathered, physical_axes
+from numloom.graph import node as _node
+from numloom.ops.tree import reduce_axes
+
+cdef int LEAF = _node.LEAF, SCALAR = _node.SCALAR, FILL = _node.FILL, IOTA = _node.IOTA, VIEW = _node.VIEW
+cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node.GATHER, UPDATE = _node.UPDATE
+
+cdef enum:
+    MOST_NODES = 1 << 16
+    TIMES = 1 << 14
+
+cdef struct Spent:
+    uint64_t key
+    Py_ssize_t time  # nanoseconds, by counting nodes and elements: what is run never depends on a clock
+
+cdef struct Value:
+    char* memory
+    Py_ssize_t left  # nodes of the walk that still read it
+    Py_ssize_t args  # where the numbers of its arguments begin
+    bint free  # nobody but the walk needs its memory
+    bint stored  # it becomes a leaf
+    double room[2]  # for a number
+
+cdef Spent met[TIMES]
+cdef int sizes[32]
+for _code, _dtype in enumerate(DTYPES):
+    sizes[_code] = _dtype.itemsize
+cdef object device_of_known = None
+cdef object device_pool = None
+cdef bint interprets = False
+cdef Py_ssize_t asked = 0  # runs since the device had no loops
+cdef Py_ssize_t limit = 0
+cdef Py_ssize_t base_limit = 1 << 24
+cdef Py_ssize_t worth = 5000000, planning = 300000  # nanoseconds
+
+def set_limit(Py_ssize_t value):
+    """Elements of values that run here; 0: none do."""
+    global limit
+    limit = value
+
+
+def set_worth(Py_ssize_t of_structure, Py_ssize_t of_node):
+    """Nanoseconds that a structure takes here before it is planned, and for each of its nodes."""
+    global worth, planning
+    worth = of_structure
+    planning = of_node
+
+
+def forget():
+    """Everything comes for the first time."""
+    memset(met, 0, sizeof(met))
+
+
+# ---------------------------------------------------------------- when
+
+
+cdef inline Py_ssize_t* spent_for(uint64_t key) noexcept:
+    cdef Spent* slot = &met[(key * <uint64_t>0x9E3779B97F4A7C15) >> 50]
+    if slot.key != key:
+        slot.key = key
+        slot.time = 0
+    return &slot.time
+
+
+cdef int meet(object device) except -2:
+    """Another device, or one that has loops now."""
+    global device_of_known, interprets, asked, device_pool
+    forget_operations()
+    asked = 1 if device.interprets and device.loops is None else 0
+    device_pool = device.pool
+    interprets = device.interprets
+    device_of_known = device
+    return -1
+
+
+cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
+    """Run a walk if that is due: 1 if so, 0 if it must be planned, -1 if the walk must be done again first."""
+    global asked, due
+    if due:
+        due = False
+        if not planned:
+            return 0
+    if limit <= 0:
+        return 0
+    if device is not device_of_known or asked > 1000:
+        return meet(device)
+    if not interprets:
+        return 0
+    if asked:
+        asked += 1
+    cdef Py_ssize_t* spent = spent_for(found.first)
+    if found.count >= MOST_NODES or not planned and spent[0] >= max(worth, planning * found.count):
+        return 0
+    cdef list nodes = found.nodes
+    cdef Py_ssize_t place
+    cdef Node node
+    cdef int kind
+    cdef Known* how
+    cdef list unknown = None
+    cdef Py_ssize_t time = 0
+    for place in range(found.count):
+        node = <Node>nodes[place]
+        kind = node.kind
+        if kind == LEAF or kind == SCALAR:
+            continue
+        time += 200 + (node.size >> 1)
+        if kind == OP or kind == CAST:
+            if node.size > limit:
+                return 0
+        elif kind == REDUCE:
+            if (<Node>node.args[0]).size > limit:
+                return 0
+        elif kind == UPDATE:
+            if (<Node>node.args[1]).size > limit or node.size > base_limit:
+                return 0
+            continue
+        elif kind == VIEW:
+            if node.cells or node.readers > node.seen:  # Later work reads the memory through it.
+                return 0
+            continue
+        elif kind == GATHER or kind == FILL or kind == IOTA:
+            if node.size > (limit if kind == GATHER else base_limit):
+                return 0
+            continue
+        else:
+            return 0
+        if len(node.shape) > 32:
+            return 0
+        how = find(node)
+        if how is NULL:
+            if unknown is None:
+                unknown = []
+            unknown.append(node)
+        elif how.way == REFUSED:
+            return 0
+    for node in wanted:
+        if node.kind == VIEW:
+            return 0
+    if unknown is None:
+        spent[0] += time
+        Run(found, wanted, device).go_on()
+        return 1
+    # From here on Python runs, and other threads.
+    loops = device.loops
+    for node in unknown:
+        learn(node, loops)
+    return -1
+
+
+# ---------------------------------------------------------------- one value
+
+cdef enum:
+    MOST_SMALL = 24  # nodes of a value that runs by itself
+    ARENA = 1 << 21  # bytes for what is computed on the way
+
+cdef struct Small:
+    PyObject* node
+    int kind
+    int args[5]
+    char* memory
+    double room[2]
+
+cdef Small smalls[MOST_SMALL]
+cdef char arena[ARENA]
+cdef Py_ssize_t runs = 0
+cdef bint due = False  # `run_one` has left a value to its plan
+
+
+cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) except -2:
+    """Put a value and what it is computed from into `smalls` from `count` on; its place, or -1 if it is not for here."""
+    cdef tuple args = node.args
+    cdef Py_ssize_t k, n = len(args)
+    cdef int kind = node.kind, place
+    cdef int places[5]
+    cdef Node arg
+    cdef Known* how
+    cdef Node source
+    if n > 5 or count + n >= MOST_SMALL or len(node.shape) > 32:
+        return -1
+    if kind == OP or kind == CAST or kind == REDUCE:
+        how = find(node)
+        if how is NULL or not BY_LOOP <= how.way <= BY_REDUCER or node.size > limit or not node.size:
+            return -1
+        key[0] = (key[0] ^ <uint64_t>how) * <uint64_t>0x9E3779B97F4A7C15 + <uint64_t>node.size
+        time[0] += 200 + (node.size >> 1)
+        if kind == REDUCE:
+            source = <Node>args[0]
+            if source.size > limit or not source.size:
+                return -1
+    elif kind == GATHER:
+        if node.size > limit or not node.size:
+            return -1
+        for k in range(1, n):
+            if not 1 <= (<Node>args[k]).code <= 8:
+                return -1
+        key[0] = key[0] * 31 + <uint64_t>node.size
+        time[0] += 200 + (node.size >> 1)
+    elif kind == VIEW:
+        if (<Node>args[0]).kind != LEAF:
+            return -1
+        key[0] = key[0] * 31 + <uint64_t>node.size
+    elif kind == FILL:
+        if node.size != 1 and node.size > limit:
+            return -1
+    elif kind != LEAF and kind != SCALAR:
+        return -1
+    for k in range(n):
+        arg = <Node>args[k]
+        if arg.kind >= OP and (arg.readers != 1 or arg.cells > 0):
+            return -1
+        place = take_small(arg, count, key, time)
+        if place < 0:
+            return -1
+        places[k] = place
+        count = place + 1
+    if count >= MOST_SMALL:
+        return -1
+    smalls[count].node = <PyObject*>node
+    smalls[count].kind = kind
+    for k in range(n):
+        smalls[count].args[k] = places[k]
+    return count
+
+
+cpdef bint run_one(Node root, object device) except -1:
+    """Run one value that is all there is to run, if it is small and its operations have loops; nothing of Python runs."""
+    global runs, due
+    cdef uint64_t key = 0
+    cdef Py_ssize_t time = 0, used = 0, nbytes, turn
+    cdef Py_ssize_t* spent
+    cdef int place, count, k, done
+    cdef Small* at
+    cdef Node node
+    cdef char* args[6]
+    cdef Buffer buffer
+    cdef Buffer leaf
+    if limit <= 0 or device is not device_of_known or not interprets or root.kind < OP or root.kind > GATHER:
+        return False
+    runs += 1
+    turn = runs
+    count = take_small(root, 0, &key, &time)
+    if count < 0:
+        return False
+    spent = spent_for(key)
+    if spent[0] >= worth:  # It is due to get a plan; until that has its kernel most runs are done here.
+        spent[0] += 1
+        if spent[0] & 15 == 0:
+            due = True
+            return False
+        time = 0
+    for place in range(count):  # What is to be there, before anything is computed.
+        at = &smalls[place]
+        node = <Node>at.node
+        if at.kind == LEAF:
+            leaf = <Buffer>node.buffer
+            at.memory = <char*><intptr_t>leaf.ptr
+        elif at.kind == VIEW:
+            at.memory = smalls[at.args[0]].memory + <Py_ssize_t>node.attr
+        elif (at.kind == SCALAR or at.kind == FILL) and not put_number_at(<intptr_t>at.room, node.code, node.attr):
+            return False
+        else:
+            at.memory = <char*>at.room
+            if at.kind != SCALAR and (at.kind != FILL or node.size > 1):
+                nbytes = (node.size * sizes[node.code] + 63) & ~63
+                if used + nbytes > ARENA:
+                    return False
+                at.memory = arena + used
+                used += nbytes
+    buffer = (<Pool>device_pool).allocate(root.size * sizes[root.code])
+    if turn != runs:  # It collected garbage, whose end ran something else.
+        return False
+    smalls[count].memory = <char*><intptr_t>buffer.ptr
+    for place in range(count + 1):
+        at = &smalls[place]
+        node = <Node>at.node
+        if at.kind >= OP:
+            for k in range(len(node.args)):
+                args[k] = smalls[at.args[k]].memory
+            done = compute_node(node, at.kind, args, at.memory)
+            if done <= 0:  # Too long a reduction, or an index that is out of bounds: whoever does it in full says so.
+                return False
+        elif at.kind == FILL and node.size > 1:
+            fill_memory(node, <char*>at.room, at.memory)
+    spent[0] += time
+    become_leaf(root, buffer)
+    return True
+
+
+# ---------------------------------------------------------------- how
+
+
+cdef class Run:
+    """One run over the nodes of a walk, whose marks it takes down first."""
+
+    cdef list nodes
+    cdef list buffers  # memory of what is computed
+    cdef Value* values
+    cdef Py_ssize_t* places  # numbers of arguments
+    cdef Py_ssize_t count
+    cdef object device
+    cdef Pool pool
+
+    def __cinit__(self, Walk found, list wanted, object device):
+        cdef Py_ssize_t count = found.count
+        cdef Py_ssize_t place, total = 0, k
+        cdef Node node
+        cdef tuple args
+        cdef Value* value
+        self.count = count
+        self.nodes = found.nodes
+        for place in range(count):
+            total += len((<Node>self.nodes[place]).args)
+        self.values = <Value*>PyMem_Malloc(count * sizeof(Value) + total * sizeof(Py_ssize_t))
+        if self.values is NULL:
+            raise MemoryError("memory for the values of small work")
+        self.places = <Py_ssize_t*>(self.values + count)
+        total = 0
+        for place in range(count):
+            node = <Node>self.nodes[place]
+            args = node.args
+            value = &self.values[place]
+            value.memory = NULL
+            value.args = total
+            value.left = node.seen
+            value.free = node.cells == 0 and node.readers <= node.seen
+            value.stored = node.kind >= VIEW and not value.free
+            for k in range(len(args)):
+                self.places[total] = (<Node>args[k]).number
+                total += 1
+        for node in wanted:
+            if node.buffer is None:
+                self.values[node.number].stored = True
+        self.device = device
+        self.pool = device.pool
+        self.buffers = [None] * count
+
+    def __dealloc__(self):
+        PyMem_Free(self.values)
+
+    cdef object go_on(self):
+        """Compute all nodes; each value that somebody needs becomes a leaf as soon as it is there."""
+        cdef Py_ssize_t place
+        for place in range(self.count):
+            self.visit(place)
+
+    cdef object visit(self, Py_ssize_t place):
+        """Compute one node."""
+        cdef Node node = <Node>self.nodes[place]
+        cdef int kind = node.kind
+        cdef Value* value = &self.values[place]
+        cdef Py_ssize_t k, args, count = len(node.args)
+        cdef Buffer buffer
+        if kind == LEAF:
+            buffer = node.buffer
+            self.buffers[place] = buffer
+            value.memory = <char*><intptr_t>buffer.ptr
+            return
+        if kind == VIEW:
+            value.memory = self.values[self.places[value.args]].memory + <Py_ssize_t>node.attr
+            return
+        args = value.args
+        if kind == UPDATE:
+            self.write(place, node)
+        else:
+            if kind == SCALAR and not value.stored:
+                value.memory = <char*>value.room
+            else:
+                buffer = self.pool.allocate((node.size if node.size else 1) * sizes[node.code])
+                self.buffers[place] = buffer
+                value.memory = <char*><intptr_t>buffer.ptr
+            if node.size:
+                self.compute(place, node, kind)
+            elif kind == GATHER:
+                self.by_python(node, kind, [self.array(self.places[args + k]) for k in range(count)])  # may not fit
+            if value.stored:
+                become_leaf(node, self.buffers[place])
+        for k in range(count):
+            self.let_go(self.places[args + k])
+
+    cdef void let_go(self, Py_ssize_t place) noexcept:
+        """One reader less."""
+        cdef Value* value = &self.values[place]
+        value.left -= 1
+        if value.left == 0:
+            if (<Node>self.nodes[place]).kind == VIEW:
+                self.let_go(self.places[value.args])
+            else:
+                self.buffers[place] = None
+
+    cdef object compute(self, Py_ssize_t place, Node node, int kind):
+        cdef Value* value = &self.values[place]
+        cdef char* args[6]
+        cdef Py_ssize_t k, count = len(node.args)
+        cdef int done = 0
+        if kind == SCALAR or kind == FILL:
+            if not put_number_at(<intptr_t>value.room, node.code, node.attr):
+                number = numpy.array(0 if node.attr is None else node.attr).astype(DTYPES[node.code])
+                memcpy(value.room, <char*><intptr_t>number.ctypes.data, sizes[node.code])
+            if kind == FILL or value.stored:
+                fill_memory(node, <char*>value.room, value.memory)
+            return
+        if kind == IOTA:
+            counted = numpy.arange(node.size, dtype=numpy.int64).astype(DTYPES[node.code])
+            self.array(place)[...] = counted.reshape(node.shape)
+            return
+        if count <= 5:
+            for k in range(count):
+                args[k] = self.values[self.places[value.args + k]].memory
+            done = compute_node(node, kind, args, value.memory)
+            if done < 0:
+                raise node.row.error()
+            if done:
+                return
+        given = [self.array(self.places[value.args + k]) for k in range(count)]
+        with numpy.errstate(all="ignore"):
+            self.array(place)[...] = self.by_python(node, kind, given)
+
+    cdef object by_python(self, Node node, int kind, list args):
+        """An operation, cast or reduction that has no loop here."""
+        loops = self.device.loops
+        codes = [arg.code for arg in node.args]
+        if kind == OP:
+            return apply(node.row, codes, node.code, args, loops)
+        if kind == CAST:
+            return cast(codes[0], node.code, args[0], loops)
+        if kind == GATHER:
+            try:
+                return gathered(args[0], args[1:], node.attr[0], node.attr[1])
+            except IndexError as error:
+                raise node.row.error() from error
+        axes, fast, keepdims = node.attr
+
+        def operate(op, a, b):
+            code = code_of(a.dtype)
+            return numpy.asarray(apply(op, [code, code], code, [a, b], loops))
+
+        found = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims, operate)
+        return found.astype(DTYPES[node.code])
+
+    cdef object write(self, Py_ssize_t place, Node node):
+        """A partial write: in place where nobody else needs the base."""
+        cdef Value* value = &self.values[place]
+        cdef Py_ssize_t base = self.places[value.args], given = self.places[value.args + 1]
+        cdef Value* whole = &self.values[base]
+        cdef Node source = <Node>node.args[1]
+        cdef Node old = <Node>node.args[0]
+        cdef tuple attr = node.attr
+        cdef tuple shape = attr[1], strides = attr[2]
+        cdef int code = attr[3], axis
+        cdef Py_ssize_t others = whole.left - 1
+        cdef Buffer buffer = self.buffers[base]
+        cdef Buffer copied
+        cdef Space space
+        cdef char* start[2]
+        cdef Size low, high
+        if others and self.values[given].left == 1 and source.kind == VIEW and self.places[self.values[given].args] == base:
+            others -= 1  # which this write is the last to read
+        if others or not whole.free or buffer is None or given == base:
+            buffer = self.pool.allocate((node.size if node.size else 1) * sizes[node.code])
+            if node.size:
+                space.rank = len(node.shape)
+                space.args = 2
+                take_shape(&space, node)
+                take_steps(&space, 0, old)
+                take_steps(&space, 1, node)
+                start[0] = whole.memory
+                start[1] = <char*><intptr_t>buffer.ptr
+                simplify(space)
+                go(copy_of(sizes[node.code]), NULL, start, space)
+        value.memory = <char*><intptr_t>buffer.ptr
+        if source.size:
+            if source.code != code:
+                array_at(buffer.ptr + <Py_ssize_t>attr[0], shape, strides, DTYPES[code], buffer)[...] = self.array(given)
+            else:
+                space.rank = len(shape)
+                space.args = 2
+                low = high = 0
+                for axis in range(space.rank):
+                    space.shape[axis] = <Size>shape[axis]
+                    space.steps[1][axis] = <Size>strides[axis]
+                take_steps(&space, 0, source)
+                start[0] = self.values[given].memory
+                start[1] = value.memory + <Py_ssize_t>attr[0]
+                if source.kind == VIEW:  # It may be of the memory that is written.
+                    copied = self.pool.allocate(product(&space) * sizes[code])
+                    pack(&space, 0, sizes[code], start, <char*><intptr_t>copied.ptr)
+                simplify(space)
+                go(copy_of(sizes[code]), NULL, start, space)
+        self.buffers[place] = buffer
+        # In place the old value is gone, so the new one must be there whatever fails later.
+        if value.stored or buffer is self.buffers[base]:
+            become_leaf(node, buffer)
+
+    cdef object array(self, Py_ssize_t place):
+        """A value as an array of NumPy."""
+        cdef Node node = <Node>self.nodes[place]
+        cdef char* memory = self.values[place].memory
+        owner = self.buffers[place]
+        return array_at(<intptr_t>memory, node.shape, node.strides, DTYPES[node.code], self if owner is None else owner)
+
+
