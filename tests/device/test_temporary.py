@@ -45,7 +45,8 @@ HEAD = "import os, signal, sys, time\nsignal.signal(signal.SIGINT, signal.defaul
 def start(program, system, **more):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(system), **more}
     return subprocess.Popen(
-        [sys.executable, "-c", HEAD + program], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        [sys.executable, "-W", "ignore::DeprecationWarning", "-c", HEAD + program], env=environment,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         text=True,
     )  # fmt: skip
 

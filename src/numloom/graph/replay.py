@@ -403,7 +403,8 @@ class Trace:
                 return place
         if id(node) in self.met:
             return self.met[id(node)]
-        seen = self._through(node)
+        # A view that was there before is of what some operand was computed from: where it begins no argument says.
+        seen = self._through(node) if node.kind != VIEW or node.era >= self.era else None
         if seen is not None:
             return self.join(node, seen)
         if node.era < self.era:

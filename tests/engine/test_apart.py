@@ -1,0 +1,107 @@
+"""A device whose memory the host does not see, as a GPU's, with the kernels of the host: elements are pending there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from compilers import needed
+from numloom.array.ndarray import node_of
+from numloom.base.config import config
+from numloom.device import registry
+from numloom.device.memory import Pool
+from numloom.engine.evaluate import plans_of
+from numloom.graph.node import LEAF
+
+pytestmark = pytest.mark.skipif(
+    registry.current().discrete or config.executor == "reference", reason="a GPU is one, the reference has none"
+)
+
+
+@pytest.fixture
+def apart() -> Iterator[Any]:
+    needed()
+    nl.synchronize()
+    inner = registry.get("cpu")
+    device: Any = type(inner)()
+    device.pool = Pool(inner.pool.name, inner.pool.raw_allocate, inner.pool.raw_free, cache_limit=1 << 24, error_at=0)
+    device.allocate = device.pool.allocate
+    device.keeps = inner.pool
+    device.interprets = False
+    device.view = lambda buffer: None
+    registry._devices["cpu"] = device
+    try:
+        with registry.use("cpu"), nl.config(cpu_compile="wait"):
+            yield device
+            nl.synchronize()
+    finally:
+        registry._devices["cpu"] = inner
+        plans_of(device).clear()
+        device.builder.stop()
+
+
+def test_elements_are_pending(apart: Any) -> None:
+    x = nl.asarray(np.arange(6.0)) * 2
+    nl.evaluate(x)
+    assert node_of(x).kind == LEAF and node_of(x[2]).kind != LEAF
+    x[2] = x[1] * 0.5
+    assert x.tolist() == [0, 2, 1, 6, 8, 10]
+
+
+def jumping(x: Any) -> None:
+    for k in range(9):
+        x[x[k]] = x[x[x[k]]]
+
+
+def swapping(x: Any) -> None:
+    for k in range(9):
+        i, j = x[k] % 9, x[8 - k] % 9
+        x[i], x[j] = x[j], x[i]
+
+
+def counting(x: Any) -> None:
+    for k in range(9):
+        x[x[k] % 9] += 1
+
+
+def copying(x: Any) -> None:
+    for k in range(1, 9):
+        x[x[k - 1 : k].copy() % 9] = x[k] + x[x[k] % 9]
+
+
+def slicing(x: Any) -> None:
+    for k in range(1, 8):
+        x[k:] += x[x[k] % 9]
+        x[:k] -= x[k - 1]
+
+
+@pytest.mark.parametrize("program", [jumping, swapping, counting, copying, slicing])
+@pytest.mark.parametrize("dtype", ["i8", "i4"])
+def test_a_write_at_an_index_that_is_an_element(apart: Any, program: Any, dtype: str) -> None:
+    """A learned call takes an index that was computed from the array itself for no part of that array."""
+    for seed in range(6):
+        x = np.random.default_rng(seed).integers(0, 9, 9).astype(dtype)
+        y = nl.asarray(x.copy())
+        program(x)
+        program(y)
+        assert y.tolist() == x.tolist(), seed
+
+
+def test_calls_of_elements(apart: Any) -> None:
+    """Other elements in each call: as numbers, as bounds, as operands."""
+    for name, call in {
+        "clip": lambda xp, x, k: xp.clip(x, x[k], x[k] + 2),
+        "take": lambda xp, x, k: xp.take(x, xp.argsort(x)[k : k + 2]),
+        "where": lambda xp, x, k: xp.where(x > x[k], x - x[k], x[k]),
+        "interp": lambda xp, x, k: xp.interp(x, [0.0, 4, 9], [1.0, 2, 5]) * x[k],
+        "searchsorted": lambda xp, x, k: xp.searchsorted(xp.sort(x), x[k : k + 3]),
+        "roll": lambda xp, x, k: xp.roll(x, k) * x[k],
+    }.items():
+        for seed in range(6):
+            x = np.random.default_rng(seed).permutation(9).astype(float)
+            y = nl.asarray(x)
+            np.testing.assert_allclose(nl.asnumpy(call(nl, y, seed)), call(np, x, seed), rtol=1e-14, err_msg=name)
