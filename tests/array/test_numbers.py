@@ -82,6 +82,19 @@ def test_other_dtypes_and_numbers() -> None:
             assert outcome(call, y) == outcome(call, x), dtype
 
 
+def test_types_of_numbers() -> None:
+    """A number is what its dtype says, whatever the host holds it as."""
+    for value, dtype in ((True, "i8"), (1, "?"), (True, "f8"), (2, "f8"), (1.0, "i4"), (0, "?")):
+        for x in (
+            nl.full((), value, dtype),
+            nl.asarray(np.array([value, value], dtype))[1],
+            nl.full(3, value, dtype)[0],
+        ):
+            want = np.array(value, dtype).item()
+            assert type(x.item()) is type(want) and x.item() == want
+            assert bool(x) == bool(want) and float(x) == float(want) and (x > 0).item() is (want > 0)
+
+
 def test_other_numbers_at_each_call() -> None:
     """A call that is learned takes what was computed from its numbers for no constant."""
     rng = np.random.default_rng(3)

@@ -306,6 +306,10 @@ cdef int map(Node node, Known* how, char** args, char* out) noexcept:
             there = False
         if not there:
             packed[count] = <char*>malloc(node.size * sizes[arg.code])
+            if packed[count] == NULL:
+                for axis in range(count):
+                    free(packed[axis])
+                return 0
             pack(&space, k, sizes[arg.code], &start[k], packed[count])
             count += 1
     if how.way == BY_LOOP:
@@ -389,6 +393,8 @@ cdef int reduce(Node node, Reduce by, bint in_order, char* memory, char* out) no
     start[1] = out
     if count * sizes[code] > <Size>sizeof(room):
         own = <char*>malloc(count * sizes[code])
+        if own == NULL:
+            return 0
     reduce_rows(by, fast, (<intptr_t>memory) % alignments[code] == 0, start, space, kept, sizes[code], count, own)
     if own != <char*>room:
         free(own)

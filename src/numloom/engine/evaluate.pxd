@@ -36,7 +36,7 @@ cpdef dict plans_of(object device)
 @cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)
 
-cdef int CAST, F64, FILL, I64, LEAF, OP, REDUCE, UPDATE, VIEW
+cdef int BOOL, CAST, F64, FILL, I64, LEAF, OP, REDUCE, UPDATE, VIEW
 cdef Py_ssize_t ELEMENTS
 cdef tuple ITEMSIZES
 

@@ -18,7 +18,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.config import config
-from numloom.base.dtypes import DTYPES, F64, I64, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.base.forking import EVALUATION, anew, held
 from numloom.device.interface import Device
 from numloom.device.registry import current
@@ -473,9 +473,8 @@ def number(value: Node, code: int, offset: int) -> Any:
     if value.kind == FILL and value.code == code:
         known = value.attr
         kind = type(known)
-        if (
-            (kind is float and code == F64) or (kind is int and code == I64) or kind is bool
-        ):  # Of others it may not be what they hold.
+        # Of others it may not be what they hold.
+        if (kind is float and code == F64) or (kind is int and code == I64) or (kind is bool and code == BOOL):
             return known
     if value.buffer is None:
         if value.kind == OP or value.kind == REDUCE:
