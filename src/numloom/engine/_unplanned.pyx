@@ -35,6 +35,7 @@ cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node
 cdef enum:
     MOST_NODES = 1 << 16
     TIMES = 1 << 14
+    WAITING = 1 << 18  # elements of values that run here while their kernels are compiled
 
 cdef struct Spent:
     uint64_t key
@@ -125,6 +126,7 @@ cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
     cdef Known* how
     cdef list unknown = None
     cdef Py_ssize_t time = 0
+    cdef Py_ssize_t most = max(limit, WAITING) if planned else limit
     for place in range(found.count):
         node = <Node>nodes[place]
         kind = node.kind
@@ -132,13 +134,13 @@ cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
             continue
         time += 200 + (node.size >> 1)
         if kind == OP or kind == CAST:
-            if node.size > limit:
+            if node.size > most:
                 return 0
         elif kind == REDUCE:
-            if (<Node>node.args[0]).size > limit:
+            if (<Node>node.args[0]).size > most:
                 return 0
         elif kind == UPDATE:
-            if (<Node>node.args[1]).size > limit or node.size > base_limit:
+            if (<Node>node.args[1]).size > most or node.size > base_limit:
                 return 0
             continue
         elif kind == VIEW:
@@ -146,7 +148,7 @@ cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
                 return 0
             continue
         elif kind == GATHER or kind == FILL or kind == IOTA:
-            if node.size > (limit if kind == GATHER else base_limit):
+            if node.size > (most if kind == GATHER else base_limit):
                 return 0
             continue
         else:

@@ -409,19 +409,17 @@ class Trace:
             return self.join(node, seen)
         if node.era < self.era:
             return -1
+        # Taken down at once: what numbers the arguments may be interrupted by a thread that computes the node.
+        kind, form, needs = node.kind, form_of(node), node.args
         attr: Any = None
-        args: list[int] = []
-        if node.kind in (SCALAR, FILL, IOTA):
+        if kind in (SCALAR, FILL, IOTA, VIEW):
             attr = node.attr
-        elif node.kind == VIEW:
-            args = [self.number(node.args[0])]
-            attr = node.attr
-        elif node.kind in _REPEATED:
-            args = [self.number(arg) for arg in node.args]
-            attr = node.row if node.kind == GATHER else None
-        else:
+        elif kind == GATHER:
+            attr = node.row
+        elif kind not in _REPEATED:
             return -1
-        return -1 if -1 in args else self.join(node, Link(form_of(node), args, attr))
+        args = [self.number(arg) for arg in needs]
+        return -1 if -1 in args else self.join(node, Link(form, args, attr))
 
     def _through(self, node: Node) -> Link | None:
         """The link of a value that is in the memory of an operand, and there within what the operand is."""
