@@ -204,9 +204,9 @@ def run_pending(nodes: list[Node]) -> None:
     found = walk_pending(nodes)
     if found.roots:
         count_flush()
-        while not run_walk(found, nodes):
-            end_walk(found)
-            found = walk_pending(nodes)
+    while found.roots and not run_walk(found, nodes):  # Meanwhile others may have run it, or let go what was pending.
+        end_walk(found)
+        found = walk_pending(nodes)
     end_walk(found)
 
 
