@@ -9,7 +9,7 @@ operation is asked for first, and the walk is done again.
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport PyObject
 from libc.stdint cimport intptr_t, uint64_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from numloom.device.cpu._hostview cimport put_number_at
 from numloom.device.memory cimport Buffer, Pool
@@ -72,11 +72,6 @@ def set_worth(Py_ssize_t of_structure, Py_ssize_t of_node):
     global worth, planning
     worth = of_structure
     planning = of_node
-
-
-def forget():
-    """Everything comes for the first time."""
-    memset(met, 0, sizeof(met))
 
 
 # ---------------------------------------------------------------- when
