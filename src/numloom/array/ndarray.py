@@ -759,10 +759,10 @@ def operand(value: Any) -> Any:
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
     """Record a binary operation on arrays, numbers and what can become an array."""
-    p = _number_of(x)
+    p = None if learning() else _number_of(x)  # which is a look
     if p is not None:
         q = _number_of(y)
-        node = None if q is None or learning() else binary_number(row, p, q)
+        node = None if q is None else binary_number(row, p, q)
         if node is not None:
             return wrap(node)
     if type(x) is not ndarray or type(y) is not ndarray:
@@ -834,8 +834,8 @@ def pinned(x: Any) -> bool:
 
 def apply1(row: Any, x: Any) -> Any:
     """Record a unary operation on an array."""
-    p = _number_of(x)
-    node = None if p is None or learning() else unary_number(row, p)
+    p = None if learning() else _number_of(x)  # which is a look
+    node = None if p is None else unary_number(row, p)
     if node is not None:
         return wrap(node)
     node = unary(row, node_of(x))
