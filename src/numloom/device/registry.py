@@ -23,18 +23,20 @@ except ImportError:
 
 _devices: dict[str, Device] = {}
 _current: Device | None = None
-_auto = config.placement == "auto"
+_auto = config.placement == "auto" and not config.fast_math
 _far: Any = None
 _host: Any = None
 
 
-def _set_placement(value: str) -> None:
+def _set_placement(**changed: Any) -> None:
+    """Follow the settings; what is computed approximately on a GPU has other bits there."""
     global _auto, _far
-    _auto = value == "auto"
+    _auto = changed.get("placement", config.placement) == "auto" and not changed.get("fast_math", config.fast_math)
     _far = None
 
 
-config.listen("placement", _set_placement)
+config.listen("placement", lambda value: _set_placement(placement=value))
+config.listen("fast_math", lambda value: _set_placement(fast_math=value))
 
 
 def current() -> Device:

@@ -14,10 +14,11 @@ from numloom.graph.node cimport Node
 
 import numpy
 
-from numloom.base.dtypes import CHARS, DTYPES, F32, I64, LOW, ROUNDED
+from numloom.base.dtypes import C64, CHARS, DTYPES, F16, F32, I64, LOW, ROUNDED
 from numloom.emit.loops import CASTS, loop_name
 from numloom.engine.interpret import has_loop, loop_words, wide
 from numloom.graph import node as _node
+from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.tree import has_tree, operation_of
 
 cdef extern from "numpy/ufuncobject.h":
@@ -52,6 +53,7 @@ _REDUCERS = {
     "any": ANY, "all": ALL,
 }
 cdef frozenset low = frozenset(LOW)
+cdef frozenset narrow = frozenset((F16, F32, C64, *LOW))
 
 
 # ---------------------------------------------------------------- what is known of operations
@@ -110,17 +112,23 @@ cdef object learn(Node node, object loops):
     found.words = len(words)
     for place, word in enumerate(words):
         found.word[place] = word
-    found.same = same_everywhere(kind, row, in_codes)
+    found.same = same_everywhere(kind, row, (*in_codes, out_code))
     found.way = way
 
 
 cdef bint same_everywhere(int kind, object row, tuple codes):
-    """Whether an operation has the same bits on every device: exact ones, casts, and reductions by exact ones."""
+    """Whether an operation has the same bits on every device.
+
+    These are exact ones, casts, reductions by exact ones, and NumPy's functions of integers and float64, which have one
+    text (a GPU's float32 functions are CUDA's).
+    """
     if kind == CAST:
         return True
     if kind == REDUCE:
         return operation_of(row) is None
-    return row.is_exact("".join([CHARS[code] for code in codes]))
+    if ELEMENTWISE.get(row.name) is row and narrow.isdisjoint(codes):
+        return True
+    return row.is_exact("".join([CHARS[code] for code in codes[:-1]]))
 
 
 cdef tuple REFUSE = (REFUSED, 0, 0, ())

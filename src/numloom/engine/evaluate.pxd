@@ -39,7 +39,7 @@ cpdef dict plans_of(object device)
 cpdef object run_roots(list roots)
 
 cdef int BOOL, CAST, F64, FILL, I64, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
-cdef Py_ssize_t _WRITES
+cdef Py_ssize_t _STEPS, _WRITES
 cdef Py_ssize_t ELEMENTS
 cdef tuple ITEMSIZES
 
@@ -51,7 +51,7 @@ cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
 
 cpdef bint at_hand(Node value) except -1
 @cython.locals(arg=Node)
-cdef bint lies_near(Node value) except -1
+cdef bint lies_near(Node value, int steps) except -1
 
 cpdef object element_at_once(Node value, int code, Py_ssize_t offset)
 

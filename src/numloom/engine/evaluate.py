@@ -75,6 +75,7 @@ _recent: list[Any] = [None] * _RECENT
 """Plans used last, by the first bits of their keys: found without a number object for the key."""
 ELEMENTS = 4096
 """Of an array whose pending writes run when one of its elements is read: that costs no fusion."""
+_STEPS = 4
 _WRITES = 64
 """Pending writes, one after another, behind which the memory that they change is looked for."""
 WAITS = 16
@@ -514,7 +515,7 @@ def element_at_once(value: Node, code: int, offset: int) -> Any:
 def at_hand(value: Node) -> bool:
     """Whether a value's numbers are the host's, or will be: it waits for no GPU.
 
-    Of pending work only the last step is looked at, and writes before it.
+    Of pending work only the last steps are looked at, and writes before them.
     """
     device = current()
     if value.kind == FILL or value.kind == SCALAR:
@@ -523,21 +524,21 @@ def at_hand(value: Node) -> bool:
         return device.interprets
     for _ in range(_WRITES):
         if value.kind != UPDATE:
-            return lies_near(value)
-        if not lies_near(value.args[1]):
+            return lies_near(value, _STEPS)
+        if not lies_near(value.args[1], _STEPS):
             return False
         value = value.args[0]
     return False
 
 
-def lies_near(value: Node) -> bool:
-    """Whether a value is known to the host, or one step from values that are."""
+def lies_near(value: Node, steps: int) -> bool:
+    """Whether a value is known to the host, or few steps from values that are."""
     if value.kind == LEAF:
         return type(value.attr) is np.ndarray or is_near(value.buffer)
-    for arg in value.args:
-        if arg.kind == VIEW:
-            arg = arg.args[0]
-        if arg.kind > FILL or (arg.kind == LEAF and not is_near(arg.buffer)):
+    if steps == 0 and value.args:
+        return False
+    for arg in value.args:  # noqa: SIM110  (compiled)
+        if not lies_near(arg, steps - 1):
             return False
     return True
 

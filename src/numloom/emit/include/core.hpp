@@ -43,6 +43,13 @@ NL_DEV u64 bits(f64 x) { return __builtin_bit_cast(u64, x); }
 NL_DEV f32 from_bits(u32 x) { return __builtin_bit_cast(f32, x); }
 NL_DEV f64 from_bits(u64 x) { return __builtin_bit_cast(f64, x); }
 #endif
+NL_DEV u64 high_product(u64 a, u64 b) {
+#ifdef __CUDACC__
+    return __umul64hi(a, b);
+#else
+    return (u64)((unsigned __int128)a * b >> 64);
+#endif
+}
 // A truth value of a row or a column that is reduced, as a number: there GCC makes branches of selects, but vectors of these.
 #ifdef __CUDACC__
 template <class T> NL_DEV T of_truth(bool x) { return x ? (T)1 : (T)0; }

@@ -1,9 +1,7 @@
-// exp, exp2, expm1. On the host x = n log(2) + r, exp(r) = 1 + (r + (r^2 Q(r) + c)), c being what r lost.
-#ifdef __CUDACC__
-NL_LIBM1(exp)
-NL_LIBM1(exp2)
-NL_LIBM1(expm1)
-#else
+// exp, exp2, expm1: x = n log(2) + r, exp(r) = 1 + (r + (r^2 Q(r) + c)), c being what r lost.
+NL_CUDA_FLOAT1(exp)
+NL_CUDA_FLOAT1(exp2)
+NL_CUDA_FLOAT1(expm1)
 namespace nl {
 // The nearest integer (ties to even) of x c as a float and as an integer; NaN gives some integer.
 NL_DEV f32 nearest(f32 x, f32 c, i32& n) {
@@ -43,12 +41,14 @@ template <class T> NL_DEV T bounded(T x, T, T, Far& far) {
 }
 NL_DEV f32 scale_exp2(f32 y, i32 n, Far&) { return from_bits(bits(y) + ((u32)n << 23)); }
 NL_DEV f64 scale_exp2(f64 y, i64 n, Far&) { return from_bits(bits(y) + ((u64)n << 52)); }
+#ifndef __CUDACC__
 template <class... F> NL_DEV f32 exp(f32 x, F&... far) {
     i32 n;
     f32 r, t;
     reduce_exp(bounded(x, -104.0f, 89.0f, far...), n, r, t);
     return scale_exp2(1.0f + (r + t), n, far...);
 }
+#endif
 template <class... F> NL_DEV f64 exp(f64 x, F&... far) {
     i64 n;
     f64 r, t;
@@ -79,17 +79,20 @@ template <class... F> NL_DEV f64 exp2(f64 x, F&... far) {
                    4.455817908336064493e-10, 2.5729324177362304214e-11);
     return scale_exp2(1.0 + fma(r, 0.69314718055994529, fma(r * r, q, 2.3190468138462996e-17 * r)), n, far...);
 }
+#ifndef __CUDACC__
 template <class... F> NL_DEV f32 exp2(f32 x, F&... far) {
     i32 n;
     f32 y = bounded(x, -151.0f, 129.0f, far...), r = y - nearest(y, 1.0f, n);
     f32 q = horner(r, 0.240226507f, 0.0555041097f, 0.00961808302f, 0.00133335218f, 0.000154531634f, 1.52909488e-05f);
     return scale_exp2(1.0f + fma(r, 0.693147182f, fma(r * r, q, -1.90465421e-09f * r)), n, far...);
 }
+#endif
 // exp(x) - 1 = 2 ((s - 1/2) + s r + s t), s = 2^(n-1)
 template <class T> NL_DEV T expm1_of(T s, T r, T t) {
     T a = s - (T)0.5, sum = fma(s, r, a);
     return 2 * (sum + fma(s, t, fma(s, r, a - sum)));
 }
+#ifndef __CUDACC__
 NL_DEV f32 expm1(f32 x) {
     // x = n log(2) + high + low, high exact; n + 126 stands in the last bits of t
     f32 y = clamp(x, -30.0f, 89.0f), t = fma(y, 1.44269504f, 12583038.0f), k = t - 12583038.0f;
@@ -97,6 +100,7 @@ NL_DEV f32 expm1(f32 x) {
     low = fma(r * r, horner(r, 0.5f, 0.166666672f, 0.0416664891f, 0.0083332080f, 0.00139326707f, 0.0001994427f), low);
     return copysign(expm1_of(from_bits(bits(t) << 23), high, low), x);
 }
+#endif
 NL_DEV f64 expm1(f64 x) {
     i64 n;
     f64 r, t;
@@ -105,4 +109,3 @@ NL_DEV f64 expm1(f64 x) {
     return (bits(x) & 0x7fffffffffffffffull) < 0x3c90000000000000ull ? x : y;
 }
 }
-#endif

@@ -1,12 +1,10 @@
 // Hyperbolic functions and their inverses.
-#ifdef __CUDACC__
-NL_LIBM1(sinh)
-NL_LIBM1(cosh)
-NL_LIBM1(tanh)
-NL_LIBM1(asinh)
-NL_LIBM1(acosh)
-NL_LIBM1(atanh)
-#else
+NL_CUDA_FLOAT1(sinh)
+NL_CUDA_FLOAT1(cosh)
+NL_CUDA_FLOAT1(tanh)
+NL_CUDA_FLOAT1(asinh)
+NL_CUDA_FLOAT1(acosh)
+NL_CUDA_FLOAT1(atanh)
 namespace nl {
 NL_DEV f32 tanh_rest(f32 z) {
     return horner(z, -0.3333333033f, 0.1333291537f, -0.05387394885f, 0.02111095905f, -0.00626911972f);
@@ -17,6 +15,7 @@ NL_DEV f64 tanh_rest(f64 z) {
                   0.00051084434913505085981);
 }
 // 1 - 2 / (exp(2 |x|) + 1); near 0 a series, since there the difference would lose digits
+#ifndef __CUDACC__
 NL_DEV f32 tanh(f32 x) {
     u32 u = bits(x) & 0x7fffffffu;
     f32 a = from_bits(u), z = a * a, b = from_bits(u < 0x41200000u ? u : 0x41200000u);  // at most 10, also of NaN
@@ -26,6 +25,7 @@ NL_DEV f32 tanh(f32 x) {
     f32 d = fma(from_bits(bits(t) << 23), y, 1.0f);
     return copysign(a >= 0.6f ? 1.0f - 2.0f / d : fma(a, z * tanh_rest(z), a), x);
 }
+#endif
 NL_DEV f64 scaled_exp(f64 x, f64& y) {  // exp(x) = s (1 + y), s a power of two, within the range of normal numbers
     i64 n;
     f64 r, t;
@@ -86,15 +86,19 @@ NL_DEV f32 asinh_by(f32 v, f32 z, f32 half) {
                    -0.00987133477f, 0.00484830793f, -0.00155139796f, 0.000234346735f);
     return v < 1.0f ? fma(v * z, p, v) : join_log(k, f, 0.0f);
 }
+#ifndef __CUDACC__
 NL_DEV f32 asinh(f32 x) {
     f32 a = fabs(x), z = a * a, half = a > 1e9f ? a : fma(0.5f, sqrt(fma(a, a, 1.0f)), 0.5f * a);
     return copysign(a < (f32)NL_INFINITY ? asinh_by(a, z, half) : a, x);
 }
+#endif
+#ifndef __CUDACC__
 NL_DEV f32 acosh(f32 x) {
     f32 t = x - 1.0f, z = fma(t, t, t + t), v = sqrt(z), half = x > 1e9f ? x : fma(0.5f, v, 0.5f * x);
     f32 y = x < (f32)NL_INFINITY ? asinh_by(v, z, half) : x;
     return x < 1.0f ? (f32)NL_NAN : y;
 }
+#endif
 // (1 + a) / (1 - a) = 2^k (1 + v) / (1 - v), so atanh(a) = k log(2) / 2 + atanh(v): 2^k by the difference of the bits, which
 // is the binary logarithm to 0.09, so that |v| < 0.201. Sums that are not exact are not used where that would be seen.
 NL_DEV f32 atanh_join(f32 k, f32 v) {
@@ -124,4 +128,3 @@ template <class T> NL_DEV T atanh(T x) {
     return copysign(a < 1 ? y : limit, x);
 }
 }
-#endif

@@ -1,10 +1,8 @@
 // asin, acos, atan, atan2.
-#ifdef __CUDACC__
-NL_LIBM1(asin)
-NL_LIBM1(acos)
-NL_LIBM1(atan)
-NL_LIBM2(atan2)
-#else
+NL_CUDA_FLOAT1(asin)
+NL_CUDA_FLOAT1(acos)
+NL_CUDA_FLOAT1(atan)
+NL_CUDA_FLOAT2(atan2)
 namespace nl {
 // atan(u) - u for |u| <= 1/2
 NL_DEV f32 atan_rest(f32 u) {
@@ -67,6 +65,7 @@ NL_DEV f32 turned_atan(f32 k, f32 u) {
                    -0.0449832566f, 0.022777617f, -0.00742536318f, 0.00113452214f);
     return fma(k, 0.78539753f, u + fma(u * z, p, k * 6.33795398e-07f));
 }
+#ifndef __CUDACC__
 NL_DEV f32 atan(f32 x) {
     f32 a = fabs(x);
     bool large = a > 1.0f;
@@ -84,6 +83,7 @@ NL_DEV f32 atan2(f32 y, f32 x) {
     u = left ? -u : u;
     return copysign(turned_atan(left ? 4.0f - k : k, u), y);
 }
+#endif
 template <class T> NL_DEV T asin(T x) {
     T a = fabs(x), high, low;
     bool large = a > (T)0.5;
@@ -104,4 +104,3 @@ template <class T> NL_DEV T acos(T x) {
     return fma(k, high, fma(turn, s, fma(turn, rest, k * low)));
 }
 }
-#endif

@@ -19,13 +19,34 @@ NL_LIBM1(trunc)
 NL_LIBM1(rint)
 NL_LIBM2(copysign)
 NL_LIBM2(fmod)
-#ifndef __CUDACC__
-// The mathematical functions of the host: without branches or tables, so that loops vectorise. Multiply-adds are asked
-// for by name, each rounded once, which processors without the instruction do in software: all give the same bits.
-// Polynomials are near-minimax fits, coefficients of low powers first.
+// The mathematical functions of float64, and of the host's float32: without branches or tables, so that loops vectorise.
+// Multiply-adds are asked for by name, each rounded once, which processors without the instruction do in software: all give
+// the same bits, a GPU too. Its float32 functions are CUDA's. Polynomials are near-minimax fits, coefficients of low powers
+// first.
+#ifdef __CUDACC__
+#define NL_TABLE __constant__ const f64
+#define NL_WORDS __constant__ const u64
+#define NL_CALL static __device__ __noinline__
+#define NL_BRANCHING NL_DEV
+#define NL_CUDA_FLOAT1(name) namespace nl { NL_DEV f32 name(f32 x) { return ::name##f(x); } }
+#define NL_CUDA_FLOAT2(name) namespace nl { NL_DEV f32 name(f32 x, f32 y) { return ::name##f(x, y); } }
+namespace nl {
+NL_DEV f32 fma(f32 x, f32 y, f32 z) { return ::fmaf(x, y, z); }
+NL_DEV f64 fma(f64 x, f64 y, f64 z) { return ::fma(x, y, z); }
+}
+#else
+#define NL_TABLE static constexpr f64
+#define NL_WORDS static constexpr u64
+#define NL_CALL static __attribute__((noinline))
+#define NL_BRANCHING static
+#define NL_CUDA_FLOAT1(name)
+#define NL_CUDA_FLOAT2(name)
 namespace nl {
 NL_DEV f32 fma(f32 x, f32 y, f32 z) { return __builtin_fmaf(x, y, z); }
 NL_DEV f64 fma(f64 x, f64 y, f64 z) { return __builtin_fma(x, y, z); }
+}
+#endif
+namespace nl {
 template <class T> NL_DEV T horner(T, T c) { return c; }
 template <class T, class... C> NL_DEV T horner(T z, T c, C... rest) { return fma(z, horner(z, rest...), c); }
 template <class U> NL_DEV U larger(U a, U b) { return a > b ? a : b; }
@@ -51,4 +72,3 @@ NL_DEV bool is_far(Far far) { return (far.normal >= 0x7f000000u) | (far.size >= 
 // How many elements a loop takes before it asks: whole vectors.
 NL_DEV i64 near_count(i64 left, i64 lanes) { return (left < 512 ? left : 512) & -lanes; }
 }
-#endif

@@ -1,11 +1,9 @@
-// log, log2, log10, log1p. On the host x = 2^k m with m in [sqrt(1/2), sqrt(2)),
+// log, log2, log10, log1p. x = 2^k m with m in [sqrt(1/2), sqrt(2)),
 // f = m - 1, s = f / (2 + f), log(m) = f - (f^2/2 - s (f^2/2 + R(s^2))).
-#ifdef __CUDACC__
-NL_LIBM1(log)
-NL_LIBM1(log2)
-NL_LIBM1(log10)
-NL_LIBM1(log1p)
-#else
+NL_CUDA_FLOAT1(log)
+NL_CUDA_FLOAT1(log2)
+NL_CUDA_FLOAT1(log10)
+NL_CUDA_FLOAT1(log1p)
 namespace nl {
 NL_DEV f32 split_bits(u32 u, f32& k, f32 bias) {
     u += 0x3f800000u - 0x3f3504f3u;
@@ -75,6 +73,7 @@ template <class... F> NL_DEV f64 scaled_log(f64 x, f64 c, f64 c_rest, f64 d, f64
 template <class... F> NL_DEV f64 log2(f64 x, F&... far) {
     return scaled_log(x, 1.4426950408889634, 2.0355273740931033e-17, 1.0, 0.0, far...);
 }
+#ifndef __CUDACC__
 // Half of f, and three, are exact, so what is near 0 is rounded once.
 template <class... F> NL_DEV f32 log2(f32 x, F&... far) {
     f32 k, f = split(x, k, far...);
@@ -82,16 +81,19 @@ template <class... F> NL_DEV f32 log2(f32 x, F&... far) {
                    0.20483467f, -0.191768885f, 0.184922919f, -0.106652424f);
     return log_limits(x, fma(f, p, fma(f, 1.5f, k)), far...);
 }
+#endif
 template <class... F> NL_DEV f64 log10(f64 x, F&... far) {
     return scaled_log(x, 0.43429448190325182, 1.0983196502167651e-17, 3.01029995663611771306e-01,
                       3.69423907715893078616e-13, far...);
 }
+#ifndef __CUDACC__
 template <class... F> NL_DEV f32 log10(f32 x, F&... far) {
     f32 k, f = split(x, k, far...);
     f32 p = horner(f, -0.0657055155f, -0.217147246f, 0.144764543f, -0.108576633f, 0.0868723691f, -0.0722109005f,
                    0.0615872368f, -0.0569650754f, 0.0557583198f, -0.03388099f);
     return log_limits(x, fma(k, 0.301025391f, fma(f, 0.5f, fma(f, p, k * 4.60503898e-06f))), far...);
 }
+#endif
 // The same of 1 + x, which is never below the normal range
 NL_DEV f32 split_sum(f32 u, f32& k) { return split_bits(bits(u), k, 127.0f); }
 NL_DEV f64 split_sum(f64 u, f64& k) { return split_log(u, k) - 1.0; }
@@ -112,4 +114,3 @@ template <class T, class... F> NL_DEV T log1p(T x, F&... far) {
     return x == 0 ? x : log_limits(u, y, far...);
 }
 }
-#endif

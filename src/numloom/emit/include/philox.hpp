@@ -38,13 +38,6 @@ NL_DEV f32 random_uniform32(u64 i, u64 start, u64 key) {
 NL_DEV f64 random_uniform64(u64 i, u64 start, u64 key) {
     return (f64)(i64)(random_bits64(i, start, key) >> 11) * 1.1102230246251565e-16;
 }
-NL_DEV u64 high_product(u64 a, u64 b) {
-#ifdef __CUDACC__
-    return __umul64hi(a, b);
-#else
-    return (u64)((unsigned __int128)a * b >> 64);
-#endif
-}
 // A whole number in [0, count), or of 64 (32) bits where count is 0. Products that would make some numbers more likely
 // are drawn again (Lemire 2019), from blocks further on in the upper half of the counter: a function of its own, since
 // compilers do not share what neighbours have in common inside of a loop.

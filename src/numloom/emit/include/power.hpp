@@ -1,93 +1,6 @@
 // Powers and roots.
-#ifdef __CUDACC__
-NL_LIBM2(hypot)
-NL_LIBM1(cbrt)
-namespace nl {
-// CUDA's powers may be a digit off where there is nothing to round, as of 3^1: products without a rest have the result.
-template <class T> NL_DEV T exact_power(T x, T y, T power, T least) {
-    if (!(y > 0 && y <= 64 && ::trunc(y) == y)) return power;
-    T result = 1;
-    bool exact = true;
-    i32 n = (i32)y;
-    for (T square = x;; square *= square) {
-        if (n & 1) {
-            const T p = result * square;
-            exact &= fma(result, square, -p) == 0;
-            result = p;
-        }
-        n >>= 1;
-        if (n == 0) return exact && fabs(result) > least ? result : power;
-        exact &= fma(square, square, -(square * square)) == 0;
-    }
-}
-NL_DEV f32 pow(f32 x, f32 y) { return exact_power(x, y, ::powf(x, y), 1e-30f); }
-NL_DEV f64 pow(f64 x, f64 y) { return exact_power(x, y, ::pow(x, y), 1e-280); }
-// Exponents that are few halves take products and a root, in which nothing rounds visibly (float32: in two parts, or in
-// double), or at most twice more than libm's powers do. `n` is twice the exponent: known to the compiler, or to the launch.
-NL_DEV f64 halves_in_double(f64 x, i32 n) {
-    n = n < 0 ? -n : n;
-    f64 r = 1.0, square = x * x;
-    // Of negative zero and infinity there is a root, the positive one.
-    if (n & 1) r = x == -NL_INFINITY ? NL_INFINITY : ::sqrt(x + 0.0);
-    if (n & 2) r *= n & 1 ? ::fabs(x) : x;
-    if (n & 4) r *= square;
-    if (n & 8) r *= square * square;
-    return r;
-}
-// high + low times a + b; nothing is added to the first factor's low part where that is `none`.
-NL_DEV void multiply_parts(f32& high, f32& low, f32 a, f32 b, bool none = false) {
-    const f32 p = high * a, e = ::fmaf(high, b, none ? ::fmaf(high, a, -p) : ::fmaf(low, a, ::fmaf(high, a, -p)));
-    high = p + e;
-    low = (p - high) + e;
-}
-// Where no part leaves the range.
-NL_DEV f32 halves_in_parts(f32 x, i32 n) {
-    const i32 m = n < 0 ? -n : n;
-    const f32 square = x * x, rest = ::fmaf(x, x, -square);
-    f32 high = 1, low = 0;
-    if (m & 1) {
-        const f32 inverse = ::rsqrtf(x);
-        high = x * inverse;
-        low = ::fmaf(-high, high, x) * (0.5f * inverse);
-    }
-    if (m & 2) {
-        if (m & 1) multiply_parts(high, low, x, 0);
-        else high = x;
-    }
-    if (m & 4) {
-        if (m & 3) multiply_parts(high, low, square, rest, !(m & 1));
-        else { high = square; low = rest; }
-    }
-    if (m & 8) {
-        const f32 fourth = square * square, more = ::fmaf(square, square, -fourth) + 2 * square * rest;
-        if (m & 7) multiply_parts(high, low, fourth, more, (m & 7) == 2);
-        else { high = fourth; low = more; }
-    }
-    if (n >= 0) return high + low;
-    const f32 y = ::__fdividef(1.0f, high);
-    return ::fmaf(y, ::fmaf(-y, high, 1.0f) - y * low, y);
-}
-// Called: loops of reductions repeat what stands in them.
-static __device__ __noinline__ f32 halves_apart(f32 x, i32 n) {
-    const f64 r = halves_in_double(x, n);
-    return (f32)(n < 0 ? 1.0 / r : r);
-}
-static __device__ __noinline__ f64 power_apart(f64 x, f64 y) { return pow(x, y); }
-NL_DEV f32 power_of_halves(f32 x, i32 n) {
-    const bool small = n >= -4 && n <= 4;
-    const f32 size = n & 1 ? x : ::fabsf(x);
-    const bool inside = size > (small ? 1e-15f : 1e-4f) && size < (small ? 1e15f : 1e4f);
-    return inside ? halves_in_parts(x, n) : halves_apart(x, n);
-}
-NL_DEV f64 power_of_halves(f64 x, i32 n) {
-    const f64 r = halves_in_double(x, n), size = ::fabs(r);
-    if (n > 0 && n % 2 == 0) return r;  // Products leave the range where powers do.
-    if (size > 1e-290 && size < 1e290) return n < 0 ? 1.0 / r : r;
-    return power_apart(x, 0.5 * n);
-}
-template <class T> NL_DEV T power_by_halves(T x, T y) { return power_of_halves(x, (i32)(y + y)); }
-}
-#else
+NL_CUDA_FLOAT2(hypot)
+NL_CUDA_FLOAT1(cbrt)
 namespace nl {
 // k + log2(1 + f) = high + low: log(1 + f) = 2 atanh(s), s = f / (2 + f), with every step that counts in two parts. What is
 // left out of s shows in one fma, since 2 s is near f; so does what is left out of products.
@@ -165,8 +78,32 @@ template <class T> NL_DEV T pow(T x, T y, Far& far) {
     want_small(product, far);
     return exp2_parts(product, rest, far);
 }
-template <class T, class... F> NL_DEV T power_by_halves(T x, T y, F&... far) { return pow(x, y, far...); }
-template <class T, class... F> NL_DEV T power_of_halves(T x, i32 n, F&... far) { return pow(x, (T)0.5 * n, far...); }
+// Exponents that are few halves take products and a root, in which nothing rounds visibly (float32: in two parts, or in
+// double), or at most twice more than libm's powers do. `n` is twice the exponent: known to the compiler, or to the launch.
+NL_DEV f64 halves_in_double(f64 x, i32 n) {
+    n = n < 0 ? -n : n;
+    f64 r = 1.0, square = x * x;
+    // Of negative zero and infinity there is a root, the positive one.
+    if (n & 1) r = x == -NL_INFINITY ? NL_INFINITY : sqrt(x + 0.0);
+    if (n & 2) r *= n & 1 ? fabs(x) : x;
+    if (n & 4) r *= square;
+    if (n & 8) r *= square * square;
+    return r;
+}
+NL_DEV bool fits_halves(f64 r, i32 n) {  // Products of even exponents leave the range where powers do.
+    const f64 size = fabs(r);
+    return (n > 0 && n % 2 == 0) || (size > 1e-290 && size < 1e290);
+}
+NL_CALL f64 power_apart(f64 x, f64 y) { return pow(x, y); }
+NL_DEV f64 power_of_halves(f64 x, i32 n) {
+    const f64 r = halves_in_double(x, n);
+    return !fits_halves(r, n) ? power_apart(x, 0.5 * n) : n < 0 ? 1.0 / r : r;
+}
+NL_DEV f64 power_of_halves(f64 x, i32 n, Far& far) {
+    const f64 r = halves_in_double(x, n);
+    far.wide |= !fits_halves(r, n);
+    return n < 0 ? 1.0 / r : r;
+}
 // sqrt(x^2 + y^2); an infinity wins over NaN. Both are scaled by a power of two, so that no square leaves the range, and the
 // root is corrected by what its square leaves. That takes few digits of its inverse, so nothing is divided.
 template <class T, class U> NL_DEV T hypot_of(T x, T y, U infinity, U step) {  // bits of infinity, step of exponents
@@ -179,10 +116,13 @@ template <class T, class U> NL_DEV T hypot_of(T x, T y, U infinity, U step) {  /
     h = most == infinity ? from_bits(most) : h;
     return least == infinity ? from_bits(least) : h;
 }
+#ifndef __CUDACC__
 NL_DEV f32 hypot(f32 x, f32 y) { return hypot_of(x, y, 0x7f800000u, 0x800000u); }
+#endif
 NL_DEV f64 hypot(f64 x, f64 y) { return hypot_of(x, y, (u64)0x7ff0000000000000ull, (u64)0x10000000000000ull); }
 // The root of t^3 (1 + u) by the series of cbrt(1 + u), u = m / t^3 - 1, whose numerator is exact but for its last rounding.
 // Floats: a third of the number's bits is the root to 3.2 %; the first digits of that have an exact square.
+#ifndef __CUDACC__
 NL_DEV f32 cbrt(f32 x) {
     f32 a = fabs(x);
     bool small = a < 1e-36f;
@@ -193,6 +133,7 @@ NL_DEV f32 cbrt(f32 x) {
     f32 y = fma(t * u, p, t) * (small ? 0.00390625f : 2.0f);
     return bits(a) - 1u < 0x7f7fffffu ? copysign(y, x) : x;
 }
+#endif
 // Doubles: the inverse of the root, by a third of the high word to 3.6 % and by the series of (1 - r)^(-1/3) to 32 digits,
 // so that nothing is divided; the root of these digits is corrected by what its cube leaves.
 NL_DEV f64 cbrt(f64 x) {
@@ -208,6 +149,79 @@ NL_DEV f64 cbrt(f64 x) {
     f64 t = m * y * y, square = t * t, rest = fma(-square, t, m) - fma(t, t, -square) * t;
     t = fma(0.33333333333333331 * (rest * y), y * y * t, t);
     return bits(a) - 1ull < 0x7fefffffffffffffull ? copysign(t * (small ? 3.814697265625e-06 : 1.0), x) : x;
+}
+}
+#ifdef __CUDACC__
+namespace nl {
+// CUDA's powers may be a digit off where there is nothing to round, as of 3^1: products without a rest have the result.
+NL_DEV f32 exact_power(f32 x, f32 y, f32 power) {
+    if (!(y > 0 && y <= 64 && ::truncf(y) == y)) return power;
+    f32 result = 1;
+    bool exact = true;
+    i32 n = (i32)y;
+    for (f32 square = x;; square *= square) {
+        if (n & 1) {
+            const f32 p = result * square;
+            exact &= fma(result, square, -p) == 0;
+            result = p;
+        }
+        n >>= 1;
+        if (n == 0) return exact && fabs(result) > 1e-30f ? result : power;
+        exact &= fma(square, square, -(square * square)) == 0;
+    }
+}
+NL_DEV f32 pow(f32 x, f32 y) { return exact_power(x, y, ::powf(x, y)); }
+// high + low times a + b; nothing is added to the first factor's low part where that is `none`.
+NL_DEV void multiply_parts(f32& high, f32& low, f32 a, f32 b, bool none = false) {
+    const f32 p = high * a, e = ::fmaf(high, b, none ? ::fmaf(high, a, -p) : ::fmaf(low, a, ::fmaf(high, a, -p)));
+    high = p + e;
+    low = (p - high) + e;
+}
+// Where no part leaves the range.
+NL_DEV f32 halves_in_parts(f32 x, i32 n) {
+    const i32 m = n < 0 ? -n : n;
+    const f32 square = x * x, rest = ::fmaf(x, x, -square);
+    f32 high = 1, low = 0;
+    if (m & 1) {
+        const f32 inverse = ::rsqrtf(x);
+        high = x * inverse;
+        low = ::fmaf(-high, high, x) * (0.5f * inverse);
+    }
+    if (m & 2) {
+        if (m & 1) multiply_parts(high, low, x, 0);
+        else high = x;
+    }
+    if (m & 4) {
+        if (m & 3) multiply_parts(high, low, square, rest, !(m & 1));
+        else { high = square; low = rest; }
+    }
+    if (m & 8) {
+        const f32 fourth = square * square, more = ::fmaf(square, square, -fourth) + 2 * square * rest;
+        if (m & 7) multiply_parts(high, low, fourth, more, (m & 7) == 2);
+        else { high = fourth; low = more; }
+    }
+    if (n >= 0) return high + low;
+    const f32 y = ::__fdividef(1.0f, high);
+    return ::fmaf(y, ::fmaf(-y, high, 1.0f) - y * low, y);
+}
+// Called: loops of reductions repeat what stands in them.
+static __device__ __noinline__ f32 halves_apart(f32 x, i32 n) {
+    const f64 r = halves_in_double(x, n);
+    return (f32)(n < 0 ? 1.0 / r : r);
+}
+NL_DEV f32 power_of_halves(f32 x, i32 n) {
+    const bool small = n >= -4 && n <= 4;
+    const f32 size = n & 1 ? x : ::fabsf(x);
+    const bool inside = size > (small ? 1e-15f : 1e-4f) && size < (small ? 1e15f : 1e4f);
+    return inside ? halves_in_parts(x, n) : halves_apart(x, n);
+}
+template <class T> NL_DEV T power_by_halves(T x, T y) { return power_of_halves(x, (i32)(y + y)); }
+}
+#else
+namespace nl {
+template <class... F> NL_DEV f32 power_of_halves(f32 x, i32 n, F&... far) { return pow(x, 0.5f * n, far...); }
+template <class T, class... F> NL_DEV T power_by_halves(T x, T y, F&... far) {
+    return power_of_halves(x, (i32)(y + y), far...);
 }
 }
 #endif

@@ -1,11 +1,4 @@
 // Series of the special functions. Tables are made by tools/special_coefficients.py.
-#ifdef __CUDACC__
-#define NL_TABLE __constant__ const f64
-#define NL_CALL static __device__ __noinline__
-#else
-#define NL_TABLE static constexpr f64
-#define NL_CALL static __attribute__((noinline))
-#endif
 // The float version of a function that is computed in double.
 #define NL_NARROW1(name) NL_DEV f32 name(f32 x) { return (f32)name((f64)x); }
 #define NL_NARROW2(name) NL_DEV f32 name(f32 x, f32 y) { return (f32)name((f64)x, (f64)y); }

@@ -1,14 +1,8 @@
-// sin, cos, tan. On the host up to `far` the multiple of pi/2 is taken off by its parts, which makes vectors; beyond, by
-// integers (float) or by libm (double); loops over the near ones become vectors: see vector_*.hpp.
-#ifdef __CUDACC__
-NL_LIBM1(sin)
-NL_LIBM1(cos)
-NL_LIBM1(tan)
-namespace nl { template <class T> NL_DEV T near_cos(T x) { return cos(x); } }
-#else
-extern "C" f64 sin(f64) noexcept;
-extern "C" f64 cos(f64) noexcept;
-extern "C" f64 tan(f64) noexcept;
+// sin, cos, tan. Up to `is_near` the multiple of pi/2 is taken off by its parts, which makes vectors; beyond, by integers;
+// loops over the near ones become vectors: see vector_*.hpp.
+NL_CUDA_FLOAT1(sin)
+NL_CUDA_FLOAT1(cos)
+NL_CUDA_FLOAT1(tan)
 namespace nl {
 NL_DEV u64 choose(u64 k, u64 a, u64 b, u64 c, u64 d, u64 e) {
     return k == 0 ? a : k == 1 ? b : k == 2 ? c : k == 3 ? d : e;
@@ -49,9 +43,9 @@ NL_DEV f64 turn_parts(f64 x, f64& rest, u64& q) {
     q = bits(t);
     return r;
 }
-NL_DEV turned turn(f64 x) {
+NL_DEV turned turned_by(f64 r, f64 c, u64 q) {
     turned found;
-    f64 c, r = turn_parts(x, c, found.q);
+    found.q = q;
     f64 z = r * r, half = 0.5 * z, w = 1.0 - half, less = fma(0.5 * r, r, -half);
     f64 s = horner(z, -0.16666666666666632, 0.0083333333333224183, -0.00019841269829812768, 2.7557313693747933e-06,
                    -2.505075841320564e-08, 1.5896813444839284e-10);
@@ -65,6 +59,11 @@ NL_DEV turned turn(f64 x) {
     found.cosine_rest = (w - found.cosine) + v;
     return found;
 }
+NL_DEV turned turn(f64 x) {
+    u64 q;
+    f64 c, r = turn_parts(x, c, q);
+    return turned_by(r, c, q);
+}
 NL_DEV f64 near_sin(f64 x) {
     turned f = turn(x);
     f64 y = from_bits(bits(f.q & 1 ? f.cosine : f.sine) ^ (f.q & 2) << 62);
@@ -75,9 +74,8 @@ NL_DEV f64 near_cos(f64 x) {
     return from_bits(bits(f.q & 1 ? f.sine : f.cosine) ^ ((f.q + 1) & 2) << 62);
 }
 // A quotient of r (1 + z p) and 1 + z q, z = r^2, both in two parts. What r and z leave out counts as if both were linear.
-NL_DEV f64 near_tan(f64 x) {
-    u64 turns;
-    f64 rest, r = turn_parts(x, rest, turns), z = r * r, cube = r * z;
+NL_DEV f64 tan_of(f64 r, f64 rest, u64 turns) {
+    f64 z = r * r, cube = r * z;
     f64 p = horner(z, -0.13337882004016718, 0.003424319818724788, -1.7852183017892282e-05);
     f64 q = horner(z, -0.4667121533735005, 0.025661704276558357, -0.00031172046032494177, 4.977370799242013e-07);
     f64 above = fma(cube, p, r), below = fma(z, q, 1.0), below_rest = fma(z, q, 1.0 - below);
@@ -86,8 +84,54 @@ NL_DEV f64 near_tan(f64 x) {
     f64 n = odd ? below : above, n_rest = odd ? below_rest : above_rest;
     f64 d = odd ? above : below, d_rest = odd ? above_rest : below_rest, inverse = 1.0 / d, y = n * inverse;
     y = fma(fma(-y, d, n) + fma(-y, d_rest, n_rest), inverse, y);
-    y = from_bits(bits(y) ^ turns << 63);
+    return from_bits(bits(y) ^ turns << 63);
+}
+NL_DEV f64 near_tan(f64 x) {
+    u64 q;
+    f64 rest, r = turn_parts(x, rest, q), y = tan_of(r, rest, q);
     return x == 0 ? x : y;
+}
+// 2 / pi behind 64 zeros, for the method of M. Payne and R. Hanek, "Radian reduction for trigonometric functions" (1983).
+NL_WORDS two_over_pi[] = {
+    0x0000000000000000ull, 0xa2f9836e4e441529ull, 0xfc2757d1f534ddc0ull, 0xdb6295993c439041ull, 0xfe5163abdebbc561ull,
+    0xb7246e3a424dd2e0ull, 0x06492eea09d1921cull, 0xfe1deb1cb129a73eull, 0xe88235f52ebb4484ull, 0xe99c7026b45f7e41ull,
+    0x3991d639835339f4ull, 0x9c845f8bbdf9283bull, 0x1ff897ffde05980full, 0xef2f118b5a0a6d1full, 0x6d367ecf27cb09b7ull,
+    0x4f463f669e5fea2dull, 0x7527bac7ebe5f17bull, 0x3d0739f78a5292eaull, 0x6bfb5fb11f8d5d08ull, 0x56033046fc7b6babull,
+    0xf0cfbc209af4361dull, 0xa9e391615ee61b08ull,
+};
+NL_DEV u64 word_at(u64 bit) {
+    u64 k = bit >> 6, s = bit & 63;
+    return two_over_pi[k] << s | (two_over_pi[k + 1] >> 1) >> (63 - s);
+}
+// a + b, and what that loses
+NL_DEV f64 two_sum(f64 a, f64 b, f64& lost) {
+    f64 sum = a + b, part = sum - a;
+    lost = (a - (sum - part)) + (b - part);
+    return sum;
+}
+// |x| = q pi/2 + r + rest, |r| <= pi/4, q modulo 4; for finite |x| >= 1e5. Bits of 2/pi that add multiples of 4 are left out;
+// of the product with the next 192 bits those of whole quarters are left out, too.
+NL_CALL f64 reduce_far(f64 x, f64& rest, u64& q) {
+    u64 u = bits(x) & 0x7fffffffffffffffull, m = (u & 0xfffffffffffffull) | 0x10000000000000ull, from = (u >> 52) - 1013;
+    u64 w0 = word_at(from), w1 = word_at(from + 64), w2 = word_at(from + 128);
+    u64 f2 = m * w2, f1 = m * w1, f0 = m * w0 + high_product(m, w1), carry = high_product(m, w2);
+    f1 += carry;
+    f0 += f1 < carry;
+    q = (f0 + 0x2000000000000000ull) >> 62;
+    i64 f = (i64)(f0 - (q << 62));
+    // Its parts of 32 bits are floats, in units of 2^-64 of a turn.
+    f64 lost, more, high = two_sum((f64)(f >> 32) * 4294967296.0, (f64)(u32)f, lost);
+    high = two_sum(high, (f64)(f1 >> 32) * 2.3283064365386963e-10, more);
+    lost += more;
+    high = two_sum(high, (f64)(u32)f1 * 5.421010862427522e-20, more);
+    lost += more;
+    high = two_sum(high, (f64)(f2 >> 32) * 1.262177448353619e-29, more);
+    lost += more;
+    high = two_sum(high, lost, lost);
+    const f64 unit = 3.4061215800865545e-19, unit_rest = 1.3277647201629795e-35;  // 2 pi / 2^64
+    f64 r = high * unit;
+    rest = fma(high, unit, -r) + fma(high, unit_rest, lost * unit);
+    return r;
 }
 NL_DEV f32 sin_turned(f64 r, u64 q) {
     f64 z = r * r, y = q & 1 ? cos_series(z) : sin_series(r, z);
@@ -151,9 +195,21 @@ NL_DEV f32 far_tan(f32 x) {
     f64 r = reduce_pi(x, q);
     return x - x == 0 ? signed_as(tan_turned(r, q), x) : x - x;
 }
-NL_DEV f64 far_sin(f64 x) { return ::sin(x); }
-NL_DEV f64 far_cos(f64 x) { return ::cos(x); }
-NL_DEV f64 far_tan(f64 x) { return ::tan(x); }
+NL_CALL f64 far_wave(f64 x, u64 quarters) {
+    u64 q;
+    f64 rest, r = reduce_far(x, rest, q);
+    turned f = turned_by(r, rest, q + quarters);
+    return from_bits(bits(f.q & 1 ? f.cosine : f.sine) ^ (f.q & 2) << 62);
+}
+NL_DEV f64 signed_as(f64 y, f64 x) { return from_bits(bits(y) ^ (bits(x) & 0x8000000000000000ull)); }
+NL_DEV f64 far_sin(f64 x) { return x - x == 0 ? signed_as(far_wave(x, 0), x) : x - x; }
+NL_DEV f64 far_cos(f64 x) { return x - x == 0 ? far_wave(x, 1) : x - x; }
+NL_CALL f64 far_tan(f64 x) {
+    if (!(x - x == 0)) return x - x;
+    u64 q;
+    f64 rest, r = reduce_far(x, rest, q);
+    return signed_as(tan_of(r, rest, q), x);
+}
 NL_DEV void want_near(f32 x, Far& far) {  // 1e6 is as far as `is_far` has it
     far.normal = larger(far.normal, (bits(x) & 0x7fffffffu) + (0x7f000000u - 0x49742400u));
 }
@@ -170,8 +226,7 @@ template <class T> NL_DEV T loop_tan(T x, Far& far) {
     want_near(x, far);
     return near_tan(x);
 }
-template <class T> static T sin(T x) { return is_near(x) ? near_sin(x) : far_sin(x); }
-template <class T> static T cos(T x) { return is_near(x) ? near_cos(x) : far_cos(x); }
-template <class T> static T tan(T x) { return is_near(x) ? near_tan(x) : far_tan(x); }
+template <class T> NL_BRANCHING T sin(T x) { return is_near(x) ? near_sin(x) : far_sin(x); }
+template <class T> NL_BRANCHING T cos(T x) { return is_near(x) ? near_cos(x) : far_cos(x); }
+template <class T> NL_BRANCHING T tan(T x) { return is_near(x) ? near_tan(x) : far_tan(x); }
 }
-#endif
