@@ -560,7 +560,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     check_device(device)
     if type(x) is ndarray:
-        return x.copy("K") if copy else view_of(x, x.offset, x.shape, x.strides)
+        given: Any = x
+        return given.copy("K") if copy else view_of(x, x.offset, x.shape, x.strides)
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(f"{type(x).__name__} has no __dlpack__: it cannot be shared")
     kind, number = (int(part) for part in x.__dlpack_device__())

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.convert import exported_on_host
+from numloom.array.methods import reshape
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, reshaped_before, view_of, wrap
 from numloom.array.storage import new_cell
 from numloom.base.dtypes import C64, C128, DTYPES, ITEMSIZES, code_of
@@ -295,8 +296,8 @@ def ravel(array: Array, order: str | None = "C") -> Array:
     ):
         turned = array.T
     if not is_c_contiguous(turned.shape, turned.strides, itemsize):
-        return turned.copy().reshape(-1)
-    result = turned.reshape(-1)
+        return reshape(turned.copy(), -1)
+    result = reshape(turned, -1)
     if order == "C":
         _know_reshaped(array, _RAVELLED, result.shape, result.strides)
     return result
