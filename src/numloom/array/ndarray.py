@@ -1,7 +1,7 @@
 """The array that users hold: a storage cell seen through a layout.
 
-Operators record; nothing runs here. Everything that needs the API (reductions, sorting, printing)
-is late-bound: the API's modules hand their functions to `bind`, since they stand above this one.
+Operators record, but on numbers. Everything that needs the API (reductions, sorting, printing) is late-bound: the
+API's modules hand their functions to `bind`.
 """
 
 from __future__ import annotations
@@ -293,6 +293,8 @@ class ndarray:
     # ------------------------------------------------------------ subscripts
 
     def __getitem__(self, index: Any) -> Any:
+        if type(index) is ndarray:
+            return _looked_up(self, index)
         if cython.compiled and (number := element_of(self, index)) is not None:
             return number
         found = simple(self.offset, self.extents, self.steps, index)
@@ -301,7 +303,7 @@ class ndarray:
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
             raise ValueError("assignment destination is read-only")
-        if cython.compiled and set_element(self, index, value):
+        if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
             return
         found = simple(self.offset, self.extents, self.steps, index)
         if found is None and (plain := with_integers(index)) is not index:
@@ -645,16 +647,19 @@ def seen_through(array: Any, found: Basic) -> Any:
         result = view_of(array, found.offset, found.shape, found.strides)
         result.is_scalar = False
         return result
-    value = None if cell_of(array).pins else element_at_once(cell_of(array).value, array.code, found.offset)
-    if value is not None:
-        return wrap(known(value, array.code))
-    return wrap(read(cell_of(array), array.code, found.offset, (), ()))
+    cell = cell_of(array)
+    value = None if cell.pins else element_at_once(cell.value, array.code, found.offset)
+    return wrap(known(value, array.code) if value is not None else read(cell, array.code, found.offset, (), ()))
 
 
 def _looked_up(array: Any, index: Any) -> Any:
     """What any subscript gives."""
     kind = type(index)
-    if kind is ndarray and index.extents:
+    several = kind is ndarray and index.extents
+    if several or kind is list or kind is tuple:
+        if (at_once := _bound["read_at_once"](array, index)) is not None:
+            return at_once
+    if several:
         if index.code != BOOL:
             return _bound["taken"](array, index)
         if index.extents == array.extents:
@@ -684,7 +689,7 @@ def with_integers(index: Any) -> Any:
             found = True
     if not found or learning() or not current().interprets:
         return index
-    numbers = tuple([item.__index__() if type(item) is ndarray else item for item in items])
+    numbers = tuple([number_of(item) if type(item) is ndarray else item for item in items])
     return numbers if type(index) is tuple else numbers[0]
 
 
