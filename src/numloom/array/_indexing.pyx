@@ -227,6 +227,8 @@ def put(ndarray array, object index, object value):
         repeated = values.extents == array.extents[lead:]  # A row for each.
         if not repeated and values.extents[1:] != array.extents[lead:]:
             return False
+        if by_mask and not repeated and not values.extents[0]:
+            return see(&places, at, index, lead) and not count_true(&places)
         source = at_hand(values)
         if source is None:
             return False

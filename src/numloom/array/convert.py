@@ -42,6 +42,11 @@ try:
 except ImportError:
     finish_type = None
 
+try:
+    from numloom.array import _short  # type: ignore[attr-defined]
+except ImportError:
+    _short = None
+
 Array = Any
 Host = np.ndarray[Any, Any]
 
@@ -277,6 +282,9 @@ def _on_host(items: Any) -> Any:
 
 def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     """A nested list of arrays and numbers as one array, without leaving the device."""
+    host = _short.gathered(list(items)) if _short is not None else None
+    if host is not None:
+        return from_host(host)
     arrays = [asarray(item) for item in leaves]
     lead: list[int] = []
     level: Any = items

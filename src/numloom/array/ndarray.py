@@ -590,7 +590,7 @@ def operated(row: Any, x: Any, y: Any, alone: bool) -> Any:
         left = right = result = [0.0, 0.0]
     first = take_number(x, left)
     if first >= WEAK_INT and type(y) is not ndarray:  # As an array of it.
-        first = I64 if first == WEAK_INT else F64
+        first = I64 if first == WEAK_INT else F64 if type(x) is float else C128
     if first < 0 or learning():  # A number is a look.
         return None
     second = ALONE if alone else take_number(y, right)
@@ -656,9 +656,8 @@ def _looked_up(array: Any, index: Any) -> Any:
     """What any subscript gives."""
     kind = type(index)
     several = kind is ndarray and index.extents
-    if several or kind is list or kind is tuple:
-        if (at_once := _bound["read_at_once"](array, index)) is not None:
-            return at_once
+    if (several or kind is list or kind is tuple) and (found := _bound["read_at_once"](array, index)) is not None:
+        return found
     if several:
         if index.code != BOOL:
             return _bound["taken"](array, index)

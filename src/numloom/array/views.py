@@ -369,6 +369,10 @@ def iterate(array: Array) -> Iterator[Any]:
 
 
 def _elements(array: Array) -> Iterator[Any]:
+    if registry.current().interprets:
+        for i in range(array.shape[0]):
+            yield array[i]
+        return
     value = array.cell.value
     host = array.get().tolist()
     for i in range(len(host)):

@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from numloom.device.cpu._hostview cimport number_at, put_number_at
 from numloom.device.registry cimport current
-from numloom.engine._ready cimport BY_LOOP, BY_PACKAGE, MOST_WORDS, Loop, Size, cast_between, operation
+from numloom.engine._ready cimport BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Reduce, Size, cast_between, operation, reducer
 from numloom.engine.look cimport read_bits, write_bits
 from numloom.graph.build cimport _NONE, binary_rule, known
 from numloom.graph.node cimport Node
@@ -30,6 +30,7 @@ ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR
 cdef int BOOL = _BOOL, F32 = _F32, F64 = _F64, C64 = _C64, C128 = _C128, I64 = _I64, U64 = _U64
 cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
+cdef int WEAK_COMPLEX = _build.weak_code(1j)
 cdef int ALONE = _NONE
 
 cdef enum:
@@ -87,6 +88,10 @@ cdef int take_python(object number, double* to) except -3:
     if kind is int:
         (<int64_t*>to)[0] = PyLong_AsLongLongAndOverflow(number, &beyond)
         return NONE_HERE if beyond else WEAK_INT
+    if kind is complex:
+        to[0] = number.real
+        to[1] = number.imag
+        return WEAK_COMPLEX
     if kind is bool:
         (<uint8_t*>to)[0] = number is True
         return BOOL
@@ -298,9 +303,32 @@ cdef bint find_cast(int code, int loop, Loop* to) except -1:
     """The loop that converts an operand, null where its bits stay; whether there is a way."""
     if code == loop or code == WEAK_INT:  # Of which each number is looked at.
         return True
-    if code == WEAK_FLOAT:
-        code = F64
-        if loop == F64:
+    if code == WEAK_FLOAT or code == WEAK_COMPLEX:
+        code = F64 if code == WEAK_FLOAT else C128
+        if loop == code:
             return True
     to[0] = cast_between(code, loop)
     return to[0] is not NULL
+
+
+# ---------------------------------------------------------------- short vectors
+
+cdef double products[MOST_DOTTED]
+
+
+cdef void dot_rows(
+    bint single, const char* left, Py_ssize_t left_step, const char* right, Py_ssize_t right_step, Py_ssize_t count,
+    double* to,
+) noexcept:
+    """The sum of the products of two vectors of floats (`single`: of 32 bits), as the sum of a vector of them."""
+    cdef float* few = <float*>products
+    cdef Py_ssize_t place
+    if single:
+        for place in range(count):
+            few[place] = (<const float*>(left + place * left_step))[0] * (<const float*>(right + place * right_step))[0]
+    else:
+        for place in range(count):
+            products[place] = (
+                (<const double*>(left + place * left_step))[0] * (<const double*>(right + place * right_step))[0]
+            )
+    reducer(SUM, F32 if single else F64)(<const char*>products, count, True, <char*>to)

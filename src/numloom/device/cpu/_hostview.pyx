@@ -162,6 +162,17 @@ cpdef bint put_number_at(intptr_t address, int code, object number) except -1:
             at.u64 = number
             memcpy(<void*>address, &at, 8)
             return True
+    elif kind is complex:
+        if code == 13:
+            at.f64[0] = number.real
+            at.f64[1] = number.imag
+            memcpy(<void*>address, &at, 16)
+            return True
+        if code == 12:
+            at.f32[0] = <float><double>number.real
+            at.f32[1] = <float><double>number.imag
+            memcpy(<void*>address, &at, 8)
+            return True
     elif kind is bool and code == 0:
         at.u8 = 1 if number else 0
         memcpy(<void*>address, &at, 1)
