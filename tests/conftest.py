@@ -33,6 +33,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what runs the tests: cpu, cuda, reference (values one by one through NumPy), or auto",
     )
     parser.addoption(
+        "--placement",
+        choices=("auto", "device"),
+        default="device",
+        help="where small work runs beside a GPU; by default there, since kernels are what most tests are about",
+    )
+    parser.addoption(
         "--nvrtc",
         nargs="?",
         choices=("sample", "all"),
@@ -51,6 +57,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["NUMLOOM_EXECUTOR"] = "reference"
     elif device != "auto":
         os.environ["NUMLOOM_DEVICE"] = device
+    os.environ["NUMLOOM_PLACEMENT"] = config.getoption("--placement")
     from numloom.device import registry
 
     if device == "cuda":

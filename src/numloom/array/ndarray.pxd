@@ -3,8 +3,7 @@ cimport numloom.base.instances
 from numloom.array.numbers cimport binary_number, known_number, number_as, unary_number
 from numloom.array.storage cimport Cell, new_cell, read, write, write_number
 from numloom.array.subscript cimport Basic, simple, turned
-from numloom.device.registry cimport current
-from numloom.engine.evaluate cimport element, element_at_once, element_on_host, number
+from numloom.engine.evaluate cimport at_hand, element, element_at_once, element_on_host, number
 from numloom.engine.look cimport is_near
 from numloom.engine._numbers cimport (
     ALONE, is_host, node_for, operate, place_of, put_known, python_number, stores_as, take_known, take_python,

@@ -24,8 +24,7 @@ from numloom.array.storage import Cell, arranged, new_cell, read, write, write_n
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
 from numloom.base.errors import casting_error
-from numloom.device.registry import current
-from numloom.engine.evaluate import after_record, download_layout, element, element_at_once, number
+from numloom.engine.evaluate import after_record, at_hand, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
 from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known, scalar, scalar_binary, unary, view
 from numloom.graph.layout import k_strides, shown
@@ -683,10 +682,10 @@ def with_integers(index: Any) -> Any:
     for item in items:
         if type(item) is ndarray:
             array = cython.cast(ndarray, item)
-            if array.extents or not (array.is_scalar and BOOL < array.code < F16):
+            if array.extents or not (array.is_scalar and BOOL < array.code < F16) or not at_hand(array.cell.value):
                 return index
             found = True
-    if not found or learning() or not current().interprets:
+    if not found or learning():
         return index
     numbers = tuple([number_of(item) if type(item) is ndarray else item for item in items])
     return numbers if type(index) is tuple else numbers[0]

@@ -21,6 +21,7 @@ except ImportError:
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
 from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
 from numloom.engine.look import put_number
+from numloom.engine.placement import bring_home
 from numloom.engine.routines import Change, call_in_place
 from numloom.graph.build import cast, copied, full, known_update, leaf, unary, update, view
 from numloom.graph.layout import (
@@ -333,9 +334,10 @@ def _apart(node: Node, value: Node) -> Node:
 
 
 def materialize(cell: Cell) -> Node:
-    """The cell's value, computed: a leaf with a buffer."""
+    """The cell's value, computed: a leaf with a buffer, in memory of the current device."""
     if cell.value.buffer is None:
         evaluate([cell.value])
+    bring_home(cell.value)
     return cell.value
 
 
@@ -349,6 +351,7 @@ def pin(cell: Cell) -> Node:
         own = copied(value, value.strides, value.code)
         set_value(cell, own)
         evaluate([own])
+        bring_home(own)
     cell.pins += 1
     cell.value.attr = None  # What of it was read before need not be so for long.
     return cell.value

@@ -110,6 +110,12 @@ SETTINGS: dict[str, Setting] = {
         _count,
         "elements of values that run at once, without a plan, until they have come some times; 0: none do",
     ),
+    "placement": Setting(
+        "auto",
+        _choice("auto", "device"),
+        "where work runs beside a GPU: small work on small arrays on the host, as operations and bytes say, or all on "
+        "the device",
+    ),
     "max_pending": Setting(512, _count, "recorded operations after which they are run"),
     "orphan_bytes": Setting(
         256 << 20, _size, "bytes of inputs that only recorded work keeps alive, after which it is run"
@@ -159,6 +165,7 @@ class Config:
     cache_dir: str
     cache_bytes: int
     unplanned: int
+    placement: str
     max_pending: int
     orphan_bytes: int
     memory_limit: int

@@ -63,6 +63,7 @@ cdef class Buffer:
     cdef readonly long long nbytes
     cdef readonly Pool pool
     cdef readonly object owner
+    cdef public long long debt
     cdef int size_class
 
 @cython.locals(last="long long", shift=int)

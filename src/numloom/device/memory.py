@@ -56,6 +56,8 @@ class Buffer:
         Where the block goes back to; None for foreign memory.
     owner : object
         Keeps foreign memory alive.
+    debt : int
+        Nanoseconds that work on it would have been done sooner where it does not lie (`engine.placement`).
     """
 
     def __init__(self, ptr: int, nbytes: int, pool: Pool | None = None, owner: Any = None) -> None:
@@ -63,6 +65,7 @@ class Buffer:
         self.nbytes = nbytes
         self.pool = pool
         self.owner = owner
+        self.debt = 0
         self.size_class = -1
 
     def __dealloc__(self) -> None:
@@ -221,6 +224,7 @@ class Pool:
         buffer.pool = self
         if not cython.compiled:
             buffer.owner = None
+            buffer.debt = 0
         buffer.size_class = _PART - size_class if part else size_class
         return buffer
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+try:
+    import cython
+except ImportError:
+    from numloom.base import uncompiled as cython
 from numloom.base.config import config
 from numloom.base.errors import DeviceError
 from numloom.base.forking import anew
@@ -19,6 +23,18 @@ except ImportError:
 
 _devices: dict[str, Device] = {}
 _current: Device | None = None
+_auto = config.placement == "auto"
+_far: Any = None
+_host: Any = None
+
+
+def _set_placement(value: str) -> None:
+    global _auto, _far
+    _auto = value == "auto"
+    _far = None
+
+
+config.listen("placement", _set_placement)
 
 
 def current() -> Device:
@@ -47,6 +63,19 @@ def get(name: str) -> Device:
             raise DeviceError(f"device {name!r} cannot be used: {why}")
         device = _devices[name] = _make(name)
     return device
+
+
+def beside(device: Device) -> Device | None:
+    """The host as a device, where small work of `device` may run; None of a device that is the host's.
+
+    Only compiled code runs work that is not planned, and `config.placement` may want all on the device.
+    """
+    global _far, _host
+    if device is not _far:
+        usable = cython.compiled and _auto and not isinstance(device, Forked) and device.discrete
+        _host = get("cpu") if usable else None
+        _far = device
+    return _host
 
 
 def missing(name: str) -> str | None:
@@ -103,7 +132,8 @@ class Forked:
 
 def _leave_behind() -> None:
     """In a forked process, use no GPU that was in use."""
-    global _current
+    global _current, _far
+    _far = None
     for name, device in _devices.items():
         if isinstance(device, Forked) or device.discrete:
             left: Any = Forked()

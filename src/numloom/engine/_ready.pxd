@@ -33,6 +33,7 @@ cdef struct Known:
     void* row
     uint64_t codes
     Way way
+    bint same  # bits on a GPU
     void* function
     void* data
     int words

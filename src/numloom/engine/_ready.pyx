@@ -110,7 +110,17 @@ cdef object learn(Node node, object loops):
     found.words = len(words)
     for place, word in enumerate(words):
         found.word[place] = word
+    found.same = same_everywhere(kind, row, in_codes)
     found.way = way
+
+
+cdef bint same_everywhere(int kind, object row, tuple codes):
+    """Whether an operation has the same bits on every device: exact ones, casts, and reductions by exact ones."""
+    if kind == CAST:
+        return True
+    if kind == REDUCE:
+        return operation_of(row) is None
+    return row.is_exact("".join([CHARS[code] for code in codes]))
 
 
 cdef tuple REFUSE = (REFUSED, 0, 0, ())

@@ -114,14 +114,40 @@ cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
     cdef Py_ssize_t* spent = spent_for(found.first)
     if found.count >= MOST_NODES or not planned and spent[0] >= max(worth, planning * found.count):
         return 0
+    cdef list unknown = []
+    cdef Py_ssize_t time = measure(found, wanted, max(limit, WAITING) if planned else limit, False, unknown)
+    if time < 0:
+        return 0
+    if not unknown:
+        spent[0] += time
+        Run(found, wanted, device).go_on()
+        return 1
+    # From here on Python runs, and other threads.
+    find_out(unknown, device)
+    return -1
+
+
+cdef object find_out(list unknown, object device):
+    """How operations are done that were not met before."""
+    loops = device.loops
+    for node in unknown:
+        learn(node, loops)
+
+
+cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywhere, list unknown) except -2:
+    """Nanoseconds that a walk takes here, of values of at most so many elements; -1 if it is not for here.
+
+    What runs `everywhere` with the same bits may run here in the place of a GPU. Operations that were not met before
+    are added to `unknown`.
+    """
     cdef list nodes = found.nodes
-    cdef Py_ssize_t place
+    cdef Py_ssize_t place, time = 0
+    cdef Py_ssize_t most_base = most if everywhere else base_limit
     cdef Node node
     cdef int kind
     cdef Known* how
-    cdef list unknown = None
-    cdef Py_ssize_t time = 0
-    cdef Py_ssize_t most = max(limit, WAITING) if planned else limit
+    if found.count >= MOST_NODES:
+        return -1
     for place in range(found.count):
         node = <Node>nodes[place]
         kind = node.kind
@@ -130,45 +156,122 @@ cpdef int run(Walk found, list wanted, object device, bint planned) except -2:
         time += 200 + (node.size >> 1)
         if kind == OP or kind == CAST:
             if node.size > most:
-                return 0
+                return -1
         elif kind == REDUCE:
             if (<Node>node.args[0]).size > most:
-                return 0
+                return -1
         elif kind == UPDATE:
-            if (<Node>node.args[1]).size > most or node.size > base_limit:
-                return 0
+            if (<Node>node.args[1]).size > most:
+                return -1
+            if node.size > (base_limit if (<Node>node.args[0]).kind == LEAF else most_base):
+                return -1
+            if everywhere:  # In place nothing else is touched.
+                time += ((<Node>node.args[1]).size >> 1) - (node.size >> 1)
             continue
         elif kind == VIEW:
+            if everywhere:
+                time -= node.size >> 1
             if node.cells or node.readers > node.seen:  # Later work reads the memory through it.
-                return 0
+                return -1
             continue
         elif kind == GATHER or kind == FILL or kind == IOTA:
-            if node.size > (most if kind == GATHER else base_limit):
-                return 0
+            if node.size > (most if kind == GATHER else most_base):
+                return -1
             continue
         else:
-            return 0
+            return -1
         if len(node.shape) > 32:
-            return 0
+            return -1
         how = find(node)
         if how is NULL:
-            if unknown is None:
-                unknown = []
             unknown.append(node)
-        elif how.way == REFUSED:
-            return 0
+        elif how.way == REFUSED or everywhere and not how.same:
+            return -1
     for node in wanted:
         if node.kind == VIEW:
-            return 0
-    if unknown is None:
-        spent[0] += time
-        Run(found, wanted, device).go_on()
+            return -1
+    return time
+
+
+# ---------------------------------------------------------------- beside a GPU
+
+cdef Py_ssize_t launching = 0, price_of_move = 0, rate_of_move = 1
+cdef Py_ssize_t regret = 0
+
+def set_prices(Py_ssize_t launch, Py_ssize_t move, Py_ssize_t rate):
+    """Nanoseconds of a launch and of a move, and bytes that move in one."""
+    global launching, price_of_move, rate_of_move
+    launching = launch
+    price_of_move = move
+    rate_of_move = rate
+
+
+cpdef int side(Walk found, list wanted, object host, int planned) except -2:
+    """Where a walk runs beside a GPU: 1 on the host, 0 there, 2 more if values must move first; -1: walk again first.
+
+    `planned` is 1 more if the GPU has a plan for it, 2 more if the host has. See `engine.placement` for the rule.
+    """
+    global due, regret
+    cdef Py_ssize_t here, there, difference, place, leaves = 0
+    cdef Py_ssize_t to_host = 0, to_device = 0, price
+    cdef Pool pool
+    cdef Node node
+    cdef Buffer buffer
+    cdef bint near = False, far = False, fixed = False, on_host = False, often
+    cdef list unknown = []
+    regret = 0
+    if limit > 0 and (host is not device_of_known or asked > 1000):
+        return meet(host)
+    pool = device_pool if limit > 0 else host.pool
+    here = -1 if limit <= 0 else measure(found, wanted, max(limit, WAITING) if planned & 2 else limit, True, unknown)
+    if here >= 0 and unknown:
+        find_out(unknown, host)
+        return -1
+    for place in range(found.count):
+        node = <Node>found.nodes[place]
+        if node.kind != LEAF:
+            continue
+        leaves += 1
+        buffer = node.buffer
+        if buffer.pool is None or node.attr is None:
+            fixed = True
+            continue
+        price = price_of_move + buffer.nbytes // rate_of_move - buffer.debt
+        if price < 0:
+            price = 0
+        if buffer.pool is pool:
+            near = True
+            to_device += price
+        else:
+            far = True
+            to_host += price
+    if here >= 0 and not fixed:
+        there = launching + 1000 * (found.roots - 1)
+        often = due or spent_for(found.first)[0] >= max(worth, planning * found.count)
+        if planned or not often:
+            on_host = here + to_host <= there + to_device + (0 if planned & 1 else planning * found.count)
+        else:  # It comes often: its plan will be where it takes less time.
+            on_host = here <= there
+        difference = here - there if on_host else there - here
+        regret = max(0, difference)
+        if leaves > 1:
+            difference //= leaves
+        for place in range(found.count):
+            node = <Node>found.nodes[place]
+            if node.kind == LEAF:
+                buffer = node.buffer
+                buffer.debt = max(0, buffer.debt + difference)
+    if far if on_host else near:  # What is decided now is decided again when they have moved.
+        return 3 if on_host else 2
+    if on_host:
         return 1
-    # From here on Python runs, and other threads.
-    loops = device.loops
-    for node in unknown:
-        learn(node, loops)
-    return -1
+    due = False
+    return 0
+
+
+cpdef Py_ssize_t last_regret() noexcept:
+    """Nanoseconds that the work of the last `side` would have taken less on the other one."""
+    return regret
 
 
 # ---------------------------------------------------------------- one value
@@ -187,6 +290,7 @@ cdef struct Small:
 cdef Small smalls[MOST_SMALL]
 cdef char arena[ARENA]
 cdef Py_ssize_t runs = 0
+cdef bint beside_gpu = False
 cdef bint due = False  # `run_one` has left a value to its plan
 
 
@@ -203,7 +307,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         return -1
     if kind == OP or kind == CAST or kind == REDUCE:
         how = find(node)
-        if how is NULL or not BY_LOOP <= how.way <= BY_REDUCER or node.size > limit or not node.size:
+        if how is NULL or not BY_LOOP <= how.way <= BY_REDUCER or node.size > limit or not node.size or beside_gpu and not how.same:
             return -1
         key[0] = (key[0] ^ <uint64_t>how) * <uint64_t>0x9E3779B97F4A7C15 + <uint64_t>node.size
         time[0] += 200 + (node.size >> 1)
@@ -226,7 +330,10 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
     elif kind == FILL:
         if node.size != 1 and node.size > limit:
             return -1
-    elif kind != LEAF and kind != SCALAR:
+    elif kind == LEAF:
+        if beside_gpu and (<Buffer>node.buffer).pool is not device_pool:
+            return -1
+    elif kind != SCALAR:
         return -1
     for k in range(n):
         arg = <Node>args[k]
@@ -246,9 +353,12 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
     return count
 
 
-cpdef bint run_one(Node root, object device) except -1:
-    """Run one value that is all there is to run, if it is small and its operations have loops; nothing of Python runs."""
-    global runs, due
+cpdef bint run_one(Node root, object device, bint beside) except -1:
+    """Run one value that is all there is to run, if it is small and its operations have loops; nothing of Python runs.
+
+    The host may stand `beside` a GPU.
+    """
+    global runs, due, beside_gpu
     cdef uint64_t key = 0
     cdef Py_ssize_t time = 0, used = 0, nbytes, turn
     cdef Py_ssize_t* spent
@@ -262,6 +372,7 @@ cpdef bint run_one(Node root, object device) except -1:
         return False
     runs += 1
     turn = runs
+    beside_gpu = beside
     count = take_small(root, 0, &key, &time)
     if count < 0:
         return False

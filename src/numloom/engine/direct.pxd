@@ -10,6 +10,7 @@ from numloom.graph.node cimport Form, Node, become_leaf, form_of
 cdef int IOTA, LEAF, OP, REDUCE, SCALAR, VIEW
 cdef Counters _counters
 cdef Py_ssize_t _SLOTS, _PATIENCE, _WORDS, _MOST
+cdef long long MOVE, RATE
 
 
 @cython.final
@@ -36,6 +37,9 @@ cdef class Direct:
     cdef long long items
     cdef readonly long long nbytes
     cdef Py_ssize_t faults
+    cdef long long regret
+    cdef long long debt
+    cdef bint weary
 
 
 @cython.final
@@ -59,7 +63,7 @@ cdef bint follow_counter(Direct direct, Node node) except -1
 @cython.locals(number=cython.Py_ssize_t)
 cdef bint meet(Direct direct, Node node) except -1
 
-@cython.locals(mark=cython.longlong, ptr=cython.longlong, begin=cython.longlong)
+@cython.locals(mark=cython.longlong, ptr=cython.longlong, begin=cython.longlong, buffer=Buffer)
 cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssize_t times) except -1
 @cython.locals(parameter=Parameter, value=object)
 cdef int take_number(Direct direct, Node node, Py_ssize_t number) except -1
@@ -73,4 +77,4 @@ cpdef object run_direct(Direct direct, Node node)
 @cython.locals(node=Node, arg=Node, ready=Ready, pointer=Pointer, parameter=Parameter, slot=cython.Py_ssize_t,
                found=Direct, made=Direct, epoch=cython.Py_ssize_t,
                place=cython.Py_ssize_t, source=cython.Py_ssize_t)
-cpdef object learn_direct(list nodes, Py_ssize_t count, ReadyPlan plan)
+cpdef object learn_direct(list nodes, Py_ssize_t count, ReadyPlan plan, long long regret)

@@ -17,6 +17,7 @@ except ImportError:
 from numloom.device.memory import Buffer
 from numloom.engine.execute import Parameter, Ready, ReadyPlan, pack
 from numloom.engine.look import settle_near
+from numloom.engine.placement import MOVE, RATE
 from numloom.engine.state import counters
 from numloom.engine.walk import next_epoch
 from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
@@ -58,11 +59,15 @@ class Direct:
         Size of the result.
     faults : int
         How many times in a row other nodes were met in its place.
+    regret, debt, weary : int, int, bool
+        Nanoseconds that it would take less beside the device (see `engine.placement`), the largest debt of an operand,
+        and whether that is enough to move it.
     """
 
     __slots__ = (
-        "addresses", "at", "block", "count", "entry", "faults", "items", "learning", "length", "marks", "met", "nbytes",
-        "offsets", "operations", "parameters", "patches", "plan", "ready", "sources", "targets", "times", "words",
+        "addresses", "at", "block", "count", "debt", "entry", "faults", "items", "learning", "length", "marks", "met",
+        "nbytes", "offsets", "operations", "parameters", "patches", "plan", "ready", "regret", "sources", "targets",
+        "times", "weary", "words",
     )  # fmt: skip
 
     words: list[int]
@@ -87,6 +92,9 @@ class Direct:
     items: int
     nbytes: int
     faults: int
+    regret: int
+    debt: int
+    weary: bool
 
     def __init__(self) -> None:
         if not cython.compiled:  # Arrays of C there.
@@ -95,6 +103,8 @@ class Direct:
             self.addresses = [0] * (_MOST + 1)
         self.parameters = [None] * _MOST
         self.faults = 0
+        self.regret = self.debt = 0
+        self.weary = False
         self.count = 0
         self.patches = 0
         self.length = 0
@@ -232,11 +242,19 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
     if node.readers > times:
         mark += 4
     if node.kind == LEAF:
-        ptr = cython.cast(Buffer, node.buffer).ptr
+        buffer = cython.cast(Buffer, node.buffer)
+        ptr = buffer.ptr
         direct.addresses[number + 1] = ptr
+        if direct.regret > 0 and not direct.learning:
+            buffer.debt += direct.regret
+            direct.debt = max(direct.debt, buffer.debt)
+            if buffer.debt >= MOVE + buffer.nbytes // RATE:
+                direct.weary = True
         if node.form is None:
             form_of(node)
-        return mark + ((ptr & 15) << 3) + (node.form.number << 7)  # type: ignore[union-attr]
+        if buffer.pool is not None and buffer.pool.error_at:  # Beside a GPU it matters where it lies.
+            mark += 128
+        return mark + ((ptr & 15) << 3) + (node.form.number << 8)  # type: ignore[union-attr]
     if node.kind == VIEW:
         begin = node.attr
         direct.addresses[number + 1] = begin + cython.cast(Buffer, cython.cast(Node, node.args[0]).buffer).ptr
@@ -264,7 +282,9 @@ def find_direct(node: Node) -> Direct | None:
     direct.at = 0
     direct.met = 0
     direct.operations = 0
-    if not follow(direct, node, next_epoch()) or direct.at != direct.length:
+    direct.weary = False
+    direct.debt = 0
+    if not follow(direct, node, next_epoch()) or direct.at != direct.length or direct.weary:
         return None
     return direct  # type: ignore[no-any-return]
 
@@ -283,11 +303,12 @@ def run_direct(direct: Direct, node: Node) -> None:
     else:
         direct.ready.run()
     settle_near(direct.plan.device, direct.plan.pool)
+    result.debt = direct.debt
     become_leaf(node, result)
     direct.faults = 0
 
 
-def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
+def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> None:
     """Keep how a walk of `count` nodes runs, if that is one launch of a kernel that is there, for its last node."""
     if count > _WORDS:  # Of every node there is a word at least.
         return
@@ -343,6 +364,7 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan) -> None:
             return
         made.parameters[arg.number] = parameter
     made.plan = plan
+    made.regret = regret
     made.ready = ready
     made.block = ready.words
     made.nbytes = ready.allocate[0][1]

@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer, Pool
-from numloom.device.registry cimport current
+from numloom.device.registry cimport beside, current
 from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute cimport ReadyPlan, is_compiled, run_plan
 from numloom.engine.guard cimport Guard
@@ -14,8 +14,8 @@ from numloom.graph.replay cimport learning, lose
 cdef Guard _guard
 cdef Register _register
 cdef dict _plans
-cdef object _device
-cdef dict _device_plans
+cdef object _device, _host
+cdef dict _device_plans, _host_plans
 cdef bint _reference
 cdef bint _verify
 cdef list _recent
@@ -30,13 +30,16 @@ cdef object run_pending(list nodes)
 
 @cython.locals(plan=ReadyPlan, place=cython.Py_ssize_t, ran=cython.int, met=cython.bint)
 cpdef bint run_walk(Walk found, list wanted) except -1
+@cython.locals(plan=ReadyPlan, planned=cython.int, where=cython.int)
+cdef object place_work(Walk found, list wanted, object device, object host)
 
 cpdef dict plans_of(object device)
 
 @cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)
 
-cdef int BOOL, CAST, F64, FILL, I64, LEAF, OP, REDUCE, UPDATE, VIEW
+cdef int BOOL, CAST, F64, FILL, I64, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
+cdef Py_ssize_t _WRITES
 cdef Py_ssize_t ELEMENTS
 cdef tuple ITEMSIZES
 
@@ -45,6 +48,10 @@ cpdef object element(Node value, int code, Py_ssize_t offset)
 
 @cython.locals(place=cython.Py_ssize_t, buffer=Buffer, pool=Pool)
 cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
+
+cpdef bint at_hand(Node value) except -1
+@cython.locals(arg=Node)
+cdef bint lies_near(Node value) except -1
 
 cpdef object element_at_once(Node value, int code, Py_ssize_t offset)
 

@@ -21,17 +21,18 @@ from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.base.forking import EVALUATION, anew, held
 from numloom.device.interface import Device
-from numloom.device.registry import current
+from numloom.device.registry import beside, current
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_together, is_compiled, run_plan
 from numloom.engine.guard import Guard
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import is_near, is_shared, operand, wait
 from numloom.engine.look import number as number_seen
+from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
 from numloom.engine.state import count_flush, counters, note_copy, watchers
-from numloom.engine.unplanned import run_one, run_unplanned
+from numloom.engine.unplanned import last_regret, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
 from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
@@ -43,6 +44,7 @@ from numloom.graph.node import (
     LEAF,
     OP,
     REDUCE,
+    SCALAR,
     UPDATE,
     VIEW,
     Node,
@@ -63,15 +65,18 @@ _guard, _register = guard, register
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
 """Plans by the first half of their keys, for each device, exact and with fast math; the second half is the plan's."""
 _PLANS_KEPT = 8192
-_MIRRORED = 16 << 10
-"""Bytes of a value that are read whole when one of its elements is."""
 _device: Device | None = None
 _device_plans: dict[int, ReadyPlan] = {}
+_host: Device | None = None
+"""The host beside the device, and its plans."""
+_host_plans: dict[int, ReadyPlan] = {}
 _RECENT = 256
 _recent: list[Any] = [None] * _RECENT
 """Plans used last, by the first bits of their keys: found without a number object for the key."""
 ELEMENTS = 4096
 """Of an array whose pending writes run when one of its elements is read: that costs no fusion."""
+_WRITES = 64
+"""Pending writes, one after another, behind which the memory that they change is looked for."""
 WAITS = 16
 """Runs without a plan, where that will do, between two looks at whether its kernels are compiled."""
 _reference = config.executor == "reference"
@@ -182,7 +187,8 @@ def run_alone(nodes: list[Node]) -> bool:
         return False
     direct = find_direct(node)
     if direct is None:
-        if not run_one(node, _device):
+        host = beside(_device)
+        if not run_one(node, _device if host is None else host, host is not None):
             return False
         counters.flushes += 1
         counters.kernels += 1
@@ -213,14 +219,20 @@ def run_pending(nodes: list[Node]) -> None:
 def run_walk(found: Walk, wanted: list[Node]) -> bool:
     """Compute what `walk_pending(wanted)` found; False if the walk must be done again first."""
     device = current()
+    host = beside(device)
+    if host is not None:
+        plans_of(device)
+        device = place_work(found, wanted, device, host)
+        if device is None:
+            return False
     plans = plans_of(device)
     place = found.first & (_RECENT - 1)
     plan = _recent[place]
-    met = plan is not None and plan.first == found.first and plan.second == found.second
+    met = plan is not None and plan.first == found.first and plan.second == found.second and plan.device is device
     if not met:
         plan = plans.get(found.first)
         if plan is None or plan.second != found.second:
-            ran = run_unplanned(found, wanted, device, False)
+            ran = 0 if host is not None and device is not host else run_unplanned(found, wanted, device, False)
             if ran:
                 return ran > 0
             del found.nodes[found.count :]
@@ -231,14 +243,33 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
         if not plan.waits:  # Python asks, so the walk must be done again.
             plan.waits = 0 if is_compiled(plan) else WAITS
             return False
-        ran = run_unplanned(found, wanted, device, True)
+        ran = 0 if host is not None and device is not host else run_unplanned(found, wanted, device, True)
         if ran:
             return ran > 0
         plan.waits = 0
     elif met and found.roots == 1:
-        learn_direct(found.nodes, found.count, plan)
+        learn_direct(found.nodes, found.count, plan, 0 if host is None else last_regret())
     run_plan(plan, found.nodes)
     return True
+
+
+def place_work(found: Walk, wanted: list[Node], device: Any, host: Any) -> Any:
+    """Where a walk runs: on the device, or on the host beside it. None if values moved: then it must be done again."""
+    planned = 0
+    plan = _device_plans.get(found.first)
+    if plan is not None and plan.second == found.second:
+        planned = 1
+    plan = plans_of(host).get(found.first)
+    if plan is not None and plan.second == found.second:
+        planned += 2
+    where = side(found, wanted, host, planned)
+    if where < 0:
+        return None
+    chosen = host if where & 1 else device
+    if where & 2:
+        bring_all(found.nodes, found.count, chosen)
+        return None
+    return chosen
 
 
 def run_roots(roots: list[Node]) -> None:
@@ -248,6 +279,8 @@ def run_roots(roots: list[Node]) -> None:
         run_reference(roots, device)
         return
     found = walk(roots)
+    if beside(device) is not None and bring_all(found.nodes, found.count, device):
+        found = walk(roots)
     plan = plans_of(device).get(found.first)
     if plan is None or plan.second != found.second:
         plan = new_plan(found, roots, device)
@@ -271,8 +304,13 @@ def new_plan(found: Walk, roots: list[Node], device: Device) -> ReadyPlan:
 
 
 def plans_of(device: Device) -> dict[int, ReadyPlan]:
-    """The plans made for a device."""
-    global _device, _device_plans, _recent
+    """The plans made for the current device, or for the host beside it."""
+    global _device, _device_plans, _host, _host_plans, _recent
+    if device is not current():
+        if device is not _host:
+            _host = device
+            _host_plans = _plans.setdefault((device, False), {})
+        return _host_plans
     if device is not _device:
         _device = device
         _recent = [None] * _RECENT
@@ -351,8 +389,11 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
     if watchers:
         note_copy(True, flat.nbytes)
     device = current()
+    near = beside(device)
+    if near is not None and begins_on_host(host.size):
+        device = near
     result = leaf(device.upload(flat), code, host.shape, strides)
-    if 0 < flat.nbytes <= _MIRRORED and not is_shared(device, result.buffer):
+    if 0 < flat.nbytes <= MIRRORED and not is_shared(device, result.buffer):
         # Coefficients, edges, shapes: what came from the host need not be fetched to be known there.
         result.attr = flat.copy().view(host.dtype)
     made(result)
@@ -397,6 +438,8 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         run_roots([from_view])
         value, offset, strides = from_view, 0, dense_strides
     result = array_seen(device, value.buffer, offset, shape, strides, dtype)
+    if value.attr is not None:
+        looked(value, device)
     return result if is_dense_order(shape, strides, itemsize) else result.copy("K")
 
 
@@ -462,10 +505,41 @@ def element_at_once(value: Node, code: int, offset: int) -> Any:
         and value.size <= ELEMENTS
         and (value.kind == UPDATE or (register.oldest is value and value.newer is None))
         and not learning()
-        and current().interprets
+        and at_hand(value)
     ):
         evaluate([value])
     return element_on_host(value, code, offset)
+
+
+def at_hand(value: Node) -> bool:
+    """Whether a value's numbers are the host's, or will be: it waits for no GPU.
+
+    Of pending work only the last step is looked at, and writes before it.
+    """
+    device = current()
+    if value.kind == FILL or value.kind == SCALAR:
+        return True
+    if beside(device) is None:
+        return device.interprets
+    for _ in range(_WRITES):
+        if value.kind != UPDATE:
+            return lies_near(value)
+        if not lies_near(value.args[1]):
+            return False
+        value = value.args[0]
+    return False
+
+
+def lies_near(value: Node) -> bool:
+    """Whether a value is known to the host, or one step from values that are."""
+    if value.kind == LEAF:
+        return type(value.attr) is np.ndarray or is_near(value.buffer)
+    for arg in value.args:
+        if arg.kind == VIEW:
+            arg = arg.args[0]
+        if arg.kind > FILL or (arg.kind == LEAF and not is_near(arg.buffer)):
+            return False
+    return True
 
 
 def number(value: Node, code: int, offset: int) -> Any:
@@ -496,7 +570,7 @@ def mirror_of(base: Node) -> Any:
     """
     device = current()
     itemsize = ITEMSIZES[base.code]
-    if base.size * itemsize > _MIRRORED and not is_shared(device, base.buffer):
+    if base.size * itemsize > MIRRORED and not is_shared(device, base.buffer):
         return None
     base.attr = array_seen(device, base.buffer, 0, (base.size,), (itemsize,), DTYPES[base.code])
     return base.attr
@@ -510,6 +584,7 @@ def _view_of(value: Node, code: int, offset: int, shape: tuple[int, ...], stride
 def pin_value(pinned: Node, new: Node) -> None:
     """Compute `new`, the next value of memory whose address is exported, into that very memory."""
     evaluate([new])
+    bring(new, current())
     new.attr = None
     if new.buffer is not pinned.buffer:
         device = current()
@@ -525,6 +600,7 @@ def reference_value(node: Node) -> Host:
 
 __all__ = [
     "after_record",
+    "at_hand",
     "dense_array",
     "download_layout",
     "download_value",

@@ -19,6 +19,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Pool
+from numloom.device.registry import beside
 from numloom.engine.state import counters, note_copy, watchers
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.place import OUT_OF_BOUNDS, of
@@ -26,6 +27,7 @@ from numloom.graph.replay import learning, lose
 
 Host = np.ndarray[Any, Any]
 _ALONE = 2
+_BYTES = np.dtype(np.uint8)
 _counters = counters
 """The same, found faster by what is compiled here."""
 
@@ -34,6 +36,11 @@ def is_near(buffer: Any) -> bool:
     """Whether the host sees this memory, and finds in it what was launched before."""
     pool = buffer.pool
     return pool is not None and pool.error_at != 0
+
+
+def is_pool_near(pool: Pool) -> bool:
+    """Whether the host sees memory of this pool."""
+    return pool.error_at != 0
 
 
 def is_shared(device: Any, buffer: Any) -> bool:
@@ -142,6 +149,13 @@ def operand(
     return np.ndarray(shape, dtype, host.data, offset - low, strides)
 
 
+def carried(device: Any, buffer: Any) -> Host:
+    """The bytes of a buffer for who moves it to other memory, and looks at none of them."""
+    if is_near(buffer):
+        return array_at(buffer.ptr, (buffer.nbytes,), (1,), _BYTES, buffer)
+    return device.download(buffer, 0, buffer.nbytes)  # type: ignore[no-any-return]
+
+
 def settle(device: Any) -> None:
     """Wait for the device, and raise what a kernel found since the last look."""
     device.synchronize()
@@ -151,7 +165,7 @@ def settle(device: Any) -> None:
 def settle_near(device: Any, pool: Pool | None) -> None:
     """Raise what a kernel found that has run, where the host sees that at once."""
     if pool is not None and pool.error_at and number_at(pool.error_at, I64):
-        _raise_found(device, True)
+        _raise_found(device if pool is device.pool else beside(device), True)
 
 
 def settle_fault(device: Any, pool: Pool) -> None:
@@ -172,6 +186,7 @@ def _raise_found(device: Any, waited: bool) -> None:
 
 __all__ = [
     "array",
+    "carried",
     "is_near",
     "is_shared",
     "lend",

@@ -14,18 +14,20 @@ from typing import Any
 import numpy as np
 
 from numloom.base.config import config
-from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, LOW, code_of
+from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, KINDS, LOW, code_of
 from numloom.device.interface import Device, Strided
-from numloom.device.registry import current
+from numloom.device.registry import beside, current
 from numloom.engine import look
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
-from numloom.engine.state import counters, note_copy
-from numloom.engine.verify import UNSET, same_value
+from numloom.engine.placement import begins_on_host, bring
+from numloom.engine.state import UNSET, counters, note_copy
+from numloom.engine.verify import same_value
 from numloom.graph.build import cast, copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
 from numloom.graph.node import LEAF, VIEW, Form, Node, computed, form_by, form_of
 from numloom.graph.place import Complaint, Place, here
 from numloom.graph.replay import arguments, called, lose
+from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.routines import ROUTINES, Routine
 
 Host = np.ndarray[Any, Any]
@@ -74,8 +76,8 @@ def call(
             strides = _dense_strides(shape, operands[0].strides if order == "K" else None, ITEMSIZES[code])
         return Call(row, code, shape, strides, options)(*operands)
     lose()  # The sizes follow from the values.
-    device = current()
-    described = describe(operands)
+    device = device_for(row, operands, options)
+    described = describe(operands, device)
     counters.library_calls += 1
     function = routine_of(device, name)
     if function is not None:
@@ -196,7 +198,7 @@ class Call(Repeated):
 
     def __call__(self, *operands: Node) -> Node:
         known = arguments(operands)
-        device = current()
+        device = device_for(self.row, operands, self.options)
         if device is not self.device:
             self.move(device)
         result = _by_addresses(self, operands) if self.bound is not None else None
@@ -210,10 +212,10 @@ class Call(Repeated):
 
     def _in_full(self, device: Any, operands: Sequence[Node]) -> Node:
         """Run it on operands of any kind."""
-        described = describe(operands)
+        described = describe(operands, device)
         counters.library_calls += 1
         result = computed(self.form, device.allocate(self.nbytes))
-        out = strided(result)
+        out = strided(result, device)
         function = routine_of(device, self.row.name)
         options = self.options_here()
         if function is None:
@@ -272,9 +274,10 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     No operand may read that memory.
     """
     lose()
-    described = describe(operands)
+    device = current()
+    described = describe(operands, device)
     numbered = {option: value.id if type(value) is Place else value for option, value in options.items()}
-    _run_in_place(current(), ROUTINES[name], strided(target), described, numbered)
+    _run_in_place(device, ROUTINES[name], strided(target, device), described, numbered)
 
 
 def _run_in_place(device: Any, row: Routine, out: Strided, described: list[Strided], options: dict[str, Any]) -> None:
@@ -317,7 +320,7 @@ class Change(Repeated):
 
     def __call__(self, value: Node, *operands: Node) -> Node:
         known = arguments((value, *operands))
-        device = current()
+        device = device_for(self.row, (value, *operands), self.options)
         if device is not self.device:
             self.move(device)
         twin = _twin(value) if config.verify and self.bound is not None else None
@@ -336,9 +339,9 @@ class Change(Repeated):
         evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
         if value.cells > 1 or value.readers:
             value = _twin(value)
-        described = describe(operands)
+        described = describe(operands, device)
         target = view(value, code, offset, shape, strides)
-        out = strided(target)
+        out = strided(target, device)
         _run_in_place(device, self.row, out, described, self.options_here())
         if not self.asked:
             self.make_ready(all(map(_lies_as, described, operands)), out, *described)
@@ -415,17 +418,50 @@ class Fresh:
     def __call__(self) -> Node:
         form = self.form
         known = arguments(())
-        result = computed(form, current().allocate(max(form.size, 1) * ITEMSIZES[form.code]))
+        device: Any = current()
+        if begins_on_host(form.size):
+            device = beside(device)
+        result = computed(form, device.allocate(max(form.size, 1) * ITEMSIZES[form.code]))
         result.attr = UNSET
         if known:
             called(known, self, result)
         return result
 
 
-def describe(operands: Sequence[Node]) -> list[Strided]:
-    """Computed memory of values, as routines take it."""
+def device_for(row: Routine, operands: Sequence[Node], options: dict[str, Any]) -> Any:
+    """Where a routine runs: small work with the same bits everywhere on the host, if its operands lie there.
+
+    Beside a GPU they are computed, and brought to where it runs.
+    """
+    device = current()
+    host = beside(device)
+    if host is None:
+        return device
+    bases = []
+    for node in operands:
+        while node.kind == VIEW:
+            node = node.args[0]
+        bases.append(node)
+    pending = [node for node in bases if node.kind != LEAF]
+    if pending:
+        evaluate(pending)
+    op = options.get("op")
+    if (
+        operands
+        and KINDS[operands[0].code] in row.same
+        and (not op or ELEMENTWISE[op].exact)
+        and all([node.size <= config.unplanned and look.is_near(node.buffer) for node in bases])
+    ):
+        return host
+    for node in bases:
+        bring(node, device)
+    return device
+
+
+def describe(operands: Sequence[Node], device: Any) -> list[Strided]:
+    """Computed memory of values on a device, as routines take it."""
     if all([node.kind == LEAF for node in operands]):
-        return [strided(node) for node in operands]
+        return [strided(node, device) for node in operands]
     ready = []
     for node in operands:
         if node.kind == VIEW:
@@ -435,11 +471,12 @@ def describe(operands: Sequence[Node]) -> list[Strided]:
                 node = copied(node, k_strides(node.shape, [node.strides], itemsize), node.code)
         ready.append(node)
     evaluate([node.args[0] if node.kind == VIEW else node for node in ready])
-    return [strided(node) for node in ready]
+    return [strided(node, device) for node in ready]
 
 
-def strided(node: Node) -> Strided:
-    """The memory of a computed value, or of a view of one."""
+def strided(node: Node, device: Any) -> Strided:
+    """The memory of a computed value, or of a view of one, on a device."""
+    bring(node, device)
     itemsize = ITEMSIZES[node.code]
     buffer, offset = (node.args[0].buffer, node.attr // itemsize) if node.kind == VIEW else (node.buffer, 0)
     return Strided(buffer, offset, node.shape, _element_strides(node.strides, itemsize), DTYPES[node.code])

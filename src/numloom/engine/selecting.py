@@ -9,10 +9,12 @@ from typing import Any
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, ITEMSIZES
-from numloom.device.registry import current
+from numloom.device.registry import beside, current
 from numloom.emit.selecting import selectable
 from numloom.engine.evaluate import guard
 from numloom.engine.execute import ReadyPlan, launch
+from numloom.engine.look import is_near
+from numloom.engine.placement import begins_on_host, bring_all
 from numloom.engine.resized import Change, plan_of
 from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.state import count_flush
@@ -37,13 +39,20 @@ def compress(array: Node, mask: Node) -> Node:
     if base.kind == LEAF and array.size and not any([at % ITEMSIZES[array.code] for at in _bytes(array)]):
         lead, itemsize = len(mask.shape), ITEMSIZES[array.code]
         if array.shape == mask.shape and array.strides == c_strides(array.shape, itemsize):
-            found = _fused(mask, Select(itemsize), array, lambda chosen, queue: chosen.elements(strided(array), queue))
+            found = _fused(
+                mask, Select(itemsize), array, lambda chosen, queue: chosen.elements(described(array), queue)
+            )
         else:
             places = Select(2, axes=1)
-            found = _fused(mask, places, None, lambda chosen, queue: chosen.parts(strided(array), lead, queue))
+            found = _fused(mask, places, None, lambda chosen, queue: chosen.parts(described(array), lead, queue))
         if found is not None:
             return from_strided(found)
     return call("compress", array, mask)  # type: ignore[no-any-return]
+
+
+def described(array: Node) -> Any:
+    """What lies in memory, as routines of the current device take it."""
+    return strided(array, current())
 
 
 def _bytes(array: Node) -> tuple[int, ...]:
@@ -86,6 +95,11 @@ def _fused(mask: Node, select: Select, array: Node | None, take: Callable[[Any, 
 
 def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[Any, Any], Any], device: Any) -> Any:
     found = walk([mask])
+    if beside(device) is not None:
+        if all([begins_on_host(node.size) and is_near(node.buffer) for node in found.nodes if node.kind == LEAF]):
+            return None  # The mask is computed on the host, and it selects there.
+        bring_all(found.nodes, found.count, device)
+        found = walk([mask])
     number = -1 if array is None else _among(found, array)
     key = (device, config.fast_math, select, number, found.first)
     second, plan, chosen = _selections.get(key, (None, None, None))

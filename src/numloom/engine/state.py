@@ -63,6 +63,9 @@ def count_kernel() -> None:
     c.kernels += 1
 
 
+UNSET = object()
+"""The attribute of values whose memory nothing was written to."""
+
 watchers: list[Callable[[bool, int], None]] = []
 """Who is told of each copy between NumPy's arrays and the device's memory: whether to the device, and the bytes."""
 

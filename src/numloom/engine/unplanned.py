@@ -37,17 +37,40 @@ def run_unplanned(found: Walk, wanted: list[Node], device: Any, planned: bool) -
     return 0 if _unplanned is None else _unplanned.run(found, wanted, device, planned)
 
 
-def run_one(root: Node, device: Any) -> bool:
-    """Run one value that is all there is to run, if it is small, has not come often, and needs no Python to run."""
+def run_one(root: Node, device: Any, beside: bool) -> bool:
+    """Run one value that is all there is to run, if it is small, has not come often, and needs no Python to run.
+
+    `device` is the host, maybe `beside` a GPU: then what it reads lies on the host, and has the same bits there.
+    """
     return False
+
+
+def side(found: Walk, wanted: list[Node], host: Any, planned: int) -> int:
+    """Where a walk runs beside a GPU: 1 on the host, 0 there, 2 more if values must move first; -1: walk again first.
+
+    `planned` is 1 more if the GPU has a plan for it, 2 more if the host has.
+    """
+    return 0
+
+
+def set_prices(launch: int, move: int, rate: int) -> None:
+    """Nanoseconds of a launch and of a move, and bytes that move in one."""
+
+
+def last_regret() -> int:
+    """Nanoseconds that the work of the last `side` would have taken less on the other one."""
+    return 0
 
 
 if _unplanned is not None:
     run_unplanned = _unplanned.run
     run_one = _unplanned.run_one
+    side = _unplanned.side
+    last_regret = _unplanned.last_regret
+    set_prices = _unplanned.set_prices
     _unplanned.set_worth(WORTH, PLANNING)
     _unplanned.set_limit(config.unplanned)
     config.listen("unplanned", _unplanned.set_limit)
 
 
-__all__ = ["PLANNING", "WORTH", "run_one", "run_unplanned"]
+__all__ = ["PLANNING", "WORTH", "last_regret", "run_one", "run_unplanned", "set_prices", "side"]

@@ -14,13 +14,13 @@ import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.engine.execute import ReadyPlan, run_plan
+from numloom.engine.placement import here
 from numloom.engine.reference import order_of
+from numloom.engine.state import UNSET
 from numloom.engine.walk import walk
 from numloom.graph.node import FILL, LEAF, VIEW, Node, new_node
 from numloom.plan.plan import make_plan
 
-UNSET = object()
-"""The attribute of values whose memory nothing was written to."""
 Host = np.ndarray[Any, Any]
 Reader = Callable[[Node, Any], Host]
 
@@ -40,7 +40,7 @@ def computed_apart(roots: Sequence[Node], device: Any, read: Reader) -> list[Hos
         if is_unset(node) or any([id(arg) in unset for arg in node.args]):
             unset.add(id(node))
         if node.kind == LEAF:
-            twins[id(node)] = node
+            twins[id(node)] = here(node, device)
             continue
         args = tuple([twins[id(arg)] for arg in node.args])
         twin = new_node(node.kind, node.row, args, node.code, node.shape, node.strides, node.size, node.attr)
@@ -104,4 +104,4 @@ def same_bits(got: Host, want: Host, code: int, what: str) -> None:
         raise VerificationError(f"{what}: {at.size} of {one.size} numbers differ: {shown}")
 
 
-__all__ = ["UNSET", "VerificationError", "check_computed", "computed_apart", "is_unset", "same_bits", "same_value"]
+__all__ = ["VerificationError", "check_computed", "computed_apart", "is_unset", "same_bits", "same_value"]

@@ -35,22 +35,27 @@ class Routine:
         Whether the result's size is known before it runs.
     in_place : bool
         Whether it changes its first operand, and gives nothing.
+    same : str
+        Kinds of dtypes (of the first operand) of which it has the same bits on every device.
     """
 
     name: str
     numpy: Callable[..., Any]
     sized: bool = True
     in_place: bool = False
+    same: str = ""
 
 
 ROUTINES: dict[str, Routine] = {}
 
 
-def routine(sized: bool = True, in_place: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def routine(
+    sized: bool = True, in_place: bool = False, same: str = ""
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a row of a twin, under the twin's name."""
 
     def enter(twin: Callable[..., Any]) -> Callable[..., Any]:
-        ROUTINES[twin.__name__] = Routine(twin.__name__, twin, sized, in_place)
+        ROUTINES[twin.__name__] = Routine(twin.__name__, twin, sized, in_place, same)
         return twin
 
     return enter
@@ -59,7 +64,7 @@ def routine(sized: bool = True, in_place: bool = False) -> Callable[[Callable[..
 # ---------------------------------------------------------------- products
 
 
-@routine()
+@routine(same="biu")
 def matmul(a: Host, b: Host) -> Host:
     """Matrix products over broadcast leading axes, at least 2-d.
 
@@ -76,13 +81,13 @@ def matmul(a: Host, b: Host) -> Host:
 # ---------------------------------------------------------------- order
 
 
-@routine()
+@routine(same="biufc")
 def sort(a: Host, *, axis: int) -> Host:
     """Sorted along `axis`; NaN last."""
     return np.sort(a, axis)
 
 
-@routine()
+@routine(same="biufc")
 def argsort(a: Host, *, axis: int) -> Host:
     """Positions (int64) that sort along `axis`, stable; NaN last."""
     return np.argsort(a, axis, kind="stable")
@@ -100,31 +105,31 @@ def argpartition(a: Host, *, kth: tuple[int, ...], axis: int) -> Host:
     return np.argpartition(a, kth, axis)
 
 
-@routine()
+@routine(same="biufc")
 def lexsort(*keys: Host, axis: int) -> Host:
     """Positions (int64) that sort by the last key, ties by the one before it, and so on."""
     return np.lexsort(keys, axis)
 
 
-@routine()
+@routine(same="biufc")
 def searchsorted(a: Host, v: Host, *, side: str) -> Host:
     """Where in the sorted vector `a` each of `v` (of the same dtype) would go (int64)."""
     return np.searchsorted(a, v, side)  # type: ignore[call-overload, no-any-return]
 
 
-@routine(sized=False)
+@routine(sized=False, same="biufc")
 def nonzero(a: Host) -> tuple[Host, ...]:
     """Indices (int64) of elements that are not zero, an array an axis, in C order."""
     return np.nonzero(a)
 
 
-@routine(sized=False)
+@routine(sized=False, same="biufc")
 def compress(a: Host, mask: Host) -> Host:
     """The elements (in C order) of `a` where `mask`, of the leading axes of `a`, is true."""
     return a[mask]
 
 
-@routine(sized=False)
+@routine(sized=False, same="biu")
 def unique(a: Host, *, equal_nan: bool, index: bool, inverse: bool, counts: bool) -> tuple[Host, ...]:
     """Sorted distinct elements; where asked for, the first position of each, the inverse (flat) and the counts."""
     found: Any = np.unique(a, index, inverse, counts, equal_nan=equal_nan)  # type: ignore[call-overload]
@@ -135,14 +140,14 @@ def unique(a: Host, *, equal_nan: bool, index: bool, inverse: bool, counts: bool
 # ---------------------------------------------------------------- scans, scatters and counts
 
 
-@routine()
+@routine(same="biu")
 def scan(a: Host, *, op: str, axis: int) -> Host:
     """Running `op` (a ufunc's name) along `axis`, in the dtype of `a`."""
     with np.errstate(all="ignore"):
         return getattr(np, op).accumulate(a, axis, a.dtype)  # type: ignore[no-any-return]
 
 
-@routine()
+@routine(same="biu")
 def fold(a: Host, *others: Host, op: str, axis: int, initial: bool) -> Host:
     """`op` from left to right along `axis`, in the dtype of `a`.
 
@@ -174,7 +179,7 @@ def _one_by_one(function: Any, lines: Host, masks: Host, initial: Any) -> Host:
     return whole
 
 
-@routine()
+@routine(same="biu")
 def reduceat(a: Host, starts: Host, *, op: str, axis: int, place: int) -> Host:
     """`op` over segments along `axis`, in the dtype of `a`: sums and products of floats by a tree of neighbours."""
     function = getattr(np, op)
@@ -189,7 +194,7 @@ def reduceat(a: Host, starts: Host, *, op: str, axis: int, place: int) -> Host:
         return np.moveaxis(found, 0, axis).astype(a.dtype)
 
 
-@routine(in_place=True)
+@routine(in_place=True, same="biufc")
 def scatter(
     a: Host, *operands: Host, axes: tuple[int, ...], position: int, op: str, loop: tuple[int, ...], place: int
 ) -> None:
@@ -217,7 +222,7 @@ def scatter(
         view[where] = moved[0]
 
 
-@routine(sized=False)
+@routine(sized=False, same="biu")
 def bincount(a: Host, *, minlength: int) -> Host:
     """How often (int64) each of 0 to the largest (to `minlength` - 1 at least) occurs in the vector `a`."""
     return np.bincount(a, minlength=minlength)
@@ -250,7 +255,7 @@ def _uniform_bins(values: Host, edges: Host, width: Any) -> Host:
         number += above
 
 
-@routine()
+@routine(same="biufc")
 def histogram(a: Host, edges: Host, *, uniform: bool) -> Host:
     """How many (int64) of the vector `a` lie between neighbours of `edges`, the last bin with both its edges.
 
@@ -283,7 +288,7 @@ def weighted_bincount(a: Host, weights: Host, *, minlength: int) -> Host:
 # ---------------------------------------------------------------- signals
 
 
-@routine()
+@routine(same="biu")
 def correlate(a: Host, v: Host, *, mode: str) -> Host:
     """Sliding products of two vectors of one dtype, `a` the longer one; `v` is conjugated."""
     return np.correlate(a, v, mode)  # type: ignore[call-overload, no-any-return]

@@ -1,0 +1,136 @@
+"""Where work runs beside a GPU, and what moves for it.
+
+Small arrays begin in memory of the host, and small work on them runs there, by ready-made loops or by kernels of the
+host: it takes less time than a launch. A value moves when work needs it on the other side. Which side that is follows
+from two estimates, made of operations and bytes alone, so that a program runs the same way each time: what the work
+takes here and there, and what has to move. Work that is done where it takes longer, since its values lie there, leaves
+the difference with them as a debt. When that has reached the price of moving, they move. This is the work function of
+a system of two states, which takes at most three times as long as the best schedule in hindsight (Borodin, Linial and
+Saks, "An optimal on-line algorithm for metrical task systems", 1992).
+
+Only work that has the same bits on both sides runs on the host (`_unplanned.measure`). Memory whose address is known
+to others never moves. A value keeps its buffer as long as somebody reads it there: moving makes another one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from numloom.base.config import config
+from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.device.registry import beside, current
+from numloom.engine import look
+from numloom.engine.state import UNSET, note_copy, watchers
+from numloom.engine.unplanned import set_prices
+from numloom.graph.build import leaf
+from numloom.graph.node import LEAF, VIEW, Node
+
+MIRRORED = 16 << 10
+"""Bytes of a value that the host keeps a copy of when it goes to a GPU."""
+LAUNCH = 4_500
+"""Nanoseconds of a launch of known work."""
+MOVE = 10_000
+"""Nanoseconds of a move of few bytes, with its wait or with the launches that it delays."""
+RATE = 20
+"""Bytes that move in a nanosecond."""
+LOOKED = 8_000
+"""Nanoseconds of a look at a number that lies on a GPU."""
+
+
+class Moves:
+    """What moved since the process started.
+
+    Attributes
+    ----------
+    to_device, to_host : int
+        Values.
+    bytes_to_device, bytes_to_host : int
+        Their bytes.
+    """
+
+    __slots__ = ("bytes_to_device", "bytes_to_host", "to_device", "to_host")
+
+    def __init__(self) -> None:
+        self.to_device = self.to_host = 0
+        self.bytes_to_device = self.bytes_to_host = 0
+
+
+moves = Moves()
+set_prices(LAUNCH, MOVE, RATE)
+
+
+def begins_on_host(size: int) -> bool:
+    """Whether a new array of so many elements begins in memory of the host, beside a GPU."""
+    return size <= config.unplanned and beside(current()) is not None
+
+
+def bring(value: Node, device: Any) -> None:
+    """Have the memory of a computed value (or of what a view sees) on this device, if it may move."""
+    if value.kind == VIEW:
+        value = value.args[0]
+    buffer = value.buffer
+    if value.kind != LEAF or buffer.pool is None or buffer.pool is device.pool:
+        return
+    near = look.is_near(buffer)
+    if near == look.is_pool_near(device.pool) or value.attr is None:
+        return
+    # What `cut` left behind a value is no part of it.
+    host = look.carried(current(), buffer)
+    moved = device.upload(host)
+    size = value.size * ITEMSIZES[value.code]
+    if watchers:
+        note_copy(near, host.nbytes)
+    if near:
+        moves.to_device += 1
+        moves.bytes_to_device += host.nbytes
+        if 0 < size <= MIRRORED and value.attr is not UNSET:
+            value.attr = host[:size].view(DTYPES[value.code])
+    else:
+        moves.to_host += 1
+        moves.bytes_to_host += host.nbytes
+        if type(value.attr) is np.ndarray:
+            value.attr = 0  # The host writes to this memory where it lies.
+    value.buffer = moved
+
+
+def bring_all(nodes: list[Node], count: int, device: Any) -> bool:
+    """`bring` the computed values among the first nodes of a walk; whether any moved."""
+    moved = False
+    for position in range(count):
+        node = nodes[position]
+        if node.kind == LEAF:
+            before = node.buffer
+            bring(node, device)
+            moved = moved or node.buffer is not before
+    return moved
+
+
+def bring_home(value: Node) -> None:
+    """`bring` to the current device."""
+    bring(value, current())
+
+
+def here(value: Node, device: Any) -> Node:
+    """A computed value in memory of this device: itself, or a twin."""
+    twin = leaf(value.buffer, value.code, value.shape, value.strides)
+    bring(twin, device)
+    return value if twin.buffer is value.buffer else twin
+
+
+def looked(value: Node, device: Any) -> None:
+    """A number of a computed value was fetched from a GPU: what is looked at often moves to the host."""
+    host = beside(device)
+    buffer = value.buffer
+    if host is None or buffer.pool is not device.pool:
+        return
+    buffer.debt += LOOKED
+    if buffer.debt >= MOVE + buffer.nbytes // RATE:
+        bring(value, host)
+
+
+__all__ = [
+    "LAUNCH", "LOOKED", "MIRRORED", "MOVE", "RATE", "begins_on_host", "bring", "bring_all", "bring_home", "here",
+    "looked", "moves",
+]  # fmt: skip
