@@ -682,7 +682,9 @@ def with_integers(index: Any) -> Any:
     for item in items:
         if type(item) is ndarray:
             array = cython.cast(ndarray, item)
-            if array.extents or not (array.is_scalar and BOOL < array.code < F16) or not at_hand(array.cell.value):
+            if array.extents or not (array.is_scalar and BOOL < array.code < F16):
+                return index
+            if array.held is not None and not at_hand(array.held.value):
                 return index
             found = True
     if not found or learning():
