@@ -148,7 +148,7 @@ def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> 
         if np.ndim(value) == 0:
             spacings.append(_number(value))
             continue
-        points = value if isinstance(value, ndarray) else np.asanyarray(value)
+        points: Any = value if isinstance(value, ndarray) else np.asanyarray(value)
         if points.ndim != 1:
             raise ValueError("distances must be either scalars or 1d")
         if len(points) != array.shape[k]:

@@ -1,5 +1,5 @@
 cimport cython
-from numloom.array.ndarray cimport apply1, apply2, ndarray, node_of, record2, view_of, wrap
+from numloom.array.ndarray cimport apply1, apply2, cell_of, ndarray, node_of, operated, record2, view_of, wrap
 from numloom.array.storage cimport Cell, put, write
 from numloom.device.registry cimport current
 from numloom.graph.build cimport cast, elementwise, scalar, unary

@@ -16,7 +16,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
-from numloom.array.ndarray import apply1, apply2, ndarray, node_of, record2, view_of, wrap
+from numloom.array.ndarray import apply1, apply2, cell_of, ndarray, node_of, operated, record2, view_of, wrap
 from numloom.array.storage import put, write
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, F64, KINDS, code_of
@@ -121,7 +121,8 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
             if type(out) is ndarray and store_plainly(out, unary(row, node_of(x))):
                 return out
         elif function.nin == 1 and type(x) is float and out is None:
-            return wrap(unary(row, scalar(x, F64)))
+            number = operated(row, x, None, True) if cython.compiled else None
+            return number if number is not None else wrap(unary(row, scalar(x, F64)))
         return NotImplemented
     if out is not None:
         return NotImplemented
@@ -152,8 +153,8 @@ def _harmless(x: Any, y: Any) -> bool:
 def choose_plainly(row: Any, condition: Any, x: Any, y: Any) -> Any:
     """An operation on a truth value and two values, all of them arrays of ours."""
     result = wrap(elementwise(row, (cast(node_of(condition), BOOL), node_of(x), node_of(y))))
-    if condition.cell.pins or x.cell.pins or y.cell.pins:
-        after_record(result.cell.value, now=True)
+    if cell_of(condition).pins or cell_of(x).pins or cell_of(y).pins:
+        after_record(cell_of(result).value, now=True)
     return result
 
 
@@ -161,7 +162,7 @@ def store_plainly(out: Any, node: Node) -> bool:
     """Write a value to an array that is just like it; False where more must be looked at."""
     if not out.writeable or node.code != out.code or node.shape != out.extents:
         return False
-    write(out.cell, out.code, out.offset, out.extents, out.steps, node)
+    write(cell_of(out), out.code, out.offset, out.extents, out.steps, node)
     return True
 
 
@@ -258,7 +259,7 @@ def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any
     node = again(chains, axis, operand) if not _verify else None
     if node is not None:
         result = wrap(node)
-        if given.cell.pins:
+        if cell_of(given).pins:
             after_record(node, now=True)
         return result
     operands = [operand]
@@ -280,7 +281,7 @@ def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
             return _recalled(chain, operands, (x, y))
         node = replay(chain, operands)
         result = wrap(node)
-        if left.cell.pins or right.cell.pins:
+        if cell_of(left).pins or cell_of(right).pins:
             after_record(node, now=True)
         return result
     return _in_full(chain, function.chains, None, operands, (x, y), partial(function.general, x, y))
@@ -310,13 +311,13 @@ def _in_full(
     trace = begin(chains, given, operands, keeps)
     if trace is None:
         return call()
-    before = [array.cell.value for array in arrays]
+    before = [cell_of(array).value for array in arrays]
     try:
         result = call()
     finally:
         end(trace)
     # What writes to its operands does more than give a result.
-    if all([array.cell.value is value for array, value in zip(arrays, before, strict=True)]):
+    if all([cell_of(array).value is value for array, value in zip(arrays, before, strict=True)]):
         _learn(chains, trace, given, arrays, result)
     return result
 
@@ -360,7 +361,7 @@ def rewriting(function: Function) -> Function:
 
 def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
     """Write to an array by what is known of a call, or learn of the call; False where neither can be done."""
-    cell = target.cell
+    cell = cell_of(target)
     arrays: list[Any] = []
     given = noted(args, arrays) if target.writeable and not cell.pins else None
     if given is not None and options:
@@ -371,7 +372,7 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
     value = cell.value
     operands: list[Any] = [value]
     for array in arrays:
-        if array.cell.pins:
+        if cell_of(array).pins:
             return False
         operands.append(node_of(array))
     if not is_whole(target):
@@ -427,7 +428,7 @@ def _compose(
 def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Write to an array in full; what it holds then."""
     plain.general(target, *args, **options)
-    return _memory(target, target.cell.value)
+    return _memory(target, cell_of(target).value)
 
 
 def _memory(target: Any, value: Node) -> Any:
@@ -468,8 +469,8 @@ def _compare(got: Any, want: Any) -> None:
     forms = [(x.code, x.extents, x.steps, x.is_scalar, x.writeable) for x in (got, want)]
     if forms[0] != forms[1]:
         raise VerificationError(f"a recalled call gave dtype code, shape, strides, ... {forms[0]}, in full {forms[1]}")
-    if not any([is_unset(x.cell.value) for x in (got, want)]):
-        one, other = (download_layout(x.cell.value, x.code, x.offset, x.extents, x.steps) for x in (got, want))
+    if not any([is_unset(cell_of(x).value) for x in (got, want)]):
+        one, other = (download_layout(cell_of(x).value, x.code, x.offset, x.extents, x.steps) for x in (got, want))
         same_bits(np.ascontiguousarray(one), np.ascontiguousarray(other), want.code, "a recalled call")
 
 
@@ -562,7 +563,7 @@ def _of_value(ending: Ending, node: Node) -> Any:
 def _run_pinned(arrays: tuple[Any, ...], node: Node) -> None:
     """What reads memory that others may write runs now."""
     for array in arrays:
-        if array.cell.pins:
+        if cell_of(array).pins:
             after_record(node, now=True)
             break
 
@@ -583,11 +584,11 @@ def _learn(chains: Chains, trace: Any, given: Any, arrays: tuple[Any, ...], resu
         endings.append(ending)
         if ending is not None and ending.operand >= 0:
             nodes.append(None)
-        elif id(one.cell) in own:
+        elif id(cell_of(one)) in own:
             return
         else:
-            own.add(id(one.cell))
-            nodes.append(one.cell.value)
+            own.add(id(cell_of(one)))
+            nodes.append(cell_of(one).value)
     if several:
         learn(chains, trace, given, nodes, Endings(kind, endings))
     else:
@@ -599,7 +600,7 @@ def _ending(trace: Any, arrays: tuple[Any, ...], result: Any) -> Any:
     for place, array in enumerate(arrays):
         if result is array:
             return Ending(place)
-        if result.cell is array.cell:
+        if cell_of(result) is cell_of(array):
             lies = trace.operands[place]
             told = array.code == lies.code and array.extents == lies.shape and array.steps == lies.strides
             told = told and array.writeable and result.base is (array if array.base is None else array.base)
@@ -608,16 +609,16 @@ def _ending(trace: Any, arrays: tuple[Any, ...], result: Any) -> Any:
             return NotImplemented
     if is_whole(result):
         return None
-    if not result.is_scalar and result.writeable and not result.cell.pins:
+    if not result.is_scalar and result.writeable and not cell_of(result).pins:
         whole = result.base is None or (type(result.base) is ndarray and is_whole(result.base))
-        if whole and result.cell.value.shape:
+        if whole and cell_of(result).value.shape:
             return Ending(-1, result.offset, result)
     return NotImplemented
 
 
 def is_whole(array: Any) -> bool:
     """Whether an array is what `wrap` makes of the value that its memory holds."""
-    node = array.cell.value
+    node = cell_of(array).value
     whole = array.offset == 0 and array.code == node.code and array.is_scalar == (not node.shape)
     whole = whole and array.writeable and array.base is None
     return whole and array.extents == node.shape and array.steps == node.strides

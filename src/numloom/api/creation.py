@@ -301,7 +301,8 @@ def array(
     if copy is False and type(object) is not ndarray:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if type(object) is ndarray and result is object and copy:
-        result = object.copy(named_order(order, "K"))
+        given: Any = object
+        result = given.copy(named_order(order, "K"))
         result.is_scalar = False
     if ndmax and result.ndim > ndmax and type(object) is not ndarray and not isinstance(object, np.ndarray):
         raise ValueError(

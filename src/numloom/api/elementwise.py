@@ -397,12 +397,14 @@ def fix(x: Any, out: Array | None = None) -> Array:
 
 def real(val: Any) -> Array:
     """The real part (a view of a complex array)."""
-    return (val if type(val) is ndarray else asarray(val)).real
+    array: Any = val if type(val) is ndarray else asarray(val)
+    return array.real
 
 
 def imag(val: Any) -> Array:
     """The imaginary part (a view of a complex array, zeros of a real one)."""
-    return (val if type(val) is ndarray else asarray(val)).imag
+    array: Any = val if type(val) is ndarray else asarray(val)
+    return array.imag
 
 
 @recalled
@@ -491,7 +493,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
     check_device(device)
     if type(x) is not ndarray:
         raise TypeError(f"Input should be a numloom array. It is a {type(x)} instead.")
-    return x.astype(dtype, copy=copy)
+    array: Any = x
+    return array.astype(dtype, copy=copy)
 
 
 def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) -> None:

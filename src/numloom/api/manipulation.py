@@ -76,7 +76,8 @@ def ravel(a: Any, order: str | None = "C") -> Array:
 @recalled
 def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes permuted (reversed if `axes` is None)."""
-    return (a if type(a) is ndarray else asarray(a)).transpose(*(() if axes is None else (tuple(axes),)))
+    array: Any = a if type(a) is ndarray else asarray(a)
+    return array.transpose(*(() if axes is None else (tuple(axes),)))
 
 
 permute_dims = transpose

@@ -44,6 +44,11 @@ from numloom.graph.node import CAST, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
 
+try:
+    from numloom.array import _short  # type: ignore[attr-defined]
+except ImportError:
+    _short = None
+
 Array = Any
 
 THIN = 16
@@ -433,7 +438,8 @@ def matmul(
         and axes is NO_VALUE and axis is NO_VALUE and not keepdims and order == "K" and casting == "same_kind"
     ):  # fmt: skip
         if out is None:
-            return combine_plainly(_MATMUL, x1, x2)
+            found = _short.dot(x1, x2) if _short is not None else None
+            return found if found is not None else combine_plainly(_MATMUL, x1, x2)
         if type(out) is ndarray and len(x1.extents) == 2 and out.extents == (*x1.extents[:1], *x2.extents[1:]):
             node = node_of(combine_plainly(_MATMUL, x1, x2))
             return out if store_plainly(out, node) else store(out, node, "matmul", casting)
@@ -581,6 +587,10 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     ValueError
         If shapes do not fit, or `out` does not.
     """
+    if out is None and type(a) is ndarray and type(b) is ndarray and _short is not None:
+        found = _short.dot(a, b)
+        if found is not None:
+            return found
     return combine_plainly(_DOT, a, b) if out is None else _general_dot(a, b, out)
 
 

@@ -24,6 +24,11 @@ from numloom.graph import build
 from numloom.graph.layout import f_strides, strides_in_order
 from numloom.ops.elementwise import ELEMENTWISE
 
+try:
+    from numloom.array import _indexing  # type: ignore[attr-defined]
+except ImportError:
+    _indexing = None
+
 Array = Any
 
 _KINDS = ("quicksort", "mergesort", "heapsort", "stable", "q", "m", "h", "s")
@@ -293,6 +298,8 @@ def nonzero(a: Any) -> tuple[Array, ...]:
             "Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead. "
             "If the context of this error is of the form `arr[nonzero(cond)]`, just use `arr[cond]`."
         )
+    if _indexing is not None and (found := _indexing.nonzero(array)) is not None:
+        return found  # type: ignore[no-any-return]
     return tuple(map(wrap, nonzero_values(node_of(array))))
 
 

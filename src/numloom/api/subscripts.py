@@ -24,6 +24,11 @@ from numloom.graph.node import CAST, FILL, VIEW, Node
 from numloom.graph.place import here
 from numloom.ops.elementwise import ELEMENTWISE
 
+try:
+    from numloom.array import _indexing  # type: ignore[attr-defined]
+except ImportError:
+    _indexing = None
+
 Array = Any
 
 _WHERE = ELEMENTWISE["where"]
@@ -230,6 +235,8 @@ def _has_lists(index: Any) -> bool:
 
 def put_item(array: Array, index: Any, value: Any) -> None:
     """Write an array at any subscript."""
+    if _indexing is not None and _indexing.put(array, index, value):
+        return
     # How many values a mask takes is looked at, which cannot be recalled.
     counted = type(index) is ndarray and index.code == BOOL and type(value) is ndarray and value.extents
     if _has_lists(index) and not counted:
@@ -399,6 +406,7 @@ def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
 
 
 bind(
+    read_at_once=_indexing.read if _indexing is not None else lambda array, index: None,
     expand_index=expand_index,
     put_item=put_item,
     read_item=read_item,

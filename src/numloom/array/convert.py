@@ -42,6 +42,11 @@ try:
 except ImportError:
     finish_type = None
 
+try:
+    from numloom.array import _short  # type: ignore[attr-defined]
+except ImportError:
+    _short = None
+
 Array = Any
 Host = np.ndarray[Any, Any]
 
@@ -277,6 +282,9 @@ def _on_host(items: Any) -> Any:
 
 def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     """A nested list of arrays and numbers as one array, without leaving the device."""
+    host = _short.gathered(list(items)) if _short is not None else None
+    if host is not None:
+        return from_host(host)
     arrays = [asarray(item) for item in leaves]
     lead: list[int] = []
     level: Any = items
@@ -560,7 +568,8 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     check_device(device)
     if type(x) is ndarray:
-        return x.copy("K") if copy else view_of(x, x.offset, x.shape, x.strides)
+        given: Any = x
+        return given.copy("K") if copy else view_of(x, x.offset, x.shape, x.strides)
     if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
         raise TypeError(f"{type(x).__name__} has no __dlpack__: it cannot be shared")
     kind, number = (int(part) for part in x.__dlpack_device__())

@@ -5,18 +5,21 @@ from numloom.array.storage cimport Cell, new_cell, read, write, write_number
 from numloom.array.subscript cimport Basic, simple, turned
 from numloom.engine.evaluate cimport at_hand, element, element_at_once, element_on_host, number
 from numloom.engine.look cimport is_near
+from numloom.engine._numbers cimport (
+    ALONE, is_host, node_for, operate, place_of, put_known, python_number, stores_as, take_known, take_python,
+)
 from numloom.graph.node cimport Node, Register
 from numloom.graph.replay cimport learning
 from numloom.graph.build cimport binary, binary_scalar, cast, copied, known, scalar, scalar_as, scalar_binary, unary
 
 
-cdef int BOOL, C64, C128, F16, F32, F64, FILL, I64, LEAF, SCALAR, VIEW
-cdef tuple ITEMSIZES
+cdef int BOOL, C64, C128, F16, F64, FILL, I64, LEAF, SCALAR, VIEW, WEAK_INT
+cdef tuple ITEMSIZES, _NOTHING
 
 
 @cython.final
 cdef class ndarray:
-    cdef public Cell cell
+    cdef public Cell held
     cdef public int code
     cdef public tuple extents
     cdef public tuple steps
@@ -24,6 +27,8 @@ cdef class ndarray:
     cdef public bint is_scalar
     cdef public bint writeable
     cdef public object base
+    cdef Py_ssize_t era
+    cdef double number[2]
     cdef object __weakref__
 
 
@@ -49,12 +54,22 @@ cdef bint _is_at_hand(ndarray array) except -1
 @cython.locals(array=ndarray, found=cython.bint)
 cdef object with_integers(object index)
 
-@cython.locals(part=ndarray)
-cdef ndarray part_of(ndarray array, Py_ssize_t offset)
-
 @cython.locals(cell=Cell, current=Node)
 cpdef Node node_of(ndarray array)
 
+cpdef object number_of(ndarray array)
+cpdef Cell cell_of(ndarray array)
+@cython.locals(result=ndarray)
+cdef ndarray of_number(int code, double* number)
+@cython.locals(array=ndarray)
+cdef int take_number(object x, double* to) except -3
+@cython.locals(first=cython.int, second=cython.int, code=cython.int, left=cython.double[2], right=cython.double[2],
+               result=cython.double[2])
+cpdef object operated(object row, object x, object y, bint alone)
+@cython.locals(cell=Cell, offset=cython.Py_ssize_t, found=cython.double[2])
+cdef object element_of(ndarray array, object index)
+@cython.locals(cell=Cell, offset=cython.Py_ssize_t, code=cython.int, number=cython.double[2])
+cdef bint set_element(ndarray array, object index, object value) except -1
 cpdef object only_number(ndarray array)
 
 @cython.locals(array=ndarray)

@@ -1,7 +1,7 @@
 """The array that users hold: a storage cell seen through a layout.
 
-Operators record; nothing runs here. Everything that needs the API (reductions, sorting, printing)
-is late-bound: the API's modules hand their functions to `bind`, since they stand above this one.
+Operators record, but on numbers. Everything that needs the API (reductions, sorting, printing) is late-bound: the
+API's modules hand their functions to `bind`.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from numloom.array.members import set_member
 from numloom.array.numbers import binary_number, known_number, number_as, unary_number
 from numloom.array.storage import Cell, arranged, new_cell, read, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
-from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F32, F64, ITEMSIZES, SCALAR_CODES, code_of
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
 from numloom.base.errors import casting_error
 from numloom.engine.evaluate import after_record, at_hand, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
-from numloom.graph.build import binary, binary_scalar, cast, copied, known, scalar, scalar_binary, unary, view
-from numloom.graph.layout import k_strides, named_order, shown, strides_in_order
-from numloom.graph.node import LEAF, VIEW, Node, register
+from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known, scalar, scalar_binary, unary, view
+from numloom.graph.layout import k_strides, shown
+from numloom.graph.node import FILL, LEAF, VIEW, Node, register
 from numloom.graph.replay import learning
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -38,13 +38,17 @@ MULTIPLY = ELEMENTWISE["multiply"]
 DIVIDE, FLOOR_DIVIDE = ELEMENTWISE["divide"], ELEMENTWISE["floor_divide"]
 REMAINDER = ELEMENTWISE["remainder"]
 NEGATIVE, POSITIVE, ABSOLUTE = (ELEMENTWISE[name] for name in ("negative", "positive", "absolute"))
-INVERT = ELEMENTWISE["invert"]
+INVERT, SQUARE = ELEMENTWISE["invert"], ELEMENTWISE["square"]
 AND, OR, XOR = (ELEMENTWISE[f"bitwise_{name}"] for name in ("and", "or", "xor"))
 LEFT_SHIFT, RIGHT_SHIFT = ELEMENTWISE["left_shift"], ELEMENTWISE["right_shift"]
 LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = _COMPARISONS = tuple(
     [ELEMENTWISE[name] for name in ("less", "less_equal", "equal", "not_equal", "greater", "greater_equal")]
 )
 
+_NOTHING: tuple[Any, ...] = ()
+if not cython.compiled:  # What deals with numbers without a value, from `engine/_numbers.pyx`.
+    ALONE = is_host = node_for = operate = place_of = put_known = python_number = stores_as = cython
+    take_known = take_python = cython
 _bound: dict[str, Callable[..., Any]] = {}
 reshaped_before: dict[Any, tuple[tuple[int, ...], tuple[int, ...]]] = {}
 """New shape and strides by the layout and what was asked for, where a view can be had."""
@@ -66,6 +70,11 @@ def bind(**functions: Any) -> dict[str, Any]:
     return before
 
 
+def later(name: str) -> Any:
+    """What was given to `bind`."""
+    return _bound[name]
+
+
 @cython.no_gc
 @cython.freelist(128)
 @cython.cclass
@@ -78,7 +87,7 @@ class ndarray:
     Attributes
     ----------
     cell : Cell
-        The memory it shares with its views.
+        The memory it shares with its views, which a number (`of_number`) gets when somebody asks for it.
     code, offset, extents, steps
         The layout: dtype code, byte offset, shape, byte strides.
     is_scalar : bool
@@ -88,9 +97,9 @@ class ndarray:
     """
 
     __module__ = "numloom"
-    __slots__ = ("base", "cell", "code", "extents", "is_scalar", "offset", "steps", "writeable")
+    __slots__ = ("base", "code", "era", "extents", "held", "is_scalar", "number", "offset", "steps", "writeable")
 
-    cell: Cell
+    held: Cell
     code: int
     extents: tuple[int, ...]
     steps: tuple[int, ...]
@@ -100,6 +109,14 @@ class ndarray:
     base: Any
 
     __array_priority__ = 1000.0
+
+    @property
+    def cell(self) -> Cell:
+        return cell_of(self)
+
+    @cell.setter
+    def cell(self, cell: Cell) -> None:
+        self.held = cell
 
     @classmethod
     def __class_getitem__(cls, item: Any) -> Any:
@@ -152,6 +169,8 @@ class ndarray:
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             return NotImplemented
+        if type(other) is int and other == 2:
+            return apply1(SQUARE, self)
         return _bound["operator_power"](self, other)
 
     def __rpow__(self, other: Any, modulus: Any = None) -> Any:
@@ -273,12 +292,18 @@ class ndarray:
     # ------------------------------------------------------------ subscripts
 
     def __getitem__(self, index: Any) -> Any:
+        if type(index) is ndarray:
+            return _looked_up(self, index)
+        if cython.compiled and (number := element_of(self, index)) is not None:
+            return number
         found = simple(self.offset, self.extents, self.steps, index)
         return seen_through(self, found) if found is not None else _looked_up(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
             raise ValueError("assignment destination is read-only")
+        if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
+            return
         found = simple(self.offset, self.extents, self.steps, index)
         if found is None and (plain := with_integers(index)) is not index:
             index = plain
@@ -308,7 +333,7 @@ class ndarray:
 
     def get(self) -> np.ndarray[Any, Any]:
         """The values as a NumPy array (a copy, in the same memory order); runs what is recorded and waits."""
-        return download_layout(self.cell.value, self.code, self.offset, self.extents, self.steps)
+        return download_layout(cell_of(self).value, self.code, self.offset, self.extents, self.steps)
 
     def tolist(self) -> Any:
         """The values as (nested) lists of Python numbers; waits."""
@@ -328,12 +353,12 @@ class ndarray:
         """
         found = simple(self.offset, self.extents, self.steps, index)
         offset = found.offset if found is not None and found.scalar else _bound["offset_of_item"](self, index)
-        return number(self.cell.value, self.code, offset)
+        return number(cell_of(self).value, self.code, offset)
 
     def _only_element(self) -> Any:
         if self.size != 1:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return element(self.cell.value, self.code, self.offset)
+        return element(cell_of(self).value, self.code, self.offset)
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -345,10 +370,10 @@ class ndarray:
                 "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
                 "an array is not empty."
             )
-        return bool(number(self.cell.value, self.code, self.offset))
+        return bool(number_of(self))
 
     def __float__(self) -> float:
-        return float(_real_number(self))
+        return float(_real_number(self) if self.held is not None or self.code != F64 else number_of(self))
 
     def __int__(self) -> int:
         return int(_real_number(self))
@@ -359,7 +384,7 @@ class ndarray:
     def __index__(self) -> int:
         if self.extents or DTYPES[self.code].kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return int(number(self.cell.value, self.code, self.offset))
+        return int(number_of(self))
 
     def __round__(self, digits: int | None = None) -> Any:
         if self.extents:
@@ -398,10 +423,12 @@ class ndarray:
         return self.get().tobytes()
 
     def __copy__(self) -> Any:
-        return self.copy("K")
+        array: Any = self
+        return array.copy("K")
 
     def __deepcopy__(self, memo: Any) -> Any:
-        return self.copy("K")
+        array: Any = self
+        return array.copy("K")
 
     def __reduce__(self) -> Any:
         return _bound["unpickle"], (self.get(),)
@@ -455,127 +482,25 @@ class ndarray:
         return view_of(self, self.offset, found.shape, found.strides)
 
     @property
-    def mT(self) -> Any:
-        if len(self.extents) < 2:
-            raise ValueError("matrix transpose with ndim < 2 is undefined")
-        shape, strides = self.extents, self.steps
-        return view_of(
-            self, self.offset, (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2])
-        )
-
-    @property
-    def real(self) -> Any:
-        return part_of(self, 0) if self.code in (C64, C128) else self
-
-    @real.setter
-    def real(self, value: Any) -> None:
-        _bound["set_real"](self, value)
-
-    @property
-    def imag(self) -> Any:
-        if self.code in (C64, C128):
-            return part_of(self, ITEMSIZES[self.code] // 2)
-        return _bound["imag_of_real"](self)
-
-    @imag.setter
-    def imag(self, value: Any) -> None:
-        _bound["set_imag"](self, value)
-
-    @property
     def flags(self) -> Any:
         return _bound["flags"](self)
 
-    # ------------------------------------------------------------ views and copies
-
-    def view(self, dtype: Any = None, type: Any = None) -> Any:
-        """Another array over the same memory, with another dtype if given; the type can only be this one."""
-        wanted = dtype if dtype is ndarray else type
-        if wanted is not None and wanted is not ndarray:
-            raise TypeError("views are numloom arrays: there are no subclasses")
-        if dtype is None or dtype is ndarray:
-            return view_of(self, self.offset, self.extents, self.steps)
-        return _bound["view_as"](self, dtype)
-
-    def reshape(self, *shape: Any, order: str | None = "C", copy: bool | None = None) -> Any:
-        """The same values in another shape: a view where the memory allows, else a copy."""
-        if len(shape) == 1 and not isinstance(shape[0], int) and not hasattr(shape[0], "__index__"):
-            shape = tuple(shape[0])
-        if order == "C" and not copy:
-            for extent in shape:
-                if type(extent) is not int:  # 2.0 would be found as 2 is.
-                    break
-            else:
-                known = reshaped_before.get((self.extents, self.steps, self.code, shape))
-                if known is not None:
-                    return view_of(self, self.offset, known[0], known[1])
-        return _bound["reshaped"](self, shape, order, copy)
-
-    def transpose(self, *axes: Any) -> Any:
-        """A view with the axes permuted (reversed if none are given)."""
-        if not axes or axes == (None,):
-            return self.T
-        if len(axes) == 1 and isinstance(axes[0], (tuple, list)):
-            axes = tuple(axes[0])
-        if len(axes) != len(self.extents):
-            raise ValueError("axes don't match array")
-        order = []
-        for axis in axes:
-            if not -len(axes) <= axis < len(axes):
-                raise np.exceptions.AxisError(axis, len(axes))
-            order.append(axis % len(axes))
-        if len(set(order)) != len(order):
-            raise ValueError("repeated axis in transpose")
-        return view_of(self, self.offset, tuple(self.extents[a] for a in order), tuple(self.steps[a] for a in order))
-
-    def copy(self, order: str | None = "C") -> Any:
-        """A new array with the same values; costs nothing until one of the two is written."""
-        node = read(self.cell, self.code, self.offset, self.extents, self.steps)
-        order = "C" if order is None else order
-        strides = strides_in_order(self.extents, self.steps, ITEMSIZES[self.code], order)
-        if self.cell.pins or node.kind == VIEW or node.strides != strides:
-            node = copied(node, strides, self.code)
-        result = wrap(node)
-        result.is_scalar = self.is_scalar
-        return result
-
-    def astype(
-        self, dtype: Any, order: str | None = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
-    ) -> Any:
-        """A new array of another dtype."""
-        if order != "K":
-            order = named_order(order, "K")
-        give: Any = _bound["astype_elsewhere"]
-        if give and (elsewhere := give(self, dtype, order, casting)) is not None:
-            return elsewhere
-        code = code_of(dtype)
-        if casting != "unsafe" and not np.can_cast(self.dtype, DTYPES[code], casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"Cannot cast array data from {self.dtype!r} to {DTYPES[code]!r} according to the rule '{casting}'"
-            )
-        if code == self.code:
-            return self.copy(order) if copy or order not in "KA" else self
-        source = read(self.cell, self.code, self.offset, self.extents, self.steps)
-        node = cast(source, code)
-        result = wrap(node)
-        if order != "K" or source.kind == VIEW:
-            # "A" and "K" ask how this array lies.
-            itemsize, wide = ITEMSIZES[self.code], ITEMSIZES[code]
-            lying = strides_in_order(self.extents, self.steps, itemsize, order)
-            wanted = tuple([stride // itemsize * wide for stride in lying])
-            if wanted != node.strides:
-                result = wrap(copied(node, wanted, code))
-        result.is_scalar = self.is_scalar
-        return result
-
 
 # ---------------------------------------------------------------- making and reading arrays
+
+
+def number_of(array: Any) -> Any:
+    """The first element as a Python number; waits."""
+    if array.held is None:
+        return python_number(array.number, array.code)
+    return number(array.held.value, array.code, array.offset)
 
 
 def only_number(array: Any) -> Any:
     """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
     if array.extents:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    return number(array.cell.value, array.code, array.offset)
+    return number_of(array)
 
 
 def _real_number(array: Any) -> Any:
@@ -602,7 +527,7 @@ def wrap(node: Node) -> Any:
     if node.kind == VIEW:
         return wrap(_apart(node))
     result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
-    result.cell = new_cell(node)
+    result.held = new_cell(node)
     result.code = node.code
     result.extents = node.shape
     result.steps = node.strides
@@ -623,10 +548,88 @@ def _apart(node: Node) -> Node:
     return copied(node, strides, node.code)
 
 
+def cell_of(array: Any) -> Cell:
+    """The memory of an array; a number's is made now."""
+    if array.held is None:
+        array.held = new_cell(node_for(array.number, array.code, array.era))
+    return array.held  # type: ignore[no-any-return]
+
+
+def of_number(code: int, number: Any) -> Any:
+    """A scalar that is known, of which nobody has asked for a value yet."""
+    result: Any = ndarray.__new__(ndarray)
+    result.code = code
+    result.extents = _NOTHING
+    result.steps = _NOTHING
+    result.is_scalar = True
+    result.writeable = True
+    result.era = register.era
+    result.number[0] = number[0]
+    result.number[1] = number[1]
+    return result
+
+
+def take_number(x: Any, to: Any) -> int:
+    """Put the number that an operand is at `to`: its dtype's code, or that of a Python number; -1 if it is none."""
+    if type(x) is not ndarray:
+        return take_python(x, to)  # type: ignore[no-any-return]
+    array = cython.cast(ndarray, x)
+    if array.extents:
+        return -1
+    if array.held is not None:
+        return -1 if array.held.pins else take_known(array.held.value, array.code, array.offset, to)  # type: ignore[no-any-return]
+    to[0] = array.number[0]
+    to[1] = array.number[1]
+    return array.code
+
+
+def operated(row: Any, x: Any, y: Any, alone: bool) -> Any:
+    """An operation on numbers (of one, if `alone`), done at once; None where it must be recorded."""
+    if not cython.compiled:  # Memory for a number of C each.
+        left = right = result = [0.0, 0.0]
+    first = take_number(x, left)
+    if first >= WEAK_INT and type(y) is not ndarray:  # As an array of it.
+        first = I64 if first == WEAK_INT else F64 if type(x) is float else C128
+    if first < 0 or learning():  # A number is a look.
+        return None
+    second = ALONE if alone else take_number(y, right)
+    if second < 0 or not is_host():
+        return None
+    code = operate(row, first, left, second, right, result)
+    return None if code < 0 else of_number(code, result)
+
+
+def element_of(array: Any, index: Any) -> Any:
+    """The element that integers lead to, if it is computed and the host sees it; else None."""
+    if not cython.compiled:
+        found = [0.0, 0.0]
+    cell = array.held
+    if cell is None or cell.pins or (cell.value.kind != LEAF and cell.value.kind != FILL):
+        return None
+    offset = place_of(array.offset, array.extents, array.steps, index)
+    if offset < 0 or take_known(cell.value, array.code, offset, found) < 0:
+        return None
+    return of_number(array.code, found)
+
+
+def set_element(array: Any, index: Any, value: Any) -> bool:
+    """Store a number of the same dtype in the element that integers lead to at once, if nobody else has the memory."""
+    cell = array.held
+    if cell is None or cell.pins or cell.value.kind != LEAF:
+        return False
+    if not cython.compiled:
+        number = [0.0, 0.0]
+    code = take_number(value, number)
+    if code < 0 or not stores_as(code, array.code, number):
+        return False
+    offset = place_of(array.offset, array.extents, array.steps, index)
+    return offset >= 0 and put_known(cell.value, array.code, offset, number)  # type: ignore[no-any-return]
+
+
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """Another array over the same memory; of a scalar, which cannot be written, over a copy (a scalar without axes)."""
     result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
-    result.cell = new_cell(array.cell.value) if array.is_scalar else array.cell
+    result.held = new_cell(cell_of(array).value) if array.is_scalar else array.held
     result.code = array.code
     result.extents = shape
     result.steps = strides
@@ -643,16 +646,18 @@ def seen_through(array: Any, found: Basic) -> Any:
         result = view_of(array, found.offset, found.shape, found.strides)
         result.is_scalar = False
         return result
-    value = None if array.cell.pins else element_at_once(array.cell.value, array.code, found.offset)
-    if value is not None:
-        return wrap(known(value, array.code))
-    return wrap(read(array.cell, array.code, found.offset, (), ()))
+    cell = cell_of(array)
+    value = None if cell.pins else element_at_once(cell.value, array.code, found.offset)
+    return wrap(known(value, array.code) if value is not None else read(cell, array.code, found.offset, (), ()))
 
 
 def _looked_up(array: Any, index: Any) -> Any:
     """What any subscript gives."""
     kind = type(index)
-    if kind is ndarray and index.extents:
+    several = kind is ndarray and index.extents
+    if (several or kind is list or kind is tuple) and (found := _bound["read_at_once"](array, index)) is not None:
+        return found
+    if several:
         if index.code != BOOL:
             return _bound["taken"](array, index)
         if index.extents == array.extents:
@@ -677,12 +682,14 @@ def with_integers(index: Any) -> Any:
     for item in items:
         if type(item) is ndarray:
             array = cython.cast(ndarray, item)
-            if array.extents or not (array.is_scalar and BOOL < array.code < F16) or not at_hand(array.cell.value):
+            if array.extents or not (array.is_scalar and BOOL < array.code < F16):
+                return index
+            if array.held is not None and not at_hand(array.held.value):
                 return index
             found = True
     if not found or learning():
         return index
-    numbers = tuple([item.__index__() if type(item) is ndarray else item for item in items])
+    numbers = tuple([number_of(item) if type(item) is ndarray else item for item in items])
     return numbers if type(index) is tuple else numbers[0]
 
 
@@ -691,7 +698,7 @@ def assign(array: Any, found: Basic, value: Any) -> None:
     if type(value) is ndarray:
         given = value
         if (
-            given.cell is array.cell
+            cell_of(given) is cell_of(array)
             and given.offset == found.offset
             and given.code == array.code
             and (given.extents is found.shape or given.extents == found.shape)
@@ -702,33 +709,26 @@ def assign(array: Any, found: Basic, value: Any) -> None:
             found.scalar
             and not given.extents
             and _is_at_hand(array)
-            and write_number(array.cell, array.code, found.offset, number(given.cell.value, given.code, given.offset))
+            and write_number(cell_of(array), array.code, found.offset, number_of(given))
         ):
             return
-    elif found.scalar and _is_at_hand(array) and write_number(array.cell, array.code, found.offset, value):
+    elif found.scalar and _is_at_hand(array) and write_number(cell_of(array), array.code, found.offset, value):
         return
     node = assigned_value(value, array.code, True)
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
         raise (TypeError if array.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
-    write(array.cell, array.code, found.offset, found.shape, found.strides, node)
+    write(cell_of(array), array.code, found.offset, found.shape, found.strides, node)
 
 
 def _is_at_hand(array: Any) -> bool:
     """Whether an element may be written at once: computed memory that the host sees, while no call is learned."""
-    value = array.cell.value
+    value = cell_of(array).value
     return value.kind == LEAF and not learning() and is_near(value.buffer)
-
-
-def part_of(array: Any, offset: int) -> Any:
-    """A view of the halves of complex numbers that begin so many bytes after them."""
-    part = view_of(array, array.offset + offset, array.extents, array.steps)
-    part.code = F32 if array.code == C64 else F64
-    return part
 
 
 def node_of(array: Any) -> Node:
     """The array's current value."""
-    cell = array.cell
+    cell = cell_of(array)
     current = cell.value
     if (
         current.shape is array.extents
@@ -757,7 +757,9 @@ def operand(value: Any) -> Any:
 
 
 def apply2(row: Any, x: Any, y: Any) -> Any:
-    """Record a binary operation on arrays, numbers and what can become an array."""
+    """A binary operation on arrays, numbers and what can become an array: recorded, but of numbers done at once."""
+    if cython.compiled and (number := operated(row, x, y, False)) is not None:
+        return number
     p = None if learning() else _number_of(x)  # which is a look
     if p is not None:
         q = _number_of(y)
@@ -768,8 +770,8 @@ def apply2(row: Any, x: Any, y: Any) -> Any:
         return _apply2_other(row, x, y)
     a, b = cython.cast(ndarray, x), cython.cast(ndarray, y)
     result = wrap(binary(row, node_of(a), node_of(b)))
-    if a.cell.pins or b.cell.pins:
-        after_record(result.cell.value, now=True)
+    if cell_of(a).pins or cell_of(b).pins:
+        after_record(cell_of(result).value, now=True)
     return result
 
 
@@ -778,7 +780,7 @@ def _number_of(x: Any) -> Any:
     if type(x) is not ndarray:
         return x
     array = cython.cast(ndarray, x)
-    return None if array.extents else known_number(array.cell, array.code, array.offset)
+    return None if array.extents else known_number(cell_of(array), array.code, array.offset)
 
 
 def _apply2_other(row: Any, x: Any, y: Any) -> Any:
@@ -828,18 +830,20 @@ def record2(row: Any, x: Any, y: Any) -> Any:
 def pinned(x: Any) -> bool:
     """Whether `x` is an array whose memory's address is exported."""
     array = x if type(x) is ndarray else None
-    return array is not None and array.cell.pins > 0
+    return array is not None and cell_of(array).pins > 0
 
 
 def apply1(row: Any, x: Any) -> Any:
-    """Record a unary operation on an array."""
+    """A unary operation on an array: recorded, but of a number done at once."""
+    if cython.compiled and (number := operated(row, x, None, True)) is not None:
+        return number
     p = None if learning() else _number_of(x)  # which is a look
     node = None if p is None else unary_number(row, p)
     if node is not None:
         return wrap(node)
     node = unary(row, node_of(x))
     result = wrap(node)
-    if x.cell.pins:
+    if cell_of(x).pins:
         after_record(node, now=True)
     return result
 
@@ -862,7 +866,7 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
             # As below, without an array for the result in between.
             node = binary(row, node_of(target), node_of(given))
             if node.code == target.code:
-                write(target.cell, target.code, target.offset, target.extents, target.steps, node)
+                write(cell_of(target), target.code, target.offset, target.extents, target.steps, node)
                 return target
     try:
         result = apply2(row, target, other)
@@ -889,7 +893,7 @@ def store_result(target: Any, result: Any, name: str) -> Any:
             f"non-broadcastable output operand with shape {shown(target.extents)} doesn't match the broadcast shape "
             f"{shown(result.shape)}"
         )
-    write(target.cell, target.code, target.offset, target.extents, target.steps, result.cell.value)
+    write(cell_of(target), target.code, target.offset, target.extents, target.steps, cell_of(result).value)
     return target
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.convert import exported_on_host
+from numloom.array.methods import reshape
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, reshaped_before, view_of, wrap
 from numloom.array.storage import new_cell
 from numloom.base.dtypes import C64, C128, DTYPES, ITEMSIZES, code_of
@@ -295,8 +296,8 @@ def ravel(array: Array, order: str | None = "C") -> Array:
     ):
         turned = array.T
     if not is_c_contiguous(turned.shape, turned.strides, itemsize):
-        return turned.copy().reshape(-1)
-    result = turned.reshape(-1)
+        return reshape(turned.copy(), -1)
+    result = reshape(turned, -1)
     if order == "C":
         _know_reshaped(array, _RAVELLED, result.shape, result.strides)
     return result
@@ -368,6 +369,10 @@ def iterate(array: Array) -> Iterator[Any]:
 
 
 def _elements(array: Array) -> Iterator[Any]:
+    if registry.current().interprets:
+        for i in range(array.shape[0]):
+            yield array[i]
+        return
     value = array.cell.value
     host = array.get().tolist()
     for i in range(len(host)):

@@ -41,6 +41,7 @@ cdef struct Known:
 
 cdef Known* find(Node node) noexcept
 cdef object learn(Node node, object loops)
+cdef tuple operation(object row, tuple codes, int out_code, object loops)
 cdef void forget_operations() noexcept
 cdef void take_shape(Space* space, Node node) noexcept
 cdef void take_steps(Space* space, int k, Node node) noexcept

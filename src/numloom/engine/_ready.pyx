@@ -136,6 +136,7 @@ cdef tuple PYTHON = (BY_PYTHON, 0, 0, ())
 
 
 cdef tuple operation(object row, tuple codes, int out_code, object loops):
+    """How an elementwise operation is done: the way, its function and data, what its words are."""
     chars = "".join([CHARS[code] for code in codes])
     if row.preamble or len(codes) > 5:
         return REFUSE

@@ -1,9 +1,10 @@
 cimport cython
-from numloom.device.cpu._hostview cimport number_at, put_number_at
+from libc.stdint cimport intptr_t
+from numloom.device.cpu._hostview cimport copy_element, is_set, number_at, put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine.state cimport Counters
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport lose
+from numloom.graph.replay cimport learning, lose
 
 cdef extern from "Python.h":
     Py_ssize_t Py_REFCNT(object) noexcept
@@ -18,6 +19,12 @@ cpdef bint is_shared(object device, Buffer buffer) except -1
 cpdef object number(object device, Buffer buffer, Py_ssize_t offset, int code)
 @cython.locals(buffer=Buffer)
 cpdef bint put_number(Node value, int code, Py_ssize_t offset, object number) except -1
+@cython.locals(buffer=Buffer)
+cdef bint read_bits(Node value, int code, Py_ssize_t offset, intptr_t to) except -1
+@cython.locals(buffer=Buffer)
+cdef bint write_bits(Node value, int code, Py_ssize_t offset, intptr_t number) except -1
+@cython.locals(pool=Pool)
+cdef bint is_quiet(Buffer buffer) except -1
 cpdef object array(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
 cpdef object lend(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype, object owner)
 cpdef object operand(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)

@@ -23,7 +23,7 @@ from numloom.device.registry import beside
 from numloom.engine.state import counters, note_copy, watchers
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.place import OUT_OF_BOUNDS, of
-from numloom.graph.replay import lose
+from numloom.graph.replay import learning, lose
 
 Host = np.ndarray[Any, Any]
 _ALONE = 2
@@ -67,6 +67,37 @@ def put_number(value: Any, code: int, offset: int, number: Any) -> bool:
     if Py_REFCNT(value) > _ALONE or Py_REFCNT(buffer) > _ALONE:  # type: ignore[name-defined]  # noqa: F821
         return False
     return put_number_at(buffer.ptr + offset, code, number)  # type: ignore[name-defined]  # noqa: F821
+
+
+def read_bits(value: Any, code: int, offset: int, to: int) -> bool:
+    """Copy the element at a byte offset of computed memory to an address, if the host sees it and no call is learned.
+
+    For compiled code alone: the number needs no object.
+    """
+    buffer = value.buffer
+    if not cython.compiled or value.code != code or value.attr is None or not is_quiet(buffer):
+        return False
+    return copy_element(to, buffer.ptr + offset, code)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+
+def write_bits(value: Any, code: int, offset: int, number: int) -> bool:
+    """`put_number` of the element at an address."""
+    buffer = value.buffer
+    if not cython.compiled or value.code != code or value.attr is None or not is_quiet(buffer):
+        return False
+    if buffer.owner is not None or type(value.attr) is np.ndarray:
+        return False
+    if Py_REFCNT(value) > _ALONE or Py_REFCNT(buffer) > _ALONE:  # type: ignore[name-defined]  # noqa: F821
+        return False
+    return copy_element(buffer.ptr + offset, number, code)  # type: ignore[name-defined, no-any-return]  # noqa: F821
+
+
+def is_quiet(buffer: Any) -> bool:
+    """Whether memory `is_near`, no kernel has complained, and no call is learned that a look would end."""
+    if buffer is None or learning():
+        return False
+    pool = buffer.pool
+    return pool is not None and pool.error_at != 0 and not is_set(pool.error_at)  # type: ignore[name-defined]  # noqa: F821
 
 
 def array(
@@ -162,8 +193,10 @@ __all__ = [
     "number",
     "operand",
     "put_number",
+    "read_bits",
     "settle",
     "settle_fault",
     "settle_near",
     "wait",
+    "write_bits",
 ]

@@ -519,7 +519,7 @@ def become_leaf(node: Node, buffer: Any) -> None:
         else:
             leave_live(node)
     node.buffer = buffer
-    if node.kind >= _OP and node.attr is None:  # None would say that others may change the memory.
+    if node.kind > _SCALAR and node.attr is None:  # None would say that others may change the memory.
         node.attr = 0
     node.kind = _LEAF
     form = node.form

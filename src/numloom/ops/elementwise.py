@@ -416,7 +416,9 @@ def _fill() -> None:
     # Choice
     for name in ("maximum", "minimum", "fmax", "fmin"):
         boolean = "({0} || {1})" if "max" in name else "({0} && {1})"
-        _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",))
+        # Which zero fmax and fmin give NumPy's loops decide by where the elements lie.
+        kinds = "?iuc" if name[0] == "f" else "?biufc"
+        _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",), kinds=kinds)
     _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
     _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops)
 

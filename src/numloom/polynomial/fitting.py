@@ -118,7 +118,7 @@ def lstsq(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, Any,
 
 def data_of(x: Any) -> Array:
     """Data of a fit as an array; integers and booleans as float64."""
-    array = x if type(x) is ndarray else asarray(x)
+    array: Any = x if type(x) is ndarray else asarray(x)
     return array.astype(float) if array.dtype.kind in "bui" else array
 
 

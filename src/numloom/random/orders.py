@@ -282,7 +282,8 @@ def _bound(value: Any) -> Array:
 
 def _probabilities(p: Any, population: int) -> Any:
     """Probabilities of a sample, checked: at once on the host, else when the sample is looked at."""
-    weights = p.astype(np.float64) if isinstance(p, ndarray) else np.asarray(p, dtype=np.float64)
+    given: Any = p
+    weights = given.astype(np.float64) if isinstance(p, ndarray) else np.asarray(p, dtype=np.float64)
     if weights.ndim != 1:
         raise ValueError("p must be 1-dimensional")
     if weights.size != population:

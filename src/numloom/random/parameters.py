@@ -35,7 +35,8 @@ def real(value: Any) -> Parameter:
     if isinstance(value, ndarray):
         if KINDS[value.code] == "c":
             raise TypeError(f"a parameter of a distribution must be real, got an array of {value.dtype}")
-        return value.astype(np.float64, copy=False)
+        given: Any = value
+        return given.astype(np.float64, copy=False)
     host = np.asarray(value)
     if host.dtype.kind == "c":
         raise TypeError(f"a parameter of a distribution must be real, got {value!r}")
@@ -49,7 +50,8 @@ def whole(value: Any) -> Parameter:
     if isinstance(value, ndarray):
         if KINDS[value.code] == "c":
             raise TypeError(f"a count must be real, got an array of {value.dtype}")
-        return value.astype(np.int64, copy=False)
+        given: Any = value
+        return given.astype(np.int64, copy=False)
     host = np.asarray(value)
     if host.dtype.kind == "c":
         raise TypeError(f"a count must be real, got {value!r}")

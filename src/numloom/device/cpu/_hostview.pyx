@@ -111,6 +111,19 @@ cpdef object number_at(intptr_t address, int code):
     return complex(at.f64[0], at.f64[1])
 
 
+cdef bint copy_element(intptr_t to, intptr_t source, int code) noexcept:
+    """Copy an element from one address to another; False of dtypes that C++ does not know."""
+    if code > 13:
+        return False
+    memcpy(<void*>to, <const void*>source, SIZES[code])
+    return True
+
+
+cdef bint is_set(intptr_t address) noexcept:
+    """Whether a word is not 0."""
+    return (<int64_t*>address)[0] != 0
+
+
 cpdef bint put_number_at(intptr_t address, int code, object number) except -1:
     """Store a number of Python's as dtype `code`, if it is simply one; whether it was."""
     cdef Element at
@@ -131,6 +144,33 @@ cpdef bint put_number_at(intptr_t address, int code, object number) except -1:
             return True
         if code == 7 and -9223372036854775808 <= number <= 9223372036854775807:
             at.i64 = number
+            memcpy(<void*>address, &at, 8)
+            return True
+        if code == 2 and 0 <= number <= 255:
+            at.u8 = number
+            memcpy(<void*>address, &at, 1)
+            return True
+        if code == 5 and -2147483648 <= number <= 2147483647:
+            at.i32 = number
+            memcpy(<void*>address, &at, 4)
+            return True
+        if code == 6 and 0 <= number <= 4294967295:
+            at.u32 = number
+            memcpy(<void*>address, &at, 4)
+            return True
+        if code == 8 and 0 <= number <= 18446744073709551615:
+            at.u64 = number
+            memcpy(<void*>address, &at, 8)
+            return True
+    elif kind is complex:
+        if code == 13:
+            at.f64[0] = number.real
+            at.f64[1] = number.imag
+            memcpy(<void*>address, &at, 16)
+            return True
+        if code == 12:
+            at.f32[0] = <float><double>number.real
+            at.f32[1] = <float><double>number.imag
             memcpy(<void*>address, &at, 8)
             return True
     elif kind is bool and code == 0:

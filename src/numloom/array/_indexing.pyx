@@ -1,0 +1,290 @@
+# cython: boundscheck=False, wraparound=False
+"""Arrays at index arrays and masks, at once where that is small work of the host: the short way of `api/subscripts.py`.
+
+Each function gives None or False where it has done nothing, and the full way is to be taken.
+"""
+
+from libc.stdint cimport int64_t, intptr_t
+from libc.string cimport memset
+
+from numloom.array.ndarray cimport ndarray, take_number, wrap
+from numloom.array.storage cimport Cell
+from numloom.device.memory cimport Buffer
+from numloom.device.registry cimport current
+from numloom.engine._indexing cimport (
+    MOST, Rows, add_offsets, count_true, is_alone, itemsize_of, new_value, places_where, read_rows, read_where, take_block,
+    take_rows, write_rows, write_where,
+)
+from numloom.engine._numbers cimport is_host, stores_as
+from numloom.graph.build cimport one_tuple
+from numloom.graph.node cimport Node
+from numloom.graph.replay cimport learning
+
+from numloom.base.dtypes import BOOL as _BOOL, F16 as _F16
+from numloom.engine.evaluate import evaluate
+from numloom.graph import node as _node
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+
+cdef enum:
+    FEW = 64  # of a list
+
+cdef int BOOL = _BOOL, F16 = _F16, LEAF = _node.LEAF
+
+
+cdef Cell at_hand(ndarray array):
+    """The memory of an array if it is computed; what is pending and small is computed for it."""
+    cdef Cell cell = array.held
+    if cell is None or cell.pins:
+        return None
+    if cell.value.kind != LEAF:
+        if cell.value.size > MOST:
+            return None
+        try:
+            evaluate([cell.value])
+        except Exception:  # Which belongs to the value, and is raised when somebody looks at that.
+            return None
+        if cell.value.kind != LEAF:
+            return None
+    return cell
+
+
+cdef bint see(Rows* rows, Cell cell, ndarray array, Py_ssize_t lead) except -1:
+    return take_rows(rows, cell.value, array.code, array.offset, array.extents, array.steps, lead)
+
+
+cdef Py_ssize_t offsets[MOST]  # where index arrays lead, from the begin of an array's layout
+
+
+cdef Py_ssize_t axes_of(object index) except -2:
+    """How many axes an index array, a list of integers or a tuple of such and integers takes; -1 for others."""
+    cdef Py_ssize_t arrays = 0
+    if type(index) is ndarray:
+        return 1 if is_index(index) else -1
+    if type(index) is list:
+        return 1 if is_plain(index) else -1
+    if type(index) is not tuple:
+        return -1
+    for item in <tuple>index:
+        if type(item) is ndarray:
+            if not is_index(item):
+                return -1
+            arrays += 1
+        elif type(item) is not int:
+            return -1
+    return len(<tuple>index) if arrays else -1
+
+
+cdef bint is_index(ndarray index) except -1:
+    return len(index.extents) == 1 and BOOL < index.code < F16 and at_hand(index) is not None
+
+
+cdef bint is_plain(list index) except -1:
+    """Whether a list is of few integers."""
+    if not 0 < len(index) <= FEW:
+        return False
+    for item in index:
+        if type(item) is not int:
+            return False
+    return True
+
+
+cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
+    """Put where an index leads into `offsets`; their number, or -1 where that is not for here."""
+    cdef tuple items = index if type(index) is tuple else (index,)
+    cdef Rows places
+    cdef ndarray one
+    cdef int64_t few[FEW]
+    cdef Py_ssize_t count = -1, axis, place, extent, fixed = 0
+    cdef long long at
+    cdef int beyond = 0
+    for axis in range(len(items)):
+        item = items[axis]
+        if type(item) is int:
+            at = PyLong_AsLongLongAndOverflow(item, &beyond)
+            extent = <Py_ssize_t>array.extents[axis]
+            if beyond or at >= extent or at < -extent:
+                return -1
+            fixed += (at + extent if at < 0 else at) * <Py_ssize_t>array.steps[axis]
+            continue
+        if type(item) is ndarray:
+            one = item
+            if one.held is None or not see(&places, one.held, one, 1) or places.step < 0:
+                return -1
+        else:
+            places.count = len(<list>item)
+            places.step = 8
+            places.start = <char*>few
+            for place in range(places.count):
+                few[place] = PyLong_AsLongLongAndOverflow((<list>item)[place], &beyond)
+                if beyond:
+                    return -1
+        if count < 0:
+            count = places.count
+            memset(offsets, 0, count * sizeof(offsets[0]))
+        elif count != places.count:
+            return -1
+        if not add_offsets(
+            offsets, &places, one.code if type(item) is ndarray else 7, <Py_ssize_t>array.extents[axis],
+            <Py_ssize_t>array.steps[axis],
+        ):
+            return -1
+    for place in range(count):
+        offsets[place] += fixed
+    return count
+
+
+def taken(ndarray array, object index):
+    """An array at index arrays of integers along its first axes."""
+    cdef Rows rows
+    cdef Cell memory
+    cdef Buffer buffer
+    cdef Py_ssize_t count, axes
+    cdef Node node
+    if learning() or not array.extents or not is_host():
+        return None
+    axes = axes_of(index)
+    memory = None if not 0 < axes <= len(array.extents) else at_hand(array)
+    if memory is None or not take_block(&rows, memory.value, array.code, array.offset, array.extents, array.steps, axes):
+        return None
+    count = find_offsets(array, index)
+    if count <= 0 or count * rows.bytes > 8 * MOST:
+        return None
+    if len(array.extents) == 1 and type(index) is ndarray:
+        shape = (<ndarray>index).extents
+    else:
+        shape = one_tuple((count, *array.extents[axes:]))
+    buffer = (<Buffer>memory.value.buffer).pool.allocate(count * rows.bytes)  # May run finalisers, and so other reads.
+    count = find_offsets(array, index)
+    read_rows(<char*><intptr_t>buffer.ptr, rows.start, offsets, count, rows.bytes)
+    return wrap(new_value(buffer, array.code, shape))
+
+
+def selected(ndarray array, ndarray mask):
+    """An array at a mask of its first axes."""
+    cdef Rows rows, which
+    cdef Cell memory, at
+    cdef Buffer buffer
+    cdef Py_ssize_t lead = len(mask.extents)
+    if learning() or mask.code != BOOL or not lead or mask.extents != array.extents[:lead] or not is_host():
+        return None
+    memory = at_hand(array)
+    at = None if memory is None else at_hand(mask)
+    if at is None or not see(&rows, memory, array, lead) or not see(&which, at, mask, lead):
+        return None
+    if rows.count * rows.bytes > 8 * MOST:
+        return None
+    buffer = memory.value.buffer
+    return wrap(read_where(&rows, &which, buffer.pool, array.code, array.extents[lead:]))
+
+
+def nonzero(ndarray mask):
+    """Indices of the true elements of a mask, an array an axis."""
+    cdef Rows which
+    cdef Cell at
+    cdef Buffer buffer
+    cdef Py_ssize_t lead = len(mask.extents)
+    if learning() or mask.code != BOOL or not 0 < lead <= 8 or not is_host():
+        return None
+    at = at_hand(mask)
+    if at is None or not see(&which, at, mask, lead):
+        return None
+    buffer = at.value.buffer
+    return tuple([wrap(node) for node in places_where(&which, buffer.pool, mask.extents)])
+
+
+def put(ndarray array, object index, object value):
+    """Store a number, or an array of just the right dtype and shape, at index arrays or at a mask; whether it was."""
+    cdef Rows rows, places, given
+    cdef Cell memory, at, source
+    cdef ndarray values = None
+    cdef Node node
+    cdef double number[2]
+    cdef const char* start = <const char*>number
+    cdef Py_ssize_t step = 0, lead, count
+    cdef int code
+    cdef Py_ssize_t part, done
+    cdef bint repeated = False
+    cdef bint by_mask = type(index) is ndarray and (<ndarray>index).code == BOOL
+    if learning() or not array.extents or not is_host():
+        return False
+    if by_mask:
+        lead = len((<ndarray>index).extents)
+        if not lead or (<ndarray>index).extents != array.extents[:lead]:
+            return False
+        at = at_hand(index)
+        if at is None:
+            return False
+    else:
+        lead = axes_of(index)
+    if not 0 < lead <= len(array.extents) or is_among(array, index):
+        return False
+    if type(value) is ndarray and (<ndarray>value).extents:
+        values = value
+        if values.code != array.code or values.held is array.held:
+            return False
+        repeated = values.extents == array.extents[lead:]  # A row for each.
+        if not repeated and values.extents[1:] != array.extents[lead:]:
+            return False
+        if by_mask and not repeated and not values.extents[0]:
+            return see(&places, at, index, lead) and not count_true(&places)
+        source = at_hand(values)
+        if source is None:
+            return False
+    else:
+        code = take_number(value, number)
+        if code < 0 or not stores_as(code, array.code, number):
+            return False
+    memory = at_hand(array)
+    if memory is None:
+        return False
+    if by_mask:
+        if not see(&rows, memory, array, lead) or not see(&places, at, index, lead):
+            return False
+        count = -1 if values is None or repeated else count_true(&places)
+    else:
+        if not take_block(&rows, memory.value, array.code, array.offset, array.extents, array.steps, lead):
+            return False
+        count = find_offsets(array, index)
+        if count <= 0:
+            return False
+    if values is not None:
+        if repeated:
+            if not take_block(&given, source.value, values.code, values.offset, values.extents, values.steps, 0):
+                return False
+        else:
+            if not see(&given, source, values, 1) or given.count != count:
+                return False
+            step = given.step
+        if given.bytes != rows.bytes:
+            return False
+        start = given.start
+    node = memory.value
+    if not is_alone(node):
+        return False
+    part = rows.bytes if values is not None else itemsize_of(array.code)
+    for done in range(0, rows.bytes, part):  # A number goes to each element of a row.
+        if by_mask:
+            write_where(&rows, part, &places, start, step)
+        else:
+            write_rows(rows.start, offsets, count, part, start, step)
+        rows.start += part
+    return True
+
+
+cdef bint is_among(ndarray array, object index) except -1:
+    """Whether an index reads the memory that it writes."""
+    if type(index) is tuple:
+        for item in <tuple>index:
+            if type(item) is ndarray and (<ndarray>item).held is array.held:
+                return True
+        return False
+    return type(index) is ndarray and (<ndarray>index).held is array.held
+
+
+def read(ndarray array, object index):
+    """An array at index arrays, or at a mask."""
+    if type(index) is ndarray and (<ndarray>index).code == BOOL:
+        return selected(array, index)
+    return taken(array, index)

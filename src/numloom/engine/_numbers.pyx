@@ -1,0 +1,334 @@
+# distutils: language = c++
+# cython: boundscheck=False, wraparound=False, cdivision=True
+"""Numbers without a value: what 0-d arrays hold until somebody needs a value of the graph, and operations on them.
+
+An operation is done by the loop that `engine/_ready.pyx` runs a value's operation by, on one element, after the casts
+that recording would record; which they are is asked for once. Nothing is done here where the device is not the host.
+"""
+
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+from numloom.device.cpu._hostview cimport number_at, put_number_at
+from numloom.device.registry cimport current
+from numloom.engine._ready cimport BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Reduce, Size, cast_between, operation, reducer
+from numloom.engine.look cimport read_bits, write_bits
+from numloom.graph.build cimport _NONE, binary_rule, known
+from numloom.graph.node cimport Node
+
+from numloom.base.config import config
+from numloom.base.dtypes import BOOL as _BOOL, C64 as _C64, C128 as _C128, F32 as _F32, F64 as _F64, I64 as _I64
+from numloom.base.dtypes import U64 as _U64
+from numloom.graph import build as _build
+from numloom.graph import node as _node
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+
+ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
+
+cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR
+cdef int BOOL = _BOOL, F32 = _F32, F64 = _F64, C64 = _C64, C128 = _C128, I64 = _I64, U64 = _U64
+cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
+cdef int WEAK_COMPLEX = _build.weak_code(1j)
+cdef int ALONE = _NONE
+
+cdef enum:
+    WAYS = 1 << 11
+
+cdef struct Way:
+    void* row
+    int first, second  # codes of the operands, weak ones of Python's numbers
+    bint there
+    int loop_first, loop_second, out
+    Loop cast_first
+    Loop cast_second
+    Loop loop
+    void* data
+    PackageLoop package
+    int words
+    int word[MOST_WORDS]
+
+cdef Way ways[WAYS]
+cdef list rows = [None] * WAYS  # keeps what `ways` has alive
+cdef object device_of_ways = None
+cdef bint on_host = False
+cdef bint allowed = config.unplanned > 0
+
+
+def _allow(limit):
+    global allowed
+    allowed = limit > 0
+
+
+config.listen("unplanned", _allow)
+
+
+cdef bint is_host() except -1:
+    """Whether numbers are operated on here: the device is the host, and small work needs no plan."""
+    global device_of_ways, on_host
+    cdef object device = current()
+    if device is not device_of_ways:
+        memset(ways, 0, sizeof(ways))
+        device_of_ways = device
+        on_host = device.interprets
+    return on_host and allowed
+
+
+# ---------------------------------------------------------------- numbers
+
+
+cdef int take_python(object number, double* to) except -3:
+    """The code of a Python number that was put into `to`, a weak one but of bools; -1 for what is none."""
+    cdef int beyond = 0
+    kind = type(number)
+    if kind is float:
+        to[0] = <double>number
+        return WEAK_FLOAT
+    if kind is int:
+        (<int64_t*>to)[0] = PyLong_AsLongLongAndOverflow(number, &beyond)
+        return NONE_HERE if beyond else WEAK_INT
+    if kind is complex:
+        to[0] = number.real
+        to[1] = number.imag
+        return WEAK_COMPLEX
+    if kind is bool:
+        (<uint8_t*>to)[0] = number is True
+        return BOOL
+    return NONE_HERE
+
+
+cdef int take_known(Node node, int code, Py_ssize_t offset, double* to) except -3:
+    """The code of a value's element that was put into `to`; -1 if it lies not on the host."""
+    if node.code != code:
+        return NONE_HERE
+    if node.kind == LEAF:
+        return code if read_bits(node, code, offset, <intptr_t>to) else NONE_HERE
+    if (node.kind == FILL or node.kind == SCALAR) and put_number_at(<intptr_t>to, code, node.attr):
+        return code
+    return NONE_HERE
+
+
+cdef bint stores_as(int code, int wanted, double* number) noexcept:
+    """Whether a number can be stored in memory of a dtype; then it is of that dtype."""
+    if code == wanted:
+        return True
+    if code == WEAK_FLOAT:
+        if wanted == F32:
+            (<float*>number)[0] = <float>number[0]
+        return wanted == F64 or wanted == F32
+    return code == WEAK_INT and convert_integer((<int64_t*>number)[0], wanted, number)
+
+
+cdef bint put_known(Node node, int code, Py_ssize_t offset, const double* number) except -1:
+    """Store a number in an element of computed memory, if nobody but the caller's cell has that."""
+    return write_bits(node, code, offset, <intptr_t>number)
+
+
+cdef Py_ssize_t place_of(Py_ssize_t offset, tuple shape, tuple strides, object index) except -2:
+    """The byte offset of the element that integers lead to; -1 for other subscripts."""
+    cdef Py_ssize_t rank = len(shape), axis, extent
+    cdef long long at
+    cdef int beyond = 0
+    if rank == 1 and type(index) is int:
+        at = PyLong_AsLongLongAndOverflow(index, &beyond)
+        extent = <Py_ssize_t>shape[0]
+        if beyond or at >= extent or at < -extent:
+            return -1
+        return offset + (at + extent if at < 0 else at) * <Py_ssize_t>strides[0]
+    if type(index) is not tuple or len(<tuple>index) != rank or not rank:
+        return -1
+    for axis in range(rank):
+        item = (<tuple>index)[axis]
+        if type(item) is not int:
+            return -1
+        at = PyLong_AsLongLongAndOverflow(item, &beyond)
+        extent = <Py_ssize_t>shape[axis]
+        if beyond or at >= extent or at < -extent:
+            return -1
+        offset += (at + extent if at < 0 else at) * <Py_ssize_t>strides[axis]
+    return offset
+
+
+cdef object python_number(const double* number, int code):
+    """A number as one of Python's."""
+    return number_at(<intptr_t>number, code)
+
+
+cdef Node node_for(const double* number, int code, Py_ssize_t era):
+    """The value of a number, which counts as made in an era."""
+    cdef Node node = known(number_at(<intptr_t>number, code), code)
+    node.era = era
+    return node
+
+
+# ---------------------------------------------------------------- operations
+
+
+cdef inline Way* way_for(void* row, int first, int second) noexcept:
+    return &ways[((<uint64_t>row ^ <uint64_t>(first * 32 + second)) * <uint64_t>0x9E3779B97F4A7C15) >> 53]
+
+
+cdef int operate(object row, int first, const double* left, int second, const double* right, double* to) except -3:
+    """An operation on one or two numbers: the code of the result in `to`, -1 where it is not for here."""
+    cdef Way* way = way_for(<void*>row, first, second)
+    cdef double converted_left[2]
+    cdef double converted_right[2]
+    cdef char* args[3]
+    cdef Size steps[3]
+    cdef Size count = 1
+    cdef long long words[MOST_WORDS]
+    cdef int k
+    if way.row != <void*>row or way.first != first or way.second != second:
+        learn(way, row, first, second)
+    if not way.there:
+        return NONE_HERE
+    if not convert(first, left, way.loop_first, way.cast_first, converted_left):
+        return NONE_HERE
+    args[0] = <char*>converted_left
+    if second == ALONE:
+        args[1] = <char*>to
+    else:
+        if not convert(second, right, way.loop_second, way.cast_second, converted_right):
+            return NONE_HERE
+        args[1] = <char*>converted_right
+        args[2] = <char*>to
+    if way.loop is not NULL:
+        memset(steps, 0, sizeof(steps))
+        way.loop(args, &count, steps, way.data)
+    else:
+        for k in range(way.words):
+            words[k] = 1 if way.word[k] < 0 else <long long><intptr_t>args[way.word[k]]
+        way.package(words, 0, 1)
+    return way.out
+
+
+cdef inline bint convert(int code, const double* number, int loop, Loop by, double* to) noexcept:
+    """A number of an operand as one of a loop's dtype; whether that can be done here."""
+    cdef char* args[2]
+    cdef Size steps[2]
+    cdef Size count = 1
+    if code == WEAK_INT:
+        return convert_integer((<const int64_t*>number)[0], loop, to)
+    if by is NULL:
+        to[0] = number[0]
+        to[1] = number[1]
+    else:
+        args[0] = <char*>number
+        args[1] = <char*>to
+        memset(steps, 0, sizeof(steps))
+        by(args, &count, steps, NULL)
+    return True
+
+
+cdef bint convert_integer(int64_t number, int loop, double* to) noexcept:
+    """A Python integer as a number of a dtype, if it is one there."""
+    if loop == I64:
+        (<int64_t*>to)[0] = number
+    elif loop == F64 or loop == C128:
+        if not -(<int64_t>1 << 53) <= number <= <int64_t>1 << 53:
+            return False
+        to[0] = <double>number
+        to[1] = 0
+    elif loop == F32 or loop == C64:
+        if not -(<int64_t>1 << 24) <= number <= <int64_t>1 << 24:
+            return False
+        (<float*>to)[0] = <float>number
+        (<float*>to)[1] = 0
+    elif loop == U64:
+        if number < 0:
+            return False
+        (<uint64_t*>to)[0] = <uint64_t>number
+    elif loop == 1:
+        (<int8_t*>to)[0] = <int8_t>number
+        return -128 <= number <= 127
+    elif loop == 2:
+        (<uint8_t*>to)[0] = <uint8_t>number
+        return 0 <= number <= 255
+    elif loop == 3:
+        (<int16_t*>to)[0] = <int16_t>number
+        return -(1 << 15) <= number < 1 << 15
+    elif loop == 4:
+        (<uint16_t*>to)[0] = <uint16_t>number
+        return 0 <= number < 1 << 16
+    elif loop == 5:
+        (<int32_t*>to)[0] = <int32_t>number
+        return -(<int64_t>1 << 31) <= number < <int64_t>1 << 31
+    elif loop == 6:
+        (<uint32_t*>to)[0] = <uint32_t>number
+        return 0 <= number < <int64_t>1 << 32
+    else:
+        return False
+    return True
+
+
+cdef object learn(Way* way, object row, int first, int second):
+    """Find out by which loop an operation is done, and after which casts."""
+    rows[way - ways] = row
+    way.row = <void*>row
+    way.first, way.second = first, second
+    way.there = False
+    loops = device_of_ways.loops
+    if loops is None:
+        way.row = NULL  # They may come.
+        return
+    try:
+        rule = binary_rule(row, first, second)
+    except TypeError:
+        return
+    codes = (rule[0],) if second == ALONE else (rule[0], rule[1])
+    way.loop_first, way.loop_second = rule[0], rule[1] if second != ALONE else 0
+    way.out = rule[len(codes)]
+    way.cast_first = way.cast_second = NULL
+    if not find_cast(first, way.loop_first, &way.cast_first):
+        return
+    if second != ALONE and not find_cast(second, way.loop_second, &way.cast_second):
+        return
+    kind, function, data, words = operation(row, codes, way.out, loops)
+    way.loop = NULL
+    if kind == BY_LOOP:
+        way.loop = <Loop><void*><intptr_t>function
+        way.data = <void*><intptr_t>data
+    elif kind == BY_PACKAGE:
+        way.package = <PackageLoop><void*><intptr_t>function
+        way.words = len(words)
+        for place, word in enumerate(words):
+            way.word[place] = word
+    else:
+        return
+    way.there = True
+
+
+cdef bint find_cast(int code, int loop, Loop* to) except -1:
+    """The loop that converts an operand, null where its bits stay; whether there is a way."""
+    if code == loop or code == WEAK_INT:  # Of which each number is looked at.
+        return True
+    if code == WEAK_FLOAT or code == WEAK_COMPLEX:
+        code = F64 if code == WEAK_FLOAT else C128
+        if loop == code:
+            return True
+    to[0] = cast_between(code, loop)
+    return to[0] is not NULL
+
+
+# ---------------------------------------------------------------- short vectors
+
+cdef double products[MOST_DOTTED]
+
+
+cdef void dot_rows(
+    bint single, const char* left, Py_ssize_t left_step, const char* right, Py_ssize_t right_step, Py_ssize_t count,
+    double* to,
+) noexcept:
+    """The sum of the products of two vectors of floats (`single`: of 32 bits), as the sum of a vector of them."""
+    cdef float* few = <float*>products
+    cdef Py_ssize_t place
+    if single:
+        for place in range(count):
+            few[place] = (<const float*>(left + place * left_step))[0] * (<const float*>(right + place * right_step))[0]
+    else:
+        for place in range(count):
+            products[place] = (
+                (<const double*>(left + place * left_step))[0] * (<const double*>(right + place * right_step))[0]
+            )
+    reducer(SUM, F32 if single else F64)(<const char*>products, count, True, <char*>to)
