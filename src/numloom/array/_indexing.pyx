@@ -16,6 +16,7 @@ from numloom.engine._indexing cimport (
     take_rows, write_rows, write_where,
 )
 from numloom.engine._numbers cimport is_host, stores_as
+from numloom.engine.evaluate cimport at_hand as waits_for_nobody
 from numloom.graph.build cimport one_tuple
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport learning
@@ -39,7 +40,7 @@ cdef Cell at_hand(ndarray array):
     if cell is None or cell.pins:
         return None
     if cell.value.kind != LEAF:
-        if cell.value.size > MOST:
+        if cell.value.size > MOST or not waits_for_nobody(cell.value):
             return None
         try:
             evaluate([cell.value])

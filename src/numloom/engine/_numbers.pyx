@@ -10,8 +10,10 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, u
 from libc.string cimport memset
 
 from numloom.device.cpu._hostview cimport number_at, put_number_at
-from numloom.device.registry cimport current
-from numloom.engine._ready cimport BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Reduce, Size, cast_between, operation, reducer
+from numloom.device.registry cimport beside, current
+from numloom.engine._ready cimport (
+    BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Reduce, Size, cast_between, operation, reducer, same_everywhere,
+)
 from numloom.engine.look cimport read_bits, write_bits
 from numloom.graph.build cimport _NONE, binary_rule, known
 from numloom.graph.node cimport Node
@@ -27,7 +29,7 @@ cdef extern from "Python.h":
 
 ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 
-cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR
+cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR, OP = _node.OP
 cdef int BOOL = _BOOL, F32 = _F32, F64 = _F64, C64 = _C64, C128 = _C128, I64 = _I64, U64 = _U64
 cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
 cdef int WEAK_COMPLEX = _build.weak_code(1j)
@@ -51,7 +53,7 @@ cdef struct Way:
 
 cdef Way ways[WAYS]
 cdef list rows = [None] * WAYS  # keeps what `ways` has alive
-cdef object device_of_ways = None
+cdef object device_of_ways = None, host_of_ways = None
 cdef bint on_host = False
 cdef bint allowed = config.unplanned > 0
 
@@ -65,13 +67,15 @@ config.listen("unplanned", _allow)
 
 
 cdef bint is_host() except -1:
-    """Whether numbers are operated on here: the device is the host, and small work needs no plan."""
-    global device_of_ways, on_host
+    """Whether numbers are operated on here: the device is the host, or beside it, and small work needs no plan."""
+    global device_of_ways, host_of_ways, on_host
     cdef object device = current()
-    if device is not device_of_ways:
+    cdef object host = beside(device)
+    if device is not device_of_ways or host is not host_of_ways:
         memset(ways, 0, sizeof(ways))
         device_of_ways = device
-        on_host = device.interprets
+        host_of_ways = host
+        on_host = device.interprets or host is not None
     return on_host and allowed
 
 
@@ -268,7 +272,7 @@ cdef object learn(Way* way, object row, int first, int second):
     way.row = <void*>row
     way.first, way.second = first, second
     way.there = False
-    loops = device_of_ways.loops
+    loops = (device_of_ways if host_of_ways is None else host_of_ways).loops
     if loops is None:
         way.row = NULL  # They may come.
         return
@@ -283,6 +287,8 @@ cdef object learn(Way* way, object row, int first, int second):
     if not find_cast(first, way.loop_first, &way.cast_first):
         return
     if second != ALONE and not find_cast(second, way.loop_second, &way.cast_second):
+        return
+    if host_of_ways is not None and not same_everywhere(OP, row, (*codes, way.out)):
         return
     kind, function, data, words = operation(row, codes, way.out, loops)
     way.loop = NULL

@@ -49,3 +49,4 @@ cdef Size product(Space* space) noexcept
 cdef int compute_node(Node node, int kind, char** args, char* out) noexcept
 cdef void fill_memory(Node node, char* number, char* out) noexcept
 cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept
+cdef bint same_everywhere(int kind, object row, tuple codes) except -1

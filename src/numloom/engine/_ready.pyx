@@ -116,7 +116,7 @@ cdef object learn(Node node, object loops):
     found.way = way
 
 
-cdef bint same_everywhere(int kind, object row, tuple codes):
+cdef bint same_everywhere(int kind, object row, tuple codes) except -1:
     """Whether an operation has the same bits on every device.
 
     These are exact ones, casts, reductions by exact ones, and NumPy's functions of integers and float64, which have one

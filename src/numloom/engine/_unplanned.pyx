@@ -233,7 +233,7 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
             continue
         leaves += 1
         buffer = node.buffer
-        if buffer.pool is None or node.attr is None:
+        if buffer.pool is None or node.attr is None and buffer.pool is not pool:
             fixed = True
             continue
         price = price_of_move + buffer.nbytes // rate_of_move - buffer.debt

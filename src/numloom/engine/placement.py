@@ -74,7 +74,7 @@ def bring(value: Node, device: Any) -> None:
     if value.kind != LEAF or buffer.pool is None or buffer.pool is device.pool:
         return
     near = look.is_near(buffer)
-    if near == look.is_pool_near(device.pool) or value.attr is None:
+    if near == look.is_pool_near(device.pool) or (value.attr is None and not near):
         return
     # What `cut` left behind a value is no part of it.
     host = look.carried(current(), buffer)
