@@ -681,7 +681,7 @@ def with_integers(index: Any) -> Any:
             if array.extents or not (array.is_scalar and BOOL < array.code < F16):
                 return index
             found = True
-    if not found or learning() or not current().interprets:
+    if not found or learning() or not current().pool.error_at:
         return index
     numbers = tuple([item.__index__() if type(item) is ndarray else item for item in items])
     return numbers if type(index) is tuple else numbers[0]

@@ -462,7 +462,7 @@ def element_at_once(value: Node, code: int, offset: int) -> Any:
         and value.size <= ELEMENTS
         and (value.kind == UPDATE or (register.oldest is value and value.newer is None))
         and not learning()
-        and current().interprets
+        and current().pool.error_at
     ):
         evaluate([value])
     return element_on_host(value, code, offset)
