@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from apart import apart as memory_apart
 from compilers import needed
 from numloom.array.ndarray import node_of
 from numloom.base.config import config
 from numloom.device import registry
-from numloom.device.memory import Pool
-from numloom.engine.evaluate import plans_of
 from numloom.graph.node import LEAF
 
 pytestmark = pytest.mark.skipif(
@@ -25,23 +24,9 @@ pytestmark = pytest.mark.skipif(
 @pytest.fixture
 def apart() -> Iterator[Any]:
     needed()
-    nl.synchronize()
-    inner = registry.get("cpu")
-    device: Any = type(inner)()
-    device.pool = Pool(inner.pool.name, inner.pool.raw_allocate, inner.pool.raw_free, cache_limit=1 << 24, error_at=0)
-    device.allocate = device.pool.allocate
-    device.keeps = inner.pool
-    device.interprets = False
-    device.view = lambda buffer: None
-    registry._devices["cpu"] = device
-    try:
-        with registry.use("cpu"), nl.config(cpu_compile="wait"):
-            yield device
-            nl.synchronize()
-    finally:
-        registry._devices["cpu"] = inner
-        plans_of(device).clear()
-        device.builder.stop()
+    with memory_apart() as device, nl.config(cpu_compile="wait"):
+        device.interprets = False
+        yield device
 
 
 def test_elements_are_pending(apart: Any) -> None:

@@ -32,7 +32,9 @@ from numloom.device import registry
 PARTS = 40
 ROUNDS = 5
 
-STEPS: list[Callable[[Author], None]] = [
+Step = Callable[[Author], None]
+
+SOUND: list[Step] = [
     memory.make_fresh, memory.make_number, memory.make_view, memory.make_view, memory.make_turned, memory.make_copy,
     memory.update, memory.update, memory.update, memory.assign, memory.assign, memory.assign, memory.assign_self,
     memory.assign_self, memory.assign_window, memory.assign_window, memory.loop, memory.scatter, memory.export,
@@ -40,13 +42,15 @@ STEPS: list[Callable[[Author], None]] = [
     values.reduce, values.reduce, values.near, values.order, values.scan, values.gather, values.gather, values.join,
     values.product, looks.read, looks.look, looks.look, looks.decide,
 ]  # fmt: skip
-if not registry.current().discrete:  # There the next look has an error that a kernel found, whichever it is.
-    STEPS.append(looks.wrong)
+"""Lines that NumPy takes."""
+
+# On a GPU the next look has an error that a kernel found, whichever it is.
+STEPS = SOUND if registry.current().discrete else [*SOUND, looks.wrong]
 
 
-def author_of(choices: bytes) -> Author:
+def author_of(choices: bytes, steps: list[Step] = STEPS) -> Author:
     author = Author(choices)
-    author.write(STEPS + [memory.make_bits] * 6 if author.bits else STEPS, memory.make_fresh)
+    author.write(steps + [memory.make_bits] * 6 if author.bits else steps, memory.make_fresh)
     return author
 
 
@@ -60,9 +64,9 @@ def modes() -> list[tuple[str, dict[str, Any], bool]]:
     return result
 
 
-def check(choices: bytes, cpu_compile: str = "never", rounds: int = ROUNDS) -> None:
+def check(choices: bytes, cpu_compile: str = "never", rounds: int = ROUNDS, steps: list[Step] = STEPS) -> None:
     """Write a program, run it in every way, and again with other data; compare what was read."""
-    author = author_of(choices)
+    author = author_of(choices, steps)
     rehearsal = rehearse(author.statements, 0)
     results = []
     for name, changes, forced in modes():

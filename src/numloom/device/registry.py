@@ -75,7 +75,8 @@ def beside(device: Device) -> Device | None:
     global _far, _host
     if device is not _far:
         usable = cython.compiled and _auto and not isinstance(device, Forked) and device.discrete
-        _host = get("cpu") if usable else None
+        host = get("cpu") if usable else None
+        _host = host if host is not device else None
         _far = device
     return _host
 

@@ -75,7 +75,7 @@ cdef bint is_host() except -1:
         memset(ways, 0, sizeof(ways))
         device_of_ways = device
         host_of_ways = host
-        on_host = device.interprets or host is not None
+        on_host = device.pool.error_at != 0 or host is not None
     return on_host and allowed
 
 

@@ -91,7 +91,7 @@ cdef int meet(object device) except -2:
     forget_operations()
     asked = 1 if device.interprets and device.loops is None else 0
     device_pool = device.pool
-    interprets = device.interprets
+    interprets = device.interprets and device_pool.error_at != 0
     device_of_known = device
     return -1
 

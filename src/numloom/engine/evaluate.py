@@ -521,7 +521,7 @@ def at_hand(value: Node) -> bool:
     if value.kind == FILL or value.kind == SCALAR:
         return True
     if beside(device) is None:
-        return device.interprets
+        return device.pool.error_at != 0
     for _ in range(_WRITES):
         if value.kind != UPDATE:
             return lies_near(value, _STEPS)
