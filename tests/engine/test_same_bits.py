@@ -76,6 +76,8 @@ def test_operations(name: str) -> None:
     row, near = ELEMENTWISE[name], 0
     for char in CHARS:
         hosts = [numbers(char, seed) for seed in range(row.nin)]
+        if name == "power_by_halves" and char in "efd":  # which is for such exponents alone
+            hosts[1] = np.random.default_rng(1).integers(-15, 16, COUNT).astype(char) / 2
         try:
             here, there, on_host = both(
                 lambda hosts=hosts: wrap(elementwise(row, [node_of(nl.asarray(host)) for host in hosts]))
@@ -114,6 +116,7 @@ def test_reductions(char: str, shape: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("char", CHARS)
 def test_products_and_routines(char: str) -> None:
     a, b = numbers(char)[:144].reshape(12, 12), numbers(char, 3)[:144].reshape(12, 12)
+    a = np.where(a == 0, a * a, a)  # Zeros of both signs are equal: which one comes first, no sort says.
     index = np.random.default_rng(2).integers(0, 12, 30)
     for what, call in {
         "matmul": lambda a, b, i: a @ b,

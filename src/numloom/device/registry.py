@@ -26,6 +26,7 @@ _current: Device | None = None
 _auto = config.placement == "auto" and not config.fast_math
 _far: Any = None
 _host: Any = None
+_mixed = False
 
 
 def _set_placement(**changed: Any) -> None:
@@ -72,13 +73,19 @@ def beside(device: Device) -> Device | None:
 
     Only compiled code runs work that is not planned, and `config.placement` may want all on the device.
     """
-    global _far, _host
+    global _far, _host, _mixed
     if device is not _far:
         usable = cython.compiled and _auto and not isinstance(device, Forked) and device.discrete
         host = get("cpu") if usable else None
         _host = host if host is not device else None
+        _mixed = _mixed or _host is not None
         _far = device
     return _host
+
+
+def is_mixed() -> bool:
+    """Whether values of a GPU may lie in memory of the host: some device had that `beside` it."""
+    return _mixed
 
 
 def missing(name: str) -> str | None:

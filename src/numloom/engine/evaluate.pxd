@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer, Pool
-from numloom.device.registry cimport beside, current
+from numloom.device.registry cimport beside, current, is_mixed
 from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute cimport ReadyPlan, is_compiled, run_plan
 from numloom.engine.guard cimport Guard

@@ -21,7 +21,7 @@ from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.base.forking import EVALUATION, anew, held
 from numloom.device.interface import Device
-from numloom.device.registry import beside, current
+from numloom.device.registry import beside, current, is_mixed
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_together, is_compiled, run_plan
 from numloom.engine.guard import Guard
@@ -226,6 +226,8 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
         device = place_work(found, wanted, device, host)
         if device is None:
             return False
+    elif is_mixed() and bring_all(found.nodes, found.count, device):
+        return False
     plans = plans_of(device)
     place = found.first & (_RECENT - 1)
     plan = _recent[place]
@@ -280,7 +282,7 @@ def run_roots(roots: list[Node]) -> None:
         run_reference(roots, device)
         return
     found = walk(roots)
-    if beside(device) is not None and bring_all(found.nodes, found.count, device):
+    if is_mixed() and bring_all(found.nodes, found.count, device):
         found = walk(roots)
     plan = plans_of(device).get(found.first)
     if plan is None or plan.second != found.second:

@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer
-from numloom.device.registry cimport beside, current
+from numloom.device.registry cimport beside, current, is_mixed
 from numloom.engine.evaluate cimport evaluate
 from numloom.engine.state cimport Counters
 from numloom.graph.node cimport Form, Node, computed, form_of

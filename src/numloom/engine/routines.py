@@ -16,7 +16,7 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, KINDS, LOW, code_of
 from numloom.device.interface import Device, Strided
-from numloom.device.registry import beside, current
+from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
 from numloom.engine.placement import begins_on_host, bring
@@ -434,9 +434,9 @@ def device_for(row: Routine, operands: Sequence[Node], options: dict[str, Any]) 
     Beside a GPU they are computed, and brought to where it runs.
     """
     device = current()
-    host = beside(device)
-    if host is None:
+    if not is_mixed():
         return device
+    host = beside(device)
     bases = []
     for node in operands:
         while node.kind == VIEW:
@@ -448,6 +448,7 @@ def device_for(row: Routine, operands: Sequence[Node], options: dict[str, Any]) 
     op = options.get("op")
     if (
         operands
+        and host is not None
         and KINDS[operands[0].code] in row.same
         and (not op or ELEMENTWISE[op].exact)
         and all([node.size <= config.unplanned and look.is_near(node.buffer) for node in bases])

@@ -9,7 +9,7 @@ from typing import Any
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, ITEMSIZES
-from numloom.device.registry import beside, current
+from numloom.device.registry import beside, current, is_mixed
 from numloom.emit.selecting import selectable
 from numloom.engine.evaluate import guard
 from numloom.engine.execute import ReadyPlan, launch
@@ -95,8 +95,9 @@ def _fused(mask: Node, select: Select, array: Node | None, take: Callable[[Any, 
 
 def _selected(mask: Node, select: Select, array: Node | None, take: Callable[[Any, Any], Any], device: Any) -> Any:
     found = walk([mask])
-    if beside(device) is not None:
-        if all([begins_on_host(node.size) and is_near(node.buffer) for node in found.nodes if node.kind == LEAF]):
+    if is_mixed():
+        leaves = [node for node in found.nodes if node.kind == LEAF]
+        if beside(device) is not None and all([begins_on_host(leaf.size) and is_near(leaf.buffer) for leaf in leaves]):
             return None  # The mask is computed on the host, and it selects there.
         bring_all(found.nodes, found.count, device)
         found = walk([mask])

@@ -1,0 +1,212 @@
+"""Where work runs beside a GPU, on a stand-in for one: what begins where, what moves, and that nothing else changes."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from apart import stand_in
+from numloom.array.ndarray import node_of
+from numloom.array.storage import pin, unpin
+from numloom.device import registry
+from numloom.engine import placement, unplanned
+from numloom.engine.placement import moves
+
+pytestmark = pytest.mark.skipif(
+    registry.current().discrete or nl.config.executor == "reference" or unplanned._unplanned is None,
+    reason="a GPU has tests of its own; the reference and the uncompiled core run nothing without a plan",
+)
+
+
+@pytest.fixture
+def device() -> Iterator[Any]:
+    with stand_in() as made:
+        yield made
+
+
+def is_on_host(array: Any) -> bool:
+    nl.evaluate(array)
+    return bool(node_of(array).buffer.pool is registry.get("cpu").pool)
+
+
+def test_small_arrays_begin_and_stay_on_the_host(device: Any) -> None:
+    x = nl.asarray(np.arange(10.0))
+    y = nl.sqrt(x * 2 + 1)
+    y[3] = x[2]
+    assert is_on_host(x) and is_on_host(y) and is_on_host(nl.zeros(5) + 1)
+    assert y.tolist() == [*np.sqrt(np.arange(10.0) * 2 + 1)[:3].tolist(), 2.0, *np.sqrt(np.arange(4, 10.0) * 2 + 1)]
+    assert device.pool.used == 0
+
+
+def test_large_work_runs_on_the_device_and_takes_small_arrays_along(device: Any) -> None:
+    big, small = nl.asarray(np.arange(100_000.0).reshape(100, 1000)), nl.asarray(np.arange(1000.0))
+    assert not is_on_host(big) and is_on_host(small)
+    found = big + small
+    assert not is_on_host(found) and not is_on_host(small)
+    assert float(small[7]) == 7.0  # The host keeps a copy of what is small.
+    assert found[3, :2].tolist() == [3000.0, 3002.0]
+
+
+def test_float32_functions_stay_where_their_bits_are(device: Any) -> None:
+    x = nl.asarray(np.linspace(0, 1, 9, dtype="f4"))
+    assert is_on_host(x + x) and not is_on_host(nl.exp(x))
+    assert is_on_host(nl.exp(nl.asarray(np.linspace(0, 1, 9))))
+
+
+def test_what_is_looked_at_often_moves(device: Any) -> None:
+    """Looks at elements of large memory: when they have cost what a move does, it moves, and looks cost nothing."""
+    host = np.arange(200_000.0)
+    x = nl.asarray(host)
+    before = moves.to_host
+    assert [float(x[k]) for k in range(400)] == host[:400].tolist()
+    assert moves.to_host == before + 1 and is_on_host(x)
+    assert float((x * 2).sum()) == float((host * 2).sum()) and not is_on_host(x)
+
+
+def test_what_comes_often_moves_to_where_it_takes_less(device: Any) -> None:
+    host = np.linspace(0, 1, 60_000)
+    x = nl.asarray(host)
+    assert is_on_host(x)
+    for _ in range(600):
+        x = x * 0.5 + 1
+        host = host * 0.5 + 1
+        nl.evaluate(x)
+    assert not is_on_host(x) and x.tolist() == host.tolist()
+
+
+def test_a_rule_without_clocks(device: Any) -> None:
+    def program() -> list[int]:
+        before = (moves.to_device, moves.to_host)
+        big = nl.asarray(np.arange(70_000.0))
+        total = nl.zeros(3)
+        for k in range(200):
+            total[k % 3] += big[k]
+            if k % 50 == 49:
+                big = big * 1.5
+        nl.evaluate(total, big)
+        return [moves.to_device - before[0], moves.to_host - before[1]]
+
+    program()
+    assert program() == program()
+
+
+def test_exported_memory_stays(device: Any) -> None:
+    x = nl.asarray(np.arange(6.0))
+    pin(x.cell)
+    address = x.cell.value.buffer.ptr
+    for k in range(50):
+        x[k % 6] += 1
+        assert float(x[k % 6]) > 0
+    assert x.cell.value.buffer.ptr == address and x.cell.value.buffer.pool is device.pool
+    unpin(x.cell)
+
+
+def test_memory_is_kept_once(device: Any) -> None:
+    x = nl.asarray(np.arange(50_000.0))
+    inner = registry.get("cpu").pool
+    nl.evaluate(x)
+    used = inner.used
+    y = nl.asarray(np.zeros((3, 50_000))) + x
+    nl.evaluate(y)
+    assert not is_on_host(x) and inner.used <= used - 400_000
+
+
+def test_without_memory_for_a_move(device: Any) -> None:
+    """The value stays where it is, and the next evaluation is right."""
+    small, big = nl.asarray(np.arange(1000.0)), nl.asarray(np.ones((100, 1000)))
+    upload = device.upload
+
+    def failing(host: Any) -> Any:
+        raise MemoryError("no memory for a move")
+
+    device.upload = failing
+    found = big + small
+    with pytest.raises(MemoryError, match="no memory for a move"):
+        nl.evaluate(found)
+        found.get()
+    assert small[:3].tolist() == [0.0, 1.0, 2.0]
+    device.upload = upload
+    assert found[1, :3].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_all_on_the_device(device: Any) -> None:
+    with nl.config(placement="device"):
+        x = nl.asarray(np.arange(4.0)) * 2
+        assert not is_on_host(x) and x.tolist() == [0, 2, 4, 6]
+    y = nl.asarray(np.arange(4.0))
+    with nl.config(placement="device"):
+        assert not is_on_host(y + x) and (y + x).tolist() == [0, 3, 6, 9]
+
+
+def mixed_program(xp: Any, seed: int) -> Any:
+    """Small and large arrays that meet, are written, seen in part and looked at."""
+    draw = random.Random(seed)
+    numbers = np.random.default_rng(seed)
+    small = [xp.asarray(numbers.integers(-9, 9, 12).astype("f8")) for _ in range(3)]
+    large = [xp.asarray(numbers.integers(-9, 9, (40, 12)).astype("f8")) for _ in range(2)]
+    seen: list[Any] = []
+    for _ in range(40):
+        k, i, j = draw.randrange(9), draw.randrange(12), draw.randrange(3)
+        s, t, b = small[j], small[draw.randrange(3)], large[draw.randrange(2)]
+        if k == 0:
+            small[j] = s * 0.5 + t
+        elif k == 1:
+            s[i] = t[draw.randrange(12)] + 1
+        elif k == 2:
+            b += s
+        elif k == 3:
+            small[j] = b[draw.randrange(40)].copy()
+        elif k == 4:
+            b[i : i + 5] = t
+        elif k == 5:
+            seen.append(float(s[i]))
+        elif k == 6:
+            seen.append(float(b.sum()))
+        elif k == 7:
+            s[2:7] = s[6:1:-1]
+        else:
+            b[:, i] = xp.sqrt(abs(b[:, i])) + s[i]
+    return seen, [part.tolist() for part in (*small, *large)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_same_numbers_wherever_work_runs(device: Any, seed: int) -> None:
+    """Thresholds and prices at random, so that moves come at any moment; all on the device; all on the host."""
+    draw = random.Random(seed)
+    try:
+        for k in range(12):
+            with registry.use("cpu"):
+                expected = mixed_program(nl, 100 * seed + k)
+            unplanned.set_prices(draw.choice([100, 4500]), draw.choice([1, 500, 10_000]), draw.choice([1, 20]))
+            with nl.config(
+                unplanned=draw.choice([4, 20, 100, 600, 65536]),
+                eager=draw.random() < 0.2,
+                placement=draw.choice(["auto", "auto", "auto", "device"]),
+            ):
+                assert mixed_program(nl, 100 * seed + k) == expected
+    finally:
+        unplanned.set_prices(placement.LAUNCH, placement.MOVE, placement.RATE)
+
+
+def test_threads(device: Any) -> None:
+    with registry.use("cpu"):
+        expected = [mixed_program(nl, seed) for seed in range(8)]
+    found: list[Any] = [None] * 8
+
+    def work(seed: int) -> None:
+        for _ in range(5):
+            found[seed] = mixed_program(nl, seed)
+
+    with nl.config(unplanned=100):
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == expected
