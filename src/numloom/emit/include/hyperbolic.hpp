@@ -35,7 +35,7 @@ NL_DEV f64 scaled_exp(f64 x, f64& y) {  // exp(x) = s (1 + y), s a power of two,
 }
 NL_DEV f64 tanh(f64 x) {
     f64 a = fabs(x), z = a * a, y, s = scaled_exp(2 * (a > 22.0 ? 22.0 : a), y), e = fma(s, y, s - 1.0);
-    return copysign(a < 0.3 ? fma(a, z * tanh_rest(z), a) : e / (e + 2.0), x);
+    return copysign(is_below(a, 0.3) ? fma(a, z * tanh_rest(z), a) : e / (e + 2.0), x);
 }
 // exp(a) / 4, infinite where half of exp(a) is
 NL_DEV f32 quarter_exp(f32 a) {

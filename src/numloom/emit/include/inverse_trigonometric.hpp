@@ -37,7 +37,7 @@ template <class T> NL_DEV T turned_atan(T k, T sign, T numerator, T denominator)
 }
 NL_DEV f64 atan(f64 x) {
     f64 a = fabs(x);
-    bool middle = a >= 0.5, large = a > 2;
+    bool middle = !is_below(a, 0.5), large = !is_below(a, 2.0000000000000004);
     f64 k = large ? 2.0 : middle ? 1.0 : 0.0;
     f64 numerator = large ? -1.0 : middle ? a - 1 : a, denominator = large ? a : middle ? a + 1 : 1.0;
     return copysign(turned_atan(k, 1.0, numerator, denominator), x);

@@ -60,6 +60,12 @@ NL_DEV f64 half_inverse(f64 x) {
     f64 y = from_bits(0x7fce623822fc16c9ull - bits(x));
     return (y + y) * fma(-x, y, 1.0);
 }
+// a < c for numbers that are not negative, where NaN is not below. A GPU has few units that compare doubles.
+#ifdef __CUDACC__
+NL_DEV bool is_below(f64 a, f64 c) { return bits(a) < bits(c); }
+#else
+NL_DEV bool is_below(f64 a, f64 c) { return a < c; }
+#endif
 template <class T> NL_DEV T clamp(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }
 // f(x, far) is f(x) in fewer instructions, where `far` does not say that an argument was out of the ordinary: not a positive
 // normal number, or so large that its exponential is not. It has the largest of what small numbers are where all is well.

@@ -16,7 +16,11 @@ NL_DEV f32 split(f32 x, f32& k) {
     return split_bits(bits(small ? x * 33554432.0f : x), k, small ? 152.0f : 127.0f);
 }
 NL_DEV f64 split(f64 x, f64& k) {
+#ifdef __CUDACC__
+    bool small = (i64)bits(x) < 0x10000000000000ll;
+#else
     bool small = x < 2.2250738585072014e-308;
+#endif
     f64 m = split_log(small ? x * 18014398509481984.0 : x, k);
     k = small ? k - 54.0 : k;
     return m - 1.0;
@@ -51,6 +55,12 @@ template <class T> NL_DEV T log_limits(T x, T y) {
     T limit = x == 0 ? -infinity : (T)NL_NAN;
     return x > 0 ? y : limit;
 }
+#ifdef __CUDACC__
+// The same, of doubles first of all asked for by their bits
+NL_DEV f64 log_limits(f64 x, f64 y) {
+    return bits(x) - 1 < 0x7fefffffffffffffull ? y : x == NL_INFINITY ? x : x == 0 ? -NL_INFINITY : NL_NAN;
+}
+#endif
 // k log(2) + log(1 + f) + rest, log(2) in two parts of which k times the first is exact
 NL_DEV f32 join_log(f32 k, f32 f, f32 rest) {
     return fma(k, 0.693145751953125f, f + fma(f * f, log_tail(f), fma(k, 1.42860677e-06f, rest)));

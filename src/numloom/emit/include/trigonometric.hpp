@@ -59,19 +59,35 @@ NL_DEV turned turned_by(f64 r, f64 c, u64 q) {
     found.cosine_rest = (w - found.cosine) + v;
     return found;
 }
-NL_DEV turned turn(f64 x) {
-    u64 q;
-    f64 c, r = turn_parts(x, c, q);
-    return turned_by(r, c, q);
+// The sine of r + c and q right angles
+#ifdef __CUDACC__
+NL_DEV f64 wave(f64 r, f64 c, u64 q) {  // by one series with the coefficients of the one or the other
+    const bool odd = q & 1;
+    f64 z = r * r, half = 0.5 * z, w = 1.0 - half, less = fma(0.5 * r, r, -half);
+    f64 p = horner(z, odd ? 0.041666666666666602 : -0.16666666666666632,
+                   odd ? -0.0013888888888874125 : 0.0083333333333224183,
+                   odd ? 2.4801587289482194e-05 : -0.00019841269829812768,
+                   odd ? -2.7557314352388706e-07 : 2.7557313693747933e-06,
+                   odd ? 2.0875723291505545e-09 : -2.505075841320564e-08,
+                   odd ? -1.1359649419769453e-11 : 1.5896813444839284e-10);
+    f64 y = odd ? w + (((1.0 - w) - half) + (fma(z * z, p, -(r * c)) - less)) : r + fma(z * r, p, fma(-half, c, c));
+    return from_bits(bits(y) ^ (q & 2) << 62);
 }
+#else
+NL_DEV f64 wave(f64 r, f64 c, u64 q) {
+    turned f = turned_by(r, c, q);
+    return from_bits(bits(q & 1 ? f.cosine : f.sine) ^ (q & 2) << 62);
+}
+#endif
 NL_DEV f64 near_sin(f64 x) {
-    turned f = turn(x);
-    f64 y = from_bits(bits(f.q & 1 ? f.cosine : f.sine) ^ (f.q & 2) << 62);
-    return fabs(x) < 7.4505805969238281e-09 ? x : y;
+    u64 q;
+    f64 c, r = turn_parts(x, c, q), y = wave(r, c, q);
+    return is_below(fabs(x), 7.4505805969238281e-09) ? x : y;
 }
 NL_DEV f64 near_cos(f64 x) {
-    turned f = turn(x);
-    return from_bits(bits(f.q & 1 ? f.sine : f.cosine) ^ ((f.q + 1) & 2) << 62);
+    u64 q;
+    f64 c, r = turn_parts(x, c, q);
+    return wave(r, c, q + 1);
 }
 // A quotient of r (1 + z p) and 1 + z q, z = r^2, both in two parts. What r and z leave out counts as if both were linear.
 NL_DEV f64 tan_of(f64 r, f64 rest, u64 turns) {
@@ -178,7 +194,7 @@ NL_DEV f32 near_tan(f32 x) {
     return x == 0 ? x : y;
 }
 NL_DEV bool is_near(f32 x) { return fabs(x) < 1e6f; }
-NL_DEV bool is_near(f64 x) { return fabs(x) < 1e5; }
+NL_DEV bool is_near(f64 x) { return is_below(fabs(x), 1e5); }
 NL_DEV f32 signed_as(f32 y, f32 x) { return from_bits(bits(y) ^ (bits(x) & 0x80000000u)); }
 NL_DEV f32 far_sin(f32 x) {
     u64 q;
@@ -198,8 +214,7 @@ NL_DEV f32 far_tan(f32 x) {
 NL_CALL f64 far_wave(f64 x, u64 quarters) {
     u64 q;
     f64 rest, r = reduce_far(x, rest, q);
-    turned f = turned_by(r, rest, q + quarters);
-    return from_bits(bits(f.q & 1 ? f.cosine : f.sine) ^ (f.q & 2) << 62);
+    return wave(r, rest, q + quarters);
 }
 NL_DEV f64 signed_as(f64 y, f64 x) { return from_bits(bits(y) ^ (bits(x) & 0x8000000000000000ull)); }
 NL_DEV f64 far_sin(f64 x) { return x - x == 0 ? signed_as(far_wave(x, 0), x) : x - x; }
