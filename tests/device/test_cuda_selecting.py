@@ -1,6 +1,7 @@
 """Masks computed by the kernel that selects by them, emulated on the host, and on the GPU where there is one."""
 
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,13 +15,17 @@ from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.interface import Strided
 from numloom.device.memory import Pool
 from numloom.emit import selecting as emit_selecting
-from numloom.engine import selecting
-from numloom.engine.routines import strided
+from numloom.engine import routines, selecting
 from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.program import Select
 from nvrtc import compile_for_gpu
+
+
+def strided(node: Any) -> Any:
+    """A computed value's memory, where it lies."""
+    return routines.strided(node, node.buffer)
 
 
 class Engine:

@@ -131,6 +131,7 @@ def test_no_memory_for_a_graph(refused):
         for k in (1, 1, 2)
     ]  # fmt: skip
     cleared = []
+    execute.forget_together(0)
     device = SimpleNamespace(together=lambda launches: launches.clear, clear=lambda *given: cleared.append(given[1]))
     plan = SimpleNamespace(steps=steps, replay=None, device=device, pool=SimpleNamespace(allocate=allocate))
     execute.put_together(plan)
