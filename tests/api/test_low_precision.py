@@ -170,6 +170,20 @@ def test_products_are_rounded_once(name: str, shape: tuple[int, int, int]) -> No
 
 
 @low
+@pytest.mark.parametrize("shape", [(32, 64, 48), (5, 70, 3)])
+def test_products_are_summed_in_float32(name: str, shape: tuple[int, int, int]) -> None:
+    """Large and small terms, whose sums float32 holds exactly in any order; narrower sums would lose the small ones."""
+    n, k, m = shape
+    largest = 2.0 ** min(np.floor(np.log2(float(nl.finfo(name).max))), 8)
+    a, b = np.full((n, k), 0.125, np.float32), np.full((k, m), 0.125, np.float32)
+    a[:, k // 2] = b[k // 2] = largest
+    a[::2] *= -1
+    x, y = nl.asarray(a).astype(name), nl.asarray(b).astype(name)
+    assert_bits_equal(x @ y, a @ b)
+    assert_bits_equal(x @ y, (x.astype("f4") @ y.astype("f4")).get())
+
+
+@low
 def test_the_gpus_products_of_bfloat16(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a device multiplies bfloat16, that is what the routine gets, also of float8."""
     from numloom.api import products

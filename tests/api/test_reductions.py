@@ -93,6 +93,15 @@ def test_empty(name: str, char: str) -> None:
         check(name, host, nl.asarray(host), axis=axis)
 
 
+@pytest.mark.parametrize("name", ["mean", "average", "median", "nanmean", "nanmedian"])
+def test_the_mean_of_no_complex_numbers_is_nan_in_both_parts(name: str) -> None:
+    for char, axis in itertools.product("FDd", (0, None)):
+        want, have = (getattr(xp, name)(xp.zeros((0, 2), char), axis=axis) for xp in (np, nl))
+        assert have.dtype == want.dtype
+        for part in ("real", "imag"):
+            np.testing.assert_array_equal(np.isnan(getattr(have.get(), part)), np.isnan(getattr(want, part)))
+
+
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "min", "max", "var", "std", "any"])
 @pytest.mark.parametrize("char", "biefdD")
 def test_masks(name: str, char: str, sample: Any) -> None:

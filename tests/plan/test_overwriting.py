@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
@@ -133,3 +134,33 @@ def number(node: Node, memory: list[bool]) -> None:
             memory[each.number] = each.kind == LEAF
             seen[id(each)] = each
             stack.extend(each.args)
+
+
+@pytest.mark.parametrize("part", [slice(None, None, -1), slice(5, None, -1), slice(6, None)], ids=str)
+@pytest.mark.parametrize("reader", ["same", "sum", "turned", "part", "index", "after"])
+def test_a_value_that_another_kernel_computes_before_it_is_written(reader: str, part: slice) -> None:
+    """What reads what it overwrites, and was computed inline for a kernel before: it cannot go to memory any more."""
+    found = []
+    for xp in (np, nl):
+        with nl.config(unplanned=0):
+            x = xp.asarray(np.arange(12.0).reshape(12))
+            value = (x * 2 + 1)[: len(range(12)[part])]
+            if reader == "same":
+                other = value % 3
+            elif reader == "sum":
+                other = (value * value).sum(keepdims=True)
+            elif reader == "turned":
+                other = value[::-1] - 1
+            elif reader == "part":
+                other = value[2:] - 1
+            elif reader == "index":
+                other = value[xp.asarray([3, 0, 1])] - 1
+            x[part] = value
+            if reader == "after":
+                other = value % 3
+            del value
+            last = x + 1
+            del x
+            found.append([np.array(last) if xp is np else last.get(), np.array(other) if xp is np else other.get()])
+    for want, have in zip(*found, strict=True):
+        np.testing.assert_array_equal(have, want)

@@ -105,6 +105,12 @@ def test_views_of_an_array_are_written_into_others(part: int) -> None:
         check_forms(1 + part * count, count)
 
 
+def test_small_writes_that_are_planned() -> None:
+    """As large ones are: without a plan each operation runs by itself."""
+    with nl.config(cpu_compile="never", unplanned=0):
+        check_forms(1, max(PROGRAMS // 50, 1))
+
+
 def test_values_of_one_executor_are_those_of_another() -> None:
     if nl.config.executor == "reference":
         pytest.skip("it is the only one")

@@ -84,6 +84,8 @@ class Form:
     writes: tuple[Write, ...]
     look: bool
     """Whether the array is looked at between writes."""
+    kept: bool
+    """Whether something else is computed of each value before it is written."""
 
 
 def draw_form(generator: random.Random) -> Form:
@@ -94,7 +96,7 @@ def draw_form(generator: random.Random) -> Form:
         simple = generator.random() < 0.5
         turns = ("plain",) * 3 if simple else (pick(TURNS), pick(TURNS), pick(TURNS))
         writes.append(Write(turns, generator.randrange(len(EXPRESSIONS)), pick(WAYS)))
-    return Form(dtype, rank, pick(MAKINGS), tuple(writes), generator.random() < 0.3)
+    return Form(dtype, rank, pick(MAKINGS), tuple(writes), generator.random() < 0.3, generator.random() < 0.3)
 
 
 def turned(xp: Any, x: Any, how: str) -> Any:
@@ -193,6 +195,8 @@ def run(xp: Any, form: Form, sizes: Sizes) -> list[Any]:
         value = EXPRESSIONS[write.expression][1](xp, s, t, o)
         if xp is np:  # which reads some of what it has written
             value = value.copy()
+        if form.kept:
+            found.append(value[::-1] == value if value.ndim and generator.random() < 0.5 else value == t)
         store(xp, t, value, write.way)
         if form.look:
             found.append(x.copy() if xp is np else x.get())

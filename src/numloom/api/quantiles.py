@@ -22,7 +22,7 @@ from numloom.api.sorting import argsort, scanned, searchsorted, sort
 from numloom.api.ufunc import NO_VALUE, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import F64, ROUNDED
+from numloom.base.dtypes import F64, ROUNDED, nan_of
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import c_strides, ordered_strides, reduced_strides
@@ -472,7 +472,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     lines = _lines(array, axis, keepdims)
     n = lines.values.shape[-1]
     if not n:
-        middle = wrap(build.full(float("nan"), F64 if array.dtype.kind in "biu" else array.code, lines.shape))
+        code = F64 if array.dtype.kind in "biu" else array.code
+        middle = wrap(build.full(nan_of(code), code, lines.shape))
         return _delivered(middle, lines.shape, out, "median")
     order = _partitioned(lines.values, np.array([(n - 1) // 2, n // 2]))
     middle = _mean_of(order[..., (n - 1) // 2], order[..., n // 2], n % 2)

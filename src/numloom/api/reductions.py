@@ -28,7 +28,7 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_axes
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of
+from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of, nan_of
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, k_strides
 from numloom.graph.node import Node
@@ -464,7 +464,7 @@ def _reduced(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, code: 
     """A mean or variance; of nothing it is NaN (a sum of squares 0)."""
     if not node.size:
         shape = tuple(1 if k in axes else e for k, e in enumerate(node.shape) if keepdims or k not in axes)
-        return build.full(0.0 if row is M2 else float("nan"), code, shape)
+        return build.full(0.0 if row is M2 else nan_of(code), code, shape)
     if axes:
         return build.reduce(row, node, axes, keepdims, code)
     if row is MEAN:

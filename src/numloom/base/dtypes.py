@@ -127,6 +127,11 @@ def limits_of(dtype: Any) -> Any:
     return np.finfo(resolved)
 
 
+def nan_of(code: int) -> complex:
+    """NaN of a floating dtype, of a complex one in both parts."""
+    return complex(np.nan, np.nan) if KINDS[code] == "c" else np.nan
+
+
 def char_of(dtype: np.dtype[Any]) -> str:
     """The character by which rows know a dtype, or NumPy's for a dtype that is not supported."""
     return CHARS[_CODES[dtype]] if dtype in _CODES else dtype.char

@@ -596,7 +596,7 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
         mode = "place"
     elif code == base.code and 2 * prod(shape) > base.size and box_of(node) is not None:
         mode = "box"
-    elif exclusive and not memory[value.number]:
+    elif exclusive and not memory[value.number] and not _is_computed_before(choice, node, value):
         # It reads what it overwrites: compute it into memory of its own first.
         _to_memory(value, choice.stored, memory)
         _place(choice, drafts, value, value.shape, None)
@@ -620,6 +620,11 @@ def _is_exclusive(choice: Choice, node: Node) -> bool:
     if base.cells or base.readers > base.seen:
         return False
     return all(reader == node.number or choice.kernel[reader] >= 0 for reader in _stored_readers(choice, base))
+
+
+def _is_computed_before(choice: Choice, node: Node, value: Node) -> bool:
+    """Whether a kernel that was drafted before this update computes its value inline, and so takes it for no memory."""
+    return any([reader != node.number and choice.kernel[reader] >= 0 for reader in _stored_readers(choice, value)])
 
 
 def _writes_beside(choice: Choice, drafts: list[Draft], node: Node, region: Layout) -> Draft | None:
