@@ -240,6 +240,7 @@ from numloom.api.namespace import OF_NUMPY, lookup
 from numloom.api.numpy_names import *  # noqa: F403
 from numloom.api.packing import packbits, unpackbits
 from numloom.api.padding import pad
+from numloom.api.placed import Placement, placement
 from numloom.api.products import cross, dot, inner, kron, matmul, matvec, outer, tensordot, trace, vdot, vecdot, vecmat
 from numloom.api.protocols import (
     can_cast,
@@ -376,6 +377,7 @@ __all__ = [
     "Explanation",
     "MissingDependencyError",
     "OutOfMemoryError",
+    "Placement",
     "RawKernel",
     "RawModule",
     "ReductionKernel",
@@ -660,6 +662,7 @@ __all__ = [
     "permute_dims",
     "piecewise",
     "place",
+    "placement",
     "poly",
     "poly1d",
     "polyadd",

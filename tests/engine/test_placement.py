@@ -210,3 +210,16 @@ def test_threads(device: Any) -> None:
         for thread in threads:
             thread.join()
     assert found == expected
+
+
+def test_what_moved_is_told(device: Any) -> None:
+    big, small = nl.asarray(np.ones((100, 1000))), nl.asarray(np.arange(1000.0))
+    before = nl.placement()
+    nl.evaluate(big + small)
+    told = nl.placement()
+    assert told.on_host and told.to_device == before.to_device + 1
+    assert told.bytes_to_device == before.bytes_to_device + 8000
+    assert told.recent[-1].shape == (1000,) and "test_placement.py:" in told.recent[-1].line
+    assert "to the device float64[1000], 8,000 bytes: work that runs there needs it" in str(told)
+    with nl.config(placement="device"):
+        assert "all work runs there" in str(nl.placement())

@@ -14,6 +14,10 @@ to others never moves. A value keeps its buffer as long as somebody reads it the
 
 from __future__ import annotations
 
+import os
+import sys
+from collections import deque
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +31,9 @@ from numloom.engine.unplanned import set_prices
 from numloom.graph.build import leaf
 from numloom.graph.node import LEAF, VIEW, Node
 
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+RECENT = 32
+"""Moves that are kept to be told of."""
 MIRRORED = 16 << 10
 """Bytes of a value that the host keeps a copy of when it goes to a GPU."""
 LAUNCH = 4_500
@@ -39,6 +46,18 @@ LOOKED = 8_000
 """Nanoseconds of a look at a number that lies on a GPU."""
 
 
+@dataclass(frozen=True, slots=True)
+class Move:
+    """One value that moved: whether to the device, its dtype and shape, bytes, why, and the user's line."""
+
+    to_device: bool
+    dtype: str
+    shape: tuple[int, ...]
+    nbytes: int
+    why: str
+    line: str
+
+
 class Moves:
     """What moved since the process started.
 
@@ -48,13 +67,34 @@ class Moves:
         Values.
     bytes_to_device, bytes_to_host : int
         Their bytes.
+    recent : deque of Move
+        The last ones.
     """
 
-    __slots__ = ("bytes_to_device", "bytes_to_host", "to_device", "to_host")
+    __slots__ = ("bytes_to_device", "bytes_to_host", "recent", "to_device", "to_host")
 
     def __init__(self) -> None:
         self.to_device = self.to_host = 0
         self.bytes_to_device = self.bytes_to_host = 0
+        self.recent: deque[Move] = deque(maxlen=RECENT)
+
+    def note(self, value: Node, to_device: bool, nbytes: int, why: str) -> None:
+        """One value more."""
+        self.recent.append(Move(to_device, str(DTYPES[value.code]), value.shape, nbytes, why, users_line()))
+        if to_device:
+            self.to_device += 1
+            self.bytes_to_device += nbytes
+        else:
+            self.to_host += 1
+            self.bytes_to_host += nbytes
+
+
+def users_line() -> str:
+    """File and line of the innermost code outside of this package that is being executed."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
 
 
 moves = Moves()
@@ -66,7 +106,7 @@ def begins_on_host(size: int) -> bool:
     return size <= config.unplanned and beside(current()) is not None
 
 
-def bring(value: Node, device: Any) -> None:
+def bring(value: Node, device: Any, why: str = "work that runs there needs it") -> None:
     """Have the memory of a computed value (or of what a view sees) on this device, if it may move."""
     if value.kind == VIEW:
         value = value.args[0]
@@ -82,16 +122,12 @@ def bring(value: Node, device: Any) -> None:
     size = value.size * ITEMSIZES[value.code]
     if watchers:
         note_copy(near, host.nbytes)
+    moves.note(value, near, host.nbytes, why)
     if near:
-        moves.to_device += 1
-        moves.bytes_to_device += host.nbytes
         if 0 < size <= MIRRORED and value.attr is not UNSET:
             value.attr = host[:size].view(DTYPES[value.code])
-    else:
-        moves.to_host += 1
-        moves.bytes_to_host += host.nbytes
-        if type(value.attr) is np.ndarray:
-            value.attr = 0  # The host writes to this memory where it lies.
+    elif type(value.attr) is np.ndarray:
+        value.attr = 0  # The host writes to this memory where it lies.
     value.buffer = moved
 
 
@@ -127,7 +163,7 @@ def looked(value: Node, device: Any) -> None:
         return
     buffer.debt += LOOKED
     if buffer.debt >= MOVE + buffer.nbytes // RATE:
-        bring(value, host)
+        bring(value, host, "its numbers are looked at")
 
 
 __all__ = [
