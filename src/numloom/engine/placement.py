@@ -38,7 +38,7 @@ MIRRORED = 16 << 10
 """Bytes of a value that the host keeps a copy of when it goes to a GPU."""
 LAUNCH = 4_500
 """Nanoseconds of a launch of known work."""
-MOVE = 10_000
+MOVE = 25_000
 """Nanoseconds of a move of few bytes, with its wait or with the launches that it delays."""
 RATE = 20
 """Bytes that move in a nanosecond."""
