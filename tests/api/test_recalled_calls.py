@@ -459,3 +459,17 @@ def test_operands_that_the_host_knows_are_no_constants(call: str, layout: str) -
         x.cell.value.attr = host.ravel().copy()
         close = {"rtol": 1e-5, "atol": 1e-6}
         several_agree(call, {"ours": {"a": LAYOUTS[layout](x)}, "theirs": {"a": LAYOUTS[layout](host)}}, **close)
+
+
+@pytest.mark.parametrize("function", ["max", "sum", "mean", "prod", "median", "cumsum", "sort"])
+@pytest.mark.parametrize("number", [5, np.nan])
+def test_a_part_of_a_filled_array_is_no_constant_of_a_call(function: str, number: float) -> None:
+    """Each look at such a part makes a filled array anew, whose number is the operand's, not the call's."""
+    call = getattr(nl, function)
+    for make in (lambda c: nl.full(4, c, "c8").real[::-2], lambda c: nl.full(4, 1j * c, "c16").imag[1::2],
+                 lambda c: nl.full((2, 3), c, "c8").real.T[0], lambda c: nl.full(3, c, "f4")[:2]):  # fmt: skip
+        for _ in range(4):
+            call(make(number)).get()
+        for other in (make(7), nl.asarray(make(3).get() + 4) + 0):
+            want = getattr(np, function)(other.get())
+            np.testing.assert_array_equal(call(other).get(), want)

@@ -292,7 +292,8 @@ def can_follow(operands: list[Node]) -> bool:
     for node in operands:
         if LEAF < node.kind < VIEW or (not alone and how(node) == SPECIAL):
             return False
-        if node.kind == VIEW:
+        # A part of a complex number is an operation on it, made anew with its filled array at each look.
+        if node.kind == VIEW or (node.kind == OP and len(node.args) == 1):
             base = node.args[0]
             if base.kind == SCALAR or base.kind == FILL:
                 return False
