@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ from numloom.array.storage import pin, unpin
 from numloom.device import registry
 from numloom.engine import placement, unplanned
 from numloom.engine.placement import moves
+from numloom.engine.routines import call_in_place
+from numloom.kernels.arguments import Signature
+from numloom.kernels.parameters import Parameter
 
+POINTER = Parameter("x", "double*", True, False, np.dtype("f8"))
 pytestmark = pytest.mark.skipif(
     registry.current().discrete or nl.config.executor == "reference" or unplanned._unplanned is None,
     reason="a GPU has tests of its own; the reference and the uncompiled core run nothing without a plan",
@@ -223,3 +228,43 @@ def test_what_moved_is_told(device: Any) -> None:
     assert "to the device float64[1000], 8,000 bytes: work that runs there needs it" in str(told)
     with nl.config(placement="device"):
         assert "all work runs there" in str(nl.placement())
+
+
+def test_kernels_of_users_get_addresses_on_the_device(device: Any) -> None:
+    """Computed arrays that lie on the host go to the device first; what the kernel may write is known to nobody."""
+    signature = Signature("k", (POINTER, replace(POINTER, const=True)), ((0, 8), (8, 8)))
+    written, read = nl.asarray(np.arange(6.0)), nl.asarray(np.arange(5.0))
+    assert is_on_host(written) and is_on_host(read)
+    addresses = np.frombuffer(signature.pack((written, read), []), np.uint64).tolist()
+    for array, address in zip((written, read), addresses, strict=True):
+        buffer = array.cell.value.buffer
+        assert buffer.pool is device.pool and buffer.ptr == address
+    assert type(written.cell.value.attr) is not np.ndarray and float(read[2]) == 2.0
+
+
+def test_no_copy_on_the_host_outlives_a_change_in_place(device: Any) -> None:
+    x = nl.asarray(np.arange(6.0))
+    value, index = node_of(nl.asarray(np.array([70.0]))), node_of(nl.asarray(np.array([3])))
+    call_in_place("scatter", x.cell.value, value, index, axes=(0,), position=0, op="", loop=(), place=0)
+    assert not is_on_host(x) and float(x[3]) == 70.0 and x.tolist() == [0, 1, 2, 70, 4, 5]
+
+
+def test_moves_wait_for_evaluations(device: Any) -> None:
+    """Who looks in one thread moves nothing that a plan of another thread reads."""
+    host = np.arange(70_000.0)
+    x, wrong = nl.asarray(host), []
+
+    def look() -> None:
+        wrong.extend([k for k in range(600) if float(x[k]) != k])
+
+    def compute() -> None:
+        for k in range(1, 60):
+            if float((x * k).sum()) != float((host * k).sum()):
+                wrong.append(-k)
+
+    threads = [threading.Thread(target=work) for work in (look, compute, look, compute)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

@@ -307,7 +307,9 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         return -1
     if kind == OP or kind == CAST or kind == REDUCE:
         how = find(node)
-        if how is NULL or not BY_LOOP <= how.way <= BY_REDUCER or node.size > limit or not node.size or beside_gpu and not how.same:
+        if how is NULL or not BY_LOOP <= how.way <= BY_REDUCER or node.size > limit or not node.size:
+            return -1
+        if beside_gpu and not how.same:
             return -1
         key[0] = (key[0] ^ <uint64_t>how) * <uint64_t>0x9E3779B97F4A7C15 + <uint64_t>node.size
         time[0] += 200 + (node.size >> 1)

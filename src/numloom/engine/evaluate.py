@@ -19,12 +19,11 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
-from numloom.base.forking import EVALUATION, anew, held
 from numloom.device.interface import Device
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_together, is_compiled, run_plan
-from numloom.engine.guard import Guard
+from numloom.engine.guard import Guard, guard
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import is_near, is_shared, operand, wait
 from numloom.engine.look import number as number_seen
@@ -57,10 +56,9 @@ from numloom.graph.replay import learning, lose, made
 
 Host = np.ndarray[Any, Any]
 
-guard: Guard = held(Guard(), EVALUATION)
-anew(guard.renew)
 _BYTES = np.dtype(np.uint8)
-_guard, _register = guard, register
+_guard: Guard = guard
+_register = register
 """The same, found faster by what is compiled here."""
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
 """Plans by the first half of their keys, for each device, exact and with fast math; the second half is the plan's."""

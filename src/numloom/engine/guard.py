@@ -14,6 +14,7 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.base.forking import EVALUATION, anew, held
 
 if not cython.compiled:  # The compiled one makes no number object.
     from threading import get_ident
@@ -104,4 +105,8 @@ class Guard:
         self.give()
 
 
-__all__ = ["Guard"]
+guard: Guard = held(Guard(), EVALUATION)
+"""Of evaluations, and of whatever else changes where values lie."""
+anew(guard.renew)
+
+__all__ = ["Guard", "guard"]

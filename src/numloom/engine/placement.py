@@ -26,6 +26,7 @@ from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.device.registry import beside, current
 from numloom.engine import look
+from numloom.engine.guard import guard
 from numloom.engine.state import UNSET, note_copy, watchers
 from numloom.engine.unplanned import set_prices
 from numloom.graph.build import leaf
@@ -106,16 +107,28 @@ def begins_on_host(size: int) -> bool:
     return size <= config.unplanned and beside(current()) is not None
 
 
-def bring(value: Node, device: Any, why: str = "work that runs there needs it") -> None:
-    """Have the memory of a computed value (or of what a view sees) on this device, if it may move."""
+def bring(value: Node, device: Any, why: str = "work that runs there needs it") -> Any:
+    """Have the memory of a computed value (or of what a view sees) on this device, if it may move; gives the memory.
+
+    Whoever reads an address keeps what this gives: another thread may move the value meanwhile.
+    """
     if value.kind == VIEW:
         value = value.args[0]
     buffer = value.buffer
     if value.kind != LEAF or buffer.pool is None or buffer.pool is device.pool:
-        return
+        return buffer
+    guard.take()  # No plan that reads it is under way.
+    try:
+        return _moved(value, device, why)
+    finally:
+        guard.give()
+
+
+def _moved(value: Node, device: Any, why: str) -> Any:
+    buffer = value.buffer
     near = look.is_near(buffer)
     if near == look.is_pool_near(device.pool) or (value.attr is None and not near):
-        return
+        return buffer
     # What `cut` left behind a value is no part of it.
     host = look.carried(current(), buffer)
     moved = device.upload(host)
@@ -129,6 +142,7 @@ def bring(value: Node, device: Any, why: str = "work that runs there needs it") 
     elif type(value.attr) is np.ndarray:
         value.attr = 0  # The host writes to this memory where it lies.
     value.buffer = moved
+    return moved
 
 
 def bring_all(nodes: list[Node], count: int, device: Any) -> bool:

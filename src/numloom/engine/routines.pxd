@@ -42,4 +42,4 @@ cdef Node _by_addresses(Call call, tuple operands)
 @cython.locals(at=list)
 cdef Node _changed(Change change, Node value, tuple operands)
 @cython.locals(pending=list, node=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t, buffer=Buffer)
-cdef bint _locate(tuple operands, list at) except -1
+cdef bint _locate(tuple operands, list at, object device) except -1

@@ -230,7 +230,7 @@ class Call(Repeated):
 def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
     """The result of operands that are memory where it lies; None where they must be looked at."""
     at: list[int] = []
-    if not _locate(operands, at):
+    if not _locate(operands, at, call.device):
         return None
     memory = call.device.allocate(call.nbytes)
     at.append(memory.ptr)
@@ -243,8 +243,8 @@ def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
     return computed(call.form, memory)
 
 
-def _locate(operands: Sequence[Node], at: list[int]) -> bool:
-    """Add the addresses of operands, computed if they are not yet; False where they must be looked at."""
+def _locate(operands: Sequence[Node], at: list[int], device: Any) -> bool:
+    """Add the addresses of operands on a device, computed if they are not yet; False where they must be looked at."""
     pending = [node for node in operands if (node.args[0] if node.kind == VIEW else node).kind != LEAF]
     if pending:
         evaluate([node.args[0] if node.kind == VIEW else node for node in pending])
@@ -257,7 +257,7 @@ def _locate(operands: Sequence[Node], at: list[int]) -> bool:
             node = node.args[0]
             if place % itemsize or node.kind != LEAF:
                 return False
-        buffer = node.buffer
+        buffer = bring(node, device) if is_mixed() else node.buffer
         at.append(buffer.ptr + place)
     return True
 
@@ -277,7 +277,11 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     device = current()
     described = describe(operands, device)
     numbered = {option: value.id if type(value) is Place else value for option, value in options.items()}
-    _run_in_place(device, ROUTINES[name], strided(target, device), described, numbered)
+    out = strided(target, device)
+    memory = target.args[0] if target.kind == VIEW else target
+    if memory.attr is not None:
+        memory.attr = 0  # A copy that the host keeps is of what was there before.
+    _run_in_place(device, ROUTINES[name], out, described, numbered)
 
 
 def _run_in_place(device: Any, row: Routine, out: Strided, described: list[Strided], options: dict[str, Any]) -> None:
@@ -345,7 +349,7 @@ class Change(Repeated):
         _run_in_place(device, self.row, out, described, self.options_here())
         if not self.asked:
             self.make_ready(all(map(_lies_as, described, operands)), out, *described)
-        return leaf(value.buffer, value.code, value.shape, value.strides)
+        return leaf(out.buffer, value.code, value.shape, value.strides)
 
 
 def _twin(value: Node) -> Node:
@@ -358,15 +362,16 @@ def _twin(value: Node) -> Node:
 def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | None:
     """The new value if memory can be changed where it lies, by operands where they lie; else None."""
     at: list[int] = []
-    if not _locate((value, *operands), at) or value.cells > 1 or value.readers:
+    if not _locate((value, *operands), at, change.device) or value.cells > 1 or value.readers:
         return None
+    buffer = value.buffer
     at[0] += change.offset
     for complaint in change.complaints.values():
         at.append(here(complaint).id)
     if change.bound(*at) is False:
         return None
     _counters.library_calls += 1
-    return computed(form_of(value), value.buffer)
+    return computed(form_of(value), buffer)
 
 
 @lru_cache(4096)
@@ -477,9 +482,9 @@ def describe(operands: Sequence[Node], device: Any) -> list[Strided]:
 
 def strided(node: Node, device: Any) -> Strided:
     """The memory of a computed value, or of a view of one, on a device."""
-    bring(node, device)
+    buffer = bring(node, device)
     itemsize = ITEMSIZES[node.code]
-    buffer, offset = (node.args[0].buffer, node.attr // itemsize) if node.kind == VIEW else (node.buffer, 0)
+    offset = node.attr // itemsize if node.kind == VIEW else 0
     return Strided(buffer, offset, node.shape, _element_strides(node.strides, itemsize), DTYPES[node.code])
 
 

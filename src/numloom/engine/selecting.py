@@ -11,8 +11,8 @@ from numloom.base.config import config
 from numloom.base.dtypes import BOOL, ITEMSIZES
 from numloom.device.registry import beside, current, is_mixed
 from numloom.emit.selecting import selectable
-from numloom.engine.evaluate import guard
 from numloom.engine.execute import ReadyPlan, launch
+from numloom.engine.guard import guard
 from numloom.engine.look import is_near
 from numloom.engine.placement import begins_on_host, bring_all
 from numloom.engine.resized import Change, plan_of

@@ -17,6 +17,8 @@ from numloom.array.ndarray import ndarray
 from numloom.array.storage import materialize, pin, unpin
 from numloom.base.dtypes import DTYPES, ITEMSIZES, kind_of
 from numloom.device.interface import Span
+from numloom.device.registry import is_mixed
+from numloom.engine.placement import bring_home
 from numloom.graph.layout import Layout, extent_of
 from numloom.kernels.parameters import Parameter
 
@@ -131,6 +133,8 @@ class Signature:
                         self._wrong_array(at, array)
                     cell = array.cell
                     node = cell.value
+                    if node.buffer is not None and is_mixed():  # It may lie on the host.
+                        bring_home(node)
                     if self.constants[at]:
                         if node.buffer is None:
                             node = materialize(cell)
