@@ -136,22 +136,19 @@ def test_threads_that_fork_at_the_same_time():
 
 def test_every_lock_of_the_package_is_known_to_forks():
     """Whoever makes a lock by `threading` says here what a child does with it."""
-    kinds = {"Lock", "RLock", "Condition", "Semaphore", "BoundedSemaphore", "Event", "Barrier"}
+    kinds = {f"threading.{kind}" for kind in ("Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier")}
+
+    def makes_a_lock(node):
+        return isinstance(node, ast.Call) and ast.unparse(node.func).replace("Bounded", "") in kinds
+
     found = {}
     for path in PACKAGE.rglob("*.py"):
         count = 0
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call):
-                continue
-            function = node.func
-            if isinstance(function, ast.Name) and function.id in ("held", "lock"):
-                count -= sum(isinstance(part, ast.Call) for part in node.args)
-            if (
-                isinstance(function, ast.Attribute)
-                and function.attr in kinds
-                and ast.unparse(function.value) == "threading"
-            ):
-                count += 1
+            if isinstance(node, ast.Call):
+                count += makes_a_lock(node)
+                if isinstance(node.func, ast.Name) and node.func.id == "held":
+                    count -= sum(makes_a_lock(part) for part in node.args)
         if count > 0:
             found[path.relative_to(PACKAGE).as_posix()] = count
     assert found == OTHERWISE

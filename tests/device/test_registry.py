@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -24,6 +26,17 @@ def test_use_is_for_good_or_for_a_block():
         assert registry.current() is device
     assert registry.current() is before
     assert registry.get("null") is registry.get("null")
+
+
+def test_threads_that_need_a_device_first_get_the_same(monkeypatch):
+    """Making one takes a while, and Python changes threads in it; an array of a second one was strange to the first."""
+    monkeypatch.setattr(registry, "_devices", {})
+    monkeypatch.setattr(registry, "_make", lambda name: time.sleep(0.05) or NullDevice())
+    found = []
+    threads = [threading.Thread(target=lambda: found.append(registry.get("null"))) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert len(found) == 4 and len(set(map(id, found))) == 1
 
 
 def test_auto_is_a_device_that_is_there():

@@ -17,8 +17,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Protocol
 
-EVALUATION, BUILDING, RUNTIME, INNERMOST = range(4)
-"""Ranks: the evaluation, the builder of kernels, users' kernels, and what is held while nothing else is asked for."""
+EVALUATION, DEVICES, BUILDING, RUNTIME, INNERMOST = range(5)
+"""Ranks: the evaluation, the making of devices, the builder of kernels, users' kernels, and what is held while nothing
+else is asked for."""
 
 
 class Lock(Protocol):

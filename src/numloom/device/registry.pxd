@@ -1,6 +1,6 @@
 cdef object _current
 cpdef object current()
-cdef object _far, _host
+cdef tuple _far
 cdef bint _auto, _mixed
 cpdef bint is_mixed() noexcept
 cpdef object beside(object device)

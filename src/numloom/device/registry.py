@@ -10,7 +10,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.config import config
 from numloom.base.errors import DeviceError
-from numloom.base.forking import anew
+from numloom.base.forking import DEVICES, anew, lock
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.cuda.driver import FORKED
 from numloom.device.interface import Device
@@ -22,10 +22,11 @@ except ImportError:
     CudaDevice = None  # type: ignore[assignment, misc]
 
 _devices: dict[str, Device] = {}
+_making = lock(DEVICES)
 _current: Device | None = None
 _auto = config.placement == "auto" and not config.fast_math
-_far: Any = None
-_host: Any = None
+_far: tuple[Any, Any] = (None, None)
+"""The device that `beside` was last asked of, with the host beside it: one tuple, since threads ask of several."""
 _mixed = False
 
 
@@ -33,7 +34,7 @@ def _set_placement(**changed: Any) -> None:
     """Follow the settings; what is computed approximately on a GPU has other bits there."""
     global _auto, _far
     _auto = changed.get("placement", config.placement) == "auto" and not changed.get("fast_math", config.fast_math)
-    _far = None
+    _far = (None, None)
 
 
 config.listen("placement", lambda value: _set_placement(placement=value))
@@ -61,10 +62,13 @@ def get(name: str) -> Device:
         name = "cuda" if missing("cuda") is None else "cpu"
     device = _devices.get(name)
     if device is None:
-        why = missing(name)
-        if why is not None:
-            raise DeviceError(f"device {name!r} cannot be used: {why}")
-        device = _devices[name] = _make(name)
+        with _making:  # Arrays of two devices of one name would each be strange to the other.
+            device = _devices.get(name)
+            if device is None:
+                why = missing(name)
+                if why is not None:
+                    raise DeviceError(f"device {name!r} cannot be used: {why}")
+                device = _devices[name] = _make(name)
     return device
 
 
@@ -73,14 +77,14 @@ def beside(device: Device) -> Device | None:
 
     Only compiled code runs work that is not planned, and `config.placement` may want all on the device.
     """
-    global _far, _host, _mixed
-    if device is not _far:
+    global _far, _mixed
+    far = _far
+    if far[0] is not device:
         usable = cython.compiled and _auto and not isinstance(device, Forked) and device.discrete
         host = get("cpu") if usable else None
-        _host = host if host is not device else None
-        _mixed = _mixed or _host is not None
-        _far = device
-    return _host
+        far = _far = (device, host if host is not device else None)
+        _mixed = _mixed or far[1] is not None
+    return far[1]
 
 
 def is_mixed() -> bool:
@@ -143,7 +147,7 @@ class Forked:
 def _leave_behind() -> None:
     """In a forked process, use no GPU that was in use."""
     global _current, _far
-    _far = None
+    _far = (None, None)
     for name, device in _devices.items():
         if isinstance(device, Forked) or device.discrete:
             left: Any = Forked()
