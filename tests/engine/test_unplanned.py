@@ -100,6 +100,107 @@ def test_the_bits_of_plans(name: str, dtype: str) -> None:
         assert same(found[0], found[1])
 
 
+LENGTHS = [
+    1,
+    2,
+    3,
+    15,
+    16,
+    17,
+    127,
+    128,
+    129,
+    143,
+    144,
+    255,
+    300,
+    2047,
+    2048,
+    2049,
+    2176,
+    4100,
+    16383,
+    16384,
+    16385,
+    40000,
+]
+SHAPES = [(300, 5), (5, 300), (17, 33), (40, 129), (7, 16, 9), (33, 1, 260), (2, 3, 700)]
+REDUCTIONS: dict[str, Any] = {
+    **{name: getattr(nl, name) for name in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "mean")},
+    "count": nl.count_nonzero,
+    "sum of bools": lambda x, **how: (x > 0).sum(**how),
+}
+LAYOUTS: dict[str, Any] = {
+    "C": lambda x: x,
+    "F": lambda x: x.T,
+    "every second, turned round": lambda x: x[::-1, ::2],
+    "columns less one": lambda x: x[..., 1:],
+}
+
+
+def both_ways(work: Any) -> tuple[Any, Any]:
+    """A result without a plan, and value by value through NumPy."""
+    with nl.config(unplanned=1 << 20):
+        found = host(work())
+    with nl.config(executor="reference", unplanned=0):
+        return found, host(work())
+
+
+def numbers(count: int, dtype: str, seed: int) -> Any:
+    """Numbers of which many are equal, with zeros of both signs, and now and then one that is none."""
+    rng = np.random.default_rng(seed)
+    x = (rng.integers(-9, 9, count) * rng.choice([0.5, -0.0, 1.25], count)).astype(dtype)
+    if np.dtype(dtype).kind in "fc" and seed % 3 == 0:
+        x[rng.integers(count)] = np.nan
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u8", "i4", "u4", "i2", "u2", "i1", "u1", "?", "c8", "c16"])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_have_the_bits_of_the_tree(name: str, dtype: str) -> None:
+    for seed, length in enumerate(LENGTHS):
+        x = nl.asarray(numbers(length, dtype, seed))
+        for part in (x, x[::-1], x[1:]):
+            if part.size:
+                found, right = both_ways(lambda part=part: REDUCTIONS[name](part))
+                assert found.dtype == right.dtype and same(found, right), (length, found, right)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "?", "c16"])
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_over_axes_have_the_bits_of_the_tree(name: str, dtype: str) -> None:
+    for seed, shape in enumerate(SHAPES):
+        x = nl.asarray(numbers(int(np.prod(shape)), dtype, seed).reshape(shape))
+        for layout in LAYOUTS.values():
+            part = layout(x)
+            for axis in (None, *range(part.ndim)):
+                if part.size:
+                    found, right = both_ways(lambda part=part, axis=axis: REDUCTIONS[name](part, axis=axis))
+                    assert found.dtype == right.dtype and same(found, right), (part.shape, axis)
+
+
+def test_a_sum_of_bools_counts_what_is_true() -> None:
+    for count in (1, 31, 32, 33, 255 * 32, 255 * 32 + 33, 99999):
+        x = np.random.default_rng(count).random(count) < 0.7
+        for part in (x, x[::-3], np.ones_like(x)):
+            assert int(nl.asarray(part).sum()) == int(nl.count_nonzero(nl.asarray(part))) == int(part.sum())
+
+
+def test_choices_and_casts_side_by_side() -> None:
+    for count in (1, 7, 33, 100):
+        rng = np.random.default_rng(count)
+        for dtype in ("f8", "f4", "i4", "i8", "u2", "c16"):
+            c, a, b = rng.random(count) < 0.5, rng.integers(0, 99, count).astype(dtype), np.ones(count, dtype)
+            for given in ((c, a, b), (c, a, b[:1]), (c, a[:1], b), (c, a[:1], b[:1]), (c[::-1], a, b[::-1])):
+                assert same(host(nl.where(*map(nl.asarray, given))), np.where(*given))
+            for to in ("f4", "c8", "?", "i1", "f8"):
+                if not (dtype == "c16" and to != "c8"):
+                    found = nl.asarray(a).astype(to)
+                    assert same(host(found), a.astype(to)) and same(
+                        host(nl.asarray(a)[::-1].astype(to)), a[::-1].astype(to)
+                    )
+
+
 @pytest.mark.parametrize("base", ["held", "its own", "filled", "computed"])
 def test_partial_writes(base: str) -> None:
     """In place where nobody needs the old value, never where somebody does."""

@@ -12,7 +12,7 @@ from libc.string cimport memset
 from numloom.device.cpu._hostview cimport number_at, put_number_at
 from numloom.device.registry cimport beside, current
 from numloom.engine._ready cimport (
-    BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Reduce, Size, cast_between, operation, reducer, same_everywhere,
+    BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Size, cast_between, operation, reduction, same_everywhere,
 )
 from numloom.engine.look cimport read_bits, write_bits
 from numloom.graph.build cimport _NONE, binary_rule, known
@@ -337,4 +337,4 @@ cdef void dot_rows(
             products[place] = (
                 (<const double*>(left + place * left_step))[0] * (<const double*>(right + place * right_step))[0]
             )
-    reducer(SUM, F32 if single else F64)(<const char*>products, count, True, <char*>to)
+    reduction(SUM, F32 if single else F64).row(<const char*>products, count, True, <char*>to)

@@ -5,7 +5,6 @@ from numloom.graph.node cimport Node
 cdef extern from "ready.hpp" namespace "numloom" nogil:
     ctypedef ptrdiff_t Size
     ctypedef void (*Loop)(char** args, const Size* count, const Size* steps, void* data) noexcept
-    ctypedef void (*Reduce)(const char* start, Size count, bint fast, char* to) noexcept
     cdef cppclass Space:
         int rank
         int args
@@ -17,11 +16,17 @@ cdef extern from "ready.hpp" namespace "numloom" nogil:
     Loop copy_of(int) noexcept
     Loop choice_of(int) noexcept
     Loop cast_between(int, int) noexcept
-    Reduce reducer(int, int) noexcept
-    void reduce_rows(Reduce, bint, bint, char**, const Space&, int, int, Size, char*) noexcept
     bint read_at(const char*, const Space&, char**, const int*, const Size*, const Size*, const Space&, int) noexcept
+
+cdef extern from "reductions.hpp" namespace "numloom" nogil:
+    ctypedef void (*Reduce)(const char* start, Size count, bint fast, char* to) noexcept
+    cdef cppclass Reduction:
+        Reduce row
+        bint in_order
+    const Reduction* reduction(int, int) noexcept
+    void reduce_rows(const Reduction*, bint, bint, char**, const Space&, int, int, int, Size, char*) noexcept
     cdef enum:
-        MOST_REDUCED, NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL
+        MOST_REDUCED, NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL, COUNT
 
 cdef enum:
     MOST_WORDS = 8
@@ -46,6 +51,8 @@ cdef void forget_operations() noexcept
 cdef void take_shape(Space* space, Node node) noexcept
 cdef void take_steps(Space* space, int k, Node node) noexcept
 cdef Size product(Space* space) noexcept
+cdef int count_bools(Node node, char* memory, char* out) noexcept
+cdef bint counts(Node node) noexcept
 cdef int compute_node(Node node, int kind, char** args, char* out) noexcept
 cdef void fill_memory(Node node, char* number, char* out) noexcept
 cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept

@@ -19,6 +19,7 @@ from numloom.emit.loops import CASTS, loop_name
 from numloom.engine.interpret import has_loop, loop_words, wide
 from numloom.graph import node as _node
 from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reductions import REDUCTIONS
 from numloom.ops.tree import has_tree, operation_of
 
 cdef extern from "numpy/ufuncobject.h":
@@ -33,6 +34,8 @@ cdef extern from "numpy/ufuncobject.h":
 
 ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 
+cdef int INT64 = I64
+cdef object sum_row = REDUCTIONS["sum"]
 cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node.GATHER
 
 cdef enum:
@@ -130,7 +133,7 @@ cdef bint same_everywhere(int kind, object row, tuple codes) except -1:
         return True
     if row.name == "nextafter" and F16 in codes:  # from a zero to the other one
         return False
-    return row.is_exact("".join([CHARS[code] for code in codes[:-1]]))
+    return row.is_exact("".join([CHARS[code] for code in codes[: len(codes) - 1]]))
 
 
 cdef tuple REFUSE = (REFUSED, 0, 0, ())
@@ -198,10 +201,10 @@ cdef tuple reduction_of(object row, int code, int out_code, object loops):
     op = operation_of(row)
     if op is not None and not has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
         return REFUSE
-    function = <intptr_t>reducer(_REDUCERS.get(row.name, NO_REDUCER), code)
-    by_position = row.name in ("argmax", "argmin")
-    result = I64 if by_position else code
-    return (BY_REDUCER, function, by_position, ()) if function and result == out_code else PYTHON
+    cdef const Reduction* by = reduction(_REDUCERS.get(row.name, NO_REDUCER), code)
+    if by is NULL or (I64 if by.in_order else code) != out_code:
+        return PYTHON
+    return BY_REDUCER, <intptr_t>by, 0, ()
 
 
 cdef void forget_operations() noexcept:
@@ -274,7 +277,7 @@ cdef int compute_node(Node node, int kind, char** args, char* out) noexcept:
     if how is NULL:
         return 0
     if how.way == BY_REDUCER:
-        return reduce(node, <Reduce>how.function, how.data is not NULL, args[0], out)
+        return reduce(node, <Node>node.args[0], <const Reduction*>how.function, args[0], out)
     if how.way == BY_LOOP or how.way == BY_PACKAGE:
         return map(node, how, args, out)
     return 0
@@ -365,9 +368,22 @@ cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexce
     go(copy_of(itemsize), NULL, ends, one)
 
 
-cdef int reduce(Node node, Reduce by, bint in_order, char* memory, char* out) noexcept:
-    """A reduction by the tree, if it can be done here; positions count `in_order` of the axes."""
-    cdef Node source = <Node>node.args[0]
+cdef bint counts(Node node) noexcept:
+    """Whether a reduction adds up bools that are cast for it, so that they can be counted as they are."""
+    cdef Node whole
+    if node.row is not sum_row or node.code != INT64 or node.size != 1:
+        return False
+    whole = <Node>node.args[0]
+    return whole.kind == CAST and whole.readers == 1 and whole.cells == 0 and (<Node>whole.args[0]).code == 0
+
+
+cdef int count_bools(Node node, char* memory, char* out) noexcept:
+    """A reduction that `counts`, of memory with the bools."""
+    return reduce(node, <Node>(<Node>node.args[0]).args[0], reduction(COUNT, 0), memory, out)
+
+
+cdef int reduce(Node node, Node source, const Reduction* by, char* memory, char* out) noexcept:
+    """A reduction of a source by the tree, if it can be done here."""
     cdef tuple attr = node.attr
     cdef tuple axes = <tuple>attr[0]
     cdef bint fast = <bint>(attr[1] is True), keepdims = <bint>(attr[2] is True)
@@ -403,7 +419,7 @@ cdef int reduce(Node node, Reduce by, bint in_order, char* memory, char* out) no
         space.steps[0][at] = <Size>source.strides[axis]
         space.steps[1][at] = 0
         at += 1
-    if not in_order:  # In the order of memory, slowest first; what repeats is slowest of all.
+    if not by.in_order:  # In the order of memory, slowest first; what repeats is slowest of all.
         for axis in range(kept + 1, at):
             k = axis
             while k > kept and slowness(&space, k - 1) < slowness(&space, k):
@@ -416,7 +432,9 @@ cdef int reduce(Node node, Reduce by, bint in_order, char* memory, char* out) no
         own = <char*>malloc(count * sizes[code])
         if own == NULL:
             return 0
-    reduce_rows(by, fast, (<intptr_t>memory) % alignments[code] == 0, start, space, kept, sizes[code], count, own)
+    reduce_rows(
+        by, fast, (<intptr_t>memory) % alignments[code] == 0, start, space, kept, sizes[code], sizes[node.code], count, own
+    )
     if own != <char*>room:
         free(own)
     return 1

@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 from numloom.device.cpu._hostview cimport put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._ready cimport (
-    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, fill_memory, find, forget_operations, go,
+    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, count_bools, counts, fill_memory, find, forget_operations, go,
     learn, pack, product, simplify, take_shape, take_steps,
 )
 from numloom.engine.walk cimport Walk
@@ -278,6 +278,7 @@ cpdef Py_ssize_t last_regret() noexcept:
 
 cdef enum:
     MOST_SMALL = 24  # nodes of a value that runs by itself
+    COUNTING = 99  # the kind of a sum that `counts`
     ARENA = 1 << 21  # bytes for what is computed on the way
 
 cdef struct Small:
@@ -317,6 +318,9 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
             source = <Node>args[0]
             if source.size > limit or not source.size:
                 return -1
+            if counts(node):
+                args = source.args
+                kind = COUNTING
     elif kind == GATHER:
         if node.size > limit or not node.size:
             return -1
@@ -410,7 +414,11 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
     for place in range(count + 1):
         at = &smalls[place]
         node = <Node>at.node
-        if at.kind >= OP:
+        if at.kind == COUNTING:
+            done = count_bools(node, smalls[at.args[0]].memory, at.memory)
+            if done <= 0:
+                return False
+        elif at.kind >= OP:
             for k in range(len(node.args)):
                 args[k] = smalls[at.args[k]].memory
             done = compute_node(node, at.kind, args, at.memory)

@@ -11,6 +11,14 @@
 #include <type_traits>
 #include <vector>
 
+// The wider vectors of newer processors, chosen when the module is loaded.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
+#define NL_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define NL_CLONES
+#endif
+#define NL_INLINE inline __attribute__((always_inline))
+
 namespace numloom {
 
 using Size = std::ptrdiff_t;
@@ -102,8 +110,32 @@ void copy_loop(char** args, const Size* count, const Size* steps, void*) {
     for (Size i = 0; i < *count; ++i, from += steps[0], to += steps[1]) std::memcpy(to, from, N);
 }
 
+// Choices of elements side by side; what repeats is one element.
+template <class T, bool A_REPEATS, bool B_REPEATS>
+NL_CLONES void choice_line(const uint8_t* choice, const T* a, const T* b, T* to, Size count) {
+    for (Size i = 0; i < count; ++i) {
+        const T one = a[A_REPEATS ? 0 : i], other = b[B_REPEATS ? 0 : i];
+        to[i] = choice[i] ? one : other;
+    }
+}
+
+template <class T>
+bool choose_line(char** args, Size count, const Size* steps) {
+    const Size size = sizeof(T);
+    const bool a_repeats = !steps[1], b_repeats = !steps[2];
+    if (steps[0] != 1 || steps[3] != size || (steps[1] != size && !a_repeats) || (steps[2] != size && !b_repeats)) return false;
+    if ((uintptr_t(args[1]) | uintptr_t(args[2]) | uintptr_t(args[3])) % size) return false;
+    const auto line = a_repeats ? b_repeats ? choice_line<T, true, true> : choice_line<T, true, false>
+                                : b_repeats ? choice_line<T, false, true> : choice_line<T, false, false>;
+    line(reinterpret_cast<const uint8_t*>(args[0]), reinterpret_cast<const T*>(args[1]), reinterpret_cast<const T*>(args[2]),
+         reinterpret_cast<T*>(args[3]), count);
+    return true;
+}
+
 template <int N>
 void choice_loop(char** args, const Size* count, const Size* steps, void*) {
+    if constexpr (N == 4) if (choose_line<uint32_t>(args, *count, steps)) return;
+    if constexpr (N == 8) if (choose_line<uint64_t>(args, *count, steps)) return;
     for (Size i = 0; i < *count; ++i)
         std::memcpy(args[3] + i * steps[3],
                     *(args[0] + i * steps[0]) ? args[1] + i * steps[1] : args[2] + i * steps[2], N);
@@ -165,7 +197,18 @@ inline To cast_one(From x) {
 }
 
 template <class To, class From>
+NL_CLONES void cast_line(const char* from, char* to, Size count) {
+    for (Size i = 0; i < count; ++i) {
+        From x;
+        std::memcpy(&x, from + i * sizeof(From), sizeof(From));
+        const To y = cast_one<To, From>(x);
+        std::memcpy(to + i * sizeof(To), &y, sizeof(To));
+    }
+}
+
+template <class To, class From>
 void cast_loop(char** args, const Size* count, const Size* steps, void*) {
+    if (steps[0] == sizeof(From) && steps[1] == sizeof(To)) return cast_line<To, From>(args[0], args[1], *count);
     for (Size i = 0; i < *count; ++i) {
         From x;
         std::memcpy(&x, args[0] + i * steps[0], sizeof(From));
@@ -217,241 +260,6 @@ inline Loop cast_between(int from, int to) {
         case 13: return cast_from<Complex<double>>(to);
     }
     return nullptr;
-}
-
-// ---------------------------------------------------------------- reductions
-
-// Reduces `count` elements that lie one after the other: by 128 lanes (`fast`), or by one.
-typedef void (*Reduce)(const char* from, Size count, bool fast, char* to);
-
-constexpr int LANES = 128;
-constexpr int RUN = 16;
-constexpr Size CHUNK = 16384;
-constexpr Size MOST_REDUCED = 1 << 22;  // Elements of a row whose chunks are so long.
-
-template <class T>
-struct Sum {
-    static T identity() { return std::is_floating_point_v<T> ? T(-0.0) : T(0); }
-    static T combine(T a, T b) { return T(a + b); }
-    static constexpr bool empty_is_zero = true;
-};
-template <class T>
-struct Sum<Complex<T>> {
-    static Complex<T> identity() { return {T(-0.0), T(-0.0)}; }
-    static Complex<T> combine(Complex<T> a, Complex<T> b) { return {a.re + b.re, a.im + b.im}; }
-    static constexpr bool empty_is_zero = true;
-};
-template <class T>
-struct Product {
-    static T identity() { return T(1); }
-    static T combine(T a, T b) { return T(a * b); }
-    static constexpr bool empty_is_zero = false;
-};
-template <class T>
-struct Most {
-    static T identity() {
-        if constexpr (std::is_floating_point_v<T>) return -INFINITY;
-        else return std::is_signed_v<T> ? T(uint64_t(1) << (8 * sizeof(T) - 1)) : T(0);
-    }
-    static T combine(T a, T b) { return (a > b) | (a != a) ? a : b; }
-    static constexpr bool empty_is_zero = false;
-};
-template <class T>
-struct Least {
-    static T identity() {
-        if constexpr (std::is_floating_point_v<T>) return INFINITY;
-        else return std::is_signed_v<T> ? T((uint64_t(1) << (8 * sizeof(T) - 1)) - 1) : T(~T(0));
-    }
-    static T combine(T a, T b) { return (a < b) | (a != a) ? a : b; }
-    static constexpr bool empty_is_zero = false;
-};
-
-// Neighbours level by level.
-template <class T, class Op>
-T pairs(T* part, Size parts) {
-    for (; parts > 1; parts = (parts + 1) / 2) {
-        for (Size k = 0; k < parts / 2; ++k) part[k] = Op::combine(part[2 * k], part[2 * k + 1]);
-        if (parts & 1) part[parts / 2] = part[parts - 1];
-    }
-    return part[0];
-}
-
-// Every `step`-th of `count` elements: runs of 16, then neighbours level by level.
-template <class T, class Op>
-T runs(const T* x, Size step, Size count) {
-    if (count == 0) return Op::identity();
-    T few[64];
-    std::vector<T> many;
-    Size parts = (count + RUN - 1) / RUN;
-    T* part = few;
-    if (parts > 64) {
-        many.resize(parts);
-        part = many.data();
-    }
-    for (Size p = 0; p < parts; ++p) {
-        const Size end = count < (p + 1) * RUN ? count : (p + 1) * RUN;
-        T acc = x[p * RUN * step];
-        for (Size i = p * RUN + 1; i < end; ++i) acc = Op::combine(acc, x[i * step]);
-        part[p] = acc;
-    }
-    return pairs<T, Op>(part, parts);
-}
-
-template <class T, class Op>
-T tree(const T* x, Size count, bool fast) {
-    if (!fast) return runs<T, Op>(x, 1, count);
-    if (count > CHUNK) {
-        T part[MOST_REDUCED / CHUNK];
-        Size parts = 0;
-        for (Size at = 0; at < count; at += CHUNK)
-            part[parts++] = tree<T, Op>(x + at, count - at < CHUNK ? count - at : CHUNK, true);
-        return pairs<T, Op>(part, parts);
-    }
-    int width = 1;
-    while (width < LANES && width < count) width *= 2;
-    T lanes[LANES];
-    const Size lines = count / width;
-    const int more = int(count - lines * width);
-    if (lines && lines + (more > 0) <= RUN) {
-        for (int l = 0; l < width; ++l) lanes[l] = x[l];
-        for (Size i = 1; i < lines; ++i)
-            for (int l = 0; l < width; ++l) lanes[l] = Op::combine(lanes[l], x[i * width + l]);
-        for (int l = 0; l < more; ++l) lanes[l] = Op::combine(lanes[l], x[lines * width + l]);
-    } else {
-        for (int l = 0; l < width; ++l) lanes[l] = runs<T, Op>(x + l, width, lines + (l < more));
-    }
-    for (; width > 1; width /= 2)
-        for (int l = 0; l < width / 2; ++l) lanes[l] = Op::combine(lanes[l], lanes[l + width / 2]);
-    return lanes[0];
-}
-
-template <class T, class Op>
-void reduce_by(const char* from, Size count, bool fast, char* to) {
-    T result = tree<T, Op>(reinterpret_cast<const T*>(from), count, fast);
-    if (Op::empty_is_zero && !count) result = T{};
-    std::memcpy(to, &result, sizeof(T));
-}
-
-template <class T>
-void mean_by(const char* from, Size count, bool fast, char* to) {
-    const T result = T(double(tree<T, Sum<T>>(reinterpret_cast<const T*>(from), count, fast)) / double(count));
-    std::memcpy(to, &result, sizeof(T));
-}
-
-// The first extreme, or the first NaN.
-template <class T, bool MOST>
-void position_by(const char* from, Size count, bool, char* to) {
-    const T* x = reinterpret_cast<const T*>(from);
-    int64_t best = 0;
-    for (Size i = 0; i < count; ++i) {
-        if (x[i] != x[i]) {
-            best = i;
-            break;
-        }
-        if (MOST ? x[i] > x[best] : x[i] < x[best]) best = i;
-    }
-    std::memcpy(to, &best, sizeof best);
-}
-
-template <bool ALL>
-void truth_by(const char* from, Size count, bool, char* to) {
-    bool found = ALL;
-    for (Size i = 0; i < count; ++i)
-        if (ALL ? !from[i] : from[i]) {
-            found = !ALL;
-            break;
-        }
-    *to = found;
-}
-
-enum Reducer { NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL };
-
-template <class T>
-Reduce reducer_of(int which) {
-    switch (which) {
-        case SUM: return reduce_by<T, Sum<T>>;
-        case PRODUCT: return reduce_by<T, Product<T>>;
-        case MOST: return reduce_by<T, Most<T>>;
-        case LEAST: return reduce_by<T, Least<T>>;
-        case FIRST_MOST: return position_by<T, true>;
-        case FIRST_LEAST: return position_by<T, false>;
-        case MEAN:
-            if constexpr (std::is_floating_point_v<T>) return mean_by<T>;
-    }
-    return nullptr;
-}
-
-// By code of the dtype that is reduced; null where there is none.
-inline Reduce reducer(int which, int code) {
-    if (code == 0) {
-        switch (which) {
-            case ANY: return truth_by<false>;
-            case ALL: return truth_by<true>;
-            case MOST: return reduce_by<uint8_t, Most<uint8_t>>;
-            case LEAST: return reduce_by<uint8_t, Least<uint8_t>>;
-            case FIRST_MOST: return position_by<uint8_t, true>;
-            case FIRST_LEAST: return position_by<uint8_t, false>;
-        }
-        return nullptr;
-    }
-    switch (code) {
-        case 1: return reducer_of<int8_t>(which);
-        case 2: return reducer_of<uint8_t>(which);
-        case 3: return reducer_of<int16_t>(which);
-        case 4: return reducer_of<uint16_t>(which);
-        case 5: return reducer_of<int32_t>(which);
-        case 6: return reducer_of<uint32_t>(which);
-        case 7: return reducer_of<int64_t>(which);
-        case 8: return reducer_of<uint64_t>(which);
-        case 10: return reducer_of<float>(which);
-        case 11: return reducer_of<double>(which);
-        case 12: return which == SUM ? reduce_by<Complex<float>, Sum<Complex<float>>> : nullptr;
-        case 13: return which == SUM ? reduce_by<Complex<double>, Sum<Complex<double>>> : nullptr;
-    }
-    return nullptr;
-}
-
-// Reduce the axes behind the first `kept` ones of a space: argument 0 is reduced, the last one is the result.
-// `room` holds one row, which is put there where it does not lie in one piece (or not `aligned`).
-inline void reduce_rows(Reduce reduce, bool fast, bool aligned, char* const* start, const Space& s, int kept, int itemsize,
-                        Size count, char* room) {
-    Space row;
-    row.args = 2;
-    row.rank = s.rank - kept;
-    Size step = itemsize;
-    bool there = aligned;
-    for (int axis = row.rank - 1; axis >= 0; --axis) {
-        row.shape[axis] = s.shape[kept + axis];
-        row.steps[0][axis] = s.steps[0][kept + axis];
-        row.steps[1][axis] = step;
-        there &= row.shape[axis] == 1 || row.steps[0][axis] == step;
-        step *= row.shape[axis];
-    }
-    const Loop copy = copy_of(itemsize);
-    if (!there && count) simplify(row);
-    char *from = start[0], *to = start[1];
-    Size at[MOST_AXES] = {0};
-    for (;;) {
-        if (there || !count) {
-            reduce(from, count, fast, to);
-        } else {
-            char* ends[2] = {from, room};
-            go(copy, nullptr, ends, row);
-            reduce(room, count, fast, to);
-        }
-        int axis = kept - 1;
-        for (; axis >= 0; --axis) {
-            if (++at[axis] < s.shape[axis]) {
-                from += s.steps[0][axis];
-                to += s.steps[1][axis];
-                break;
-            }
-            at[axis] = 0;
-            from -= s.steps[0][axis] * (s.shape[axis] - 1);
-            to -= s.steps[1][axis] * (s.shape[axis] - 1);
-        }
-        if (axis < 0) return;
-    }
 }
 
 // ---------------------------------------------------------------- reads at indices
