@@ -126,8 +126,12 @@ LENGTHS = [
 ]
 SHAPES = [(300, 5), (5, 300), (17, 33), (40, 129), (7, 16, 9), (33, 1, 260), (2, 3, 700)]
 REDUCTIONS: dict[str, Any] = {
-    **{name: getattr(nl, name) for name in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "mean")},
+    **{
+        name: getattr(nl, name)
+        for name in ("sum", "prod", "max", "min", "argmax", "argmin", "any", "all", "mean", "var")
+    },
     "count": nl.count_nonzero,
+    "deviation": lambda x, **how: nl.std(x, ddof=0.5, **how),
     "sum of bools": lambda x, **how: (x > 0).sum(**how),
 }
 LAYOUTS: dict[str, Any] = {
@@ -199,6 +203,55 @@ def test_choices_and_casts_side_by_side() -> None:
                     assert same(host(found), a.astype(to)) and same(
                         host(nl.asarray(a)[::-1].astype(to)), a[::-1].astype(to)
                     )
+
+
+DRAWS: dict[str, Any] = {
+    "random": lambda r, n: r.random(n),
+    "random f4": lambda r, n: r.random(n, dtype="f4"),
+    "normal": lambda r, n: r.normal(2.0, 3.0, n),
+    "normal f4": lambda r, n: r.standard_normal(n, dtype="f4"),
+    "exponential": lambda r, n: r.exponential(0.5, n),
+    "integers": lambda r, n: r.integers(-4, 9, n),
+    "small integers": lambda r, n: r.integers(0, 200, n, dtype="u1"),
+    "gamma": lambda r, n: r.gamma(0.7, 2.0, n),
+    "beta": lambda r, n: r.beta(0.5, 0.25, n),
+    "chisquare": lambda r, n: r.noncentral_chisquare(0.5, 2.5, n),
+    "wald": lambda r, n: r.wald(2.0, 3.0, n),
+    "vonmises": lambda r, n: r.vonmises(0.5, 4.0, n),
+    "poisson": lambda r, n: r.poisson(7.5, n),
+    "binomial": lambda r, n: r.binomial(40, 0.3, n),
+    "hypergeometric": lambda r, n: r.hypergeometric(30, 20, 15, n),
+    "geometric": lambda r, n: r.geometric(0.2, n),
+    "logseries": lambda r, n: r.logseries(0.6, n),
+    "zipf": lambda r, n: r.zipf(2.5, n),
+    "permutation": lambda r, n: r.permutation(max(n or 1, 1)),
+    "uniform": lambda r, n: r.uniform(-1, 4, n),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_have_their_bits(name: str) -> None:
+    for count in (None, 1, 2, 7, 100, 1000):
+        found, right = both_ways(lambda count=count: DRAWS[name](nl.random.default_rng(7), count))
+        assert np.asarray(found).dtype == np.asarray(right).dtype
+        if name == "vonmises":  # The reference has NumPy's arctan.
+            np.testing.assert_allclose(found, right, rtol=4e-15)
+        else:
+            assert same(found, right), count
+
+
+def test_few_draws_make_no_plan() -> None:
+    """One number and numbers of changing counts: what a simulation draws."""
+    rng = nl.random.default_rng(1)
+    assert plans_made(lambda: [float(rng.random()) + float(rng.standard_normal(k).sum()) for k in range(1, 40)]) == 0
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "u1", "c16"])
+def test_clips_have_their_bits(dtype: str) -> None:
+    x = nl.asarray(numbers(500, dtype, 3))
+    for part in (x, x[::-2]):
+        found, right = both_ways(lambda part=part: nl.clip(part, 1, 3))
+        assert found.dtype == right.dtype and same(found, right)
 
 
 @pytest.mark.parametrize("base", ["held", "its own", "filled", "computed"])

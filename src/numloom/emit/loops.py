@@ -60,9 +60,9 @@ def loop_source(op: Op, in_codes: tuple[int, ...], out_code: int) -> Source:
 
 
 def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
-    """Every operation and loop that NumPy's bits do not serve (what is computed in float32 has the loop of that)."""
+    """Every operation and loop that NumPy's bits, or its pace, do not serve (what is computed in float32 has its loop)."""
     for op in (*ELEMENTWISE.values(), *CASTS.values(), *SPECIAL.values()):
-        if op.exact and op.exact_kinds == "?biufc":
+        if op.exact and op.exact_kinds == "?biufc" and not op.looped:
             continue
         seen = set()
         for dtype in [dtype for code, dtype in enumerate(DTYPES) if code not in LOW]:
@@ -70,7 +70,8 @@ def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
                 in_codes, out_code = resolve(op, (dtype,) * op.nin)
             except TypeError:
                 continue
-            if in_codes not in seen and not op.is_exact("".join(CHARS[code] for code in in_codes)):
+            chars = "".join(CHARS[code] for code in in_codes)
+            if in_codes not in seen and (op.looped or not op.is_exact(chars)):
                 seen.add(in_codes)
                 yield op, in_codes, out_code
 

@@ -26,7 +26,8 @@ cdef extern from "reductions.hpp" namespace "numloom" nogil:
     const Reduction* reduction(int, int) noexcept
     void reduce_rows(const Reduction*, bint, bint, char**, const Space&, int, int, int, Size, char*) noexcept
     cdef enum:
-        MOST_REDUCED, NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL, COUNT
+        MOST_REDUCED, NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL, COUNT, VARIANCE,
+        DEVIATIONS
 
 cdef enum:
     MOST_WORDS = 8
@@ -51,6 +52,7 @@ cdef void forget_operations() noexcept
 cdef void take_shape(Space* space, Node node) noexcept
 cdef void take_steps(Space* space, int k, Node node) noexcept
 cdef Size product(Space* space) noexcept
+cdef bint count_up(Node node, char* out) noexcept
 cdef int count_bools(Node node, char* memory, char* out) noexcept
 cdef bint counts(Node node) noexcept
 cdef int compute_node(Node node, int kind, char** args, char* out) noexcept

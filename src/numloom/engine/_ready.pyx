@@ -53,7 +53,7 @@ for _code, _dtype in enumerate(DTYPES):
 
 _REDUCERS = {
     "sum": SUM, "mean": MEAN, "prod": PRODUCT, "max": MOST, "min": LEAST, "argmax": FIRST_MOST, "argmin": FIRST_LEAST,
-    "any": ANY, "all": ALL,
+    "any": ANY, "all": ALL, "var": VARIANCE, "m2": DEVIATIONS,
 }
 cdef frozenset low = frozenset(LOW)
 cdef frozenset narrow = frozenset((F16, F32, C64, *LOW))
@@ -147,7 +147,7 @@ cdef tuple operation(object row, tuple codes, int out_code, object loops):
         return REFUSE
     if row.name == "where" and codes[0] == 0 and codes[1] == codes[2] == out_code:
         return BY_LOOP, <intptr_t>choice_of(sizes[out_code]), 0, ()
-    if row.is_exact(chars):
+    if row.is_exact(chars) and not (row.looped and has_loop(row, wide(chars), loops)):
         if low.isdisjoint(codes) and out_code not in low and isinstance(row.numpy, numpy.ufunc):
             return ufunc_loop(row.numpy, codes, out_code)
         return PYTHON
@@ -296,6 +296,17 @@ cdef void fill_memory(Node node, char* number, char* out) noexcept:
     start[1] = out
     simplify(space)
     go(copy_of(sizes[node.code]), NULL, start, space)
+
+
+cdef bint count_up(Node node, char* out) noexcept:
+    """0, 1, 2, ... for an IOTA, if that can be done here."""
+    cdef Size place, count = node.size
+    cdef long long* to = <long long*>out
+    if node.code != INT64 or len(node.shape) != 1 or count > 1 and <Size>node.strides[0] != 8:
+        return False
+    for place in range(count):
+        to[place] = place
+    return True
 
 
 cdef int map(Node node, Known* how, char** args, char* out) noexcept:

@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 from numloom.device.cpu._hostview cimport put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._ready cimport (
-    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, count_bools, counts, fill_memory, find, forget_operations, go,
+    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, count_bools, count_up, counts, fill_memory, find, forget_operations, go,
     learn, pack, product, simplify, take_shape, take_steps,
 )
 from numloom.engine.walk cimport Walk
@@ -22,7 +22,7 @@ from numloom.graph.node cimport Node, become_leaf
 
 import numpy
 
-from numloom.base.dtypes import DTYPES, code_of
+from numloom.base.dtypes import DTYPES, I64, code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.engine.interpret import apply, cast
 from numloom.engine.reference import gathered, physical_axes
@@ -49,6 +49,7 @@ cdef struct Value:
     bint stored  # it becomes a leaf
     double room[2]  # for a number
 
+cdef int INT64 = I64
 cdef Spent met[TIMES]
 cdef int sizes[32]
 for _code, _dtype in enumerate(DTYPES):
@@ -336,6 +337,11 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
     elif kind == FILL:
         if node.size != 1 and node.size > limit:
             return -1
+    elif kind == IOTA:
+        if node.size > limit or node.code != INT64 or len(node.shape) != 1 or not node.size:
+            return -1
+        key[0] = key[0] * 31 + <uint64_t>node.size
+        time[0] += 200 + (node.size >> 1)
     elif kind == LEAF:
         if beside_gpu and (<Buffer>node.buffer).pool is not device_pool:
             return -1
@@ -426,6 +432,8 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
                 return False
         elif at.kind == FILL and node.size > 1:
             fill_memory(node, <char*>at.room, at.memory)
+        elif at.kind == IOTA and not count_up(node, at.memory):
+            return False
     spent[0] += time
     become_leaf(root, buffer)
     return True
@@ -545,6 +553,8 @@ cdef class Run:
                 fill_memory(node, <char*>value.room, value.memory)
             return
         if kind == IOTA:
+            if count_up(node, value.memory):
+                return
             counted = numpy.arange(node.size, dtype=numpy.int64).astype(DTYPES[node.code])
             self.array(place)[...] = counted.reshape(node.shape)
             return

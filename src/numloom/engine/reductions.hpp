@@ -196,6 +196,144 @@ void mean_columns(const char* from, Size step, Size lines, Size width, char* to)
     for (Size l = 0; l < width; ++l) result[l] = mean_of(result[l], lines);
 }
 
+// Moments of columns: mean and squared deviations of each, of equally many elements.
+struct Moments {
+    double n;
+    double mean[LANES], m2[LANES];
+};
+
+// Of one run, in two passes: emit/include/moments.hpp has the same operations in the same order.
+template <class T>
+NL_CLONES void moments_of_run(Moments& to, const char* from, Size step, Size lines, Size width) {
+    T mean[LANES], square[LANES], rest[LANES];
+    for (Size l = 0; l < width; ++l) mean[l] = square[l] = rest[l] = 0;
+    for (Size i = 0; i < lines; ++i) {
+        const T* x = reinterpret_cast<const T*>(from + i * step);
+        for (Size l = 0; l < width; ++l) mean[l] += x[l];
+    }
+    const T count = T(lines);
+    for (Size l = 0; l < width; ++l) mean[l] /= count;
+    for (Size i = 0; i < lines; ++i) {
+        const T* x = reinterpret_cast<const T*>(from + i * step);
+        for (Size l = 0; l < width; ++l) {
+            const T d = x[l] - mean[l];
+            square[l] += d * d;
+            rest[l] += d;
+        }
+    }
+    to.n = double(lines);
+    for (Size l = 0; l < width; ++l) {
+        const double shift = double(rest[l]) / to.n;
+        to.mean[l] = double(mean[l]) + shift;
+        to.m2[l] = double(square[l]) - double(rest[l]) * shift;
+    }
+}
+
+// Chan's merge with what comes before.
+NL_CLONES inline void merge_moments(Moments& later, const Moments& earlier, Size width) {
+    const double n = earlier.n + later.n, w = later.n / n, both = earlier.n * w;
+    for (Size l = 0; l < width; ++l) {
+        const double d = later.mean[l] - earlier.mean[l];
+        later.m2[l] = earlier.m2[l] + later.m2[l] + d * d * both;
+        later.mean[l] = earlier.mean[l] + d * w;
+    }
+    later.n = n;
+}
+
+template <class T>
+void moments_of_columns(const char* from, Size step, Size lines, Size width, Moments& to) {
+    if (!lines) {
+        to.n = 0;
+        return;
+    }
+    if (lines <= RUN) return moments_of_run<T>(to, from, step, lines, width);
+    Moments level[LEVELS];
+    Size runs = 0;
+    for (; lines > 0; lines -= RUN, from += RUN * step, ++runs) {
+        int k = 0;
+        while (runs >> k & 1) ++k;
+        moments_of_run<T>(level[k], from, step, lines < RUN ? lines : RUN, width);
+        for (int j = 0; j < k; ++j) merge_moments(level[k], level[j], width);
+    }
+    int k = 0;
+    while (!(runs >> k & 1)) ++k;
+    for (int j = k + 1; runs >> j; ++j)
+        if (runs >> j & 1) merge_moments(level[k], level[j], width);
+    to.n = level[k].n;
+    std::memcpy(to.mean, level[k].mean, width * sizeof(double));
+    std::memcpy(to.m2, level[k].m2, width * sizeof(double));
+}
+
+struct Moment {
+    double n, mean, m2;
+};
+
+inline Moment merged(const Moment& a, const Moment& b) {
+    if (a.n == 0) return b;
+    if (b.n == 0) return a;
+    const double n = a.n + b.n, w = b.n / n, d = b.mean - a.mean;
+    return {n, a.mean + d * w, a.m2 + b.m2 + d * d * (a.n * w)};
+}
+
+template <class T>
+Moment moment_of(const char* from, Size count, bool fast) {
+    Moments first, rest;
+    if (!fast) {
+        moments_of_columns<T>(from, sizeof(T), count, 1, first);
+        return {first.n, first.mean[0], first.m2[0]};
+    }
+    if (count > CHUNK) {
+        Moment part[MOST_REDUCED / CHUNK];
+        Size parts = 0;
+        for (Size at = 0; at < count; at += CHUNK)
+            part[parts++] = moment_of<T>(from + at * sizeof(T), count - at < CHUNK ? count - at : CHUNK, true);
+        for (; parts > 1; parts = (parts + 1) / 2) {
+            for (Size k = 0; k < parts / 2; ++k) part[k] = merged(part[2 * k], part[2 * k + 1]);
+            if (parts & 1) part[parts / 2] = part[parts - 1];
+        }
+        return part[0];
+    }
+    int width = 1;
+    while (width < LANES && width < count) width *= 2;
+    const Size lines = count / width, more = count - lines * width, step = width * sizeof(T);
+    moments_of_columns<T>(from, step, lines + 1, more, first);
+    moments_of_columns<T>(from + more * sizeof(T), step, lines, width - more, rest);
+    Moment lanes[LANES];
+    for (Size l = 0; l < more; ++l) lanes[l] = {first.n, first.mean[l], first.m2[l]};
+    for (Size l = more; l < width; ++l) {
+        if (lines) lanes[l] = {rest.n, rest.mean[l - more], rest.m2[l - more]};
+        else lanes[l] = {0, 0, 0};
+    }
+    for (; width > 1; width /= 2)
+        for (int l = 0; l < width / 2; ++l) lanes[l] = merged(lanes[l], lanes[l + width / 2]);
+    return lanes[0];
+}
+
+template <class T>
+void variance_row(const char* from, Size count, bool fast, char* to) {
+    const T result = T(moment_of<T>(from, count, fast).m2 / double(count));
+    std::memcpy(to, &result, sizeof(T));
+}
+
+template <class T>
+void variance_columns(const char* from, Size step, Size lines, Size width, char* to) {
+    Moments found;
+    moments_of_columns<T>(from, step, lines, width, found);
+    T* result = reinterpret_cast<T*>(to);
+    for (Size l = 0; l < width; ++l) result[l] = T(found.m2[l] / double(lines));
+}
+
+inline void deviations_row(const char* from, Size count, bool fast, char* to) {
+    const double result = moment_of<double>(from, count, fast).m2;
+    std::memcpy(to, &result, sizeof result);
+}
+
+inline void deviations_columns(const char* from, Size step, Size lines, Size width, char* to) {
+    Moments found;
+    moments_of_columns<double>(from, step, lines, width, found);
+    std::memcpy(to, found.m2, width * sizeof(double));
+}
+
 // The first of `count` elements that is equal to a number, or if that is NaN, is NaN; one of them is.
 template <class T>
 NL_CLONES Size first_of(const T* x, Size count, T value) {
@@ -279,7 +417,7 @@ void truth_columns(const char* from, Size step, Size lines, Size width, char* to
     for (Size l = 0; l < width; ++l) to[l] = to[l] != 0;
 }
 
-enum Reducer { NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL, COUNT };
+enum Reducer { NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL, COUNT, VARIANCE, DEVIATIONS };
 
 template <class T, class Op, int N = 1>
 const Reduction* by_tree() {
@@ -302,6 +440,15 @@ const Reduction* by_truth() {
     return &made;
 }
 
+template <class T>
+const Reduction* by_variance() {
+    static constexpr Reduction made = {variance_row<T>, variance_columns<T>, false};
+    return &made;
+}
+inline const Reduction* by_deviations() {
+    static constexpr Reduction made = {deviations_row, deviations_columns, false};
+    return &made;
+}
 inline const Reduction* by_count() {
     static constexpr Reduction made = {count_row, nullptr, false};
     return &made;
@@ -318,6 +465,12 @@ const Reduction* reduction_of(int which) {
         case FIRST_LEAST: return by_position<T, Least<T>>();
         case MEAN:
             if constexpr (std::is_floating_point_v<T>) return by_mean<T>();
+            break;
+        case VARIANCE:
+            if constexpr (std::is_floating_point_v<T>) return by_variance<T>();
+            break;
+        case DEVIATIONS:
+            if constexpr (std::is_same_v<T, double>) return by_deviations();
     }
     return nullptr;
 }
@@ -329,7 +482,7 @@ inline const Reduction* reduction(int which, int code) {
             case ANY: return by_truth<false, Most<uint8_t>>();
             case ALL: return by_truth<true, Least<uint8_t>>();
             case COUNT: return by_count();
-            case SUM: case PRODUCT: case MEAN: return nullptr;
+            case SUM: case PRODUCT: return nullptr;
         }
         return reduction_of<uint8_t>(which);
     }

@@ -197,6 +197,7 @@ def _row(
     quotient: bool = False,
     near: str = "",
     represents: bool = False,
+    looped: bool = False,
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
     twin = ufunc if numpy is None else numpy
@@ -217,6 +218,7 @@ def _row(
         quotient=quotient,
         near=near,
         represents=represents,
+        looped=looped,
     )
     ELEMENTWISE[name] = op
     if ufunc is not None:
@@ -420,7 +422,8 @@ def _fill() -> None:
         kinds = "?iuc" if name[0] == "f" else "?biufc"
         _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",), kinds=kinds)
     _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
-    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops)
+    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops,
+         looped=True)  # fmt: skip
 
     # Complex numbers
     _row("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)
@@ -436,14 +439,14 @@ def _fill() -> None:
             letter = {"random_bits": "IQ"}.get(name, "fd")[size == 64]
             loops = functools.partial(_random_loops, np.dtype(letter))
             _row(f"{name}{size}", 3, _call(f"{name}{size}", 3), cost=120, headers=(header,),
-                 numpy=getattr(philox, f"{function}{size}"), loops=loops)  # fmt: skip
+                 numpy=getattr(philox, f"{function}{size}"), loops=loops, looped=True)  # fmt: skip
     for size in (32, 64):
         loops = functools.partial(_random_loops, np.dtype("IQ"[size == 64]))
         _row(f"random_below{size}", 4, _call(f"random_below{size}", 4), cost=130, headers=("philox",),
-             numpy=getattr(sampling, f"below{size}"), loops=loops)  # fmt: skip
+             numpy=getattr(sampling, f"below{size}"), loops=loops, looped=True)  # fmt: skip
     # Functions of a counter, a key and parameters
     _row("random_position", 3, _call("sampling::random_position", 3), cost=1500, headers=("sampling",),
-         numpy=sampling.position, loops=functools.partial(_random_loops, np.dtype("q")))  # fmt: skip
+         numpy=sampling.position, loops=functools.partial(_random_loops, np.dtype("q")), looped=True)  # fmt: skip
     for name, parameters, result in (
         ("gamma", "d", "d"), ("log_gamma", "d", "d"), ("beta", "dd", "d"), ("noncentral_chisquare", "dd", "d"),
         ("wald", "dd", "d"), ("vonmises", "d", "d"), ("poisson", "d", "q"), ("binomial", "qd", "q"),
@@ -451,7 +454,7 @@ def _fill() -> None:
     ):  # fmt: skip
         _row(f"random_{name}", 2 + len(parameters), _call(f"sampling::random_{name}", 2 + len(parameters)),
              cost=600, headers=("sampling",), numpy=getattr(sampling, name),
-             loops=functools.partial(_sampler_loops, parameters + result))  # fmt: skip
+             loops=functools.partial(_sampler_loops, parameters + result), looped=True)  # fmt: skip
 
 
 def _representation(function: str, count: int) -> Text:

@@ -65,6 +65,8 @@ class Op:
     near : str
         Kinds ("f", "c") for which the text is a function that takes ``far`` as one more argument on the host: then it
         is right for ordinary arguments in fewer instructions, and says where one was not (see `near_text`).
+    looped : bool
+        Whether the package has a loop of it although NumPy's bits are ours, since NumPy takes many calls, or a slow one.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Op:
     quotient: bool = False
     near: str = ""
     represents: bool = False
+    looped: bool = False
 
     def on_host(self, args: Sequence[Any], dtype: np.dtype[Any]) -> Any:
         """What NumPy gives for arrays of the loop dtypes, as `dtype`: floats of ml_dtypes are computed in float32.
