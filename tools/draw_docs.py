@@ -1,4 +1,4 @@
-"""The pictures of docs/architecture.md: ``python tools/draw_docs.py`` writes docs/architecture.svg and docs/call-to-launch.svg.
+"""The pictures of docs/architecture.md: ``python tools/draw_docs.py`` writes them.
 
 With ``--check`` it writes nothing, and fails where a picture is not what it would write.
 """
@@ -88,7 +88,7 @@ def architecture() -> str:
 
 STEPS = (
     (BLUE, "c = a + b", "array/ndarray.py", "operator or ufunc"),
-    (BLUE, "read", "array/storage.py", "the value each array holds now"),
+    (BLUE, "read", "array/storage.py", "what each memory holds now"),
     (BLUE, "build", "graph/build.py", "dtype, shape, order; errors"),
     (BLUE, "node", "graph/node.py", "recorded; the call returns"),
     (YELLOW, "evaluate", "engine/evaluate.py", "print, float, if, .get()"),
@@ -96,14 +96,14 @@ STEPS = (
     (GREEN, "make_plan", "plan/plan.py", "which values share a kernel"),
     (GREEN, "emit", "emit/emit.py", "C++ text"),
     (GREEN, "kernel", "device/…/backend.py", "memory, disk, or compile"),
-    (YELLOW, "launch", "engine/execute.py", "addresses and numbers filled in"),
+    (YELLOW, "launch", "engine/execute.py", "fill in addresses, queue"),
 )
 
 
 def call_to_launch() -> str:
     """Ten stations in two lines, with the short cuts that known work takes."""
     parts = [text(20, 28, "record", "bold", anchor="start"), text(20, 178, "run", "bold", anchor="start")]
-    width, gap = 142, 16
+    width, gap = 186, 22
     places = [(20 + (width + gap) * n, 40) for n in range(4)] + [(20 + (width + gap) * n, 190) for n in range(6)]
     for (x, y), (colours, title, file, words) in zip(places, STEPS, strict=True):
         parts.append(box(x, y, width, 76, colours, title, file, words))
@@ -111,15 +111,15 @@ def call_to_launch() -> str:
         x, y = places[n]
         parts.append(arrow((x + width, y + 38), (x + width + gap - 2, y + 38)))
     last, first = places[3], places[4]
-    parts.append(arrow((last[0] + 71, 116), (last[0] + 71, 145), (first[0] + 71, 145), (first[0] + 71, 188)))
-    parts.append(text(330, 140, "later, when a value is needed", size=12))
+    parts.append(arrow((last[0] + 93, 116), (last[0] + 93, 147), (first[0] + 93, 147), (first[0] + 93, 188)))
+    parts.append(text(420, 140, "later, when a value is needed", size=12))
     walk, end = places[5][0], places[9][0]
-    parts.append(arrow((walk + 90, 266), (walk + 90, 300), (end + 71, 300), (end + 71, 268)))
+    parts.append(arrow((walk + 93, 266), (walk + 93, 300), (end + 80, 300), (end + 80, 268)))
     parts.append(
         text((walk + end) / 2 + 70, 318, "key is known: the plan is there, nothing is planned or compiled", size=12)
     )
     start = places[4][0]
-    parts.append(arrow((start + 71, 266), (start + 71, 335), (end + 100, 335), (end + 100, 268)))
+    parts.append(arrow((start + 93, 266), (start + 93, 335), (end + 106, 335), (end + 106, 268)))
     parts.append(
         text(
             (start + end) / 2,
