@@ -12,7 +12,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+GENERATED = ("_build", "reference", "benchmarks")
+"""Folders that making the site leaves there."""
+PAGES = sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in GENERATED)
 HISTORY = sorted((ROOT / "benchmarks" / "history").glob("*.md"))
 INSIDE = ("design", "decisions", "walk")
 """Folders whose pages are about the code: there also files without their folder are looked for."""
