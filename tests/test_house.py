@@ -155,3 +155,13 @@ def test_names_say_something() -> None:
 def test_every_folder_has_a_layer() -> None:
     folders = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
     assert not folders - LAYERS.keys()
+
+
+def test_the_documentation_has_the_same_layers() -> None:
+    """Folders that are not there yet may have a layer here alone."""
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| (.*?) \|", page, re.MULTILINE)
+    told = {folder: int(layer) for layer, folders in rows for folder in re.findall(r"`([^`]+)`", folders)}
+    assert told.pop("__init__.py") == LAYERS[FRONT_DOOR]
+    there = {path.name for path in PACKAGE.iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    assert told == {folder: layer for folder, layer in LAYERS.items() if folder in there}

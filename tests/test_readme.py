@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+GENERATED = ("_build", "reference", "benchmarks")
+"""Folders of docs/ that making the site leaves there."""
+WRITTEN = [page for page in (ROOT / "docs").rglob("*.md") if page.relative_to(ROOT / "docs").parts[0] not in GENERATED]
+PAGES = sorted([ROOT / "README.md", *WRITTEN])
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 KERNEL = re.compile(r"(Elementwise|Reduction|Raw)(Kernel|Module)\(|SourceModule\(")
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(#[^)]*)?\)")

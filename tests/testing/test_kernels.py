@@ -22,6 +22,15 @@ def test_a_chain_is_one_kernel() -> None:
 
 
 @fused
+def test_small_work_of_several_values_is_counted_as_it_is_planned() -> None:
+    x = numloom.arange(1000.0)
+    with count_kernels() as counted:
+        y, z = numloom.sqrt(x * x + 1) - 1, x + 3
+    assert counted.kernels == 1
+    assert float(y[0]) == 0 and float(z[0]) == 3
+
+
+@fused
 def test_pending_work_before_does_not_count() -> None:
     x = numloom.arange(100) * 2
     with count_kernels() as counted:

@@ -390,7 +390,7 @@ class ufunc(ElementwiseCall):
     ) -> Array:
         """Combine the elements along axes with this function, as `numpy.ufunc.reduce`.
 
-        What may be reordered follows the tree of `docs/architecture.md`; the others are done from left to right.
+        What may be reordered follows the tree of `docs/design/reductions.md`; the others are done from left to right.
 
         Parameters
         ----------

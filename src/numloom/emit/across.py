@@ -1,7 +1,7 @@
 """How the threads of a row make its carrier of theirs: lanes of a warp, groups of a block, blocks of a cluster.
 
 Text for CUDA alone. Before it a thread has carriers ``lane[j]`` of its lanes, in thread ``u`` of group ``g``; after it
-every thread of the row has the row's carrier ``a``. All follow the tree of docs/architecture.md.
+every thread of the row has the row's carrier ``a``. All follow the tree of docs/design/reductions.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Kernels that reduce: elementwise work, one or several reductions, elementwise work on the results.
 
-All of them build the tree of docs/architecture.md, whatever threads share it, so the bits depend
+All of them build the tree of docs/design/reductions.md, whatever threads share it, so the bits depend
 neither on the strategy nor on the executor. Strategies on CUDA, by the length R of a reduced row
 and the number O of outputs:
 

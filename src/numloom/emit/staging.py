@@ -86,7 +86,8 @@ def staging_of(program: Program, words: int) -> Staging | None:
     """How rows of a program are staged, if they are short, many, and lie one behind the other.
 
     A thread holds `words` registers for an element. Longer rows are staged only where that was faster: several threads
-    share them, and where these have whole lines of memory anyway nothing is gained (H200, docs/performance.md).
+    share them, and where these have whole lines of memory anyway nothing is gained (measured:
+    docs/decisions/tiles-and-staging.md).
     """
     kept = program.kept
     if not program.fast or kept != 1 or len(program.shape) != 2:

@@ -4,9 +4,9 @@
 takes some rows of either kind into shared memory and gives the results of all their pairs; a thread has a few of these,
 which share what it reads.
 
-Rows lie there in the order in which the tree of docs/architecture.md takes their lanes from its ends: lane 0, 64, 32,
-96, 16 and so on (the bits of their numbers reversed). So a thread goes through them in order, several by one read, and
-merges as a binary counter carries. The text knows how long rows are.
+Rows lie there in the order in which the tree of docs/design/reductions.md takes their lanes from its ends: lane 0, 64,
+32, 96, 16 and so on (the bits of their numbers reversed). So a thread goes through them in order, several by one read,
+and merges as a binary counter carries. The text knows how long rows are.
 
 Tables whose fast axis is kept, as ``(x[:, :, None] * y).sum(1)``, have one lane: a piece of all rows is in shared
 memory at a time, and runs follow each other.

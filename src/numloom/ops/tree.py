@@ -1,6 +1,6 @@
 """The reduction tree in NumPy: the same bits as the kernels' reductions.
 
-docs/architecture.md says what the tree is. Here whole levels of it are combined at once.
+docs/design/reductions.md says what the tree is. Here whole levels of it are combined at once.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Which values are stored, and which stored values share a kernel.
 
-Rules for storing, in order (evaluation.md has the evidence):
+Rules for storing, in order (docs/design/planning.md has the evidence):
 
 - S1. What is asked for, and what a live array holds, is stored; slice updates and their bases too.
 - S2. Reductions are stored, unless all that reads them is in their own kernel (see `plan.make_plan`). On a GPU those of

@@ -48,8 +48,9 @@ def count_kernels() -> Iterator[KernelCount]:
     kernels, library_calls = counters.kernels, counters.library_calls
     counted = KernelCount()
     try:
-        yield counted
-        evaluate([])
+        with config(unplanned=0):
+            yield counted
+            evaluate([])
     finally:
         counted.kernels = counters.kernels - kernels
         counted.library_calls = counters.library_calls - library_calls
@@ -83,7 +84,7 @@ def assert_kernels(expected: int, *, library_calls: int | None = None) -> Iterat
     >>> with assert_kernels(1):
     ...     y = np.maximum(0, x) + np.log1p(np.exp(-abs(x)))
     """
-    with config(unplanned=0), count_kernels() as counted:
+    with count_kernels() as counted:
         yield counted
     if config.eager or config.executor == "reference":
         return
