@@ -74,3 +74,78 @@ def test_iterating_sees_what_was_written_meanwhile() -> None:
         if place + 1 < 40:
             x[place + 1] = 100 + place
     assert seen == [0, *[100 + place for place in range(39)]]
+
+
+def ours(item):
+    return nl.asarray([item, item])[0]
+
+
+LISTS = {
+    "floats": [1, 2.5, -0.0],
+    "integers": [3, -4, 2**62],
+    "lists": [[1, 2], [3, 4.5]],
+    "tuples": ((1, 2), (3, 4)),
+    "NumPy's numbers": [np.float64(2.5), 3],
+    "NumPy's integers": [np.int64(2), 3],
+    "bools": [True, 1],
+    "unsigned": [2**63, 1],
+    "one": [[1.0]],
+    "deep": [[[1.0, 2], [3, 4]]],
+    "none": [],
+    "no columns": [[], []],
+    "numbers that are none": [float("nan"), float("inf"), 1],
+    "complex": [1j, 2],
+    "many": list(range(1000)),
+    "many rows": [[k, 0.5] for k in range(200)],
+}
+
+
+@pytest.mark.parametrize("dtype", [None, "f8", "i8", "f4", "i2", "c16", "?"])
+@pytest.mark.parametrize("name", LISTS)
+def test_lists_of_numbers(name, dtype):
+    items = LISTS[name]
+    try:
+        expected = np.array(items, dtype)
+    except Exception as error:  # noqa: BLE001
+        with pytest.raises(type(error)):
+            nl.array(items, dtype)
+        return
+    for found in (nl.array(items, dtype), nl.asarray(items, dtype, order="C")):
+        assert found.dtype == expected.dtype and found.shape == expected.shape
+        np.testing.assert_array_equal(found.get(), expected)
+        np.testing.assert_array_equal(np.signbit(found.get().real), np.signbit(expected.real))
+        if found.size:
+            found[(0,) * found.ndim] = 1  # memory of its own
+            assert found.get().ravel()[0] == 1
+    assert items == LISTS[name]
+
+
+@pytest.mark.parametrize("dtype", [None, "f8", "i8", "f4"])
+def test_lists_of_our_numbers(dtype):
+    for items in (
+        [ours(2.0), 3], [ours(2), 3], [ours(2), 3.5], [[ours(1.0), 1], [0, ours(4)]], [ours(np.float32(1.5)), 2],
+        [ours(True), 2], [nl.asarray(2.5), ours(1.0)],
+    ):  # fmt: skip
+        plain = np.asarray(nl.asarray(items).get()).astype(dtype or nl.asarray(items).dtype)
+        found = nl.array(items, dtype)
+        assert found.dtype == plain.dtype
+        np.testing.assert_array_equal(found.get(), plain)
+
+
+@pytest.mark.parametrize("items", [[1, 2**70], [1, None], [[1], [2, 3]], [[1, 2], 3], ["a", 1], [1, object()]])
+def test_lists_that_are_no_arrays(items):
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        nl.array(items)
+    with pytest.raises((TypeError, ValueError, OverflowError)):
+        nl.array(items, dtype=int)
+
+
+def test_items_by_one_number():
+    x = nl.asarray(np.random.default_rng(0).random((3, 4, 5)))
+    for part in (x, x.T, x[:, ::-2], x[1:2]):
+        for k in range(-part.size, part.size):
+            assert part.item(k) == part.get().item(k)
+        for k in (part.size, -part.size - 1):
+            with pytest.raises(IndexError):
+                part.item(k)
+    assert nl.asarray(3.0).item(0) == 3.0

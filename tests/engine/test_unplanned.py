@@ -254,6 +254,68 @@ def test_clips_have_their_bits(dtype: str) -> None:
         assert found.dtype == right.dtype and same(found, right)
 
 
+PRODUCTS: dict[str, Any] = {
+    "rows": lambda a, b, v, w: a @ v,
+    "columns": lambda a, b, v, w: a.T @ w,
+    "a vector by columns": lambda a, b, v, w: w @ a,
+    "the same by rows": lambda a, b, v, w: v @ a.T,
+    "few by few": lambda a, b, v, w: a[:3] @ b[:3].T,
+    "over the first axis": lambda a, b, v, w: (a * b).sum(0),
+    "over the last axis": lambda a, b, v, w: (a * b).sum(-1, keepdims=True),
+    "in the middle": lambda a, b, v, w: (a[:, :, None] * b[0][:, None]).sum(1),
+    "of one with itself": lambda a, b, v, w: (a * a).sum(1),
+    "over all": lambda a, b, v, w: (a * b).sum(),
+    "by numbers": lambda a, b, v, w: (a * 0.1).sum(0),
+    "from the end": lambda a, b, v, w: a[::-1, ::-1] @ v[::-1],
+    "every second": lambda a, b, v, w: a[:, ::2] @ v[::2],
+    "of a window": lambda a, b, v, w: a[1:, 1:].T @ w[1:],
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i4", "c16"])
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_sums_of_products_have_the_bits_of_the_tree(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(5)
+    for n, m in ((4, 3), (6, 40), (40, 6), (33, 130), (130, 33), (3, 300), (700, 5)):
+        given = [(rng.standard_normal(shape) * 3).astype(dtype) for shape in ((n, m), (n, m), (m,), (n,))]
+        for order in "CF":
+            arrays = [nl.asarray(x, order=order) for x in given]
+            found, right = both_ways(lambda arrays=arrays: PRODUCTS[name](*arrays))
+            assert found.dtype == right.dtype and same(found, right), (n, m, order)
+
+
+def test_rows_change_places_without_a_copy_of_all() -> None:
+    """What still reads the old array runs before the write, which is then done in place."""
+    a = np.random.default_rng(0).random((64, 64))
+    x = nl.asarray(a.copy())
+    for k in range(1, 64):
+        x[k], x[k - 1] = x[k - 1].copy(), x[k].copy()
+        a[k], a[k - 1] = a[k - 1].copy(), a[k].copy()
+        memory = x.held.value
+        column = x[:, k] * 2
+        x[:, k] -= 2 * x[:, k - 1]
+        x[:, k - 1] = column
+        b = a[:, k] * 2
+        a[:, k] -= 2 * a[:, k - 1]
+        a[:, k - 1] = b
+        old, x[0] = x + 1, 7.0
+        x[1] = old[0] + x[0]
+        older, a[0] = a + 1, 7.0
+        a[1] = older[0] + a[0]
+        assert memory is not x.held.value
+    np.testing.assert_array_equal(x.get(), a)
+
+
+def test_a_swap_of_rows_keeps_the_memory() -> None:
+    x = nl.asarray(np.random.default_rng(0).random((64, 64)))
+    float(x[0, 0])
+    address = x.held.value.buffer.ptr
+    for k in range(1, 20):
+        x[k], x[k - 1] = x[k - 1].copy(), x[k].copy()
+        float(x[k, 0])
+        assert x.held.value.buffer.ptr == address
+
+
 @pytest.mark.parametrize("base", ["held", "its own", "filled", "computed"])
 def test_partial_writes(base: str) -> None:
     """In place where nobody needs the old value, never where somebody does."""

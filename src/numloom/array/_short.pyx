@@ -1,18 +1,27 @@
 # cython: boundscheck=False, wraparound=False
 """Short vectors at once: products of two, and lists of numbers that become one. None where it is not for here."""
 
-from libc.stdint cimport intptr_t
+from libc.stdint cimport int64_t, intptr_t
+from libc.string cimport memcpy
 
-from numloom.array.ndarray cimport ndarray, of_number, take_number
-from numloom.engine._indexing cimport Rows, itemsize_of, take_rows
-from numloom.engine._numbers cimport MOST_DOTTED, dot_rows, is_host
+from numloom.array.ndarray cimport ndarray, of_number, take_number, wrap
+from numloom.device.memory cimport Buffer, Pool
+from numloom.device.registry cimport current, is_mixed
+from numloom.engine._indexing cimport Rows, itemsize_of, new_value, take_rows
+from numloom.engine._numbers cimport MOST_DOTTED, WEAK_FLOAT, WEAK_INT, dot_rows, is_host
+from numloom.graph.build cimport one_tuple
 from numloom.graph.replay cimport learning
 
 import numpy
 
-from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64
+from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64, I64 as _I64
 
-cdef int F32 = _F32, F64 = _F64
+cdef enum:
+    MOST_LISTED = 256  # numbers
+
+cdef int F32 = _F32, F64 = _F64, I64 = _I64
+cdef double listed[MOST_LISTED]
+cdef bint whole[MOST_LISTED]  # of these numbers: integers
 
 
 def dot(ndarray x, ndarray y):
@@ -57,3 +66,77 @@ def gathered(list items):
         for k in range(itemsize):
             at[place * itemsize + k] = (<char*>number)[k]
     return host
+
+
+cdef Py_ssize_t take_list(object items, Py_ssize_t count) except -2:
+    """Put the numbers of a list into `listed` from `count` on; how many there are then, or -1."""
+    cdef double number[2]
+    cdef int code
+    for item in items:
+        code = take_number(item, number)
+        if count == MOST_LISTED:
+            return -1
+        if code == WEAK_FLOAT or code == F64:
+            whole[count] = False
+        elif code == WEAK_INT or code == I64:
+            whole[count] = True
+        elif isinstance(item, float):  # NumPy's float64
+            number[0] = <double>item
+            whole[count] = False
+        else:
+            return -1
+        listed[count] = number[0]
+        count += 1
+    return count
+
+
+def array_of(object items, int wanted):
+    """A list of float64 and int64 numbers, or of equally long lists of such, as an array of ours.
+
+    `wanted` is the code of its dtype, or -1 for what NumPy would choose.
+    """
+    cdef Py_ssize_t rows = len(items), count = 0, before = 0, width = -1, place
+    cdef bint integers = True
+    cdef int64_t integer
+    cdef int code
+    cdef tuple shape
+    if not rows or rows > MOST_LISTED or learning() or is_mixed() or not is_host():
+        return None
+    kind = type(items[0])
+    if kind is list or kind is tuple:
+        for row in items:
+            if type(row) is not kind:
+                return None
+            count = take_list(row, before)
+            if count <= before or (width >= 0 and count - before != width):
+                return None
+            width = count - before
+            before = count
+        shape = one_tuple((rows, width))
+    else:
+        count = take_list(items, 0)
+        if count < 0:
+            return None
+        shape = one_tuple((count,))
+    for place in range(count):
+        integers = integers and whole[place]
+    code = I64 if integers else F64
+    if wanted >= 0 and wanted != code:
+        if wanted != F64:
+            return None
+        code = F64
+    if code == F64:
+        for place in range(count):
+            if whole[place]:
+                memcpy(&integer, &listed[place], 8)
+                listed[place] = <double>integer
+    return stored(count, code, shape)
+
+
+cdef ndarray stored(Py_ssize_t count, int code, tuple shape):
+    """The first numbers of `listed` as an array."""
+    cdef double number[MOST_LISTED]
+    memcpy(number, listed, count * sizeof(double))  # Allocating may run finalisers, and so this.
+    cdef Buffer buffer = (<Pool>current().pool).allocate(count * sizeof(double))
+    memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
+    return wrap(new_value(buffer, code, shape))

@@ -103,10 +103,14 @@ def asarray(
     if isinstance(a, np.ndarray):
         return from_host(a, code, order)
     if isinstance(a, (list, tuple)):
+        if _short is not None and order in "KC":
+            known = _short.array_of(a, code)
+            if known is not None:
+                return known  # type: ignore[no-any-return]
         parts = _our_leaves(a)
         if parts is None:
             return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
-        return _converted(_gathered(a, parts), dtype, order, False if order == "K" else None)
+        return _converted(_gathered(a, parts), dtype, order, None)
     if hasattr(a, "__numloom_array__"):  # what stands for an array of ours, such as a polynomial for its coefficients
         return _converted(a.__numloom_array__(), dtype, order, copy)
     if hasattr(a, "__cuda_array_interface__") and registry.current().dlpack[0] == _CUDA:

@@ -334,7 +334,12 @@ def offset_of_item(array: Array, index: tuple[Any, ...]) -> int:
         position = operator.index(index[0])
         if not -array.size <= position < array.size:
             raise IndexError(f"index {position} is out of bounds for size {array.size}")
-        index = tuple(int(k) for k in np.unravel_index(position % array.size, array.shape)) if array.shape else ()
+        position %= array.size
+        places = []
+        for extent in reversed(array.shape):
+            position, place = divmod(position, extent)
+            places.append(place)
+        index = tuple(reversed(places))
     elif len(index) != len(array.shape):
         raise ValueError("incorrect number of indices for array")
     offset = int(array.offset)

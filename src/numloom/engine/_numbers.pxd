@@ -4,7 +4,7 @@ cdef enum:
     NONE_HERE = -1
     MOST_DOTTED = 1 << 10
 
-cdef int ALONE
+cdef int ALONE, WEAK_INT, WEAK_FLOAT
 
 cdef bint is_host() except -1
 cdef int take_python(object number, double* to) except -3

@@ -24,6 +24,8 @@ cdef extern from "reductions.hpp" namespace "numloom" nogil:
         Reduce row
         bint in_order
     const Reduction* reduction(int, int) noexcept
+    void dots_of[T](bint, char**, const Space&) noexcept
+    Size MOST_DOTTED_ROW
     void reduce_rows(const Reduction*, bint, bint, char**, const Space&, int, int, int, Size, char*) noexcept
     cdef enum:
         MOST_REDUCED, NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL, COUNT, VARIANCE,
@@ -55,6 +57,8 @@ cdef Size product(Space* space) noexcept
 cdef bint count_up(Node node, char* out) noexcept
 cdef int count_bools(Node node, char* memory, char* out) noexcept
 cdef bint counts(Node node) noexcept
+cdef bint dots(Node node) noexcept
+cdef int dot(Node node, char** args, char* out) noexcept
 cdef int compute_node(Node node, int kind, char** args, char* out) noexcept
 cdef void fill_memory(Node node, char* number, char* out) noexcept
 cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept

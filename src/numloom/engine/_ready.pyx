@@ -14,7 +14,7 @@ from numloom.graph.node cimport Node
 
 import numpy
 
-from numloom.base.dtypes import C64, CHARS, DTYPES, F16, F32, I64, LOW, ROUNDED
+from numloom.base.dtypes import C64, CHARS, DTYPES, F16, F32, F64, I64, LOW, ROUNDED
 from numloom.emit.loops import CASTS, loop_name
 from numloom.engine.interpret import has_loop, loop_words, wide
 from numloom.graph import node as _node
@@ -34,7 +34,8 @@ cdef extern from "numpy/ufuncobject.h":
 
 ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 
-cdef int INT64 = I64
+cdef int INT64 = I64, FLOAT32 = F32, FLOAT64 = F64
+cdef object multiply_row = ELEMENTWISE["multiply"]
 cdef object sum_row = REDUCTIONS["sum"]
 cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node.GATHER
 
@@ -391,6 +392,66 @@ cdef bint counts(Node node) noexcept:
 cdef int count_bools(Node node, char* memory, char* out) noexcept:
     """A reduction that `counts`, of memory with the bools."""
     return reduce(node, <Node>(<Node>node.args[0]).args[0], reduction(COUNT, 0), memory, out)
+
+
+cdef bint dots(Node node) noexcept:
+    """Whether a reduction adds up products over one axis, which need not be stored for it."""
+    cdef Node whole
+    cdef tuple axes, given
+    cdef Size axis
+    if node.row is not sum_row or (node.code != FLOAT64 and node.code != FLOAT32):
+        return False
+    whole = <Node>node.args[0]
+    if whole.kind != OP or whole.row is not multiply_row or whole.code != node.code:
+        return False
+    if whole.readers != 1 or whole.cells or not whole.size or len(whole.shape) > 32:
+        return False
+    axes = <tuple>(<tuple>node.attr)[0]
+    if len(axes) != 1:
+        return False
+    axis = <Py_ssize_t>axes[0]
+    given = whole.args
+    return (
+        <Size>whole.shape[axis] <= MOST_DOTTED_ROW
+        and (<Node>given[0]).code == node.code and (<Node>given[1]).code == node.code
+    )
+
+
+cdef int dot(Node node, char** args, char* out) noexcept:
+    """A reduction that `dots`, of the factors."""
+    cdef Node whole = <Node>node.args[0]
+    cdef tuple attr = node.attr
+    cdef int reduced = <Py_ssize_t>(<tuple>attr[0])[0]
+    cdef bint fast = <bint>(attr[1] is True), keepdims = <bint>(attr[2] is True)
+    cdef int rank = len(whole.shape), axis, kept = 0, k
+    cdef Space given
+    cdef Space space
+    cdef char* start[3]
+    given.rank = rank
+    given.args = 2
+    take_shape(&given, whole)
+    for k in range(2):
+        take_steps(&given, k, <Node>whole.args[k])
+        if not is_aligned(args[k], &given, k, alignments[node.code]):
+            return 0
+        start[k] = args[k]
+    for axis in range(rank):
+        k = kept if axis != reduced else rank - 1
+        space.shape[k] = given.shape[axis]
+        space.steps[0][k] = given.steps[0][axis]
+        space.steps[1][k] = given.steps[1][axis]
+        space.steps[2][k] = 0
+        if axis != reduced:
+            space.steps[2][k] = <Size>node.strides[axis if keepdims else kept]
+            kept += 1
+    space.rank = rank
+    space.args = 3
+    start[2] = out
+    if node.code == FLOAT64:
+        dots_of[double](fast, start, space)
+    else:
+        dots_of[float](fast, start, space)
+    return 1
 
 
 cdef int reduce(Node node, Node source, const Reduction* by, char* memory, char* out) noexcept:

@@ -14,7 +14,8 @@ from libc.string cimport memcpy
 from numloom.device.cpu._hostview cimport put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._ready cimport (
-    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, count_bools, count_up, counts, fill_memory, find, forget_operations, go,
+    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, count_bools, count_up, counts, dot,
+    dots, fill_memory, find, forget_operations, go,
     learn, pack, product, simplify, take_shape, take_steps,
 )
 from numloom.engine.walk cimport Walk
@@ -35,6 +36,7 @@ cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node
 cdef enum:
     MOST_NODES = 1 << 16
     TIMES = 1 << 14
+    RATHER_COPIED = 512  # elements that are copied for a write rather than that other work is looked for
     WAITING = 1 << 18  # elements of values that run here while their kernels are compiled
 
 cdef struct Spent:
@@ -47,6 +49,8 @@ cdef struct Value:
     Py_ssize_t args  # where the numbers of its arguments begin
     bint free  # nobody but the walk needs its memory
     bint stored  # it becomes a leaf
+    bint done
+    Py_ssize_t follows  # the write, counted from 1, that it was last found to depend on
     double room[2]  # for a number
 
 cdef int INT64 = I64
@@ -279,7 +283,8 @@ cpdef Py_ssize_t last_regret() noexcept:
 
 cdef enum:
     MOST_SMALL = 24  # nodes of a value that runs by itself
-    COUNTING = 99  # the kind of a sum that `counts`
+    COUNTING = 98  # the kind of a sum that `counts`
+    DOTTING = 99  # and of one that `dots`
     ARENA = 1 << 21  # bytes for what is computed on the way
 
 cdef struct Small:
@@ -322,6 +327,10 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
             if counts(node):
                 args = source.args
                 kind = COUNTING
+            elif dots(node):
+                args = source.args
+                kind = DOTTING
+            n = len(args)
     elif kind == GATHER:
         if node.size > limit or not node.size:
             return -1
@@ -424,6 +433,11 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
             done = count_bools(node, smalls[at.args[0]].memory, at.memory)
             if done <= 0:
                 return False
+        elif at.kind == DOTTING:
+            for k in range(2):
+                args[k] = smalls[at.args[k]].memory
+            if dot(node, args, at.memory) <= 0:
+                return False
         elif at.kind >= OP:
             for k in range(len(node.args)):
                 args[k] = smalls[at.args[k]].memory
@@ -477,6 +491,8 @@ cdef class Run:
             value.left = node.seen
             value.free = node.cells == 0 and node.readers <= node.seen
             value.stored = node.kind >= VIEW and not value.free
+            value.done = False
+            value.follows = 0
             for k in range(len(args)):
                 self.places[total] = (<Node>args[k]).number
                 total += 1
@@ -494,13 +510,40 @@ cdef class Run:
         """Compute all nodes; each value that somebody needs becomes a leaf as soon as it is there."""
         cdef Py_ssize_t place
         for place in range(self.count):
-            self.visit(place)
+            if not self.values[place].done:
+                self.visit(place)
+
+    cdef object run_readers(self, Py_ssize_t write, Py_ssize_t base):
+        """Compute what still reads the base of a write and does not depend on that, so that it may be done in place."""
+        cdef Py_ssize_t place, k, arg, last = -1
+        cdef Value* value
+        cdef bint follows, reads
+        for place in range(write + 1, self.count):
+            value = &self.values[place]
+            follows = reads = False
+            for k in range(len((<Node>self.nodes[place]).args)):
+                arg = self.places[value.args + k]
+                follows = follows or arg == write or self.values[arg].follows == write + 1
+                reads = reads or arg == base
+                if (<Node>self.nodes[arg]).kind == VIEW and self.places[self.values[arg].args] == base:
+                    reads = True
+            if follows:
+                value.follows = write + 1
+            elif not value.done:
+                if (<Node>self.nodes[place]).kind == GATHER:  # Which may fail, and is not to fail before the write.
+                    return
+                if reads:
+                    last = place
+        for place in range(write + 1, last + 1):
+            if not self.values[place].done and self.values[place].follows != write + 1:
+                self.visit(place)
 
     cdef object visit(self, Py_ssize_t place):
         """Compute one node."""
         cdef Node node = <Node>self.nodes[place]
         cdef int kind = node.kind
         cdef Value* value = &self.values[place]
+        value.done = True
         cdef Py_ssize_t k, args, count = len(node.args)
         cdef Buffer buffer
         if kind == LEAF:
@@ -608,6 +651,9 @@ cdef class Run:
         cdef Space space
         cdef char* start[2]
         cdef Size low, high
+        if others and whole.free and node.size > RATHER_COPIED:
+            self.run_readers(place, base)
+            others = whole.left - 1
         if others and self.values[given].left == 1 and source.kind == VIEW and self.places[self.values[given].args] == base:
             others -= 1  # which this write is the last to read
         if others or not whole.free or buffer is None or given == base:

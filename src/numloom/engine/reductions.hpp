@@ -104,29 +104,34 @@ NL_CLONES void merge(T* later, const T* earlier, Size width) {
     for (; l < width; ++l) later[l] = Op::combine(earlier[l], later[l]);
 }
 
-// Columns of up to 2 * LANES elements: runs of 16 lines, then neighbours level by level, as a binary counter carries.
-template <class T, class Op>
-void columns(const char* from, Size step, Size lines, Size width, T* to) {
+// Lines of up to 2 * LANES elements: runs of 16 lines, then neighbours level by level, as a binary counter carries.
+// `run(to, line, lines)` gives a run of up to 16 lines from `line` on.
+template <class T, class Op, class Run>
+void by_lines(Run run, Size lines, Size width, T* to) {
     if (lines <= RUN) {
-        if (lines) run_of<T, Op>(to, from, step, lines, width);
+        if (lines) run(to, 0, lines);
         else for (Size l = 0; l < width; ++l) to[l] = Op::identity();
         return;
     }
     alignas(VECTOR) T level[LEVELS][2 * LANES];
     Size runs = 0;
-    for (; lines > 0; lines -= RUN, from += RUN * step, ++runs) {
+    for (Size line = 0; line < lines; line += RUN, ++runs) {
         int k = 0;
         while (runs >> k & 1) ++k;
-        run_of<T, Op>(level[k], from, step, lines < RUN ? lines : RUN, width);
+        run(level[k], line, lines - line < RUN ? lines - line : RUN);
         for (int j = 0; j < k; ++j) merge<T, Op>(level[k], level[j], width);
     }
     int k = 0;
     while (!(runs >> k & 1)) ++k;
     for (int j = k + 1; runs >> j; ++j)
-        if (runs >> j & 1) {
-            merge<T, Op>(level[k], level[j], width);
-        }
+        if (runs >> j & 1) merge<T, Op>(level[k], level[j], width);
     std::memcpy(to, level[k], width * sizeof(T));
+}
+
+template <class T, class Op>
+void columns(const char* from, Size step, Size lines, Size width, T* to) {
+    by_lines<T, Op>(
+        [=](T* run, Size line, Size some) { run_of<T, Op>(run, from + line * step, step, some, width); }, lines, width, to);
 }
 
 // Neighbours level by level.
@@ -137,6 +142,30 @@ T pairs(T* part, Size parts) {
         if (parts & 1) part[parts / 2] = part[parts - 1];
     }
     return part[0];
+}
+
+// The lanes of a row of `count` numbers, at most one to a lane, by halving.
+template <class T, class Op, int N>
+NL_CLONES void halves(const T* x, Size count, Size width, T* to) {
+    typedef T V __attribute__((vector_size(VECTOR)));
+    typedef T Loose __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
+    constexpr Size size = VECTOR / sizeof(T);
+    T lanes[N * LANES / 2];
+    const T* from = x;
+    Size both = count - width / 2;  // Lanes of which the other half has one: what else there is, is combined with nothing.
+    while (width > N) {
+        const Size half = width / 2;
+        Size l = 0;
+        for (; l + size <= both; l += size)
+            *reinterpret_cast<Loose*>(lanes + l) = Op::combine(
+                V(*reinterpret_cast<const Loose*>(from + l)), V(*reinterpret_cast<const Loose*>(from + l + half)));
+        for (; l < both; ++l) lanes[l] = Op::combine(from[l], from[l + half]);
+        if (from == x) for (; l < half; ++l) lanes[l] = from[l];
+        from = lanes;
+        width = half;
+        both = width / 2;
+    }
+    for (int n = 0; n < N; ++n) to[n] = from[n];
 }
 
 // `count` elements of `N` numbers each (two of a complex one), each number by itself.
@@ -157,6 +186,10 @@ void tree(const char* from, Size count, bool fast, T* to) {
     }
     int width = 1;
     while (width < LANES && width < count) width *= 2;
+    if (count <= LANES && count) {
+        halves<T, Op, N>(reinterpret_cast<const T*>(from), N * count, N * width, to);
+        return;
+    }
     alignas(VECTOR) T lanes[N * LANES];
     const Size lines = count / width, more = N * (count - lines * width);
     if (more) columns<T, Op>(from, width * size, lines + 1, more, lanes);
@@ -558,6 +591,95 @@ inline void reduce_rows(const Reduction* by, bool fast, bool aligned, char* cons
             by->row(room, count, fast, to);
         }
     } while (next_place(s, kept, at, &from, &to));
+}
+
+// ---------------------------------------------------------------- sums of products
+
+template <class T>
+NL_CLONES void products_of(T* to, const char* a, Size a_step, const char* b, Size b_step, Size count) {
+    if (a_step == sizeof(T) && b_step == sizeof(T)) {
+        const T *x = reinterpret_cast<const T*>(a), *y = reinterpret_cast<const T*>(b);
+        for (Size i = 0; i < count; ++i) to[i] = x[i] * y[i];
+    } else {
+        for (Size i = 0; i < count; ++i)
+            to[i] = *reinterpret_cast<const T*>(a + i * a_step) * *reinterpret_cast<const T*>(b + i * b_step);
+    }
+}
+
+// `run_of` lines of products; of what does not vary along a line there is one element.
+template <class T, bool A_VARIES, bool B_VARIES>
+NL_CLONES void run_of_products(T* to, const char* a, Size a_step, const char* b, Size b_step, Size lines, Size width) {
+    typedef T V __attribute__((vector_size(VECTOR)));
+    typedef T Loose __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
+    constexpr Size size = VECTOR / sizeof(T);
+    Size l = 0;
+    for (; l + 2 * size <= width; l += 2 * size) {
+        V acc[2];
+        for (Size i = 0; i < lines; ++i) {
+            const char *x = a + i * a_step, *y = b + i * b_step;
+            for (int k = 0; k < 2; ++k) {
+                const Size at = (l + k * size) * sizeof(T);
+                const V one = A_VARIES ? V(*reinterpret_cast<const Loose*>(x + at)) : *reinterpret_cast<const T*>(x) - V{};
+                const V other = B_VARIES ? V(*reinterpret_cast<const Loose*>(y + at)) : *reinterpret_cast<const T*>(y) - V{};
+                acc[k] = i ? acc[k] + one * other : one * other;
+            }
+        }
+        for (int k = 0; k < 2; ++k) *reinterpret_cast<Loose*>(to + l + k * size) = acc[k];
+    }
+    for (; l < width; ++l) {
+        T acc = 0;
+        for (Size i = 0; i < lines; ++i) {
+            const T one = *reinterpret_cast<const T*>(a + i * a_step + (A_VARIES ? l * sizeof(T) : 0));
+            const T other = *reinterpret_cast<const T*>(b + i * b_step + (B_VARIES ? l * sizeof(T) : 0));
+            acc = i ? acc + one * other : one * other;
+        }
+        to[l] = acc;
+    }
+}
+
+constexpr Size MOST_DOTTED_ROW = 4096;
+
+// Sums over the last axis of a space of the products of arguments 0 and 1, argument 2 is the result.
+template <class T>
+void dots_of(bool fast, char* const* start, const Space& s) {
+    const int inner = s.rank - 1, last = inner - 1;
+    const Size lines = s.shape[inner], a_step = s.steps[0][inner], b_step = s.steps[1][inner];
+    const Size size = sizeof(T);
+    char* args[3] = {start[0], start[1], start[2]};
+    const Size a_along = last >= 0 ? s.steps[0][last] : -1, b_along = last >= 0 ? s.steps[1][last] : -1;
+    const bool wide = !fast && last >= 0 && s.steps[2][last] == size && (a_along == size || b_along == size) &&
+                      (a_along == size || a_along == 0) && (b_along == size || b_along == 0);
+    const int outer = wide ? last : inner;
+    const auto run = a_along == 0 ? run_of_products<T, false, true>
+                                  : b_along == 0 ? run_of_products<T, true, false> : run_of_products<T, true, true>;
+    Size at[MOST_AXES] = {0};
+    T room[MOST_DOTTED_ROW];
+    for (;;) {
+        if (wide) {
+            for (Size l = 0; l < s.shape[last]; l += LANES) {
+                const Size width = s.shape[last] - l < LANES ? s.shape[last] - l : LANES;
+                const char *a = args[0] + l * a_along, *b = args[1] + l * b_along;
+                by_lines<T, Sum<T>>(
+                    [=](T* to, Size line, Size some) {
+                        run(to, a + line * a_step, a_step, b + line * b_step, b_step, some, width);
+                    },
+                    lines, width, reinterpret_cast<T*>(args[2] + l * size));
+            }
+        } else {
+            products_of<T>(room, args[0], a_step, args[1], b_step, lines);
+            tree<T, Sum<T>, 1>(reinterpret_cast<const char*>(room), lines, fast, reinterpret_cast<T*>(args[2]));
+        }
+        int axis = outer - 1;
+        for (; axis >= 0; --axis) {
+            if (++at[axis] < s.shape[axis]) {
+                for (int k = 0; k < 3; ++k) args[k] += s.steps[k][axis];
+                break;
+            }
+            at[axis] = 0;
+            for (int k = 0; k < 3; ++k) args[k] -= s.steps[k][axis] * (s.shape[axis] - 1);
+        }
+        if (axis < 0) return;
+    }
 }
 
 }  // namespace numloom
