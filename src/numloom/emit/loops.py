@@ -60,7 +60,7 @@ def loop_source(op: Op, in_codes: tuple[int, ...], out_code: int) -> Source:
 
 
 def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
-    """Every operation and loop that NumPy's bits, or its pace, do not serve (what is computed in float32 has its loop)."""
+    """Every loop that NumPy's bits or pace do not serve (what is computed in float32 has the loop of that)."""
     for op in (*ELEMENTWISE.values(), *CASTS.values(), *SPECIAL.values()):
         if op.exact and op.exact_kinds == "?biufc" and not op.looped:
             continue

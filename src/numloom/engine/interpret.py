@@ -283,7 +283,7 @@ def apply(row: Op, codes: list[int], out_code: int, args: list[Any], loops: Any)
     """One operation, by NumPy where its bits are ours (or nothing else is there), else by a loop of the package."""
     chars = "".join(CHARS[code] for code in codes)
     dtype = DTYPES[out_code]
-    if row.is_exact(chars) and not row.looped or not has_loop(row, wide(chars), loops):
+    if (row.is_exact(chars) and not row.looped) or not has_loop(row, wide(chars), loops):
         return row.on_host(args, dtype)
     if any(code in LOW for code in codes):
         # Loops are of float32, in which these are computed.

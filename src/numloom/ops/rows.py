@@ -66,7 +66,7 @@ class Op:
         Kinds ("f", "c") for which the text is a function that takes ``far`` as one more argument on the host: then it
         is right for ordinary arguments in fewer instructions, and says where one was not (see `near_text`).
     looped : bool
-        Whether the package has a loop of it although NumPy's bits are ours, since NumPy takes many calls, or a slow one.
+        Whether the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow one.
     """
 
     name: str
