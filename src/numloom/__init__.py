@@ -366,7 +366,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *OF_NUMPY, "typing"})
+    return sorted({*__all__, *OF_NUMPY, "typing", *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.array import about
 from numloom.array.ndarray import bind, construct, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
@@ -710,7 +711,10 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
 
 
 if finish_type is not None:
-    finish_type(ndarray, ndarray.__array__, construct)  # the former may be bound to something else later
+    # The former may be bound to something else later.
+    finish_type(ndarray, ndarray.__array__, construct, about.__doc__)
+else:
+    ndarray.__doc__ = about.__doc__
 
 
 def assigned_other(value: Any, code: int, basic: bool) -> Node:

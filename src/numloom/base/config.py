@@ -214,6 +214,9 @@ class Config:
             for name, value in before.items():
                 setattr(self, name, value)
 
+    def __dir__(self) -> list[str]:
+        return [*SETTINGS, *(name for name in vars(type(self)) if name.startswith("__"))]
+
     def __repr__(self) -> str:
         return "\n".join(f"{name} = {getattr(self, name)!r}  # {setting.doc}" for name, setting in SETTINGS.items())
 

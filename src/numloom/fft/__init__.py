@@ -40,3 +40,7 @@ __all__ = [
     "rfftn",
     "scipy_backend",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

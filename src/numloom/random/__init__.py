@@ -118,3 +118,7 @@ __all__ = [
     "weibull",
     "zipf",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -272,3 +272,7 @@ __all__ = [
     "zeta",
     "zetac",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -63,3 +63,7 @@ __all__ = [
     "for_dtypes",
     "matches_numpy",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
