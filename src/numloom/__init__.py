@@ -329,6 +329,7 @@ from numloom.array.sealing import seal_classes
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
 from numloom.base.interpreter import require_gil
+from numloom.base.tracebacks import publish
 from numloom.command.extension import load_ipython_extension, unload_ipython_extension
 from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
@@ -784,3 +785,6 @@ __all__ = [
 __all__ += numpy_names.__all__
 require_gil()
 seal_classes()
+publish(globals(), __all__)
+for _module in (fft, linalg, polynomial, random, special, testing):
+    publish(vars(_module), _module.__all__)
