@@ -236,7 +236,7 @@ from numloom.api.manipulation import (
     transpose,
 )
 from numloom.api.matrices import diag, diagflat, eye, identity, tri, tril, triu, vander
-from numloom.api.namespace import OF_NUMPY, lookup
+from numloom.api.namespace import OF_NUMPY, Missing, lookup
 from numloom.api.numpy_names import *  # noqa: F403
 from numloom.api.packing import packbits, unpackbits
 from numloom.api.padding import pad
@@ -356,14 +356,17 @@ emath = lib.scimath
 bool = bool_
 """NumPy's name of the dtype."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 __array_api_version__ = "2025.12"
 
 
 def __getattr__(name: str) -> object:
     if name == "typing":
         return importlib.import_module("numloom.typing")
-    return lookup(name)
+    found = lookup(name, __all__)
+    if isinstance(found, Missing):
+        raise AttributeError(found)  # Here, so that a traceback has one frame of ours.
+    return found
 
 
 def __dir__() -> list[str]:

@@ -29,6 +29,7 @@ from numloom.array.ndarray import (
 from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, ITEMSIZES, KINDS, LOW, code_of
 from numloom.base.errors import casting_error
+from numloom.base.wording import no_array
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -125,7 +126,7 @@ def value_of(x: Any) -> Any:
     """An argument as a value or a Python number; TypeError for what is no array."""
     value = operand(x)
     if value is NotImplemented:
-        raise TypeError(f"{type(x).__name__} is no array and cannot be made one")
+        raise TypeError(no_array(x))
     return value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from numloom.device import registry
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that `arguments` (of the process, if None) name; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m numloom", description="NumPy programs, fused, on the GPU")
+    parser.add_argument(
+        "--version", action="version", version=f"numloom {importlib.import_module('numloom').__version__}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     demo_parser = commands.add_parser("demo", help="run three programs on real data under NumPy and numloom")
     demo_parser.add_argument("--output", type=Path, default=Path("demo-output"), help="folder for the pictures")
