@@ -16,6 +16,7 @@ except ImportError:
     take_calls = None
 
 from numloom.api.calling import ElementwiseCall, recalled, rewriting
+from numloom.api.description import described
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
@@ -209,11 +210,7 @@ class ufunc(ElementwiseCall):
         self._plain: dict[int, tuple[Reduction, int, int]] = {}
         self._in_place = rewriting(self._at)
         self.__signature__ = _signature(self.nin, self.nout)
-        arguments = ", ".join(["x", "y"][: self.nin]) if self.nin > 1 else "x"
-        self.__doc__ = (
-            f"{self.__name__}({arguments}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None)\n\n"
-            f"NumPy's `numpy.{self.__name__}`, recorded."
-        )
+        self.__doc__ = described(self.__name__, self.nin, self.nout, rows)
         FUNCTIONS[numpy] = self
         if take_calls is not None:
             take_calls(self)
