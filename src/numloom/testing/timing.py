@@ -107,7 +107,7 @@ def benchmark(
     for _ in range(n_warmup):
         evaluate(*_arrays(func(*args, **kwargs)))
         synchronize()
-    device = current()
+    device: Any = current()
     clock = time.perf_counter
     total: list[float] = []
     host: list[float] = []
@@ -131,7 +131,7 @@ def benchmark(
         del results
         if end > last:
             break
-    shown = name or getattr(func, "__name__", type(func).__name__)
+    shown = str(name or getattr(func, "__name__", type(func).__name__))
     return Benchmark(shown, device.name, np.asarray(total), np.asarray(host), np.asarray(gpu, np.float64))
 
 
