@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from numloom.api.timing import benchmark
 from numloom.base.config import config
 from numloom.device import registry
-from numloom.testing.timing import benchmark
 
 LARGE, SMALL = 1_000_000, 1_000
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.timing import Benchmark, benchmark
 from numloom.base.wording import no_name
 from numloom.testing.asserts import (
     assert_,
@@ -26,7 +27,6 @@ from numloom.testing.asserts import (
 from numloom.testing.compare import assert_bits_equal
 from numloom.testing.kernels import KernelCount, assert_kernels, count_kernels
 from numloom.testing.parity import for_all_dtypes, for_dtypes, matches_numpy
-from numloom.testing.timing import Benchmark, benchmark
 
 _NUMPYS = ("IgnoreException", "KnownFailureException", "SkipTest", "TestCase", "assert_no_gc_cycles", "break_cycles",
            "build_err_msg", "clear_and_catch_warnings", "measure", "print_assert_equal", "run_threaded",

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.running import evaluate, synchronize
+from numloom.api.running import evaluate
 from numloom.array.ndarray import ndarray
 from numloom.base.wording import counted
 from numloom.device.registry import current
+from numloom.engine.evaluate import synchronize
 
 Seconds = np.ndarray[Any, np.dtype[np.float64]]
 
