@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,25 @@ def test_no_build_has_flags_of_its_own():
         text = (ROOT / name).read_text(encoding="utf-8")
         for flag in ("-ffp-contract", "-fwrapv", "annotation_typing", "-mavx2", "-O3"):
             assert flag not in text, (name, flag)
+
+
+def test_a_wheel_that_lacks_something_is_refused(tmp_path):
+    whole = ["numloom/py.typed", "numloom/emit/include/core.hpp", "numloom/base/tracebacks.h"]
+    core = "numloom/array/ndarray.cpython-311-x86_64-linux-gnu.so"
+    for names, lacks in ((whole + [core], ""), (whole, "the compiled core"), ([*whole[1:], core], "numloom/py.typed")):
+        wheel = tmp_path / "numloom.whl"
+        with zipfile.ZipFile(wheel, "w") as file:
+            for name in names:
+                file.writestr(name, "")
+        command = [sys.executable, str(TOOLS / "build_wheel.py"), "--check", str(wheel)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == bool(lacks) and lacks in done.stderr
+
+
+def test_every_module_includes_what_cuts_tracebacks():
+    cmake = (ROOT / "CMakeLists.txt").read_text()
+    assert "-include ${package}/${included}" in cmake
+    done = subprocess.run([sys.executable, TOOLS / "build_options.py"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    included = done.stdout.partition("set(included ")[2].partition(")")[0]
+    assert (ROOT / "src" / "numloom" / included).is_file()

@@ -19,7 +19,7 @@ import sysconfig
 from pathlib import Path
 
 import numpy
-from build_options import DIRECTIVES, LOOP_FLAGS, MODULE_FLAGS, WIDE_FLAGS, check_cython
+from build_options import DIRECTIVES, INCLUDED, LOOP_FLAGS, MODULE_FLAGS, WIDE_FLAGS, check_cython
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "numloom"
@@ -43,7 +43,7 @@ def newest(*paths: Path) -> float:
 def compile_module(source: Path, force: bool) -> str | None:
     """Translate and compile one module; returns what was done, None where nothing had to be."""
     target = source.with_name(source.stem + SUFFIX)
-    inputs = [source, *PACKAGE.rglob("*.pxd"), *source.parent.glob("*.hpp")]
+    inputs = [source, *PACKAGE.rglob("*.pxd"), *source.parent.glob("*.hpp"), PACKAGE / INCLUDED]
     if not force and target.exists() and target.stat().st_mtime > newest(*inputs):
         return None
     plus = "language = c++" in source.read_text()[:400]
@@ -58,7 +58,7 @@ def compile_module(source: Path, force: bool) -> str | None:
         *(["-std=c++17", "-pthread"] if plus else []),
         *shlex.split(os.environ.get("CXXFLAGS" if plus else "CFLAGS", "")),
         f"-I{sysconfig.get_path('include')}", f"-I{source.parent}", f"-I{numpy.get_include()}",
-        text, "-o", built,
+        "-include", PACKAGE / INCLUDED, text, "-o", built,
     ]  # fmt: skip
     subprocess.run(command, check=True)
     built.replace(target)

@@ -13,6 +13,8 @@ CYTHON = (3, 3, 1)
 # Annotations say what Python's type checker sees; the C types stand in the .pxd alone. Instances are not pickled field
 # by field: some count others, some hold addresses.
 DIRECTIVES = ["-3", "-X", "annotation_typing=False", "-X", "auto_pickle=False"]
+# What every compiled module includes first, below src/numloom.
+INCLUDED = "base/tracebacks.h"
 MODULE_FLAGS = ["-O3", "-fno-plt", "-DNDEBUG", "-fwrapv", "-ffp-contract=off", "-w"]
 # They give the same bits as fused kernels, so nothing may relax arithmetic, whatever CXXFLAGS says before.
 LOOP_FLAGS = [
@@ -44,6 +46,7 @@ def main() -> None:
     check_cython()
     for name in ("DIRECTIVES", "MODULE_FLAGS", "LOOP_FLAGS", "WIDE_FLAGS"):
         print(f"set({name.lower()} {' '.join(globals()[name])})")
+    print(f"set(included {INCLUDED})")
 
 
 if __name__ == "__main__":

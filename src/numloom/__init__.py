@@ -236,7 +236,7 @@ from numloom.api.manipulation import (
     transpose,
 )
 from numloom.api.matrices import diag, diagflat, eye, identity, tri, tril, triu, vander
-from numloom.api.namespace import OF_NUMPY, lookup
+from numloom.api.namespace import OF_NUMPY, Missing, lookup
 from numloom.api.numpy_names import *  # noqa: F403
 from numloom.api.packing import packbits, unpackbits
 from numloom.api.padding import pad
@@ -329,6 +329,7 @@ from numloom.array.sealing import seal_classes
 from numloom.base.config import config
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
 from numloom.base.interpreter import require_gil
+from numloom.base.tracebacks import publish
 from numloom.command.extension import load_ipython_extension, unload_ipython_extension
 from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
@@ -355,18 +356,21 @@ emath = lib.scimath
 bool = bool_
 """NumPy's name of the dtype."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0"
 __array_api_version__ = "2025.12"
 
 
 def __getattr__(name: str) -> object:
     if name == "typing":
         return importlib.import_module("numloom.typing")
-    return lookup(name)
+    found = lookup(name, __all__)
+    if isinstance(found, Missing):
+        raise AttributeError(found)  # Here, so that a traceback has one frame of ours.
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *OF_NUMPY, "typing"})
+    return sorted({*__all__, *OF_NUMPY, "typing", *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [
@@ -784,3 +788,6 @@ __all__ = [
 __all__ += numpy_names.__all__
 require_gil()
 seal_classes()
+publish(globals(), __all__)
+for _module in (fft, linalg, polynomial, random, special, testing):
+    publish(vars(_module), _module.__all__)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.engine.body import body_of
 from numloom.engine.state import counters
 
 
@@ -23,7 +24,12 @@ def test_explain_runs_nothing() -> None:
     assert found.bytes_read == found.bytes_written == 4000
     assert found.operations == 6000
     assert "log1p" in found.tree and "kernel over 1000" in found.plan
-    assert "extern" in str(found)
+    text = str(found)
+    assert len(text.splitlines()) <= 48 and max(map(len, text.splitlines())) <= 150
+    assert "  const " in text and "nl::log1p" in text and "1 kernel, 4,000 bytes read" in text
+    assert "__CUDACC__" not in text and "namespace nl" not in text
+    whole = str(y.explain(source=True))  # type: ignore[attr-defined]
+    assert found.kernels[0] in whole and "__CUDACC__" in whole
     np.testing.assert_allclose(nl.asnumpy(y), np.log1p(np.exp(nl.asnumpy(x))), rtol=1e-5)
 
 
@@ -48,7 +54,7 @@ def test_a_long_chain_is_shortened() -> None:
     x = nl.asarray(np.zeros(3))
     for _ in range(400):
         x = x + 1
-    assert len(str(x.explain())) < 200_000
+    assert len(str(x.explain()).splitlines()) < 80
     assert x.explain().plan.count("kernel") >= 1
 
 
@@ -73,3 +79,19 @@ def test_compare_measures_the_largest_difference() -> None:
     assert found.equal or found.index is not None
     with pytest.raises(TypeError, match="numloom arrays"):
         nl.compare(np.zeros(3))
+
+
+def test_a_body_is_that_of_the_device() -> None:
+    x = nl.asarray(np.arange(1000.0))
+    text = nl.sin(x - x.mean()).explain().kernels[-1]
+    cuda, host = body_of(text, True), body_of(text, False)
+    assert any("__global__" in line for line in cuda) and not any("__global__" in line for line in host)
+    for lines in (cuda, host):
+        assert lines[0].startswith("struct P") and lines[-1] == "}"
+        assert sum(line.count("{") - line.count("}") for line in lines) == 0
+        assert not any("__CUDACC__" in line or line.startswith("NL_DEV void near_") for line in lines)
+
+
+def test_a_notebook_gets_the_picture_and_bodies() -> None:
+    html = nl.exp(nl.asarray(np.arange(5.0)) + 1).explain()._repr_html_()
+    assert html.startswith("<svg") and "<details>" in html and "__CUDACC__" not in html

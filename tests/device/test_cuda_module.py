@@ -283,7 +283,7 @@ def test_the_driver_links_too(gpu, monkeypatch):
 @pytest.mark.cuda
 def test_wrong_sizes_are_refused_before_the_launch(gpu):
     function = gpu.module({"kernel.cu": PLAIN}).function("twice")
-    with pytest.raises(TypeError, match="takes 1 arguments, 2 were given"):
+    with pytest.raises(TypeError, match="takes 1 argument, 2 were given"):
         function.launch((1, 1, 1), (1, 1, 1), [b"12345678", b"1234"])
     with pytest.raises(TypeError, match="has 4 bytes, its parameter takes 8"):
         function.launch((1, 1, 1), (1, 1, 1), [b"1234"])

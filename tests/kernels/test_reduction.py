@@ -259,14 +259,14 @@ def total(**kwargs):
 
 
 @pytest.mark.parametrize("call, error, words", [
-    (lambda: total()(), TypeError, "takes 1 inputs"),
+    (lambda: total()(), TypeError, "takes 1 input "),
     (lambda: total()(1.0), ValueError, "pass an array"),
     (lambda: total()(np.ones(3), axis=1), ValueError, "axis 1 is out of bounds"),
     (lambda: total()(np.ones((3, 2)), axis=(0, 0)), ValueError, "duplicate"),
     (lambda: total()(np.ones(3), axis=0.5), TypeError, ""),
     (lambda: total()(np.ones(3), out=np.ones(2)), ValueError, "output y has shape (2,), the result has ()"),
     (lambda: total()(np.ones(3), np.ones(()), out=np.ones(())), TypeError, "both by position and as out="),
-    (lambda: total()(np.ones(3), out=(np.ones(()), np.ones(()))), TypeError, "has 1 outputs, out= gives 2"),
+    (lambda: total()(np.ones(3), out=(np.ones(()), np.ones(()))), TypeError, "has 1 output, out= gives 2"),
     (lambda: total()(np.ones(3), out=numpy.ones(())), TypeError, "needs a numloom array"),
     (lambda: total()(np.ones(3), out=np.ones((), "i4")), TypeError, "convert one of them"),
     (lambda: total(options=("-Xlinker",)), ValueError, "option"),

@@ -17,6 +17,7 @@ from numloom.array.convert import asarray, check_device
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, LOW, code_of, limits_of
 from numloom.base.release import FROM_2_5
+from numloom.base.tracebacks import public
 from numloom.graph import build
 from numloom.graph.layout import k_strides, strides_in_order
 from numloom.graph.node import Node
@@ -197,22 +198,29 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
     -------
     ndarray or tuple of ndarray
     """
+    if type(condition) is ndarray and type(x) is ndarray and type(y) is ndarray:
+        result = choose_plainly(WHERE, condition, x, y)
+        result.is_scalar = False
+        return result
+    return _where(condition, x, y)
+
+
+@public
+def _where(condition: Any, x: Any, y: Any) -> Any:
+    """`where` with any arguments."""
     if x is NO_VALUE and y is NO_VALUE:
         return asarray(condition).nonzero()
     if x is NO_VALUE or y is NO_VALUE:
         raise ValueError("either both or neither of x and y should be given")
-    if type(condition) is ndarray and type(x) is ndarray and type(y) is ndarray:
-        result = choose_plainly(WHERE, condition, x, y)
-    else:
-        chosen = build.cast(node_at(condition), BOOL)
-        values = value_of(x), value_of(y)
-        try:
-            node = build.elementwise(WHERE, (chosen, *values))
-        except OverflowError:
-            if FROM_2_5:
-                raise
-            node = build.elementwise(WHERE, (chosen, *_wrapped_around(*values)))
-        result = deliver(node, (condition, x, y))
+    chosen = build.cast(node_at(condition), BOOL)
+    values = value_of(x), value_of(y)
+    try:
+        node = build.elementwise(WHERE, (chosen, *values))
+    except OverflowError:
+        if FROM_2_5:
+            raise
+        node = build.elementwise(WHERE, (chosen, *_wrapped_around(*values)))
+    result = deliver(node, (condition, x, y))
     result.is_scalar = False
     return result
 

@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.base.wording import counted
+from numloom.device.registry import current
+from numloom.engine.body import body_of
 from numloom.engine.evaluate import reference_value
 from numloom.engine.explain import SHOWN, KernelPlan, Structure, structure
+
+MOST_NODES, MOST_STEPS, MOST_KERNELS, MOST_LINES = 24, 8, 3, 28
+"""What a printed explanation shows at most, so that it fits a screen."""
 
 
 class Explanation:
     """What is recorded for an array and how it would run.
+
+    Printed it fits a screen: the end of the tree, the plan, and of the first kernels what is their own, for the device
+    at hand. `tree`, `plan` and `kernels` have all of it, and so has what ``explain(source=True)`` gives when printed.
 
     Attributes
     ----------
@@ -30,8 +39,10 @@ class Explanation:
         Elementwise operations and combined elements.
     """
 
-    def __init__(self, found: Structure) -> None:
+    def __init__(self, found: Structure, source: bool = False) -> None:
         self._found = found
+        self._source = source
+        self._cuda = current().discrete
         self.kernels = [step.text for step in found.steps if step.text]
         self.bytes_read = sum(step.bytes_read for step in found.steps)
         self.bytes_written = sum(step.bytes_written for step in found.steps)
@@ -40,11 +51,14 @@ class Explanation:
 
     @property
     def tree(self) -> str:
+        return self._tree(SHOWN)
+
+    def _tree(self, most: int) -> str:
         nodes = self._found.nodes
         lines = []
-        if len(nodes) > SHOWN:
-            lines.append(f"... {len(nodes) - SHOWN} nodes before these")
-        for node in nodes[-SHOWN:]:
+        if len(nodes) > most:
+            lines.append(f"... {counted(len(nodes) - most, 'node')} before these")
+        for node in nodes[-most:]:
             args = ", ".join(f"%{arg}" for arg in node.args)
             held = "  (held)" if node.held else ""
             detail = f"  {node.detail}" if node.detail else ""
@@ -53,12 +67,15 @@ class Explanation:
 
     @property
     def plan(self) -> str:
+        return self._plan(SHOWN)
+
+    def _plan(self, most: int) -> str:
         steps = self._found.steps
         if not steps:
             return "nothing to run: the value is there"
-        lines = [_step_line(number, step) for number, step in enumerate(steps[:SHOWN])]
-        if len(steps) > SHOWN:
-            lines.append(f"... {len(steps) - SHOWN} more steps")
+        lines = [_step_line(number, step) for number, step in enumerate(steps[:most])]
+        if len(steps) > most:
+            lines.append(f"... {counted(len(steps) - most, 'more step')}")
         return "\n".join(lines)
 
     def floor(self, bandwidth: float) -> float:
@@ -66,21 +83,31 @@ class Explanation:
         return (self.bytes_read + self.bytes_written) / bandwidth
 
     def __str__(self) -> str:
+        tree, plan = (self.tree, self.plan) if self._source else (self._tree(MOST_NODES), self._plan(MOST_STEPS))
         parts = [
-            "tree:", self.tree, "", "plan:", self.plan, "",
-            f"{len(self.kernels)} kernels, {self.bytes_read} bytes read, {self.bytes_written} bytes written, "
-            f"{self.operations} operations",
+            "tree:", tree, "", "plan:", plan, "",
+            f"{counted(len(self.kernels), 'kernel')}, {counted(self.bytes_read, 'byte')} read, "
+            f"{counted(self.bytes_written, 'byte')} written, {counted(self.operations, 'operation')}",
         ]  # fmt: skip
-        for number, text in enumerate(self.kernels[:4]):
-            parts += ["", f"kernel {number}:", text]
+        shown = self.kernels if self._source else self.kernels[:MOST_KERNELS]
+        for number, text in enumerate(shown):
+            parts += ["", f"kernel {number}:", text if self._source else self._body(text, MOST_LINES // len(shown))]
+        if len(self.kernels) > len(shown):
+            parts += ["", f"... {counted(len(self.kernels) - len(shown), 'more kernel')}: explain(source=True)"]
         return "\n".join(parts)
+
+    def _body(self, text: str, most: int) -> str:
+        lines = [line if len(line) <= 118 else line[:115] + "..." for line in body_of(text, self._cuda)]
+        if len(lines) > most + 1:
+            lines[most:] = [f"... {counted(len(lines) - most, 'more line')}: explain(source=True)"]
+        return "\n".join(lines)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
         """The picture of the tree, and the texts folded below it, for a notebook."""
         texts = "".join(
-            f"<details><summary>kernel {number}</summary><pre>{escape(text)}</pre></details>"
+            f"<details><summary>kernel {number}</summary><pre>{escape(self._body(text, 400))}</pre></details>"
             for number, text in enumerate(self.kernels[:8])
         )
         return f"{self._repr_svg_()}<pre>{escape(self.plan)}</pre>{texts}"
@@ -100,7 +127,7 @@ def _step_line(number: int, step: KernelPlan) -> str:
     reads = ", ".join(f"%{n}" for n in step.reads) or "nothing"
     return (
         f"{number}: {step.mode} over {space}: computes {computes} from {reads}; "
-        f"{step.bytes_read} bytes in, {step.bytes_written} out, {step.operations} operations"
+        f"{counted(step.bytes_read, 'byte')} in, {step.bytes_written:,} out, {counted(step.operations, 'operation')}"
     )
 
 
@@ -150,8 +177,20 @@ def _picture(found: Structure) -> str:
     return "".join(parts)
 
 
-def explain(array: Any) -> Explanation:
+def explain(array: Any, source: bool = False) -> Explanation:
     """What is recorded for `array` and how it would run; nothing runs.
+
+    Parameters
+    ----------
+    array : ndarray
+        An array; as a method, this one.
+    source : bool
+        Whether printing shows the whole text of all kernels, as the compiler gets it, rather than what fits a screen.
+
+    Returns
+    -------
+    Explanation
+        Printed it is a text, in a notebook a picture.
 
     Examples
     --------
@@ -160,7 +199,7 @@ def explain(array: Any) -> Explanation:
     >>> len((x * 2 + 1).explain().kernels)
     1
     """
-    return Explanation(structure(node_of(array)))
+    return Explanation(structure(node_of(array)), source)
 
 
 @dataclass(frozen=True)

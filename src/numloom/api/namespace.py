@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+
+from numloom.base.wording import no_name
 
 _CLASS = "NumPy's own class; arrays of it stay in NumPy"
 _DATES = "NumPy's own; dates stay in NumPy arrays"
@@ -68,16 +71,64 @@ REFUSED: dict[str, str] = {
     "strings": "strings stay in NumPy: use numpy.strings",
     "test": "it runs NumPy's own tests: use numpy.test, or pytest in numloom's repository",
 }
-"""Why a name is not here and what to do."""
+"""Why a name of NumPy is not here and what to do."""
+
+_RENAMED = {
+    "Inf": "inf", "Infinity": "inf", "NAN": "nan", "NINF": "-numloom.inf", "NZERO": "-0.0", "NaN": "nan", "PINF": "inf",
+    "PZERO": "0.0", "alltrue": "all", "asfarray": "asarray", "asscalar": "x.item()", "bool8": "bool_",
+    "byte_bounds": "lib.array_utils.byte_bounds", "cfloat": "complex128", "complex_": "complex128",
+    "cumproduct": "cumprod", "find_common_type": "result_type", "float_": "float64", "in1d": "isin", "infty": "inf",
+    "issubclass_": "issubdtype", "mat": "asarray", "msort": "sort", "product": "prod", "rank": "x.ndim",
+    "round_": "round", "row_stack": "vstack", "singlecomplex": "complex64", "sometrue": "any", "trapz": "trapezoid",
+}  # fmt: skip
+"""Names that NumPy has removed, and those of today."""
+_OF_PYTHON = ("complex", "float", "int", "object", "str", "long", "unicode")
+_POOL = "memory is pooled for all devices: limit it with numloom.config.memory_limit"
+
+OF_OTHERS: dict[str, str] = {
+    **{old: f"NumPy removed it; use {new if new[0] in '-0x' else 'numloom.' + new}" for old, new in _RENAMED.items()},
+    **{name: f"NumPy removed it; use Python's {name}, or a dtype such as numloom.float64" for name in _OF_PYTHON},
+    "chararray": "strings stay in NumPy: use numpy.char.chararray",
+    "cuda": "of cupy.cuda, streams, events and devices are not needed: numloom.config.device says where work runs, "
+    "numloom.synchronize() waits for it, numloom.testing.benchmark measures it",
+    "cupyx": "use numloom.special, numloom.fft and numloom.testing.benchmark",
+    "get_default_memory_pool": _POOL,
+    "get_default_pinned_memory_pool": _POOL,
+    "is_available": "python -m numloom info says what there is; numloom.config.device says what is used",
+    "jit": "use numloom.vectorize for functions of elements, numloom.kernel for kernels in Python",
+    "memoize": "kernels are kept in a cache of numloom's own; use functools.cache",
+    "rawkernel": "use numloom.RawKernel, or numloom.kernel for kernels in Python",
+    "scatter_add": "use numloom.add.at(x, indices, values)",
+    "scatter_max": "use numloom.maximum.at(x, indices, values)",
+    "scatter_min": "use numloom.minimum.at(x, indices, values)",
+    "scipy": "scipy.special is numloom.special, scipy.fft works on our arrays through numloom.fft.scipy_backend",
+    "set_allocator": _POOL,
+    "sparse": "there are no sparse arrays yet: use scipy.sparse on x.get()",
+}
+"""Names that NumPy had once, and names of CuPy's, with what to use here."""
 
 
-def lookup(name: str) -> Any:
-    """What stands for a name that no module of ours defines: NumPy's object, or an AttributeError with the cure."""
+def lookup(name: str, names: Iterable[str] = ()) -> Any:
+    """What stands for a name that no module of ours defines: NumPy's object, or how an AttributeError is to read.
+
+    Parameters
+    ----------
+    name : str
+        What was asked for.
+    names : iterable of str
+        What there is, of which some may be meant.
+
+    Returns
+    -------
+    object or Missing
+    """
     if name in OF_NUMPY:
         return getattr(np, name)
-    if name in REFUSED:
-        raise AttributeError(f"numloom.{name} is not supported: {REFUSED[name]}")
-    raise AttributeError(f"module 'numloom' has no attribute {name!r}")
+    return Missing(no_name("numloom", name, REFUSED | OF_OTHERS, names))
 
 
-__all__ = ["OF_NUMPY", "REFUSED", "lookup"]
+class Missing(str):
+    """What the AttributeError says about a name that is not there."""
+
+
+__all__ = ["OF_NUMPY", "OF_OTHERS", "REFUSED", "Missing", "lookup"]

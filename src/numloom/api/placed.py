@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from numloom.base.config import config
+from numloom.base.wording import counted
 from numloom.device.registry import beside, current
 from numloom.engine.placement import Move, moves
 
@@ -42,13 +43,14 @@ class Placement:
             first = "all work runs there"
         lines = [
             f"{self.device}: {first}",
-            f"moved to the device: {self.to_device} values, {self.bytes_to_device:,} bytes",
-            f"moved to the host: {self.to_host} values, {self.bytes_to_host:,} bytes",
+            f"moved to the device: {counted(self.to_device, 'value')}, {counted(self.bytes_to_device, 'byte')}",
+            f"moved to the host: {counted(self.to_host, 'value')}, {counted(self.bytes_to_host, 'byte')}",
         ]
         for move in self.recent:
             where = "device" if move.to_device else "host  "
             lines.append(
-                f"  to the {where} {move.dtype}{list(move.shape)}, {move.nbytes:,} bytes: {move.why}, {move.line}"
+                f"  to the {where} {move.dtype}{list(move.shape)}, {counted(move.nbytes, 'byte')}: "
+                f"{move.why}, {move.line}"
             )
         return "\n".join(lines)
 

@@ -29,6 +29,7 @@ from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of, nan_of
+from numloom.base.tracebacks import public
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, k_strides
 from numloom.graph.node import Node
@@ -197,6 +198,7 @@ def argmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdim
     return _position("argmin", a, axis, out, _flag(keepdims))
 
 
+@public
 def _position(name: str, a: Any, axis: Any, out: Any = None, keepdims: bool = False) -> Array:
     node = node_at(a)
     ndim = len(node.shape)
@@ -265,6 +267,7 @@ def mean(
     return _mean(a, axis, dtype, out, keepdims, where)
 
 
+@public
 def _mean(a: Any, axis: Any, dtype: Any = None, out: Any = None, keepdims: Any = False, where: Any = True) -> Array:
     node = node_at(a)
     keepdims = _flag(keepdims)

@@ -16,6 +16,7 @@ except ImportError:
     take_calls = None
 
 from numloom.api.calling import ElementwiseCall, recalled, rewriting
+from numloom.api.description import described
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
 from numloom.array.convert import asarray
@@ -29,6 +30,7 @@ from numloom.array.ndarray import (
 from numloom.array.storage import broadcast_value, write
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, ITEMSIZES, KINDS, LOW, code_of
 from numloom.base.errors import casting_error
+from numloom.base.wording import no_array
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -125,7 +127,7 @@ def value_of(x: Any) -> Any:
     """An argument as a value or a Python number; TypeError for what is no array."""
     value = operand(x)
     if value is NotImplemented:
-        raise TypeError(f"{type(x).__name__} is no array and cannot be made one")
+        raise TypeError(no_array(x))
     return value
 
 
@@ -208,11 +210,7 @@ class ufunc(ElementwiseCall):
         self._plain: dict[int, tuple[Reduction, int, int]] = {}
         self._in_place = rewriting(self._at)
         self.__signature__ = _signature(self.nin, self.nout)
-        arguments = ", ".join(["x", "y"][: self.nin]) if self.nin > 1 else "x"
-        self.__doc__ = (
-            f"{self.__name__}({arguments}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None)\n\n"
-            f"NumPy's `numpy.{self.__name__}`, recorded."
-        )
+        self.__doc__ = described(self.__name__, self.nin, self.nout, rows)
         FUNCTIONS[numpy] = self
         if take_calls is not None:
             take_calls(self)

@@ -18,6 +18,7 @@ cdef extern from "Python.h":
         void* tp_init
         void* tp_vectorcall
         const char* tp_name
+        const char* tp_doc
         PyObject* tp_dict
         unsigned long tp_flags
 
@@ -28,6 +29,7 @@ cdef extern from "Python.h":
 
 cdef object _host_array = None
 cdef object _construct = None
+cdef bytes _doc = None
 cdef PyBufferProcs _procs
 
 
@@ -42,20 +44,22 @@ cdef PyObject* _make(TypeObject* cls, PyObject* args, PyObject* options) except 
     return <PyObject*>made
 
 
-def finish_type(type cls, object host_array, object construct):
-    """Give the compiled class buffers (of the NumPy arrays that `host_array` gives), its public name, and what it
-    does when called: instances that are made here and there are not made that way."""
-    global _host_array, _construct
+def finish_type(type cls, object host_array, object construct, str doc):
+    """Give the compiled class buffers (of the NumPy arrays that `host_array` gives), its public name and text, and
+    what it does when called: instances that are made here and there are not made that way."""
+    global _host_array, _construct, _doc
     cdef TypeObject* made = <TypeObject*><void*>cls
     if made.tp_flags & Py_TPFLAGS_HEAPTYPE:
         return
-    _host_array, _construct = host_array, construct
+    _host_array, _construct, _doc = host_array, construct, doc.encode()
     _procs.bf_getbuffer = _get_buffer
     _procs.bf_releasebuffer = NULL
     made.tp_as_buffer = &_procs
     made.tp_new = _make
     made.tp_vectorcall = NULL
     made.tp_name = "numloom.ndarray"
+    made.tp_doc = _doc
+    (<dict>made.tp_dict)["__doc__"] = doc
     PyType_Modified(cls)
 
 

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from numloom.array import about
 from numloom.array.ndarray import bind, construct, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
 from numloom.base.errors import casting_error
+from numloom.base.wording import NOTHING
 from numloom.device import registry
 from numloom.device.memory import Buffer
 from numloom.engine import look
@@ -109,7 +111,7 @@ def asarray(
                 return known  # type: ignore[no-any-return]
         parts = _our_leaves(a)
         if parts is None:
-            return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
+            return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order, a)
         return _converted(_gathered(a, parts), dtype, order, None)
     if hasattr(a, "__numloom_array__"):  # what stands for an array of ours, such as a polynomial for its coefficients
         return _converted(a.__numloom_array__(), dtype, order, copy)
@@ -118,7 +120,7 @@ def asarray(
     if hasattr(a, "__dlpack__") and hasattr(a, "__dlpack_device__") and not hasattr(a, "__array_interface__"):
         shared = from_dlpack(a)
         return _converted(shared, dtype, order, copy)
-    return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order)
+    return from_host(np.asarray(a, None if code < 0 else DTYPES[code]), code, order, a)
 
 
 def own_array(scalar: Array) -> Array:
@@ -192,7 +194,7 @@ def from_number(value: Any, code: int = -1) -> Array:
     if code < 0:
         if type(value) is int and host.dtype == object:
             raise OverflowError(f"Python integer {value} is too large for int64 and uint64")
-        code = code_of(host.dtype)
+        code = code_of(host.dtype, value)
     elif DTYPES[code] != host.dtype:
         # Python integers must fit, NumPy's numbers are cast.
         host = np.asarray(value, DTYPES[code])
@@ -201,12 +203,12 @@ def from_number(value: Any, code: int = -1) -> Array:
     return result
 
 
-def from_host(host: Host, code: int = -1, order: str = "K") -> Array:
-    """A copy of a NumPy array on the device."""
+def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING) -> Array:
+    """A copy of a NumPy array on the device; `given` is what it was made of, for an error."""
     if type(host) is not np.ndarray:
         host = _plain(host)
     if code < 0:
-        code = code_of(host.dtype)
+        code = code_of(host.dtype, host if given is NOTHING else given)
     if host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
     strides = None
@@ -714,7 +716,10 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
 
 
 if finish_type is not None:
-    finish_type(ndarray, ndarray.__array__, construct)  # the former may be bound to something else later
+    # The former may be bound to something else later.
+    finish_type(ndarray, ndarray.__array__, construct, about.__doc__)
+else:
+    ndarray.__doc__ = about.__doc__
 
 
 def assigned_other(value: Any, code: int, basic: bool) -> Node:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from numloom.base.tracebacks import public
+
 try:
     from numloom.array._type import set_member as set_compiled  # type: ignore[import-not-found]
 except ImportError:
@@ -13,6 +15,7 @@ except ImportError:
 def set_member(kind: type, name: str, member: Any) -> Any:
     """Give a class a method or a property, or take it away (None); what was there before."""
     before = kind.__dict__.get(name)
+    member = public(member)
     if set_compiled is not None:
         set_compiled(kind, name, member)
     elif member is None:

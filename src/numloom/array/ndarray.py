@@ -79,21 +79,11 @@ def later(name: str) -> Any:
 @cython.freelist(128)
 @cython.cclass
 class ndarray:
-    """An array on the device, NumPy's `ndarray` in meaning.
+    """What it is to users stands in `numloom.array.about`; here, what it is made of.
 
-    Called, it makes an array of a shape: with undefined values, or over the memory of a buffer
-    (``ndarray(shape, dtype=float, buffer=None, offset=0, strides=None, order=None)``).
-
-    Attributes
-    ----------
-    cell : Cell
-        The memory it shares with its views, which a number (`of_number`) gets when somebody asks for it.
-    code, offset, extents, steps
-        The layout: dtype code, byte offset, shape, byte strides.
-    is_scalar : bool
-        Where NumPy would have given an immutable scalar: in-place operators rebind.
-    writeable : bool
-        Whether assignment is allowed.
+    Its memory is `cell`, shared with its views (a number gets one when somebody asks); its layout `code` of the dtype,
+    byte `offset`, shape `extents` and strides `steps`. `is_scalar`: NumPy would have given an immutable scalar, and
+    in-place operators rebind. `writeable`: assignment is allowed.
     """
 
     __module__ = "numloom"
@@ -437,6 +427,7 @@ class ndarray:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Number of elements along each axis; may be set, as in NumPy."""
         return self.extents
 
     @shape.setter
@@ -445,10 +436,12 @@ class ndarray:
 
     @property
     def strides(self) -> tuple[int, ...]:
+        """Bytes from one element to the next along each axis."""
         return self.steps
 
     @property
     def dtype(self) -> np.dtype[Any]:
+        """Type of the elements."""
         return DTYPES[self.code]
 
     @dtype.setter
@@ -457,10 +450,12 @@ class ndarray:
 
     @property
     def ndim(self) -> int:
+        """Number of axes."""
         return len(self.extents)
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         size = 1
         for extent in self.extents:
             size *= extent
@@ -468,14 +463,17 @@ class ndarray:
 
     @property
     def itemsize(self) -> int:
+        """Bytes of one element."""
         return ITEMSIZES[self.code]
 
     @property
     def nbytes(self) -> int:
+        """Bytes of all elements."""
         return self.size * ITEMSIZES[self.code]
 
     @property
     def T(self) -> Any:
+        """The array with its axes in reverse order (a view)."""
         found = turned(self.extents, self.steps)
         if found is None:
             return view_of(self, self.offset, self.extents[::-1], self.steps[::-1])
@@ -483,6 +481,7 @@ class ndarray:
 
     @property
     def flags(self) -> Any:
+        """Memory order, and whether the array may be written."""
         return _bound["flags"](self)
 
 

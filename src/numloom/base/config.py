@@ -129,6 +129,7 @@ SETTINGS: dict[str, Setting] = {
         _flag,
         "run remembered ways (recalled calls, plans, graphs) beside the full one and compare their bits",
     ),
+    "full_tracebacks": Setting(False, _flag, "show numloom's own frames in tracebacks, which are left out otherwise"),
     "tf32": Setting(False, _flag, "let float32 matrix products on the GPU round their inputs to TF32, which is faster"),
     "fast_math": Setting(
         False, _flag, "let fused kernels on the GPU contract a * b + c, and divide and take functions approximately"
@@ -171,6 +172,7 @@ class Config:
     memory_limit: int
     check: bool
     verify: bool
+    full_tracebacks: bool
     tf32: bool
     fast_math: bool
 
@@ -213,6 +215,9 @@ class Config:
         finally:
             for name, value in before.items():
                 setattr(self, name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*SETTINGS, *(name for name in vars(type(self)) if name.startswith("__"))]
 
     def __repr__(self) -> str:
         return "\n".join(f"{name} = {getattr(self, name)!r}  # {setting.doc}" for name, setting in SETTINGS.items())

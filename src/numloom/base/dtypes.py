@@ -11,6 +11,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from numloom.base.wording import NOTHING, unsupported
+
 # One row a dtype: NumPy's letter (q and Q for 64 bits; ours for dtypes of ml_dtypes), its name, the C++ type of one
 # element in memory, which the prelude declares, and what kind of number it is (NumPy calls some floats of ml_dtypes
 # void). Codes are places in this table.
@@ -71,8 +73,8 @@ SCALAR_CODES: dict[type, int] = {dtype.type: code for code, dtype in enumerate(D
 """By the type of NumPy's scalars."""
 
 
-def code_of(dtype: Any) -> int:
-    """Code of anything NumPy takes as a dtype.
+def code_of(dtype: Any, given: Any = NOTHING) -> int:
+    """Code of anything NumPy takes as a dtype; `given` is what has it, for the error.
 
     Raises
     ------
@@ -93,11 +95,7 @@ def code_of(dtype: Any) -> int:
     if code is None and not resolved.isnative:
         code = _CODES.get(resolved.newbyteorder("="))
     if code is None:
-        raise TypeError(
-            f"dtype {resolved} is not supported on the device: numloom arrays hold bool, integers of 8 to 64 bits, "
-            "float16/32/64, bfloat16, float8 and complex64/128; keep other data in NumPy arrays or convert it with "
-            "astype"
-        )
+        raise TypeError(unsupported(resolved, given))
     if isinstance(dtype, (str, type)):
         _CODES[dtype] = code
     return code

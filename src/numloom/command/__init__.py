@@ -1,1 +1,1 @@
-"""The command line: ``python -m numloom demo`` and ``python -m numloom info``."""
+"""The command line: ``python -m numloom`` with demo, info, run, cache and bench."""

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from numloom.base.config import config
+from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.device.cpu import compiler
 
@@ -104,7 +105,7 @@ def core_modules() -> tuple[list[str], list[str]]:
 
 def _devices(cures: list[str]) -> Iterator[Row]:
     threads = config.num_threads or len(os.sched_getaffinity(0))
-    yield "cpu", f"{_processor()}, {threads} threads"
+    yield "cpu", f"{_processor()}, {counted(threads, 'thread')}"
     missing = registry.missing("cuda")
     if missing is not None:
         yield "cuda", f"no: {missing}"
@@ -162,7 +163,10 @@ def _cache(cures: list[str]) -> Iterator[Row]:
     yield "folder", config.cache_dir
     files = [path for path in Path(config.cache_dir).rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
-    yield "content", f"{len(files)} files, {size / 2**20:.1f} MiB of at most {config.cache_bytes / 2**20:.0f} MiB"
+    yield (
+        "content",
+        f"{counted(len(files), 'file')}, {size / 2**20:.1f} MiB of at most {config.cache_bytes / 2**20:.0f} MiB",
+    )
     parent = Path(config.cache_dir)
     while not parent.exists():
         parent = parent.parent

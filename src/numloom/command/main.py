@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from numloom.base.errors import DeviceError, MissingDependencyError
+from numloom.command.bench import bench
+from numloom.command.cache import ACTIONS, cache
 from numloom.command.demo import demo
 from numloom.command.info import info
 from numloom.command.run import REPORTS, run
@@ -18,14 +21,27 @@ from numloom.device import registry
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command that `arguments` (of the process, if None) name; the exit status."""
     parser = argparse.ArgumentParser(prog="python -m numloom", description="NumPy programs, fused, on the GPU")
+    parser.add_argument(
+        "--version", action="version", version=f"numloom {importlib.import_module('numloom').__version__}"
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     demo_parser = commands.add_parser("demo", help="run three programs on real data under NumPy and numloom")
     demo_parser.add_argument("--output", type=Path, default=Path("demo-output"), help="folder for the pictures")
     demo_parser.add_argument("--device", help="auto, cpu, cuda or cuda:N; what is found if not given")
     demo_parser.add_argument("--quick", action="store_true", help="a tenth of the steps")
     commands.add_parser("info", help="devices, libraries, compilers, the cache, and what is missing")
+    cache_parser = commands.add_parser("cache", help="the compiled kernels that are kept on disk")
+    cache_parser.add_argument(
+        "action", choices=ACTIONS, nargs="?", default="list",
+        help="list them, clear the folder, or verify each and delete what is damaged",
+    )  # fmt: skip
+    bench_parser = commands.add_parser("bench", help="a table of a minute beside NumPy, on the device at hand")
+    bench_parser.add_argument("--device", help="auto, cpu, cuda or cuda:N; what is found if not given")
+    bench_parser.add_argument("--quick", action="store_true", help="a tenth of the time, for a first look")
     _add_run(commands)
     options = parser.parse_args(arguments)
+    if options.command == "cache":
+        return cache(options.action)
     if options.command == "info":
         return info()
     if options.command == "run":
@@ -33,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.device:
             registry.use(options.device)
+        if options.command == "bench":
+            return bench(quick=options.quick)
         return demo(options.output, quick=options.quick)
     except (DeviceError, MissingDependencyError, ValueError) as error:
         parser.exit(2, f"{error}\n")

@@ -18,6 +18,7 @@ import secrets
 import stat
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import IO
 
 from numloom.base.config import config
@@ -35,6 +36,17 @@ def key_of(text: str, origin: str) -> str:
     digest.update(f"{len(origin)}:{origin}".encode())
     digest.update(text.encode())
     return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An entry on disk: its key, bytes, when it was used last (in Unix time), what made it, whether it is whole."""
+
+    key: str
+    nbytes: int
+    used: float
+    origin: str
+    sound: bool
 
 
 class DiskCache:
@@ -119,6 +131,40 @@ class DiskCache:
         text = make()
         self.put(key, text.encode(), origin)
         return text
+
+    def entries(self) -> list[Entry]:
+        """What is kept, used last first; each entry is read and checked, and none is changed."""
+        try:
+            folder = self._open(create=False)
+        except OSError:
+            return []
+        found = []
+        try:
+            for name in os.listdir(folder):
+                if name.startswith(TEMPORARY):
+                    continue
+                try:
+                    with _opened(os.open(name, _READING, dir_fd=folder), "rb") as stream:
+                        status = os.fstat(stream.fileno())
+                        regular = stat.S_ISREG(status.st_mode) and only_ours(status)
+                        content = stream.read() if regular else b""
+                except OSError:
+                    continue
+                origin = _origin_of(content)
+                sound = origin is not None and _unpack(content, name, origin) is not None
+                found.append(Entry(name, status.st_size, status.st_mtime, origin or "", sound))
+        finally:
+            os.close(folder)
+        return sorted(found, key=lambda entry: (-entry.used, entry.key))
+
+    def discard(self, key: str) -> None:
+        """Delete an entry."""
+        folder = self._open(create=False)
+        try:
+            _unlink(folder, key)
+        finally:
+            os.close(folder)
+        self._size = -1
 
     def clear(self) -> None:
         """Delete every entry."""
@@ -244,6 +290,14 @@ def _unpack(content: bytes, key: str, origin: str) -> bytes | None:
     except (ValueError, KeyError, TypeError):
         return None
     return payload if expected == (origin, len(payload), _digest(payload, key, origin)) else None
+
+
+def _origin_of(content: bytes) -> str | None:
+    """What made an entry, as it says itself."""
+    try:
+        return str(json.loads(content[len(MAGIC) :].partition(b"\n")[0])["origin"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _opened(file: int, mode: str) -> IO[bytes]:

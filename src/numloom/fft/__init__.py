@@ -1,5 +1,6 @@
 """Layer 9: Fourier transforms, by the names of `numpy.fft`; `scipy_backend` is for `scipy.fft.set_backend`."""
 
+from numloom.base.wording import no_name
 from numloom.fft.frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from numloom.fft.transforms import (
     fft,
@@ -18,6 +19,14 @@ from numloom.fft.transforms import (
     rfftn,
 )
 from numloom.fft.uarray import scipy_backend
+
+_MISSING = {
+    "config": "plans are kept by themselves, and there is nothing to set",
+    "dct": "use scipy.fft.dct on x.get()",
+    "dst": "use scipy.fft.dst on x.get()",
+    "next_fast_len": "use scipy.fft.next_fast_len",
+    "test": "it runs NumPy's own tests",
+}
 
 __all__ = [
     "fft",
@@ -40,3 +49,11 @@ __all__ = [
     "rfftn",
     "scipy_backend",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if SciPy has it, use scipy.fft on x.get()"))

@@ -17,3 +17,9 @@ watch(
         "einops": "numloom.interop.einops",
     }
 )
+
+__all__: list[str] = []
+
+
+def __dir__() -> list[str]:
+    return __all__

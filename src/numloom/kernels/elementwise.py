@@ -24,6 +24,7 @@ from numloom.array.storage import materialize, pin, unpin
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES
 from numloom.base.errors import CompileError
+from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import Slot, UserKernel, emit_loop
@@ -239,8 +240,9 @@ class ElementwiseKernel:
         if len(args) not in (self.nin, self.nargs):
             takes = ", ".join(map(str, (*self.in_params, *self.out_params)))
             raise TypeError(
-                f"kernel {self.name} takes {self.nin} inputs and optionally {self.nout} outputs ({takes}), "
-                f"{len(args)} arguments were given"
+                f"kernel {self.name} takes {counted(self.nin, 'input')} and optionally "
+                f"{counted(self.nout, 'output')} ({takes}), "
+                f"got {counted(len(args), 'argument')}"
             )
         outs = args[self.nin :] or (None,) * self.nout
         given = Arguments(self.name, self.in_params, self.out_params, args[: self.nin], outs)

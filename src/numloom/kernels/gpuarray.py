@@ -14,6 +14,7 @@ from numloom.api import elementwise as functions
 from numloom.array.convert import asarray, asnumpy
 from numloom.array.ndarray import ndarray
 from numloom.array.storage import pin
+from numloom.base.wording import counted
 from numloom.kernels.parameters import TYPES, Parameter, Reader
 from numloom.kernels.raw import RawKernel
 
@@ -385,7 +386,7 @@ def _values(parameters: tuple[Parameter, ...], args: Sequence[Any], name: str) -
     """Arguments as numloom takes them (numbers cast as PyCUDA does), and the arrays' common size."""
     if len(args) != len(parameters):
         shown = ", ".join(map(str, parameters))
-        raise TypeError(f"kernel {name} takes {len(parameters)} arguments ({shown}), {len(args)} were given")
+        raise TypeError(f"kernel {name} takes {counted(len(parameters), 'argument')} ({shown}), {len(args)} were given")
     values, size = [], -1
     for parameter, argument in zip(parameters, args, strict=True):
         argument = launchable(argument)

@@ -16,6 +16,7 @@ import numpy as np
 
 from numloom.base.errors import CompileError
 from numloom.base.errors import DeviceError as Error
+from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.device.cpu.hostview import array_at
 from numloom.device.interface import Span
@@ -400,7 +401,7 @@ class KernelFunction:
         if expected is not None and len(expected) != len(self._types):
             shown = ", ".join(map(str, expected))
             raise TypeError(
-                f"kernel {self._kernel.name} takes {len(expected)} arguments ({shown}), types of "
+                f"kernel {self._kernel.name} takes {counted(len(expected), 'argument')} ({shown}), types of "
                 f"{len(self._types)} were given"
             )
         return self
@@ -425,7 +426,7 @@ class KernelFunction:
             raise Error(f"kernel {self._kernel.name} was not prepared: call prepare('PPf') with the types first")
         if len(args) != len(self._types):
             raise TypeError(
-                f"kernel {self._kernel.name} was prepared for {len(self._types)} arguments, got {len(args)}"
+                f"kernel {self._kernel.name} was prepared for {counted(len(self._types), 'argument')}, got {len(args)}"
             )
         return tuple(
             launchable(argument) if dtype is None or isinstance(argument, np.void) else dtype.type(argument)

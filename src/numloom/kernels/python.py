@@ -18,6 +18,7 @@ import numpy as np
 from numloom.array.ndarray import ndarray
 from numloom.array.storage import pin, unpin
 from numloom.base.errors import DeviceError, MissingDependencyError
+from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.engine import look
 from numloom.kernels.raw import MOST_BLOCKS, MOST_THREADS, stream_handle, triple
@@ -148,7 +149,9 @@ class PythonKernel:
         threads = triple(block, "block", "threads", MOST_THREADS)
         takes = self._python.__code__.co_varnames[: self._python.__code__.co_argcount]
         if len(args) != len(takes):
-            raise TypeError(f"kernel {name} takes {len(takes)} arguments ({', '.join(takes)}), {len(args)} were given")
+            raise TypeError(
+                f"kernel {name} takes {counted(len(takes), 'argument')} ({', '.join(takes)}), {len(args)} were given"
+            )
         if stream_handle(stream) not in (None, 0):
             raise ValueError(f"kernel {name}: kernels in Python syntax run on numloom's own stream only")
         function = self.compiled()

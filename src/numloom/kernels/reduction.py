@@ -18,6 +18,7 @@ from numloom.api.ufunc import normal_axes, store
 from numloom.array.ndarray import ndarray
 from numloom.base.config import config
 from numloom.base.dtypes import C64, C128, CTYPES, DTYPES, F16, F32, F64, I32, I64, U32, U64, code_of
+from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.emit.user import USER_TYPES, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import UserKernel
@@ -187,15 +188,16 @@ class ReductionKernel:
         if len(args) not in (self.nin, self.nargs):
             takes = ", ".join(map(str, (*self.in_params, *self.out_params)))
             raise TypeError(
-                f"kernel {self.name} takes {self.nin} inputs and optionally {self.nout} outputs ({takes}), "
-                f"{len(args)} arguments were given"
+                f"kernel {self.name} takes {counted(self.nin, 'input')} and optionally "
+                f"{counted(self.nout, 'output')} ({takes}), "
+                f"got {counted(len(args), 'argument')}"
             )
         if out is not None:
             if outs:
                 raise TypeError(f"kernel {self.name}: an output is given both by position and as out=")
             outs = tuple(out) if isinstance(out, (tuple, list)) else (out,)
             if len(outs) != self.nout:
-                raise TypeError(f"kernel {self.name} has {self.nout} outputs, out= gives {len(outs)}")
+                raise TypeError(f"kernel {self.name} has {counted(self.nout, 'output')}, out= gives {len(outs)}")
         outs = outs or (None,) * self.nout
         return Arguments(self.name, self.in_params, self.out_params, args[: self.nin], outs)
 

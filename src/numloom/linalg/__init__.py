@@ -3,6 +3,7 @@
 from numpy.linalg import LinAlgError
 
 from numloom.api.manipulation import matrix_transpose
+from numloom.base.wording import no_name
 from numloom.linalg.decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from numloom.linalg.equations import det, inv, lstsq, pinv, slogdet, solve, tensorinv, tensorsolve
 from numloom.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
@@ -17,6 +18,15 @@ from numloom.linalg.products import (
     trace,
     vecdot,
 )
+
+_MISSING = {
+    "expm": "use scipy.linalg.expm on x.get()",
+    "lu": "use numloom.linalg.solve, or scipy.linalg.lu on x.get()",
+    "lu_factor": "use numloom.linalg.solve, which takes several right-hand sides",
+    "lu_solve": "use numloom.linalg.solve, which takes several right-hand sides",
+    "solve_triangular": "use numloom.linalg.solve",
+    "test": "it runs NumPy's own tests",
+}
 
 __all__ = [
     "LinAlgError",
@@ -52,3 +62,11 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if SciPy has it, use scipy.linalg on x.get()"))

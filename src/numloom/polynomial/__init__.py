@@ -26,3 +26,7 @@ __all__ = [
     "polyutils",
     "set_default_printstyle",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

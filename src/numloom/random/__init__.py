@@ -1,5 +1,6 @@
 """Layer 9: random numbers. `default_rng` makes a generator; the older names share one."""
 
+from numloom.base.wording import no_name
 from numloom.random.bit_generator import BitGenerator, Philox, SeedSequence
 from numloom.random.generator import Generator, default_rng
 from numloom.random.legacy import (
@@ -57,6 +58,14 @@ from numloom.random.legacy import (
     weibull,
     zipf,
 )
+
+_GENERATORS = "the one bit generator is Philox, on every device: use random.default_rng(seed) or random.Philox"
+_MISSING = {
+    **dict.fromkeys(("MRG32k3a", "MT19937", "PCG64", "PCG64DXSM", "SFC64", "XORWOW", "Philox4x3210"), _GENERATORS),
+    "mtrand": "NumPy's own module; use the functions of numloom.random",
+    "test": "it runs NumPy's own tests",
+    "tomaxint": "use random.integers(0, 2**63 - 1)",
+}
 
 __all__ = [
     "BitGenerator",
@@ -118,3 +127,11 @@ __all__ = [
     "weibull",
     "zipf",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(no_name(__name__, name, _MISSING, __all__))

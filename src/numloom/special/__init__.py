@@ -4,6 +4,7 @@ Those that run on the host instead are listed in `numloom.ops.special.ON_HOST`.
 """
 
 from numloom.api.elementwise import cbrt, exp2, sinc
+from numloom.base.wording import no_name
 from numloom.special.elementwise import (
     bdtr,
     bdtrc,
@@ -133,6 +134,17 @@ from numloom.special.elementwise import (
     zetac,
 )
 from numloom.special.statistics import log_softmax, logsumexp, multigammaln, polygamma, softmax, softplus, zeta
+
+_POLYNOMIALS = "use numloom.polynomial, or scipy.special on x.get()"
+_MISSING = {
+    **{name: f"use numloom.{name}" for name in ("expm1", "log1p", "round")},
+    "comb": "use special.binom(n, k), which gives floats; exact integers are math.comb",
+    "factorial": "use special.gamma(n + 1), which gives floats; exact integers are math.factorial",
+    "perm": "use special.poch(n - k + 1, k), which gives floats; exact integers are math.perm",
+    "sph_harm_y": "use scipy.special.sph_harm_y on x.get()",
+    **{f"eval_{name}": _POLYNOMIALS for name in ("chebyt", "hermite", "hermitenorm", "laguerre", "legendre")},
+    **{name: _POLYNOMIALS for name in ("chebyt", "hermite", "hermitenorm", "laguerre", "legendre")},
+}
 
 __all__ = [
     "bdtr",
@@ -272,3 +284,11 @@ __all__ = [
     "zeta",
     "zetac",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def __getattr__(name: str) -> object:
+    raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if SciPy has it, use scipy.special on x.get()"))

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.timing import Benchmark, benchmark
+from numloom.base.wording import no_name
 from numloom.testing.asserts import (
     assert_,
     assert_allclose,
@@ -35,10 +37,18 @@ def __getattr__(name: str) -> Any:
     """What takes no arrays is NumPy's own (whose module is slow to import, so nothing is taken before it is used)."""
     if name in _NUMPYS:
         return getattr(np.testing, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if NumPy has it, use numpy.testing"))
 
+
+_MISSING = {
+    "assert_array_list_equal": "use assert_array_equal for each pair",
+    "numpy_cupy_allclose": "use for_all_dtypes and matches_numpy",
+    "numpy_cupy_array_equal": "use for_all_dtypes and matches_numpy",
+    "test": "it runs NumPy's own tests: use pytest in numloom's repository",
+}
 
 __all__ = [
+    "Benchmark",
     "KernelCount",
     "assert_",
     "assert_allclose",
@@ -58,8 +68,13 @@ __all__ = [
     "assert_raises_regex",
     "assert_string_equal",
     "assert_warns",
+    "benchmark",
     "count_kernels",
     "for_all_dtypes",
     "for_dtypes",
     "matches_numpy",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from numloom.base.config import config
+from numloom.base.wording import counted as number_of
 from numloom.engine.evaluate import evaluate
 from numloom.engine.state import counters
 
@@ -89,6 +90,6 @@ def assert_kernels(expected: int, *, library_calls: int | None = None) -> Iterat
     if config.eager or config.executor == "reference":
         return
     if counted.kernels != expected:
-        raise AssertionError(f"expected {expected} kernels, {counted.kernels} ran")
+        raise AssertionError(f"expected {number_of(expected, 'kernel')}, {counted.kernels} ran")
     if library_calls is not None and counted.library_calls != library_calls:
         raise AssertionError(f"expected {library_calls} library calls, {counted.library_calls} ran")

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from numloom.base.wording import counted
 from numloom.command.serve.program import Program
 from numloom.device import registry
 from numloom.engine.state import counters
@@ -221,8 +222,8 @@ class Ledger:
             f"numloom: {_seconds(seconds['total'])} on {data['device']}; in NumPy's functions: numloom "
             f"{_seconds(seconds['numloom'])}, NumPy {_seconds(seconds['numpy'])}; elsewhere "
             f"{_seconds(seconds['elsewhere'])}",
-            f"  {data['kernels']} kernels, {data['library_calls']} library calls, recorded work was run "
-            f"{_times(data['runs_of_recorded_work'])}",
+            f"  {counted(data['kernels'], 'kernel')}, {counted(data['library_calls'], 'library call')}, "
+            f"recorded work was run {_times(data['runs_of_recorded_work'])}",
             f"  copied to the device {_told(self.uploads)}, to the host {_told(self.downloads)}",
         ]
         if self.handed:

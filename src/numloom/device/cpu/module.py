@@ -16,6 +16,7 @@ import numpy as np
 from numloom.base.config import config
 from numloom.base.errors import DeviceError, MissingDependencyError
 from numloom.base.forking import RUNTIME, anew, held
+from numloom.base.wording import counted
 from numloom.device.cpu import threads
 from numloom.device.cpu.builder import Builder, trouble
 from numloom.device.cpu.compiler import load as load_library
@@ -258,7 +259,9 @@ class CpuFunction:
     ) -> None:
         blocks = self._check_size(grid, block, shared, cooperative)
         if len(arguments) != len(self._sizes):
-            raise TypeError(f"kernel {self.name} takes {len(self._sizes)} arguments, {len(arguments)} were given")
+            raise TypeError(
+                f"kernel {self.name} takes {counted(len(self._sizes), 'argument')}, {len(arguments)} were given"
+            )
         moved = Guarded(arguments) if self._module.check & CHECKS["bounds"] else None
         memory = ctypes.create_string_buffer(self._nbytes + 64)
         start = -(-ctypes.addressof(memory) // 64) * 64

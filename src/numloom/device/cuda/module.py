@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
+from numloom.base.wording import counted
 from numloom.device.cache import key_of, shared
 from numloom.device.cuda import driver
 from numloom.device.cuda.compile import bindings as nvrtc_bindings
@@ -348,7 +349,9 @@ class CudaFunction:
         cooperative: bool = False,
     ) -> None:
         if len(arguments) != len(self.layout):
-            raise TypeError(f"kernel {self.name} takes {len(self.layout)} arguments, {len(arguments)} were given")
+            raise TypeError(
+                f"kernel {self.name} takes {counted(len(self.layout), 'argument')}, {len(arguments)} were given"
+            )
         packed = bytearray(self.nbytes)
         for number, (argument, (offset, size)) in enumerate(zip(arguments, self.layout, strict=True), 1):
             value = argument if isinstance(argument, bytes) else argument.ptr.to_bytes(8, "little")

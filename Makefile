@@ -1,0 +1,43 @@
+# The usual tasks. `make` lists them; PYTHON, JOBS and TESTS may be given, as in `make test TESTS=tests/api`.
+PYTHON ?= python
+JOBS ?= 2
+TESTS ?= tests
+
+.PHONY: help build test doctest lint format docs wheel clean
+
+help:
+	@echo "make build    compile the core beside its sources (about 5 minutes the first time)"
+	@echo "make test     run tests: TESTS=tests/api, JOBS=4"
+	@echo "make doctest  run the examples of docstrings"
+	@echo "make lint     ruff and mypy"
+	@echo "make format   let ruff rewrite what it can"
+	@echo "make docs     build the documentation site (extra: docs)"
+	@echo "make wheel    build a wheel for this Python into dist (needs auditwheel and patchelf)"
+	@echo "make clean    remove what was compiled"
+
+build:
+	$(PYTHON) tools/build_inplace.py --jobs $(JOBS)
+
+test:
+	$(PYTHON) -m pytest -n $(JOBS) -q $(TESTS)
+
+doctest:
+	$(PYTHON) -m pytest -q --doctest-modules --ignore=src/numloom/interop --ignore=src/numloom/command src/numloom
+
+lint:
+	ruff check .
+	ruff format --check .
+	mypy
+
+format:
+	ruff check --fix .
+	ruff format .
+
+docs:
+	$(PYTHON) -m sphinx -W -b html docs build/site
+
+wheel:
+	$(PYTHON) tools/build_wheel.py
+
+clean:
+	$(PYTHON) tools/build_inplace.py --clean

@@ -1,0 +1,178 @@
+"""What a traceback shows of numloom: nothing, so that an error stands at the user's line.
+
+A traceback is made from the inside out: each frame that an exception leaves puts itself before what is there. So
+whoever of ours is left last can take away what lies inside of it, up to the first frame of somebody else (a function
+of the user's that we called). Compiled functions do so (`tracebacks.h`), and leave no note of themselves; functions of
+Python's are called by a `Public`. Neither does anything while there is no error.
+
+Errors that say nothing to a user, since they come from a mistake of ours (a failed assertion, a missing attribute),
+keep all of their frames.
+"""
+
+cimport cython
+from cpython.object cimport PyObject
+from cpython.pycapsule cimport PyCapsule_New
+
+cdef extern from *:
+    """
+    static PyObject* nl_folders = NULL;  /* A tuple: of ours, and of the libraries that we call. */
+    static int nl_full = 0;
+
+    static int nl_starts(PyObject* file, PyObject* folder) {
+        return PyUnicode_Tailmatch(file, folder, 0, PY_SSIZE_T_MAX, -1) == 1;
+    }
+
+    /* Whether a frame is ours, or of a library that we called. */
+    static int nl_is_inner(PyTracebackObject* entry) {
+        PyCodeObject* code = PyFrame_GetCode(entry->tb_frame);
+        int found = 0;
+        for (Py_ssize_t k = 0; !found && nl_folders && k < PyTuple_GET_SIZE(nl_folders); ++k)
+            found = nl_starts(code->co_filename, PyTuple_GET_ITEM(nl_folders, k));
+        Py_DECREF(code);
+        return found;
+    }
+
+    /* The first entry from here on that is somebody else's. */
+    static PyObject* nl_outer(PyObject* trace) {
+        PyTracebackObject* entry = (PyTracebackObject*)trace;
+        while (entry && (PyObject*)entry != Py_None && nl_is_inner(entry)) entry = entry->tb_next;
+        return entry && (PyObject*)entry != Py_None ? (PyObject*)entry : NULL;
+    }
+
+    /* Whether it is a mistake of ours rather than the user's. */
+    static int nl_is_fault(PyObject* kind) {
+        return PyErr_GivenExceptionMatches(kind, PyExc_AssertionError)
+            || PyErr_GivenExceptionMatches(kind, PyExc_AttributeError)
+            || PyErr_GivenExceptionMatches(kind, PyExc_ImportError)
+            || PyErr_GivenExceptionMatches(kind, PyExc_KeyError)
+            || PyErr_GivenExceptionMatches(kind, PyExc_NameError)
+            || PyErr_GivenExceptionMatches(kind, PyExc_RecursionError)
+            || PyErr_GivenExceptionMatches(kind, PyExc_SystemError);
+    }
+
+    /* Take our frames from the begin of the traceback of the exception under way; 0 if they are to be shown. */
+    static int nl_strip(void) {
+        PyObject *kind, *value, *trace, *outer, *before;
+        if (nl_full) return 0;
+        PyErr_Fetch(&kind, &value, &trace);
+        outer = nl_outer(trace);
+        if (!kind || (!outer && nl_is_fault(kind))) {
+            PyErr_Restore(kind, value, trace);
+            return 0;
+        }
+        if (outer != trace) {
+            Py_XINCREF(outer);
+            Py_XDECREF(trace);
+            trace = outer;
+        }
+        if (value && PyExceptionInstance_Check(value)) {
+            /* What we caught on the way says nothing to a user; what we name as the cause does, without our frames. */
+            if ((before = PyException_GetContext(value))) {
+                PyObject* of_it = PyException_GetTraceback(before);
+                if (of_it && !nl_outer(of_it)) ((PyBaseExceptionObject*)value)->suppress_context = 1;
+                Py_XDECREF(of_it);
+                Py_DECREF(before);
+            }
+            if ((before = PyException_GetCause(value))) {
+                PyObject* of_it = PyException_GetTraceback(before);
+                outer = of_it ? nl_outer(of_it) : NULL;
+                if (outer != of_it) PyException_SetTraceback(before, outer ? outer : Py_None);
+                Py_XDECREF(of_it);
+                Py_DECREF(before);
+            }
+        }
+        PyErr_Restore(kind, value, trace);
+        return 1;
+    }
+
+    static int nl_leave_function(PyFrameObject* frame) {
+        return nl_strip() ? 0 : (PyTraceBack_Here)(frame);  /* the function of Python's, not the macro */
+    }
+    """
+    int nl_full
+    PyObject* nl_folders
+    int nl_strip()
+    int nl_leave_function(void*)
+
+    ctypedef struct TypeObject "PyTypeObject":
+        Py_ssize_t tp_vectorcall_offset
+        unsigned long tp_flags
+
+    unsigned long Py_TPFLAGS_HAVE_VECTORCALL, Py_TPFLAGS_METHOD_DESCRIPTOR
+
+cdef extern from "Python.h":
+    PyObject* PyObject_Vectorcall(PyObject*, PyObject* const*, size_t, PyObject*)
+    object PyMethod_New(object, object)
+    void Py_INCREF(object)
+
+
+cdef PyObject* enter(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* names) noexcept:
+    cdef PyObject* result = PyObject_Vectorcall(
+        <PyObject*>(<Public><object>function).function, arguments, flags, names
+    )
+    if result is NULL:
+        nl_strip()
+    return result
+
+
+@cython.final
+cdef class Public:
+    """A function of Python's whose errors do not show our frames; otherwise the function itself."""
+
+    cdef void* entry
+    cdef object function
+    cdef dict __dict__
+    cdef object __weakref__
+
+    def __init__(self, function):
+        self.entry = <void*>enter
+        self.function = function
+        functions[function] = self
+
+    def __call__(self, *args, **options):
+        return self.function(*args, **options)
+
+    def __get__(self, instance, owner):
+        return self if instance is None else PyMethod_New(self, instance)
+
+    def __getattr__(self, name):
+        return getattr(self.function, name)
+
+    def __repr__(self):
+        return repr(self.function)
+
+    def __reduce__(self):
+        return self.__qualname__ if "." in self.__qualname__ else (_again, (self.function,))
+
+
+def _again(function):
+    """The public function of one that was pickled."""
+    return functions[function]
+
+
+functions = {}
+"""Public functions by those of Python's."""
+
+
+cdef _prepare():
+    cdef TypeObject* made = <TypeObject*><void*>Public
+    cdef Public probe = Public.__new__(Public)
+    made.tp_vectorcall_offset = <char*>&probe.entry - <char*><void*>probe
+    made.tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR
+
+
+_prepare()
+leave = PyCapsule_New(<void*>nl_leave_function, NULL, NULL)
+
+
+def show_all(bint full):
+    """Show all frames from now on, or none of ours."""
+    global nl_full
+    nl_full = full
+
+
+def set_folders(tuple folders):
+    """Say in which folders the code lies of which no frames are shown."""
+    global nl_folders
+    Py_INCREF(folders)
+    nl_folders = <PyObject*>folders
