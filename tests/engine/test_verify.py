@@ -172,6 +172,10 @@ def test_wrong_bits_are_found() -> None:
     same_bits(one.view(np.uint8), np.array([1.0, other, -0.0]).view(np.uint8), code, "x")
     with pytest.raises(VerificationError, match="1 of 3"):
         same_bits(one.view(np.uint8), np.array([1.0, other, 0.0]).view(np.uint8), code, "x")
+    truth = nl.zeros(1, bool).code
+    same_bits(np.array([1, 85, 0], np.uint8), np.array([255, 1, 0], np.uint8), truth, "x")
+    with pytest.raises(VerificationError, match="1 of 3"):
+        same_bits(np.array([1, 85, 0], np.uint8), np.array([1, 0, 0], np.uint8), truth, "x")
 
 
 @pytest.mark.parametrize("code", LOW, ids=lambda code: DTYPES[code].name)

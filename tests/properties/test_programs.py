@@ -55,9 +55,13 @@ def author_of(choices: bytes, steps: list[Step] = STEPS) -> Author:
 
 
 def modes() -> list[tuple[str, dict[str, Any], bool]]:
-    """Ways of running: name, settings, whether evaluation is forced at random."""
+    """Ways of running: name, settings, whether evaluation is forced at random.
+
+    Without small work (`unplanned`) nothing is done at once: numbers, elements and arrays at indices are recorded.
+    """
     found = [("lazy", {"eager": False}, False), ("eager", {"eager": True}, False), ("forced", {"eager": False}, True),
-             ("short", {"eager": False, "max_pending": 3}, False)]  # fmt: skip
+             ("short", {"eager": False, "max_pending": 3}, False),
+             ("recorded", {"eager": False, "unplanned": 0}, False)]  # fmt: skip
     result = [(name, {**kw, "executor": nl.config.executor}, forced) for name, kw, forced in found]
     if nl.config.executor != "reference":
         result.append(("reference", {"eager": False, "executor": "reference"}, False))
