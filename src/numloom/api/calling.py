@@ -111,14 +111,14 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
                 return NotImplemented
             if out is None:
                 return apply2(row, x, y)
-            if type(out) is ndarray:
+            if type(out) is ndarray and out.writeable:
                 node = record2(row, x, y)
                 if node is not NotImplemented and store_plainly(out, node):
                     return out
         elif function.nin == 1 and type(x) is ndarray:
             if out is None:
                 return apply1(row, cython.cast(ndarray, x))
-            if type(out) is ndarray and store_plainly(out, unary(row, node_of(x))):
+            if type(out) is ndarray and out.writeable and store_plainly(out, unary(row, node_of(x))):
                 return out
         elif function.nin == 1 and type(x) is float and out is None:
             number = operated(row, x, None, True) if cython.compiled else None
@@ -141,13 +141,10 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
 
 
 def _harmless(x: Any, y: Any) -> bool:
-    """Whether one of two operands is a floating-point number, or the second one no negative integer."""
-    return (
-        type(y) is float
-        or type(x) is float
-        or (type(x) is ndarray and KINDS[x.code] in "fc")
-        or (type(y) is int and y >= 0)
-    )
+    """Whether one of two operands is a floating-point number, or the second one no negative integer; 0.5 is a root."""
+    if type(y) is float:
+        return y != 0.5
+    return type(x) is float or (type(x) is ndarray and KINDS[x.code] in "fc") or (type(y) is int and y >= 0)
 
 
 def choose_plainly(row: Any, condition: Any, x: Any, y: Any) -> Any:
