@@ -75,6 +75,7 @@ ERRORS: dict[str, Callable[[Any], Any]] = {
     "dtype without room": lambda xp: xp.add(xp.ones(3, "i4"), 300, dtype="u1"),
     "dtype without room, safe": lambda xp: xp.gcd(xp.ones(3), -3, dtype="u8", casting="safe"),
     "dtype without a cast": lambda xp: xp.add(xp.ones(3), 3, dtype="u1"),
+    "a power in place, no cast": lambda xp: locked(xp, "u2").__ipow__(xp.ones(3)),
     "copyto no cast, read-only": lambda xp: xp.copyto(locked(xp, "u2"), xp.ones(3)),
     "copyto itself, read-only": lambda xp: (lambda x: xp.copyto(x, x, where=truth(xp)) or x)(locked(xp, "u2")),
     "place no cast, nothing": lambda xp: xp.place(xp.ones(3, "i1"), truth(xp), xp.ones(0)),
@@ -100,6 +101,16 @@ def test_what_a_locked_array_refuses_changes_nothing() -> None:
     number = nl.asarray(np.array([3]))[0]
     number += 1  # A scalar gets another name.
     assert number.get() == 4
+
+
+def test_trimmed_scalars_are_scalars() -> None:
+    for xp in (np, nl):
+        number = xp.trim_zeros(xp.asarray(np.array([3, 1], "i2")).min())
+        number -= xp.zeros((2,), "i4")  # A scalar gets another name.
+        assert number.shape == (2,)
+        table = xp.trim_zeros(xp.asarray(np.array(3)))
+        with pytest.raises(ValueError, match="broadcast"):
+            table -= xp.zeros((2,), int)
 
 
 FORTRAN = np.asfortranarray(np.arange(24.0).reshape(4, 6))

@@ -46,6 +46,8 @@ WORK: dict[str, Any] = {
     "two": lambda x, y: (x + y) * y,
     "tree": lambda x, y: (x * 2 + y) * x - y * y,
     "other tree": lambda x, y: (x * 2 + x) * y - 1.5,
+    "differences": lambda x, y: (x - y) * (x - y),
+    "differences turned around": lambda x, y: (x - y) * (y - x),
     "shared": lambda x, y: (lambda t: t * t)(x + y),
     "many": lambda x, y: x + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + y,
     "of a counter": lambda x, y: x * nl.arange(x.shape[-1]) - y,
@@ -109,6 +111,9 @@ def test_values_follow_operands() -> None:
         for turn in range(6):
             assert (x + y).tolist() == [11 + turn, 22 + turn, 33 + turn]
             assert (y + y).tolist() == [20, 40, 60]
+            # As many operands, read as often, but in another order.
+            assert ((x - y) * (y - x)).tolist() == [-((9 - turn) ** 2), -((18 - turn) ** 2), -((27 - turn) ** 2)]
+            assert ((x - y) * (x - y)).tolist() == [(9 - turn) ** 2, (18 - turn) ** 2, (27 - turn) ** 2]
             assert (x + nl.asarray([turn, 0.0, 0])).tolist() == [1 + 2 * turn, 2 + turn, 3 + turn]
             x = x + nl.ones(3)
             nl.evaluate(x)

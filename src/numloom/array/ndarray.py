@@ -265,6 +265,8 @@ class ndarray:
         return apply_inplace(REMAINDER, self, other)
 
     def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]  # pow() may take three arguments
+        if not self.writeable and not self.is_scalar:
+            raise ValueError("output array is read-only")
         try:
             return store_result(self, _bound["operator_power"](self, other), "power")
         except ValueError:
