@@ -119,6 +119,27 @@ def test_values_follow_operands() -> None:
             nl.evaluate(x)
 
 
+@pytest.mark.skipif(nl.config.executor != "fused" or nl.config.eager, reason="there are no plans, or all runs at once")
+def test_numbers_and_operands_are_those_of_each_run() -> None:
+    work: dict[str, Any] = {
+        "number": lambda x, y, k: x * k,
+        "numbers": lambda x, y, k: (x + k) * (y - 2 * k),
+        "same": lambda x, y, k: (x - y) * (x - y),
+        "turned around": lambda x, y, k: (x - y) * (y - x),
+        "parts": lambda x, y, k: x[1:] * k - y[:-1],
+    }
+    hits = 0
+    with nl.config(cpu_compile="wait", unplanned=0):
+        for turn in range(8):
+            host = np.array([1.0, 2, 3]) + turn, np.array([10.0, 20, 30]) * turn
+            x, y = (nl.asarray(part) for part in host)
+            for name, call in work.items():
+                result = call(x, y, turn + 0.5)
+                hits += find_direct(pending(result)) is not None
+                assert result.tolist() == call(*host, turn + 0.5).tolist(), (name, turn)
+    assert hits >= 4 * len(work), hits
+
+
 def test_devices_have_plans_of_their_own() -> None:
     before = registry.current().name
     for name in (before, "null", before, "null", before):
