@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import Plain, compose_plainly, frozen
+from numloom.api.calling import Plain, compose_plainly, frozen, recalled
 from numloom.base.release import FROM_2_5
 from numloom.device import registry
 from numloom.testing import for_all_dtypes
@@ -473,3 +473,41 @@ def test_a_part_of_a_filled_array_is_no_constant_of_a_call(function: str, number
         for other in (make(7), nl.asarray(make(3).get() + 4) + 0):
             want = getattr(np, function)(other.get())
             np.testing.assert_array_equal(call(other).get(), want)
+
+
+@pytest.mark.skipif(nl.config.eager, reason="nothing is recalled")
+def test_what_was_recorded_before_a_call_is_no_part_of_it() -> None:
+    """A value that a call finds elsewhere than among its operands was made of numbers that no argument says."""
+    found: dict[str, Any] = {}
+
+    @recalled
+    def call(x: Any) -> Any:
+        return x + found["pending"] * 2
+
+    @recalled
+    def through(x: Any) -> Any:
+        return x.reshape(-1)[:2] + found["of the same"]
+
+    for k in range(1, 7):
+        x = nl.asarray(np.arange(4.0).reshape(2, 2) * k)
+        found["pending"] = nl.arange(2.0) * k + k
+        found["of the same"] = (x * k).reshape(-1)[2:]
+        assert call(x).get().tolist() == (np.arange(4.0).reshape(2, 2) * k + (np.arange(2) * k + k) * 2).tolist()
+        want = np.arange(4.0) * k
+        assert through(x).get().tolist() == (want[:2] + want[2:] * k).tolist()
+
+
+@pytest.mark.skipif(nl.config.eager, reason="nothing is recalled")
+def test_what_lies_beside_an_operand_is_no_part_of_a_call() -> None:
+    found: dict[str, Any] = {}
+
+    @recalled
+    def call(x: Any) -> Any:
+        return x + found["beside"] * 2
+
+    for k in range(1, 7):
+        host = np.arange(6.0) * k
+        whole = nl.asarray(host)
+        own, beside = (slice(0, 2), slice(2, 4)) if k % 3 else (slice(2, 4), slice(0, 2))
+        found["beside"] = whole[beside]
+        assert call(whole[own]).get().tolist() == (host[own] + host[beside] * 2).tolist()

@@ -46,6 +46,8 @@ WORK: dict[str, Any] = {
     "two": lambda x, y: (x + y) * y,
     "tree": lambda x, y: (x * 2 + y) * x - y * y,
     "other tree": lambda x, y: (x * 2 + x) * y - 1.5,
+    "differences": lambda x, y: (x - y) * (x - y),
+    "differences turned around": lambda x, y: (x - y) * (y - x),
     "shared": lambda x, y: (lambda t: t * t)(x + y),
     "many": lambda x, y: x + 1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + y,
     "of a counter": lambda x, y: x * nl.arange(x.shape[-1]) - y,
@@ -109,9 +111,33 @@ def test_values_follow_operands() -> None:
         for turn in range(6):
             assert (x + y).tolist() == [11 + turn, 22 + turn, 33 + turn]
             assert (y + y).tolist() == [20, 40, 60]
+            # As many operands, read as often, but in another order.
+            assert ((x - y) * (y - x)).tolist() == [-((9 - turn) ** 2), -((18 - turn) ** 2), -((27 - turn) ** 2)]
+            assert ((x - y) * (x - y)).tolist() == [(9 - turn) ** 2, (18 - turn) ** 2, (27 - turn) ** 2]
             assert (x + nl.asarray([turn, 0.0, 0])).tolist() == [1 + 2 * turn, 2 + turn, 3 + turn]
             x = x + nl.ones(3)
             nl.evaluate(x)
+
+
+@pytest.mark.skipif(nl.config.executor != "fused" or nl.config.eager, reason="there are no plans, or all runs at once")
+def test_numbers_and_operands_are_those_of_each_run() -> None:
+    work: dict[str, Any] = {
+        "number": lambda x, y, k: x * k,
+        "numbers": lambda x, y, k: (x + k) * (y - 2 * k),
+        "same": lambda x, y, k: (x - y) * (x - y),
+        "turned around": lambda x, y, k: (x - y) * (y - x),
+        "parts": lambda x, y, k: x[1:] * k - y[:-1],
+    }
+    hits = 0
+    with nl.config(cpu_compile="wait", unplanned=0):
+        for turn in range(8):
+            host = np.array([1.0, 2, 3]) + turn, np.array([10.0, 20, 30]) * turn
+            x, y = (nl.asarray(part) for part in host)
+            for name, call in work.items():
+                result = call(x, y, turn + 0.5)
+                hits += find_direct(pending(result)) is not None
+                assert result.tolist() == call(*host, turn + 0.5).tolist(), (name, turn)
+    assert hits >= 4 * len(work), hits
 
 
 def test_devices_have_plans_of_their_own() -> None:

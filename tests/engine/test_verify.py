@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api import calling, reductions
+from numloom.api import reductions, verifying
+from numloom.api.calling import recalled, rewriting
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, ITEMSIZES, LOW
+from numloom.device import registry
 from numloom.engine import evaluate, routines
 from numloom.engine.verify import VerificationError, same_bits
 
 PLACES = {
     "computed": (evaluate, "check_computed"),
-    "calls": (calling, "same_bits"),
+    "calls": (verifying, "same_bits"),
     "routines": (routines, "same_value"),
 }
 
@@ -94,6 +96,75 @@ def test_a_wrong_chain_is_found() -> None:
         assert x.sum(0).get().tolist() == np.arange(21.0).reshape(3, 7).sum(0).tolist()
 
 
+def first_of(x: Any) -> float:
+    """The first element of an array's memory, unknown to whoever learns the call."""
+    memory = registry.current().view(x.cell.value.buffer)
+    assert memory is not None
+    return float(memory.view(np.float64)[0])
+
+
+needs_learning = pytest.mark.skipif(config.eager or registry.current().discrete, reason="nothing is recalled, or seen")
+
+
+@needs_learning
+@pytest.mark.parametrize("operand", [[5.0, 5.0, 5.0], [1.0, 2.0, 3.0]])
+def test_what_a_call_keeps_of_its_numbers_is_found_when_it_is_learned(operand: list[float]) -> None:
+    """It would be right of these numbers for ever."""
+
+    @recalled
+    def wrong(x: Any) -> Any:
+        return x * 0 + first_of(x)
+
+    @rewriting
+    def overwrite(x: Any) -> None:
+        x[1:] = first_of(x) * x[1:]
+
+    x = nl.asarray(np.array(operand))
+    for call in (wrong, overwrite):
+        with config(verify=True), pytest.raises(VerificationError, match="recalled"):
+            for _ in range(2):
+                call(x)
+                x.get()  # runs what was written
+
+
+@needs_learning
+def test_what_was_recalled_for_a_call_that_is_learned_is_compared() -> None:
+    @recalled
+    def wrong(x: Any) -> Any:
+        return x * 0 + first_of(x)
+
+    @recalled
+    def outer(x: Any) -> Any:
+        return wrong(x) + 1
+
+    x, y = (nl.asarray(np.array([k, 2.0, 3.0])) for k in (1.0, 7.0))
+    with config(verify=False):
+        for _ in range(3):
+            wrong(x).get()
+    with config(verify=True), pytest.raises(VerificationError, match="recalled"):
+        for _ in range(2):
+            outer(y)
+
+
+def test_calls_are_tried_on_arrays_like_theirs(compared: Counter[str]) -> None:
+    """Parts, transposes, arrays of one memory, read-only ones, and elements that a call does not take."""
+    host = np.arange(24.0).reshape(4, 6)
+    for k in (1, 2, 3):
+        x = nl.asarray(host * k)
+        expected = [np.median(host[::2].T * k, axis=1), np.vdot(host[0] * k, host[1, ::-1] * k),
+                    np.take(host * k, [3, 0, 2], axis=0), np.digitize([k, 9], host[0] * k),
+                    np.cumsum(host.real[:, ::-3] * k), np.searchsorted(host[:, 1] * k, [k, 30])]  # fmt: skip
+        row = x[0]
+        row.setflags(write=False)
+        rows, found, levels = (nl.asarray(np.array(given)) for given in ([3, 0, 2], [k, 9], [k, 30]))
+        got = [nl.median(x[::2].T, axis=1), nl.vdot(row, x[1, ::-1]), nl.take(x, rows, axis=0),
+               nl.digitize(found, row), nl.cumsum(x.real[:, ::-3]), nl.searchsorted(x[:, 1], levels)]  # fmt: skip
+        x[[0, 1]] = x[[1, 0]]
+        for one, other in zip(got, expected, strict=True):
+            np.testing.assert_allclose(one.get(), other)
+        assert x.get().tolist() == (host * k)[[1, 0, 2, 3]].tolist()
+
+
 def test_wrong_bits_are_found() -> None:
     nan, other = np.array([0x7FF8000000000000, 0x7FF8000000000001], np.uint64).view(np.float64)
     code = nl.zeros(1).code
@@ -101,6 +172,10 @@ def test_wrong_bits_are_found() -> None:
     same_bits(one.view(np.uint8), np.array([1.0, other, -0.0]).view(np.uint8), code, "x")
     with pytest.raises(VerificationError, match="1 of 3"):
         same_bits(one.view(np.uint8), np.array([1.0, other, 0.0]).view(np.uint8), code, "x")
+    truth = nl.zeros(1, bool).code
+    same_bits(np.array([1, 85, 0], np.uint8), np.array([255, 1, 0], np.uint8), truth, "x")
+    with pytest.raises(VerificationError, match="1 of 3"):
+        same_bits(np.array([1, 85, 0], np.uint8), np.array([1, 0, 0], np.uint8), truth, "x")
 
 
 @pytest.mark.parametrize("code", LOW, ids=lambda code: DTYPES[code].name)

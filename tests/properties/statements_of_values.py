@@ -123,6 +123,10 @@ def near(a: Author) -> None:
                     f"np.median({name}, {axis})", f"np.average({name}, {axis})"]  # fmt: skip
         if "(" not in axis:
             options += [f"np.cumsum({name}, {axis})", f"np.percentile({name}, 30, {axis})"]
+    if x.dtype.kind == "f":
+        row = f"{name}.ravel()"
+        options += [f"np.dot({row}, {row}[::-1])", f"{row} @ np.abs({row})", f"np.vdot({row}[::2], {row}[::2] * p0)",
+                    f"np.array([*{row}[-4:]])", f"np.array([{row}[-1], {row}[0] * p0, {row}[0]])"]  # fmt: skip
     a.add(f"near({a.pick(options)})", condition)
 
 

@@ -55,9 +55,13 @@ def author_of(choices: bytes, steps: list[Step] = STEPS) -> Author:
 
 
 def modes() -> list[tuple[str, dict[str, Any], bool]]:
-    """Ways of running: name, settings, whether evaluation is forced at random."""
+    """Ways of running: name, settings, whether evaluation is forced at random.
+
+    Without small work (`unplanned`) nothing is done at once: numbers, elements and arrays at indices are recorded.
+    """
     found = [("lazy", {"eager": False}, False), ("eager", {"eager": True}, False), ("forced", {"eager": False}, True),
-             ("short", {"eager": False, "max_pending": 3}, False)]  # fmt: skip
+             ("short", {"eager": False, "max_pending": 3}, False),
+             ("recorded", {"eager": False, "unplanned": 0}, False)]  # fmt: skip
     result = [(name, {**kw, "executor": nl.config.executor}, forced) for name, kw, forced in found]
     if nl.config.executor != "reference":
         result.append(("reference", {"eager": False, "executor": "reference"}, False))
@@ -80,7 +84,9 @@ def check(choices: bytes, cpu_compile: str = "never", rounds: int = ROUNDS, step
             )
     for again in range(1, 1 + rounds):
         rehearsal = rehearse(author.statements, again)
-        run(author, rehearsal, LoomWorld(again), f"round {again}", {"cpu_compile": cpu_compile, "eager": False})
+        # Every other time by plans, of which those that come again run by shorter ways.
+        changes = {"cpu_compile": cpu_compile, "eager": False, **({"unplanned": 0} if again % 2 else {})}
+        run(author, rehearsal, LoomWorld(again), f"round {again}", changes)
 
 
 def run(

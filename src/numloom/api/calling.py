@@ -16,16 +16,16 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
+from numloom.api.verifying import beside, compared, memory, tried, tried_write
 from numloom.array.ndarray import apply1, apply2, cell_of, ndarray, node_of, operated, record2, view_of, wrap
 from numloom.array.storage import put, write
 from numloom.base.config import config
-from numloom.base.dtypes import BOOL, F64, KINDS, code_of
+from numloom.base.dtypes import BOOL, F64, KINDS
 from numloom.device.registry import current
-from numloom.engine.evaluate import after_record, download_layout
-from numloom.engine.verify import VerificationError, is_unset, same_bits
+from numloom.engine.evaluate import after_record
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
-from numloom.graph.replay import Chain, Chains, again, begin, end, find, in_full, learn, learning, replay
+from numloom.graph.replay import Chain, Chains, again, begin, end, find, learn, learning, replay
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
@@ -111,14 +111,14 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
                 return NotImplemented
             if out is None:
                 return apply2(row, x, y)
-            if type(out) is ndarray:
+            if type(out) is ndarray and out.writeable:
                 node = record2(row, x, y)
                 if node is not NotImplemented and store_plainly(out, node):
                     return out
         elif function.nin == 1 and type(x) is ndarray:
             if out is None:
                 return apply1(row, cython.cast(ndarray, x))
-            if type(out) is ndarray and store_plainly(out, unary(row, node_of(x))):
+            if type(out) is ndarray and out.writeable and store_plainly(out, unary(row, node_of(x))):
                 return out
         elif function.nin == 1 and type(x) is float and out is None:
             number = operated(row, x, None, True) if cython.compiled else None
@@ -141,13 +141,10 @@ def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
 
 
 def _harmless(x: Any, y: Any) -> bool:
-    """Whether one of two operands is a floating-point number, or the second one no negative integer."""
-    return (
-        type(y) is float
-        or type(x) is float
-        or (type(x) is ndarray and KINDS[x.code] in "fc")
-        or (type(y) is int and y >= 0)
-    )
+    """Whether one of two operands is a floating-point number, or the second one no negative integer; 0.5 is a root."""
+    if type(y) is float:
+        return y != 0.5
+    return type(x) is float or (type(x) is ndarray and KINDS[x.code] in "fc") or (type(y) is int and y >= 0)
 
 
 def choose_plainly(row: Any, condition: Any, x: Any, y: Any) -> Any:
@@ -256,11 +253,13 @@ def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any
     chains = function.keeping if keep else function.chains
     given = array
     operand = node_of(given)
-    node = again(chains, axis, operand) if not _verify else None
+    node = again(chains, axis, operand)
     if node is not None:
         result = wrap(node)
         if cell_of(given).pins:
             after_record(node, now=True)
+        if _verify:
+            return compared(result, partial(function.general, array, axis, keepdims=keep))
         return result
     operands = [operand]
     chain = find(chains, axis, operands)
@@ -300,7 +299,7 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
 
 def _in_full(
     known: Chain | None, chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...],
-    call: Callable[[], Any], keeps: bool = False,
+    call: partial[Any], keeps: bool = False,
 ) -> Any:  # fmt: skip
     """What a call gives that no chain is known for; one is learned from it if that can be.
 
@@ -319,6 +318,11 @@ def _in_full(
     # What writes to its operands does more than give a result.
     if all([cell_of(array).value is value for array, value in zip(arrays, before, strict=True)]):
         _learn(chains, trace, given, arrays, result)
+        if _verify and not learning():
+            learned = chains.known.get(trace.key)
+            if learned is not None:
+                tried(chains, given, learned, arrays, call, _recalled)
+                return compared(result, call)  # It may have been made of parts that were recalled.
     return result
 
 
@@ -379,12 +383,12 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
         given = (_PART, given, target.code, target.offset, target.extents, target.steps)
     chain = _found(plain, given, operands)
     if chain is not None:
-        if not _verify:
+        if not _verify or learning():
             put(cell, replay(chain, operands))
             return True
         twin = wrap(value)  # While it has this value, too, no routine changes it in place.
         put(twin.cell, replay(chain, operands))
-        beside(partial(_general, plain, target, args, options), lambda: _memory(target, twin.cell.value))
+        beside(partial(_general, plain, target, args, options), lambda: memory(target, twin.cell.value))
         return True
     trace = begin(plain.chains, given, operands, True)
     if trace is None:
@@ -395,6 +399,11 @@ def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[s
         end(trace)
     if cell.value is not value:
         learn(plain.chains, trace, given, cell.value)
+        if _verify and not learning():
+            learned = plain.chains.known.get(trace.key)
+            if learned is not None:
+                write = partial(plain.general, target, *args, **options)
+                tried_write(plain.chains, given, learned, (target, *arrays), write)
     return True
 
 
@@ -428,50 +437,7 @@ def _compose(
 def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Write to an array in full; what it holds then."""
     plain.general(target, *args, **options)
-    return _memory(target, cell_of(target).value)
-
-
-def _memory(target: Any, value: Node) -> Any:
-    """What an array holds if this is the value of its memory."""
-    return download_layout(value, target.code, target.offset, target.extents, target.steps)
-
-
-def beside(full: Callable[[], Any], short: Callable[[], Any]) -> Any:
-    """What a call gives in full, compared with what is remembered of it.
-
-    Raises
-    ------
-    VerificationError
-        If they differ.
-    """
-    if learning():  # The call is a part of one that is learned, of which it may not look at values.
-        return full()
-    got = short()
-    with in_full():
-        want = full()
-    _compare(got, want)
-    return want
-
-
-def _compare(got: Any, want: Any) -> None:
-    """Compare results of two ways: how they lie, and their bits."""
-    if type(got) is not type(want):
-        raise VerificationError(f"a recalled call gave {type(got).__name__}, in full {type(want).__name__}")
-    if type(want) is np.ndarray:
-        same_bits(np.ascontiguousarray(got), np.ascontiguousarray(want), code_of(want.dtype), "a recalled write")
-        return
-    if type(want) is not ndarray:
-        if len(got) != len(want):
-            raise VerificationError(f"a recalled call gave {len(got)} arrays, in full {len(want)}")
-        for one, other in zip(got, want, strict=True):
-            _compare(one, other)
-        return
-    forms = [(x.code, x.extents, x.steps, x.is_scalar, x.writeable) for x in (got, want)]
-    if forms[0] != forms[1]:
-        raise VerificationError(f"a recalled call gave dtype code, shape, strides, ... {forms[0]}, in full {forms[1]}")
-    if not any([is_unset(cell_of(x).value) for x in (got, want)]):
-        one, other = (download_layout(cell_of(x).value, x.code, x.offset, x.extents, x.steps) for x in (got, want))
-        same_bits(np.ascontiguousarray(one), np.ascontiguousarray(other), want.code, "a recalled call")
+    return memory(target, cell_of(target).value)
 
 
 def noted(values: Any, arrays: list[Any]) -> Any:
@@ -660,7 +626,6 @@ def _is_plain(axis: Any) -> bool:
 __all__ = [
     "ElementwiseCall",
     "Plain",
-    "beside",
     "call_plainly",
     "choose_plainly",
     "combine_plainly",

@@ -155,7 +155,7 @@ def operator_power(x: Any, y: Any) -> Any:
     if type(x) is ndarray:
         kind = type(y)
         if kind is int:
-            if y == 2:
+            if y == 2 and not (x.is_scalar and x.code == BOOL):
                 return apply1(SQUARE, x)
             if y == -1 and KINDS[x.code] in "fc":
                 return apply1(RECIPROCAL, x)
@@ -521,6 +521,10 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     """
     if type(dst) is not ndarray:
         raise TypeError(f"copyto() argument 1 must be a numloom array, not {type(dst).__name__}")
+    if type(src) is ndarray and src.cell is dst.cell and _lies(src) == _lies(dst):
+        return
+    if not dst.writeable:
+        raise ValueError("assignment destination is read-only")
     np.can_cast(bool, bool, casting)  # type: ignore[arg-type]  # NumPy's error if it knows no such rule
     value = value_of(src)
     if type(value) is not Node:
@@ -535,6 +539,11 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     if where is not True:
         value = build.elementwise(WHERE, (mask_of(where), build.cast(value, dst.code), node_of(dst)))
     store(dst, value, "copyto", "unsafe")
+
+
+def _lies(array: Array) -> tuple[Any, ...]:
+    """Where an array lies in its memory."""
+    return array.code, array.offset, array.extents, array.steps
 
 
 def compare_out_of_range(row: Any, a: Any, b: Any) -> Array:

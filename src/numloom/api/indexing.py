@@ -343,10 +343,8 @@ def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     """
     target = _flat_target(a, "put")
     where = _bounded(ind, target.size, mode)
-    if not where.size:
-        return
     values = _repeated(v, where.size, target.code)
-    if values is None:
+    if values is None or not where.size:
         return
     if is_c_contiguous(target.shape, target.strides, target.itemsize):
         flat = target.reshape(-1)
@@ -418,10 +416,10 @@ def place(arr: Array, mask: Any, vals: Any) -> None:
     where = flatnonzero(chosen)
     if not isinstance(vals, (ndarray, np.ndarray)):
         vals = asarray(vals, target.dtype)
-    if vals.size == 0 and where.size:
-        raise ValueError("Cannot insert from an empty array!")
     if _is_strict(vals) and not np.can_cast(vals.dtype, arr.dtype):
         raise TypeError(f"Cannot cast array data from {vals.dtype!r} to {arr.dtype!r} according to the rule 'safe'")
+    if vals.size == 0 and where.size:
+        raise ValueError("Cannot insert from an empty array!")
     put(target, where, vals)
 
 

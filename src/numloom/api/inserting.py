@@ -166,6 +166,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
         start = first if last >= 0 and "f" in sides else 0
         stop = (last + 1 if "b" in sides else array.shape[k]) if last >= 0 else 0
         index[k] = slice(start, stop)
+    if not array.ndim:
+        return filt[()] if type(filt) is ndarray and filt.is_scalar else array[...]
     # A list stays one, as NumPy has it.
     return filt[index[0]] if isinstance(filt, (list, tuple)) and len(index) == 1 else array[(*index, ...)]
 

@@ -73,7 +73,8 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     lead, rest = array.shape[:axis], array.shape[axis + 1 :]
     eights = bits.reshape((*lead, -(-extent // 8), 8, *rest)).astype(np.uint8)
     shifted = left_shift(eights, _column(shifts, rest))
-    return shifted.sum(axis + 1, dtype=np.uint8)
+    packed = shifted.sum(axis + 1, dtype=np.uint8)
+    return packed if packed.flags.c_contiguous or array.flags.fnc else packed.copy()
 
 
 def _gathered(words: Array, bitorder: str) -> Array:

@@ -25,6 +25,7 @@ _ADD = ELEMENTWISE["add"]
 _AND = ELEMENTWISE["logical_and"]
 _GREATER = ELEMENTWISE["greater"]
 _LESS = ELEMENTWISE["less"]
+_SQRT = ELEMENTWISE["sqrt"]
 _FEW = 1024
 _REFUSED = "Integers to negative integer powers are not allowed."
 
@@ -43,6 +44,13 @@ class Power(ufunc):
         if KINDS[exponent.code] != "i" or 0 in broadcast_shapes(*shapes):
             return nodes
         return [base, allowed(exponent, mask)]
+
+    def _rows_for(self, nodes: list[Node]) -> tuple[Op, ...]:
+        """As NumPy takes a square root for a power of 0.5."""
+        exponent = nodes[1]
+        if exponent.kind == SCALAR and exponent.attr == 0.5 and KINDS[exponent.code] == "f":
+            return (_SQRT,)
+        return self._rows
 
     def _checked_at(self, a: Array, indices: Any, value: Node | None) -> Node | None:
         if value is None or KINDS[value.code] != "i" or not a[indices].size:

@@ -823,7 +823,7 @@ def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
     x, y = left.astype(DTYPES[code]), right.astype(DTYPES[code])
     last = x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
     if left.shape[-1] == right.shape[-1]:
-        return last
+        return last.copy()  # in C order
     if left.shape[-1] == 3:
         parts = [-(x[..., 2] * y[..., 1]), x[..., 2] * y[..., 0], last]
     else:

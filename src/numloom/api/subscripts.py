@@ -108,11 +108,13 @@ def expand_index(item: Any, axis: int, shape: tuple[int, ...]) -> tuple[list[Any
             raise IndexError(
                 f"too many indices for array: array is {len(shape)}-dimensional, but {axis + item.ndim} were indexed"
             )
-        if extent != shape[axis + place]:
+        if extent and extent != shape[axis + place]:
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + place}; size of axis is "
                 f"{shape[axis + place]} but size of corresponding boolean axis is {extent}"
             )
+    if not item.size:
+        return [build.full(0, I64, (0,))] * item.ndim, item.ndim
     positions: list[Any] = []
     node = node_of(item)
     return [Mask(node, place, positions) for place in range(item.ndim)], item.ndim

@@ -266,29 +266,33 @@ class ufunc(ElementwiseCall):
         values = [value_of(x) for x in args]
         if not any(type(value) is Node for value in values):
             values = [node_at(values[0]), *values[1:]]
-        codes = loop_of(
-            self._numpy,
-            (*self._given(values), *(None if o is None else o.dtype for o in outs)),
-            signature,
-            casting,
-        )
+        given = (*self._given(values), *(None if o is None else o.dtype for o in outs))
         try:
-            nodes = [
-                build.cast(v, code) if type(v) is Node else build.scalar_as(_cut(v, code), code)
-                for v, code in zip(values, codes, strict=False)
-            ]
+            try:
+                codes = loop_of(self._numpy, given, signature, casting)
+            except TypeError:
+                # A Python integer that the loop's dtype cannot hold is told first.
+                if int in given:
+                    _in_loop(values, loop_of(self._numpy, given, signature, "unsafe"))
+                raise
+            nodes = _in_loop(values, codes)
         except OverflowError:
             if self._row not in _COMPARISONS:
                 raise
             # A Python integer that the dtype cannot hold: the operators know the answer.
             return self._finish([node_at(apply2(self._row, *args))], args, outs, where, order)
         nodes = self._checked(nodes, where)
-        results = [build.loop(row, nodes, code) for row, code in zip(self._rows, codes[self.nin :], strict=True)]
+        rows = self._rows_for(nodes)
+        results = [build.loop(row, nodes[: row.nin], code) for row, code in zip(rows, codes[self.nin :], strict=True)]
         return self._finish(results, args, outs, where, order)
 
     def _checked(self, nodes: list[Node], where: Any) -> list[Node]:
         """Operands of the loop's dtypes, of which some are refused."""
         return nodes
+
+    def _rows_for(self, nodes: list[Node]) -> tuple[Op, ...]:
+        """The operations for operands of the loop's dtypes, of which one may take fewer."""
+        return self._rows
 
     def _checked_at(self, a: Array, indices: Any, value: Node | None) -> Node | None:
         """The second operand of `at`, of the loop's dtype."""
@@ -679,6 +683,14 @@ _REORDERABLE = frozenset(
 )  # fmt: skip
 
 
+def _in_loop(values: Sequence[Any], codes: Sequence[int]) -> list[Node]:
+    """Operands as a loop takes them."""
+    return [
+        build.cast(v, code) if type(v) is Node else build.scalar_as(_cut(v, code), code)
+        for v, code in zip(values, codes, strict=False)
+    ]
+
+
 def single(out: Any) -> Any:
     """The one array of an ``out=`` argument, which may be a tuple."""
     if isinstance(out, tuple):
@@ -741,10 +753,10 @@ def _host(x: Any) -> Any:
 
 
 def in_order(node: Node, operands: Sequence[Any], order: str) -> Node:
-    """A value in memory order "C", "F" or "A" (Fortran order if all operands have it, and not all C order)."""
+    """A value in memory order "C", "F" or "A" (Fortran order if all operands have it)."""
     if order == "A":
         arrays = [x.flags for x in operands if type(x) is ndarray and x.ndim]
-        order = "F" if all(x.f_contiguous for x in arrays) and not all(x.c_contiguous for x in arrays) else "C"
+        order = "F" if all(x.f_contiguous for x in arrays) else "C"
     itemsize = ITEMSIZES[node.code]
     wanted = f_strides(node.shape, itemsize) if order == "F" else c_strides(node.shape, itemsize)
     return node if node.strides == wanted else build.copied(node, wanted, node.code)

@@ -159,7 +159,7 @@ class ndarray:
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         if modulus is not None:
             return NotImplemented
-        if type(other) is int and other == 2:
+        if type(other) is int and other == 2 and not (self.is_scalar and self.code == BOOL):
             return apply1(SQUARE, self)
         return _bound["operator_power"](self, other)
 
@@ -255,6 +255,8 @@ class ndarray:
         return apply_inplace(REMAINDER, self, other)
 
     def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]  # pow() may take three arguments
+        if not self.writeable and not self.is_scalar:
+            raise ValueError("output array is read-only")
         try:
             return store_result(self, _bound["operator_power"](self, other), "power")
         except ValueError:
@@ -859,7 +861,9 @@ def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
 
 def apply_inplace(row: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
-    if type(other) is ndarray and target.writeable and not target.is_scalar:
+    if not target.writeable and not target.is_scalar:
+        raise ValueError("output array is read-only")
+    if type(other) is ndarray and not target.is_scalar:
         given = other
         if given.extents is target.extents or given.extents == target.extents:
             # As below, without an array for the result in between.
@@ -883,8 +887,6 @@ def store_result(target: Any, result: Any, name: str) -> Any:
     """Finish an in-place operator: rebind a scalar, else write the result where the array lies."""
     if target.is_scalar or result is NotImplemented:
         return result
-    if not target.writeable:
-        raise ValueError("output array is read-only")
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
         raise casting_error(name, "same_kind", result.code, target.code)
     if result.shape != target.extents:

@@ -85,7 +85,10 @@ def same_value(got: Node, want: Node, device: Any, read: Reader, what: str) -> N
 
 
 def same_bits(got: Host, want: Host, code: int, what: str) -> None:
-    """Compare the bytes of elements of one dtype; NaN is NaN."""
+    """Compare the bytes of elements of one dtype; NaN is NaN, and true is true.
+
+    What lies where nothing was written yet (`empty`) may be no truth value, and becomes one where it is copied.
+    """
     if np.array_equal(got, want):
         return
     dtype = DTYPES[code]
@@ -95,6 +98,8 @@ def same_bits(got: Host, want: Host, code: int, what: str) -> None:
     itemsize = ITEMSIZES[code] // (2 if dtype.kind == "c" else 1)
     words = f"u{itemsize}"
     differs = one.view(words) != other.view(words)
+    if dtype.kind == "b":
+        differs = (one.view(words) != 0) != (other.view(words) != 0)
     if dtype.kind not in "biu":
         with np.errstate(invalid="ignore"):  # which NaN of ml_dtypes may raise
             differs &= ~((one != one) & (other != other))

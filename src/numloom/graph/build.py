@@ -333,9 +333,19 @@ def _place_of_several(row: Any, operands: Sequence[Any]) -> int:
     return place & (_PLACES - 1)
 
 
+def _check_several(row: Any, operands: Sequence[Any], result: Node) -> None:
+    """Compare what would have been recalled for several operands with what was recorded in full."""
+    found = _recall_several(row, operands)
+    if found is None:
+        return
+    ours, theirs = ([form_of(node) for node in (*whole.args, whole)] for whole in (found, result))
+    if list(map(_fields, ours)) != list(map(_fields, theirs)):
+        raise AssertionError(f"{result!r} would have been recalled as {found!r} for {operands!r}")
+
+
 def _recall_several(row: Any, operands: Sequence[Any]) -> Node | None:
     """What an operation on several operands records, where that is known."""
-    found = None if _verifying else _several.slots[_place_of_several(row, operands)]
+    found = _several.slots[_place_of_several(row, operands)]
     if found is None or found.row is not row or len(found.codes) != len(operands):
         return None
     for place, x in enumerate(operands):
@@ -570,7 +580,7 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
     """
     asked = codes is None
     if asked:
-        result = _recall_several(row, operands)
+        result = None if _verifying else _recall_several(row, operands)
         if result is not None:
             return result
         given = tuple([_code(x) for x in operands])
@@ -587,6 +597,8 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
             nodes.append(x if x.code == code else cast(x, code))
     result = loop(row, nodes, codes[-1])
     if asked:
+        if _verifying:
+            _check_several(row, operands, result)
         _remember_several(row, operands, codes, result)
     return result
 

@@ -9,11 +9,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from numloom.api.calling import beside, is_whole, noted
+from numloom.api.calling import is_whole, noted
+from numloom.api.verifying import beside
 from numloom.array.ndarray import ndarray, wrap
 from numloom.base.config import config
 from numloom.device.registry import current
-from numloom.graph.replay import Chain, Trace, end, replay, start
+from numloom.graph.replay import Chain, Trace, end, learning, replay, start
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _KEPT = 1024
@@ -40,7 +41,7 @@ def drawn(method: Method) -> Method:
         if type(found) is tuple:
             chain, counts = found
             operands: list[Any] = []
-            before = source.state if config.verify else None
+            before = source.state if config.verify and not learning() else None
             for count in counts:
                 operands += source.take(count)
             result = wrap(replay(chain, operands))

@@ -183,3 +183,28 @@ def test_libraries_get_copies_of_what_lies_on_a_gpu(server: Server) -> None:
     host = np.asarray(numloom.arange(4.0))
     assert type(host) is np.ndarray and host.tolist() == [0, 1, 2, 3]
     assert sum(copies.nbytes for copies in server.ledger.downloads.values()) == 32
+
+
+class Result(tuple[Any, ...]):
+    """As SciPy's results: a tuple with names, made of all its items at once, and more that stands beside them."""
+
+    _fields = ("statistic", "pvalue")
+
+    def __new__(cls, statistic: Any, pvalue: Any, df: Any) -> Result:
+        return tuple.__new__(cls, (statistic, pvalue))
+
+    def __init__(self, statistic: Any, pvalue: Any, df: Any) -> None:
+        self.df = df
+
+
+def test_named_tuples_with_more_beside_them_cross() -> None:
+    array = numloom.asarray([1.0, 2.0])
+    given = Result(array, 0.5, numloom.asarray([3.0]))
+    crossing = Crossing([])
+    out = crossing.out(given)
+    assert type(out) is Result and out is not given
+    assert type(out[0]) is np.ndarray and out[1] == 0.5 and type(out.df) is np.ndarray
+    back = crossing.back(out)
+    assert type(back) is Result and back[0] is array and type(back.df) is ndarray
+    point = SimpleNamespace(x=1)
+    assert crossing.out(point) is point

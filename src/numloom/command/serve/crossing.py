@@ -9,7 +9,7 @@ was taken of.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -105,6 +105,14 @@ def numpy_function(name: str) -> Any:
     return pkgutil.resolve_name(f"{module}:{last}")
 
 
+def remade(value: Any, change: Callable[[Any], Any]) -> Any:
+    """A named tuple with other items, and other things that it holds by name: SciPy's results have such."""
+    result = tuple.__new__(type(value), [change(item) for item in value])
+    for name, held in getattr(value, "__dict__", {}).items():
+        result.__dict__[name] = change(held)
+    return result
+
+
 class Crossing:
     """One call's arguments as NumPy takes them.
 
@@ -141,7 +149,7 @@ class Crossing:
         if kind is dict:
             return {key: self.out(item) for key, item in value.items()}
         if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return kind(*[self.out(item) for item in value])
+            return remade(value, self.out)
         standing_for = getattr(kind, "stands_for", None)
         if standing_for is not None:
             return standing_for(value)  # a function of the namespace, as a callback
@@ -183,7 +191,7 @@ class Crossing:
         if kind is dict:
             return {key: self.back(item, views=views) for key, item in result.items()}
         if isinstance(result, tuple) and hasattr(result, "_fields"):
-            return kind(*[self.back(item, views=views) for item in result])
+            return remade(result, lambda item: self.back(item, views=views))
         return result
 
     def _result(self, host: Host, views: bool) -> Any:
