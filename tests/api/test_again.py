@@ -42,6 +42,7 @@ FORMS: dict[str, Any] = {
     "written": lambda xp, k, data: written(xp, k),
     "of the host": lambda xp, k, data: xp.asarray(data * k),
     "a view": lambda xp, k, data: xp.asarray(data * k)[::-1, 1:],
+    "rows": lambda xp, k, data: xp.asarray(data * k)[1:],
     "flat": lambda xp, k, data: xp.asarray(data).ravel() * k,
     "converted": lambda xp, k, data: (xp.arange(24) * k).astype("f4").reshape(4, 6),
     "complex": lambda xp, k, data: (xp.arange(12) * k + 1j * xp.arange(12)).reshape(3, 4),

@@ -128,16 +128,17 @@ def test_numbers_and_operands_are_those_of_each_run() -> None:
         "turned around": lambda x, y, k: (x - y) * (y - x),
         "parts": lambda x, y, k: x[1:] * k - y[:-1],
     }
-    hits = 0
+    clear_direct()
     with nl.config(cpu_compile="wait", unplanned=0):
-        for turn in range(8):
-            host = np.array([1.0, 2, 3]) + turn, np.array([10.0, 20, 30]) * turn
-            x, y = (nl.asarray(part) for part in host)
-            for name, call in work.items():
+        for name, call in [*work.items(), *work.items()]:
+            hits = 0
+            for turn in range(40):  # Trees that share a place take it from each other, in time.
+                host = np.array([1.0, 2, 3]) + turn, np.array([10.0, 20, 30]) * turn
+                x, y = (nl.asarray(part) for part in host)
                 result = call(x, y, turn + 0.5)
                 hits += find_direct(pending(result)) is not None
                 assert result.tolist() == call(*host, turn + 0.5).tolist(), (name, turn)
-    assert hits >= 4 * len(work), hits
+            assert hits > 10, (name, hits)
 
 
 def test_devices_have_plans_of_their_own() -> None:

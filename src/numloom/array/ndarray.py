@@ -38,7 +38,7 @@ MULTIPLY = ELEMENTWISE["multiply"]
 DIVIDE, FLOOR_DIVIDE = ELEMENTWISE["divide"], ELEMENTWISE["floor_divide"]
 REMAINDER = ELEMENTWISE["remainder"]
 NEGATIVE, POSITIVE, ABSOLUTE = (ELEMENTWISE[name] for name in ("negative", "positive", "absolute"))
-INVERT, SQUARE = ELEMENTWISE["invert"], ELEMENTWISE["square"]
+INVERT, POWER, SQUARE = ELEMENTWISE["invert"], ELEMENTWISE["power"], ELEMENTWISE["square"]
 AND, OR, XOR = (ELEMENTWISE[f"bitwise_{name}"] for name in ("and", "or", "xor"))
 LEFT_SHIFT, RIGHT_SHIFT = ELEMENTWISE["left_shift"], ELEMENTWISE["right_shift"]
 LESS, LESS_EQUAL, EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL = _COMPARISONS = tuple(
@@ -255,13 +255,7 @@ class ndarray:
         return apply_inplace(REMAINDER, self, other)
 
     def __ipow__(self, other: Any) -> Any:  # type: ignore[misc]  # pow() may take three arguments
-        if not self.writeable and not self.is_scalar:
-            raise ValueError("output array is read-only")
-        try:
-            return store_result(self, _bound["operator_power"](self, other), "power")
-        except ValueError:
-            _bound["check_cast"](ELEMENTWISE["power"], self, other)
-            raise
+        return apply_inplace(POWER, self, other)
 
     def __iand__(self, other: Any) -> Any:
         return apply_inplace(AND, self, other)
@@ -863,7 +857,7 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
     if not target.writeable and not target.is_scalar:
         raise ValueError("output array is read-only")
-    if type(other) is ndarray and not target.is_scalar:
+    if type(other) is ndarray and not target.is_scalar and row is not POWER:
         given = other
         if given.extents is target.extents or given.extents == target.extents:
             # As below, without an array for the result in between.
@@ -872,7 +866,7 @@ def apply_inplace(row: Any, target: Any, other: Any) -> Any:
                 write(cell_of(target), target.code, target.offset, target.extents, target.steps, node)
                 return target
     try:
-        result = apply2(row, target, other)
+        result = _bound["operator_power"](target, other) if row is POWER else apply2(row, target, other)
     except ValueError:
         _bound["check_cast"](row, target, other)
         raise
