@@ -18,7 +18,7 @@ def described(name: str, nin: int, nout: int, rows: tuple[Op, ...]) -> str:
     inputs = ["x"] if nin == 1 else ["x1", "x2"]
     operands = ", ".join(inputs)
     found = DESCRIPTIONS[name]
-    formula = f": {found.formula}" if found.formula else ""
+    formula = f": ``{found.formula}``" if found.formula else ""
     together = "Numbers" if nin == 1 else "Numbers, which are broadcast against each other"
     results = "ndarray" if nout == 1 else "tuple of ndarray"
     return f"""{name}({operands}, /, out=None, *, where=True, casting='same_kind', order='K', dtype=None)

@@ -160,7 +160,7 @@ DESCRIPTIONS: dict[str, Description] = {
     "right_shift": Description("Bits shifted to the right", "x1 >> x2", "[8, 5], 2", "array([2, 1])"),
     "rint": Description("Nearest whole number, halves to the even one", "", "[0.5, 1.5, 2.6]", "array([0., 2., 3.])"),
     "sign": Description(
-        "-1, 0 or 1 as the number is negative, 0 or positive; x / |x| of a complex one",
+        "-1, 0 or 1 as the number is negative, 0 or positive; ``x / |x|`` of a complex one",
         "sgn x",
         "[-2, 0, 3]",
         "array([-1,  0,  1])",
