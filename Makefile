@@ -34,7 +34,7 @@ format:
 	ruff format .
 
 docs:
-	$(PYTHON) -m sphinx -W -b html docs build/site
+	$(PYTHON) -m sphinx -W -b html docs docs/_build
 
 wheel:
 	$(PYTHON) tools/build_wheel.py
