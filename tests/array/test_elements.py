@@ -106,3 +106,39 @@ def test_an_element_seen_as_another_dtype_that_is_yet_to_be_converted() -> None:
             assert seen.item() == 0.0 == float(seen.get())
             x[...] = nl.asarray(np.array([2.5], "f4"))[0]
             assert int(seen.get().view("u4")) == 2 and seen.item() == float(np.array(2, "u4").view("f4"))
+
+
+def test_elements_at_our_integers():
+    """An integer that an array gave leads where Python's would; a 0-d array and a bool are index arrays."""
+    x, host = nl.asarray(np.arange(12.0)), np.arange(12.0)
+    for dtype in ("i8", "u8", "i4", "u1", "i1"):
+        places = nl.asarray(np.array([3, 0, 11, 7], dtype))
+        for place in places:
+            assert float(x[place]) == host[int(place)] and type(x[place]) is nl.ndarray
+            x[place] += 1
+            host[int(place)] += 1
+            x[place] = x[place] * 2
+            host[int(place)] *= 2
+    np.testing.assert_array_equal(x.get(), host)
+    minus = nl.asarray([-1, -12])
+    assert [float(x[k]) for k in minus] == [host[-1], host[-12]]
+    for beyond in nl.asarray([12, -13]):
+        with pytest.raises(IndexError):
+            x[beyond]
+        with pytest.raises(IndexError):
+            x[beyond] = 1.0
+    with pytest.raises(IndexError):
+        x[nl.asarray([1.0])[0]]
+    assert x[nl.asarray([True])[0]].shape == (1, 12) and x[nl.asarray(3)].shape == ()
+    matrix = nl.asarray(np.arange(6.0).reshape(2, 3))
+    row = matrix[nl.asarray([1])[0]]
+    row[0] = 50  # a view
+    assert float(matrix[1, 0]) == 50
+    copy = matrix[nl.asarray(1)]  # a 0-d array is an index array
+    copy[0] = 60
+    assert float(matrix[1, 0]) == 50
+    matrix[nl.asarray([0])[0]] = 7
+    np.testing.assert_array_equal(matrix.get(), [[7, 7, 7], [50, 4, 5]])
+    changed = nl.asarray([1, 2])
+    at, changed[0] = changed[0], 5
+    assert float(x[at]) == host[1]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from compilers import needed
 from numloom.device import registry
 from numloom.engine.direct import clear_direct, find_direct
 from numloom.engine.state import counters
@@ -121,6 +122,7 @@ def test_values_follow_operands() -> None:
 
 @pytest.mark.skipif(nl.config.executor != "fused" or nl.config.eager, reason="there are no plans, or all runs at once")
 def test_numbers_and_operands_are_those_of_each_run() -> None:
+    needed()
     work: dict[str, Any] = {
         "number": lambda x, y, k: x * k,
         "numbers": lambda x, y, k: (x + k) * (y - 2 * k),

@@ -402,3 +402,17 @@ def test_a_view_that_is_kept_pending_stays_right() -> None:
     assert node_of(later).buffer is None
     assert x.tolist() == [1, 2, 3, 100, 5, 6, 7, 8] and later.tolist() == [6, 8, 10, 12]
     assert part.tolist() == [3, 100, 5, 6]
+
+
+def test_stores_of_one_number_in_much_memory_make_no_plan() -> None:
+    """A sieve: some of its slices are large, and none of them may have all of them planned."""
+    n = 200_000
+    is_prime, host = nl.ones(n, dtype=bool), np.ones(n, bool)
+
+    def sieve() -> None:
+        for i in range(2, 448):
+            is_prime[i * i :: i] = False
+            host[i * i :: i] = False
+        np.testing.assert_array_equal(is_prime.get(), host)
+
+    assert plans_made(sieve) == 0

@@ -51,6 +51,8 @@ cpdef object assign(ndarray array, Basic found, object value)
 @cython.locals(value=Node)
 cdef bint _is_at_hand(ndarray array) except -1
 
+@cython.locals(array=ndarray, known=cython.bint)
+cdef object as_integer(object index)
 @cython.locals(array=ndarray, found=cython.bint)
 cdef object with_integers(object index)
 

@@ -1,7 +1,6 @@
 """The array that users hold: a storage cell seen through a layout.
 
-Operators record, but on numbers. Everything that needs the API (reductions, sorting, printing) is late-bound: the
-API's modules hand their functions to `bind`.
+Operators record, but on numbers. What needs the API (reductions, printing) is bound late: its modules call `bind`.
 """
 
 from __future__ import annotations
@@ -278,7 +277,7 @@ class ndarray:
     # ------------------------------------------------------------ subscripts
 
     def __getitem__(self, index: Any) -> Any:
-        if type(index) is ndarray:
+        if type(index) is ndarray and type(index := as_integer(index)) is ndarray:
             return _looked_up(self, index)
         if cython.compiled and (number := element_of(self, index)) is not None:
             return number
@@ -288,6 +287,8 @@ class ndarray:
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
             raise ValueError("assignment destination is read-only")
+        if type(index) is ndarray:
+            index = as_integer(index)
         if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
             return
         found = simple(self.offset, self.extents, self.steps, index)
@@ -493,9 +494,9 @@ def number_of(array: Any) -> Any:
 
 def only_number(array: Any) -> Any:
     """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
-    if array.extents:
-        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    return number_of(array)
+    if not array.extents:
+        return number_of(array)
+    raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
 
 
 def _real_number(array: Any) -> Any:
@@ -667,11 +668,15 @@ def _looked_up(array: Any, index: Any) -> Any:
     return seen_through(array, found)  # type: ignore[arg-type]
 
 
-def with_integers(index: Any) -> Any:
-    """A subscript with the numbers of its integers, where the host sees them and no call is learned.
+def as_integer(index: Any) -> Any:
+    """A subscript that is an integer of ours as one of Python's, if no call is learned, or itself."""
+    array = cython.cast(ndarray, index)
+    known = array.held is None and array.is_scalar and BOOL < array.code < F16 and not learning()
+    return number_of(index) if known else index
 
-    Integers are what NumPy has scalars for: a 0-d array is an index array, which gives a copy.
-    """
+
+def with_integers(index: Any) -> Any:
+    """A subscript with the numbers of its integers (a 0-d array is an index array), if the host sees them."""
     items = index if type(index) is tuple else (index,)
     found = False
     for item in items:

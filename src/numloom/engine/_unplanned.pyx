@@ -37,6 +37,7 @@ cdef enum:
     MOST_NODES = 1 << 16
     TIMES = 1 << 14
     RATHER_COPIED = 512  # elements that are copied for a write rather than that other work is looked for
+    FILLED = 1 << 20  # elements that one number is stored in
     WAITING = 1 << 18  # elements of values that run here while their kernels are compiled
 
 cdef struct Spent:
@@ -148,7 +149,7 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
     cdef list nodes = found.nodes
     cdef Py_ssize_t place, time = 0
     cdef Py_ssize_t most_base = most if everywhere else base_limit
-    cdef Node node
+    cdef Node node, source
     cdef int kind
     cdef Known* how
     if found.count >= MOST_NODES:
@@ -166,16 +167,15 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
             if (<Node>node.args[0]).size > most:
                 return -1
         elif kind == UPDATE:
-            if (<Node>node.args[1]).size > most:
+            source = <Node>node.args[1]
+            if source.size > (FILLED if source.kind == FILL or source.kind == SCALAR else most):
                 return -1
             if node.size > (base_limit if (<Node>node.args[0]).kind == LEAF else most_base):
                 return -1
-            if everywhere:  # In place nothing else is touched.
-                time += ((<Node>node.args[1]).size >> 1) - (node.size >> 1)
+            time += ((<Node>node.args[1]).size >> 1) - (node.size >> 1)  # In place nothing else is touched.
             continue
         elif kind == VIEW:
-            if everywhere:
-                time -= node.size >> 1
+            time -= node.size >> 1
             if node.cells or node.readers > node.seen:  # Later work reads the memory through it.
                 return -1
             continue
