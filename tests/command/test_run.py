@@ -420,7 +420,7 @@ def test_text_report(capsys: pytest.CaptureFixture[str]) -> None:
     assert run([code], kind="code") == 0
     error = capsys.readouterr().err
     for word in (
-        "kernels",
+        "1 kernel, ",
         "copied to the device",
         "numpy.arange",
         "masked arrays stay NumPy's",

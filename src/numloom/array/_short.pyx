@@ -15,6 +15,7 @@ from numloom.graph.replay cimport learning
 import numpy
 
 from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64, I64 as _I64
+from numloom.engine.state import watchers
 
 cdef enum:
     MOST_LISTED = 256  # numbers
@@ -100,7 +101,7 @@ def array_of(object items, int wanted):
     cdef int64_t integer
     cdef int code
     cdef tuple shape
-    if not rows or rows > MOST_LISTED or learning() or is_mixed() or not is_host():
+    if not rows or rows > MOST_LISTED or watchers or learning() or is_mixed() or not is_host():
         return None
     kind = type(items[0])
     if kind is list or kind is tuple:
