@@ -13,6 +13,7 @@ import functools
 import gc
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -216,6 +217,18 @@ def state(device: Any) -> dict[str, Any]:
         found["open files"] = len(os.listdir("/proc/self/fd"))
         found["child processes"] = children()
     return found
+
+
+def state_after(device: Any, before: dict[str, Any]) -> dict[str, Any]:
+    """The state, once files that threads of earlier tests had open are closed."""
+    for _ in range(20):
+        after = state(device)
+        if "open files" in after and after["open files"] < before["open files"]:
+            after["open files"] = before["open files"]
+        if after == before:
+            break
+        time.sleep(0.05)
+    return after
 
 
 def children() -> int:

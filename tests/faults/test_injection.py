@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fault_programs import PROGRAMS, Program
-from injection import ERRORS, Faults, forget_plans, installed, state
+from injection import ERRORS, Faults, forget_plans, installed, state, state_after
 
 import numloom as nl
 from numloom.base.errors import DeviceError
@@ -170,10 +170,10 @@ class Run:
         # What was recorded before is kept, and the line was recorded or not.
         self.check(look_after(names, faults), self.states[line - 1] if line else {}, self.states[line], where)
         names.clear()
-        after = state(self.device)
+        after = state_after(self.device, before)
         assert after == before, where
         self.clean()
-        assert state(self.device) == before, where
+        assert state_after(self.device, before) == before, where
         return faults.hit is not None
 
 
