@@ -105,7 +105,7 @@ def asarray(
     if isinstance(a, np.ndarray):
         return from_host(a, code, order)
     if isinstance(a, (list, tuple)):
-        if _short is not None and order in "KC":
+        if _short is not None and order in "KC" and (type(a) is list or type(a) is tuple):
             known = _short.array_of(a, code)
             if known is not None:
                 return known  # type: ignore[no-any-return]

@@ -70,6 +70,19 @@ inline void simplify(Space& s) {
     s.rank = rank ? kept + 1 : 0;
 }
 
+// The next place of a space's first `axes` axes, to which the addresses of all arguments go; false behind the last one.
+inline bool next_place(const Space& s, int axes, Size* at, char** args) {
+    for (int axis = axes - 1; axis >= 0; --axis) {
+        if (++at[axis] < s.shape[axis]) {
+            for (int k = 0; k < s.args; ++k) args[k] += s.steps[k][axis];
+            return true;
+        }
+        at[axis] = 0;
+        for (int k = 0; k < s.args; ++k) args[k] -= s.steps[k][axis] * (s.shape[axis] - 1);
+    }
+    return false;
+}
+
 // Run a loop over a space whose shape has no zero.
 inline void go(Loop loop, void* data, char* const* start, const Space& s) {
     char* args[MOST_ARGS];
@@ -80,21 +93,11 @@ inline void go(Loop loop, void* data, char* const* start, const Space& s) {
     const int inner = s.rank - 1;
     for (int k = 0; k < s.args; ++k) steps[k] = s.steps[k][inner];
     for (int axis = 0; axis < inner; ++axis) at[axis] = 0;
-    for (;;) {
+    do {
         char* own[MOST_ARGS];
         for (int k = 0; k < s.args; ++k) own[k] = args[k];
         loop(own, &s.shape[inner], steps, data);
-        int axis = inner - 1;
-        for (; axis >= 0; --axis) {
-            if (++at[axis] < s.shape[axis]) {
-                for (int k = 0; k < s.args; ++k) args[k] += s.steps[k][axis];
-                break;
-            }
-            at[axis] = 0;
-            for (int k = 0; k < s.args; ++k) args[k] -= s.steps[k][axis] * (s.shape[axis] - 1);
-        }
-        if (axis < 0) return;
-    }
+    } while (next_place(s, inner, at, args));
 }
 
 // ---------------------------------------------------------------- copies and choices
@@ -287,7 +290,7 @@ inline bool read_at(const char* from, const Space& indexed, char* const* start, 
     char* args[MOST_ARGS];
     for (int k = 0; k <= indices; ++k) args[k] = start[k];
     Size at[MOST_AXES] = {0};
-    for (;;) {
+    do {
         Size offset = 0;
         for (int k = 0; k < indices; ++k) {
             int64_t index = index_at(args[k], codes[k]);
@@ -297,17 +300,8 @@ inline bool read_at(const char* from, const Space& indexed, char* const* start, 
         }
         char* ends[2] = {const_cast<char*>(from) + offset, args[indices]};
         go(copy, nullptr, ends, part);
-        int axis = indexed.rank - 1;
-        for (; axis >= 0; --axis) {
-            if (++at[axis] < indexed.shape[axis]) {
-                for (int k = 0; k <= indices; ++k) args[k] += indexed.steps[k][axis];
-                break;
-            }
-            at[axis] = 0;
-            for (int k = 0; k <= indices; ++k) args[k] -= indexed.steps[k][axis] * (indexed.shape[axis] - 1);
-        }
-        if (axis < 0) return true;
-    }
+    } while (next_place(indexed, indexed.rank, at, args));
+    return true;
 }
 
 }  // namespace numloom

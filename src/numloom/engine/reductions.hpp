@@ -536,21 +536,6 @@ inline const Reduction* reduction(int which, int code) {
     return nullptr;
 }
 
-// The next place of a space's first `axes` axes; false behind the last one.
-inline bool next_place(const Space& s, int axes, Size* at, char** from, char** to) {
-    for (int axis = axes - 1; axis >= 0; --axis) {
-        if (++at[axis] < s.shape[axis]) {
-            *from += s.steps[0][axis];
-            *to += s.steps[1][axis];
-            return true;
-        }
-        at[axis] = 0;
-        *from -= s.steps[0][axis] * (s.shape[axis] - 1);
-        *to -= s.steps[1][axis] * (s.shape[axis] - 1);
-    }
-    return false;
-}
-
 // Reduce the axes behind the first `kept` ones of a space: argument 0 is reduced, the last one is the result.
 // `room` holds one row, which is put there where it does not lie in one piece (or not `aligned`).
 inline void reduce_rows(const Reduction* by, bool fast, bool aligned, char* const* start, const Space& s, int kept,
@@ -569,7 +554,7 @@ inline void reduce_rows(const Reduction* by, bool fast, bool aligned, char* cons
     }
     const Loop copy = copy_of(itemsize);
     if (!there && count) simplify(row);
-    char *from = start[0], *to = start[1];
+    char* args[2] = {start[0], start[1]};
     Size at[MOST_AXES] = {0};
     const int last = kept - 1;
     if (!there && !fast && aligned && by->columns && row.rank == 1 && kept && s.steps[0][last] == itemsize &&
@@ -577,20 +562,20 @@ inline void reduce_rows(const Reduction* by, bool fast, bool aligned, char* cons
         do {
             for (Size l = 0; l < s.shape[last]; l += LANES) {
                 const Size width = s.shape[last] - l < LANES ? s.shape[last] - l : LANES;
-                by->columns(from + l * itemsize, row.steps[0][0], count, width, to + l * outsize);
+                by->columns(args[0] + l * itemsize, row.steps[0][0], count, width, args[1] + l * outsize);
             }
-        } while (next_place(s, last, at, &from, &to));
+        } while (next_place(s, last, at, args));
         return;
     }
     do {
         if (there || !count) {
-            by->row(from, count, fast, to);
+            by->row(args[0], count, fast, args[1]);
         } else {
-            char* ends[2] = {from, room};
+            char* ends[2] = {args[0], room};
             go(copy, nullptr, ends, row);
-            by->row(room, count, fast, to);
+            by->row(room, count, fast, args[1]);
         }
-    } while (next_place(s, kept, at, &from, &to));
+    } while (next_place(s, kept, at, args));
 }
 
 // ---------------------------------------------------------------- sums of products
@@ -654,7 +639,7 @@ void dots_of(bool fast, char* const* start, const Space& s) {
                                   : b_along == 0 ? run_of_products<T, true, false> : run_of_products<T, true, true>;
     Size at[MOST_AXES] = {0};
     T room[MOST_DOTTED_ROW];
-    for (;;) {
+    do {
         if (wide) {
             for (Size l = 0; l < s.shape[last]; l += LANES) {
                 const Size width = s.shape[last] - l < LANES ? s.shape[last] - l : LANES;
@@ -669,17 +654,7 @@ void dots_of(bool fast, char* const* start, const Space& s) {
             products_of<T>(room, args[0], a_step, args[1], b_step, lines);
             tree<T, Sum<T>, 1>(reinterpret_cast<const char*>(room), lines, fast, reinterpret_cast<T*>(args[2]));
         }
-        int axis = outer - 1;
-        for (; axis >= 0; --axis) {
-            if (++at[axis] < s.shape[axis]) {
-                for (int k = 0; k < 3; ++k) args[k] += s.steps[k][axis];
-                break;
-            }
-            at[axis] = 0;
-            for (int k = 0; k < 3; ++k) args[k] -= s.steps[k][axis] * (s.shape[axis] - 1);
-        }
-        if (axis < 0) return;
-    }
+    } while (next_place(s, outer, at, args));
 }
 
 }  // namespace numloom
