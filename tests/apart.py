@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import ctypes
+import functools
+import mmap
+import threading
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +20,65 @@ from numloom.engine.evaluate import plans_of
 
 BEFORE = 256
 """Bytes before a block that an address may lie: what is padded is read from a place before its first element."""
+ROOM = 1 << 30
+"""Bytes of addresses that a stand-in's memory may take."""
+
+
+class Hidden:
+    """Memory that ends the process when the host touches it, but while the stand-in itself is at work."""
+
+    def __init__(self) -> None:
+        self.map = mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+        self.end = BEFORE
+        self.free: dict[int, list[int]] = {}
+        self.blocks: dict[int, int] = {}
+        self.lock = threading.RLock()
+        self.depth = 0
+        self.protect = ctypes.CDLL(None).mprotect
+        self._show(False)
+
+    def _show(self, visible: bool) -> None:
+        flags = mmap.PROT_READ | mmap.PROT_WRITE if visible else 0
+        assert self.protect(ctypes.c_void_p(self.base), ctypes.c_size_t(ROOM), flags) == 0
+
+    @contextmanager
+    def visible(self) -> Iterator[None]:
+        with self.lock:
+            if self.depth == 0:
+                self._show(True)
+            self.depth += 1
+            try:
+                yield
+            finally:
+                self.depth -= 1
+                if self.depth == 0:
+                    self._show(False)
+
+    def at_work(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def work(*given: Any, **options: Any) -> Any:
+            with self.visible():
+                return function(*given, **options)
+
+        return work
+
+    def allocate(self, nbytes: int) -> int:
+        kind = max(nbytes, 256).bit_length()  # Blocks of one kind may stand for each other.
+        with self.lock:
+            if self.free.get(kind):
+                address = self.free[kind].pop()
+            else:
+                address, self.end = self.base + self.end, self.end + (1 << kind) + BEFORE
+                if self.end > ROOM:
+                    raise MemoryError("no room for addresses")
+            self.blocks[address] = nbytes
+            return address
+
+    def give_back(self, address: int, nbytes: int) -> None:
+        with self.lock:
+            del self.blocks[address]
+            self.free.setdefault(max(nbytes, 256).bit_length(), []).append(address)
 
 
 @contextmanager
@@ -40,32 +104,25 @@ def apart() -> Iterator[Any]:
 
 @contextmanager
 def stand_in() -> Iterator[Any]:
-    """A device beside the host, as a GPU is, with memory that the host does not see; small work runs on the host.
+    """A device beside the host, as a GPU is, with memory that the host cannot touch; small work runs on the host.
 
     Kernels and routines that are given memory of the host's pool fail.
     """
     nl.synchronize()
     inner = registry.get("cpu")
-    blocks: dict[int, int] = {}
-
-    def raw_allocate(nbytes: int) -> int:
-        address = inner.pool.raw_allocate(nbytes)
-        blocks[address] = nbytes
-        return address
-
-    def raw_free(address: int, nbytes: int) -> None:
-        del blocks[address]
-        inner.pool.raw_free(address, nbytes)
+    hidden = Hidden()
 
     def interpret_here(program: Any, pointers: Any, params: Any, offsets: Any, where: Any, places: Any) -> None:
-        if where is device:
-            for pointer in pointers:
-                known = any(at - BEFORE <= pointer <= at + size for at, size in blocks.items())
-                assert known, "a kernel was given host memory"
-        interpret(program, pointers, params, offsets, where, places)
+        if where is not device:
+            return interpret(program, pointers, params, offsets, where, places)
+        for pointer in pointers:
+            known = any(at - BEFORE <= pointer <= at + size for at, size in hidden.blocks.items())
+            assert known, "a kernel was given host memory"
+        with hidden.visible():
+            interpret(program, pointers, params, offsets, where, places)
 
     def routine(name: str) -> Any:
-        function = found(name)
+        function = hidden.at_work(found(name))
 
         def checked(*given: Any, **options: Any) -> Any:
             for part in (*given, *options.values()):
@@ -75,10 +132,15 @@ def stand_in() -> Iterator[Any]:
         return checked
 
     device: Any = type(inner)()
-    device.pool = Pool("stand-in", raw_allocate, raw_free, cache_limit=1 << 24, error_at=0)
+    device.pool = Pool("stand-in", hidden.allocate, hidden.give_back, cache_limit=1 << 24, error_at=0)
     device.allocate = device.pool.allocate
-    device.discrete = True
+    device.name, device.discrete, device.dlpack = "stand-in", True, (2, 0)
     device.view = lambda buffer: None
+    for name in ("upload", "download", "copy", "clear", "workspace", "launch"):
+        setattr(device, name, hidden.at_work(getattr(device, name)))
+    bound = device.bound
+    device.bound = lambda kernel, params, geometry: hidden.at_work(bound(kernel, params, geometry))
+    device.event, device.elapsed = time.perf_counter, lambda start, end: 1e3 * (end - start)
     found, device.routine = device.routine, routine
     interpret, execute.interpret = execute.interpret, interpret_here  # type: ignore[attr-defined]
     registry._devices["stand-in"] = device

@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, settings
 sys.path.insert(0, str(Path(__file__).parent))
 
 CLAIMS = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
+STAND_IN = pytest.StashKey[Any]()
 SLOW_SECONDS = 300
-DEVICES = ("auto", "cpu", "cuda", "reference")
+DEVICES = ("auto", "cpu", "cuda", "beside", "reference")
 
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile(
@@ -57,10 +58,18 @@ def pytest_configure(config: pytest.Config) -> None:
     if device == "reference":
         os.environ["NUMLOOM_DEVICE"] = "cpu"
         os.environ["NUMLOOM_EXECUTOR"] = "reference"
+    elif device == "beside":
+        os.environ["NUMLOOM_DEVICE"] = "cpu"
     elif device != "auto":
         os.environ["NUMLOOM_DEVICE"] = device
     os.environ["NUMLOOM_PLACEMENT"] = config.getoption("--placement")
     from numloom.device import registry
+
+    if device == "beside":
+        from apart import stand_in
+
+        config.stash[STAND_IN] = stand_in()
+        config.stash[STAND_IN].__enter__()
 
     if device == "cuda":
         missing = registry.missing("cuda")
@@ -132,6 +141,15 @@ def device(pytestconfig: pytest.Config) -> str:
     from numloom.device import registry
 
     return "reference" if pytestconfig.getoption("--device") == "reference" else registry.current().name
+
+
+@pytest.fixture
+def on_the_device() -> Any:
+    """Small work, too, runs on the device: for tests that run plans of their own there, or count what it does."""
+    import numloom as nl
+
+    with nl.config(placement="device"):
+        yield
 
 
 @pytest.fixture(autouse=True)

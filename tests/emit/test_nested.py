@@ -66,6 +66,7 @@ def test_bits_of_stored_tables(name: str, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(program.nested) == 1
 
 
+@pytest.mark.usefixtures("on_the_device")
 @pytest.mark.parametrize("name", [*WORK, "whole numbers", "distances"])
 def test_on_the_device(name: str, device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Plans of a GPU's kind run on the device at hand; on a host two of them, whose texts it compiles."""

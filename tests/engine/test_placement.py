@@ -17,7 +17,7 @@ from numloom.array.ndarray import node_of
 from numloom.array.storage import pin, unpin
 from numloom.device import registry
 from numloom.engine import placement, unplanned
-from numloom.engine.placement import moves
+from numloom.engine.placement import bring, moves
 from numloom.engine.routines import call_in_place
 from numloom.kernels.arguments import Signature
 from numloom.kernels.parameters import Parameter
@@ -268,3 +268,30 @@ def test_moves_wait_for_evaluations(device: Any) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_an_error_goes_with_the_value_that_moves(device: Any) -> None:
+    """What a kernel found on one side is told at a look on the other."""
+    large = nl.asarray(np.arange(200_000.0))
+    bad = large[nl.asarray(np.arange(200_000)) + 1].reshape(20_000, 10).sum(0)
+    nl.evaluate(bad)
+    assert not is_on_host(bad)
+    bring(node_of(bad), registry.get("cpu"))
+    with pytest.raises(IndexError, match="out of bounds"):
+        (bad + 1).tolist()
+    assert (large[:3] + 1).tolist() == [1, 2, 3]
+
+    bad = nl.asarray([1.0, 2.0])[nl.asarray([1, 2])]
+    with pytest.raises(IndexError, match="out of bounds"):
+        float((large + bad.sum())[7])
+    assert float(nl.zeros(1)[0]) == 0
+
+
+@pytest.mark.parametrize("text", ["[0.25, 0.5]", "[1, 2]", "[[1, 2.5], [3, 4]]", "list(range(300))"])
+def test_lists_begin_on_the_host(text: str) -> None:
+    """The first thing that a process does, too: whether there is a GPU is not known before."""
+    values = eval(text)
+    with stand_in():
+        assert (nl.asarray(values) + 1).tolist() == (np.asarray(values) + 1).tolist()
+        with nl.config(placement="device"):
+            assert (nl.asarray(values) + 1).tolist() == (np.asarray(values) + 1).tolist()

@@ -66,7 +66,7 @@ def uncompiled(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(backend, "packaged", lambda: None)
     device = CpuDevice()
     monkeypatch.setitem(registry._devices, "cpu", device)
-    with nl.config(executor="fused"), registry.use("cpu"):
+    with nl.config(executor="fused", cpu_compile="background"), registry.use("cpu"):
         yield device
 
 

@@ -177,6 +177,7 @@ class Run:
         return faults.hit is not None
 
 
+@pytest.mark.usefixtures("on_the_device")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_faults(name: str, way: str, faulty_device: Any, faults: Faults, tmp_path: Any) -> None:

@@ -40,6 +40,7 @@ def run_with_short_rows(array: nl.ndarray) -> int:
     return sum(step.program is not None for step in plan.steps)
 
 
+@pytest.mark.usefixtures("on_the_device")
 @pytest.mark.parametrize("name", WORK)
 @pytest.mark.parametrize("width", [1, 2, 3, 4, 5])
 def test_same_bits_without_memory_between(name: str, width: int) -> None:

@@ -12,6 +12,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS
 from numloom.engine.evaluate import mirror_of
+from numloom.engine.look import is_near
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, SCALAR, Node
@@ -144,7 +145,7 @@ def _has_negative(node: Node) -> bool | None:
 
 def _near(leaf: Node) -> bool:
     """Whether the host sees the memory of a computed value, which has few elements."""
-    return numpy_is_near() and leaf.size <= _FEW
+    return leaf.size <= _FEW and leaf.buffer is not None and is_near(leaf.buffer)
 
 
 def _with_exponents(node: Node, axis: int | None, where: Any) -> Array:

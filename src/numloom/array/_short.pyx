@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from numloom.array.ndarray cimport ndarray, of_number, take_number, wrap
 from numloom.device.memory cimport Buffer, Pool
-from numloom.device.registry cimport current, is_mixed
+from numloom.device.registry cimport beside, current
 from numloom.engine._indexing cimport Rows, itemsize_of, new_value, take_rows
 from numloom.engine._numbers cimport MOST_DOTTED, WEAK_FLOAT, WEAK_INT, dot_rows, is_host
 from numloom.graph.build cimport one_tuple
@@ -14,6 +14,7 @@ from numloom.graph.replay cimport learning
 
 import numpy
 
+from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, F32 as _F32, F64 as _F64, I64 as _I64
 from numloom.engine.state import watchers
 
@@ -101,7 +102,7 @@ def array_of(object items, int wanted):
     cdef int64_t integer
     cdef int code
     cdef tuple shape
-    if not rows or rows > MOST_LISTED or watchers or learning() or is_mixed() or not is_host():
+    if not rows or rows > MOST_LISTED or watchers or learning() or not is_host():
         return None
     kind = type(items[0])
     if kind is list or kind is tuple:
@@ -131,13 +132,16 @@ def array_of(object items, int wanted):
             if whole[place]:
                 memcpy(&integer, &listed[place], 8)
                 listed[place] = <double>integer
-    return stored(count, code, shape)
+    near = beside(current())
+    if near is not None and count > config.unplanned:
+        return None
+    return stored((current() if near is None else near).pool, count, code, shape)
 
 
-cdef ndarray stored(Py_ssize_t count, int code, tuple shape):
-    """The first numbers of `listed` as an array."""
+cdef ndarray stored(Pool pool, Py_ssize_t count, int code, tuple shape):
+    """The first numbers of `listed` as an array in memory of the host."""
     cdef double number[MOST_LISTED]
     memcpy(number, listed, count * sizeof(double))  # Allocating may run finalisers, and so this.
-    cdef Buffer buffer = (<Pool>current().pool).allocate(count * sizeof(double))
+    cdef Buffer buffer = pool.allocate(count * sizeof(double))
     memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
     return wrap(new_value(buffer, code, shape))

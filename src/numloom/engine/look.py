@@ -156,6 +156,13 @@ def carried(device: Any, buffer: Any) -> Host:
     return device.download(buffer, 0, buffer.nbytes)  # type: ignore[no-any-return]
 
 
+def hand_on(device: Any, host: Any) -> None:
+    """Have the host tell at its next look what kernels found on a device, whose work it has waited for."""
+    error = device.take_error(waited=True)
+    if error:
+        host.complain(error)
+
+
 def settle(device: Any) -> None:
     """Wait for the device, and raise what a kernel found since the last look."""
     device.synchronize()
@@ -165,7 +172,7 @@ def settle(device: Any) -> None:
 def settle_near(device: Any, pool: Pool | None) -> None:
     """Raise what a kernel found that has run, where the host sees that at once."""
     if pool is not None and pool.error_at and number_at(pool.error_at, I64):
-        _raise_found(device if pool is device.pool else beside(device), True)
+        _raise_found(device, True, pool is not device.pool)
 
 
 def settle_fault(device: Any, pool: Pool) -> None:
@@ -174,8 +181,17 @@ def settle_fault(device: Any, pool: Pool) -> None:
         _raise_found(device, False)
 
 
-def _raise_found(device: Any, waited: bool) -> None:
-    error = device.take_error(waited=waited)
+def _raise_found(device: Any, waited: bool, near: bool = False) -> None:
+    """Raise what was found on the device, or on the host beside it (`near`: there first).
+
+    What else was found until then is told with it: the second error of a call must not meet who looks at another value.
+    """
+    host = beside(device)
+    error = 0 if near else device.take_error(waited=waited)
+    if host is not None:
+        error = host.take_error(waited=True) or error
+        if near:
+            device.take_error(waited=True)
     if error:
         place = of(error)
         if place is None:

@@ -151,6 +151,10 @@ class CpuDevice:
             raise self.builder.fault()
         return error
 
+    def complain(self, error: int) -> None:
+        """Have an error found at the next look, unless there is one."""
+        self._error[0] = self._error[0] or error
+
     def synchronize(self) -> None:
         """Nothing is ever under way."""
 
