@@ -20,7 +20,7 @@ from numloom.engine.evaluate import plans_of
 
 BEFORE = 256
 """Bytes before a block that an address may lie: what is padded is read from a place before its first element."""
-ROOM = 1 << 30
+ROOM = 1 << 32
 """Bytes of addresses that a stand-in's memory may take."""
 
 

@@ -31,7 +31,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--device",
         choices=DEVICES,
         default=os.environ.get("NUMLOOM_TEST_DEVICE", "auto"),
-        help="what runs the tests: cpu, cuda, reference (values one by one through NumPy), or auto",
+        help="what runs the tests: cpu, cuda, beside (a stand-in for a GPU: tests/apart.py), reference (values one by "
+        "one through NumPy), or auto",
     )
     parser.addoption(
         "--placement",
