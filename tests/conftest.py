@@ -52,8 +52,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Tests look at what lasts; what a first launch may take instead has tests of its own (device/test_cuda_compile.py).
     os.environ.setdefault("NUMLOOM_CUDA_COMPILE", "wait")
-    # Whoever reads a failure wants to see where in numloom it came from; base/test_tracebacks.py tests what users see.
-    os.environ.setdefault("NUMLOOM_FULL_TRACEBACKS", "1")
     # Before numloom is imported, so that what it chooses at import follows too.
     device = config.getoption("--device")
     if device == "reference":

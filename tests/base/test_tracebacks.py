@@ -133,3 +133,13 @@ def test_methods_bind() -> None:
     assert draws.__self__ is not None and draws(size=3).shape == (3,)
     assert nl.random.Generator.normal(nl.random.default_rng(3), size=3).shape == (3,)
     assert pickle.loads(pickle.dumps(nl.random.Generator.normal)) is nl.random.Generator.normal
+
+
+def test_errors_that_compiled_functions_catch() -> None:
+    """Those have no traceback, and may be raised again."""
+    x = nl.ones(3, "u1")
+    for _ in range(3):
+        assert (x == 300).tolist() == (300 < x).tolist() == [False] * 3
+        assert frames(lambda: x + 300) == []
+        assert frames(lambda: x.__iadd__(300)) == []
+    assert (nl.arange(3) < 2**70).all() and not (nl.arange(3, dtype="i1") > 2**70).any()

@@ -53,10 +53,10 @@ cdef extern from *:
     /* Take our frames from the begin of the traceback of the exception under way; 0 if they are to be shown. */
     static int nl_strip(void) {
         PyObject *kind, *value, *trace, *outer, *before;
-        if (nl_full) return 0;
         PyErr_Fetch(&kind, &value, &trace);
+        if (trace == Py_None) Py_CLEAR(trace);  /* Raised again by who caught it without one: see tracebacks.h. */
         outer = nl_outer(trace);
-        if (!kind || (!outer && nl_is_fault(kind))) {
+        if (nl_full || !kind || (!outer && nl_is_fault(kind))) {
             PyErr_Restore(kind, value, trace);
             return 0;
         }
@@ -68,13 +68,13 @@ cdef extern from *:
         if (value && PyExceptionInstance_Check(value)) {
             /* What we caught on the way says nothing to a user; what we name as the cause does, without our frames. */
             if ((before = PyException_GetContext(value))) {
-                PyObject* of_it = PyException_GetTraceback(before);
+                PyObject* of_it = (PyException_GetTraceback)(before);
                 if (of_it && !nl_outer(of_it)) ((PyBaseExceptionObject*)value)->suppress_context = 1;
                 Py_XDECREF(of_it);
                 Py_DECREF(before);
             }
             if ((before = PyException_GetCause(value))) {
-                PyObject* of_it = PyException_GetTraceback(before);
+                PyObject* of_it = (PyException_GetTraceback)(before);
                 outer = of_it ? nl_outer(of_it) : NULL;
                 if (outer != of_it) PyException_SetTraceback(before, outer ? outer : Py_None);
                 Py_XDECREF(of_it);

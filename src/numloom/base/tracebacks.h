@@ -29,4 +29,20 @@ static int nl_leave(PyFrameObject* frame) {
 
 #define PyTraceBack_Here(frame) nl_leave(frame)
 
+/* An exception that was raised by a compiled function has no traceback when another one catches it, which what Cython
+   writes for `except` and `with` does not expect: there it has None. */
+#if PY_VERSION_HEX >= 0x030C0000
+static PyObject* nl_traceback(PyObject* value) {
+    PyObject* trace = PyException_GetTraceback(value);
+    return trace ? trace : Py_NewRef(Py_None);
+}
+#define PyException_GetTraceback(value) nl_traceback(value)
+#else
+static void nl_normalize(PyObject** kind, PyObject** value, PyObject** trace) {
+    PyErr_NormalizeException(kind, value, trace);
+    if (!*trace) *trace = Py_NewRef(Py_None);
+}
+#define PyErr_NormalizeException(kind, value, trace) nl_normalize(kind, value, trace)
+#endif
+
 #endif
