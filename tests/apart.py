@@ -20,7 +20,7 @@ from numloom.engine.evaluate import plans_of
 
 BEFORE = 256
 """Bytes before a block that an address may lie: what is padded is read from a place before its first element."""
-ROOM = 1 << 32
+ROOM = 1 << 30
 """Bytes of addresses that a stand-in's memory may take."""
 
 
@@ -69,9 +69,10 @@ class Hidden:
             if self.free.get(kind):
                 address = self.free[kind].pop()
             else:
-                address, self.end = self.base + self.end, self.end + (1 << kind) + BEFORE
-                if self.end > ROOM:
+                end = self.end + (1 << kind) + BEFORE
+                if end > ROOM:
                     raise MemoryError("no room for addresses")
+                address, self.end = self.base + self.end, end
             self.blocks[address] = nbytes
             return address
 
