@@ -313,7 +313,7 @@ for number, case in enumerate(cases):
     slow += any(kernel.full is not None for key, kernel in device._kernels.items() if key not in old)
     for _ in range(2):
         assert case().get().tobytes() == first, number
-assert slow >= len(cases) // 2, slow
+assert slow >= 4, slow
 assert all(kernel.ready and kernel.ready for kernel in device._kernels.values())
 print("ok", slow)
 """

@@ -10,6 +10,7 @@ import pytest
 
 import numloom as nl
 from numloom.base.config import config
+from numloom.device import registry
 from numloom.graph.node import live_nodes
 
 HUGE = 1 << 42
@@ -100,6 +101,8 @@ def test_synchronize_raises_once_and_goes_on() -> None:
 def test_what_failed_runs_when_there_is_room_again() -> None:
     limit = config.memory_limit
     x = nl.ones(1 << 16) + 1
+    for device in registry._devices.values():
+        device.pool.trim()
     try:
         config.memory_limit = 1
         y = nl.full(3, 2.0) * 3
