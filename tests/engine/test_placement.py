@@ -287,6 +287,25 @@ def test_an_error_goes_with_the_value_that_moves(device: Any) -> None:
     assert float(nl.zeros(1)[0]) == 0
 
 
+def test_small_factorisations_run_on_the_host_wherever_their_operands_lie(device: Any) -> None:
+    def refused(*given: Any, **options: Any) -> Any:
+        raise AssertionError("no work for a GPU")
+
+    device.routine = lambda name: refused
+    host = np.random.default_rng(1).random((60_000, 3, 3)) + 3 * np.eye(3)
+    many = nl.asarray(host)
+    assert not is_on_host(many)
+    for x, y in ((many[7], host[7]), (nl.asarray(host[7]), host[7]), (many[7].T * 2, host[7].T * 2)):
+        np.testing.assert_allclose(nl.linalg.inv(x).get(), np.linalg.inv(y), rtol=1e-12)
+        np.testing.assert_allclose(nl.linalg.solve(x, many[8, 0]).get(), np.linalg.solve(y, host[8, 0]), rtol=1e-12)
+        assert float(nl.linalg.det(x)) == pytest.approx(np.linalg.det(y), rel=1e-12)
+    assert not is_on_host(many)
+    with pytest.raises(AssertionError, match="no work"):
+        nl.linalg.det(many)
+    with nl.config(placement="device"), pytest.raises(AssertionError, match="no work"):
+        nl.linalg.det(nl.asarray(host[7]))
+
+
 @pytest.mark.parametrize("text", ["[0.25, 0.5]", "[1, 2]", "[[1, 2.5], [3, 4]]", "list(range(300))"])
 def test_lists_begin_on_the_host(text: str) -> None:
     """The first thing that a process does, too: whether there is a GPU is not known before."""

@@ -124,6 +124,11 @@ def bring(value: Node, device: Any, why: str = "work that runs there needs it") 
         guard.give()
 
 
+def may_move(value: Node) -> bool:
+    """Whether a computed value lies on the host, or may be brought there: its address is nobody else's."""
+    return value.attr is not None or look.is_near(value.buffer)
+
+
 def _moved(value: Node, device: Any, why: str) -> Any:
     buffer = value.buffer
     near = look.is_near(buffer)
@@ -184,5 +189,5 @@ def looked(value: Node, device: Any) -> None:
 
 __all__ = [
     "LAUNCH", "LOOKED", "MIRRORED", "MOVE", "RATE", "begins_on_host", "bring", "bring_all", "bring_home", "here",
-    "looked", "moves",
+    "looked", "may_move", "moves",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ from numloom.device.interface import Device, Strided
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
-from numloom.engine.placement import begins_on_host, bring
+from numloom.engine.placement import begins_on_host, bring, may_move
 from numloom.engine.state import UNSET, counters, note_copy
 from numloom.engine.verify import same_value
 from numloom.graph.build import cast, copied, leaf, one_tuple, view
@@ -76,6 +76,8 @@ def call(
             strides = _dense_strides(shape, operands[0].strides if order == "K" else None, ITEMSIZES[code])
         return Call(row, code, shape, strides, options)(*operands)
     lose()  # The sizes follow from the values.
+    if is_mixed() and is_small(row, operands):
+        operands = tuple([without_the_rest(node) for node in operands])
     device = device_for(row, operands, options)
     described = describe(operands, device)
     counters.library_calls += 1
@@ -433,6 +435,18 @@ class Fresh:
         return result
 
 
+def is_small(row: Routine, operands: Sequence[Node]) -> bool:
+    """Whether the host runs it beside a GPU, whatever its bits."""
+    return row.small > 0 and sum([node.size for node in operands]) <= row.small and beside(current()) is not None
+
+
+def without_the_rest(node: Node) -> Node:
+    """A value; instead of a part of much memory its copy, which can move alone."""
+    if node.kind != VIEW or node.args[0].size <= config.unplanned:
+        return node
+    return copied(node, k_strides(node.shape, [node.strides], ITEMSIZES[node.code]), node.code)
+
+
 def device_for(row: Routine, operands: Sequence[Node], options: dict[str, Any]) -> Any:
     """Where a routine runs: small work with the same bits everywhere on the host, if its operands lie there.
 
@@ -451,6 +465,8 @@ def device_for(row: Routine, operands: Sequence[Node], options: dict[str, Any]) 
     if pending:
         evaluate(pending)
     op = options.get("op")
+    if is_small(row, operands) and all([may_move(node) for node in bases]):
+        return host
     if (
         operands
         and host is not None

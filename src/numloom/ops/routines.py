@@ -37,6 +37,9 @@ class Routine:
         Whether it changes its first operand, and gives nothing.
     same : str
         Kinds of dtypes (of the first operand) of which it has the same bits on every device.
+    small : int
+        Elements of all operands up to which it runs on the host beside a GPU, whatever its bits and wherever they lie:
+        by shapes alone, so that a program's bits do not depend on what ran before.
     """
 
     name: str
@@ -44,18 +47,19 @@ class Routine:
     sized: bool = True
     in_place: bool = False
     same: str = ""
+    small: int = 0
 
 
 ROUTINES: dict[str, Routine] = {}
 
 
 def routine(
-    sized: bool = True, in_place: bool = False, same: str = ""
+    sized: bool = True, in_place: bool = False, same: str = "", small: int = 0
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a row of a twin, under the twin's name."""
 
     def enter(twin: Callable[..., Any]) -> Callable[..., Any]:
-        ROUTINES[twin.__name__] = Routine(twin.__name__, twin, sized, in_place, same)
+        ROUTINES[twin.__name__] = Routine(twin.__name__, twin, sized, in_place, same, small)
         return twin
 
     return enter
