@@ -147,3 +147,39 @@ EMPTY: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", EMPTY)
 def test_masks_without_elements_fit_everywhere(name: str) -> None:
     assert outcome(nl, EMPTY[name]) == outcome(np, EMPTY[name])
+
+
+@pytest.mark.parametrize("unplanned", [0, 1 << 16])
+def test_large_unsigned_indices_count_from_the_end(unplanned: int) -> None:
+    """As in NumPy, which takes them for signed ones; those beyond are errors."""
+    index = np.array([2**64 - 5, 1], "u8")
+    with nl.config(unplanned=unplanned):
+        for given in (nl.asarray(index), nl.asarray(index) + nl.asarray(np.zeros(2, "u8"))):
+            x = nl.arange(10) * 1
+            assert x[given].tolist() == nl.take(x, given).tolist() == [5, 1]
+            assert x.reshape(2, 5)[:, given].tolist() == np.arange(10).reshape(2, 5)[:, index].tolist()
+            x[given] = -1
+            assert x.tolist() == [0, -1, 2, 3, 4, -1, 6, 7, 8, 9]
+        with pytest.raises(IndexError, match="out of bounds"):
+            nl.arange(10)[nl.asarray(np.array([2**63 + 5], "u8"))].get()
+
+
+NUMBERS = [np.float64(2.75), np.float64(-1.5), np.float64(315.0), np.float64(np.nan), np.float64(-np.inf), np.float64(1e30),
+           np.float64(2.0**53), np.float32(3e9), np.float16(7.5), np.int64(300), np.int64(-1), np.int32(127), np.int64(2**62),
+           np.uint64(2**64 - 1), np.uint64(7), np.uint8(200), np.bool_(True)]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", [2, slice(0, 2), Ellipsis, (0,), [0, 1]], ids=str)
+@pytest.mark.parametrize("dtype", "?bBhHiIlLefdFD")
+def test_numbers_that_are_stored_as_another_dtype(dtype: str, place: Any) -> None:
+    """NumPy's scalars must be numbers of integers' dtypes, what is without axes is cast."""
+    for number in NUMBERS:
+        stored = []
+        for xp in (np, nl):
+            x = xp.zeros(3, dtype)
+            value = number if xp is np else nl.asarray(np.array([number]))[0]
+            with np.errstate(all="ignore"):
+                stored.append(
+                    outcome(xp, lambda xp, x=x, value=value: written(x, lambda x: x.__setitem__(place, value)))
+                )
+        assert stored[0] == stored[1], (number, stored)

@@ -186,6 +186,7 @@ def scatter(a: Author) -> None:
     same = f"{name}[{different}]"
     options = [f"{name}[{picks}] = {number}", f"{name}[{name} > 1] = {number}", f"{same} = {name}[0]",
                f"{name}[np.asarray({picks})] = {number}", f"{same} = apart({same[:-1]}][::-1])",
+               f"{name}[np.asarray({picks}).astype('u8')] = {number}",
                f"np.put({name}, {different}, {number})", f"np.putmask({name}, {name} > 1, {number})",
                f"np.copyto({name}, {number}, where={name} < 1)", f"{name}[{name} == {name}[::-1]] = 0",
                f"np.place({name}, {name} > 2, [{number}, 0])", f"{name}.fill({number})"]  # fmt: skip

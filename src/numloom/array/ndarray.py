@@ -695,8 +695,10 @@ def with_integers(index: Any) -> Any:
 
 def assign(array: Any, found: Basic, value: Any) -> None:
     """Store a value where a subscript that stands for a view leads."""
-    if type(value) is ndarray:
-        given = value
+    if type(value) is ndarray and value.is_scalar and value.code != array.code and BOOL < array.code < F16:
+        value = _bound["as_stored"](value, array.code)
+    given = value if type(value) is ndarray else None
+    if given is not None:
         if (
             cell_of(given) is cell_of(array)
             and given.offset == found.offset
@@ -705,18 +707,13 @@ def assign(array: Any, found: Basic, value: Any) -> None:
             and (given.steps is found.strides or given.steps == found.strides)
         ):
             return  # What `x[i] += y` assigns last is what is there already.
-        if (
-            found.scalar
-            and not given.extents
-            and _is_at_hand(array)
-            and write_number(cell_of(array), array.code, found.offset, number_of(given))
-        ):
+    if found.scalar and (given is None or not given.extents) and _is_at_hand(array):
+        if write_number(cell_of(array), array.code, found.offset, value if given is None else number_of(given)):
             return
-    elif found.scalar and _is_at_hand(array) and write_number(cell_of(array), array.code, found.offset, value):
-        return
     node = assigned_value(value, array.code, True)
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
-        raise (TypeError if array.code in (C64, C128) else ValueError)("setting an array element with a sequence.")
+        kind = TypeError if array.code in (C64, C128) or (given is None and BOOL < array.code < F16) else ValueError
+        raise kind("setting an array element with a sequence.")
     write(cell_of(array), array.code, found.offset, found.shape, found.strides, node)
 
 

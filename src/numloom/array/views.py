@@ -15,10 +15,11 @@ import numpy as np
 
 from numloom.array.convert import exported_on_host
 from numloom.array.methods import reshape
-from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, reshaped_before, view_of, wrap
+from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, number_of, reshaped_before, view_of, wrap
 from numloom.array.storage import new_cell
-from numloom.base.dtypes import C64, C128, DTYPES, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, code_of
 from numloom.device import registry
+from numloom.engine.evaluate import at_hand
 from numloom.graph import build
 from numloom.graph.layout import (
     c_strides,
@@ -30,6 +31,7 @@ from numloom.graph.layout import (
     reshape_strides,
     resolve_shape,
 )
+from numloom.graph.replay import learning
 
 Array = Any
 
@@ -366,6 +368,22 @@ def fill(array: Array, value: Any) -> None:
     array[...] = value
 
 
+def as_stored(value: Array, code: int) -> Any:
+    """A scalar as what NumPy stores of it in integers of dtype `code`, if the host knows it; else itself.
+
+    Raises
+    ------
+    OverflowError, ValueError
+        If it is none of their numbers: NumPy's scalars do not wrap as arrays without axes do.
+    """
+    if learning() or not BOOL < value.code <= F64 or not at_hand(node_of(value)):
+        return value
+    element = np.empty((), DTYPES[code])
+    with np.errstate(all="ignore"):
+        element[()] = DTYPES[value.code].type(number_of(value))
+    return element.item()
+
+
 def iterate(array: Array) -> Iterator[Any]:
     """Parts along the first axis. Elements of a vector are read all at once, and are numbers known on the host."""
     if len(array.shape) != 1 or array.size <= LAZY:
@@ -411,6 +429,7 @@ def ctypes_of(array: Array) -> Any:
 
 
 bind(
+    as_stored=as_stored,
     imag_of_real=imag_of_real,
     iterate=iterate,
     method_ctypes=property(ctypes_of),

@@ -113,7 +113,7 @@ cdef inline int64_t index_at(const char* at, int code) noexcept:
         return (<const uint16_t*>at)[0]
     if code == 6:
         return (<const uint32_t*>at)[0]
-    return -1 if (<const uint64_t*>at)[0] > <uint64_t>1 << 62 else <int64_t>(<const uint64_t*>at)[0]
+    return <int64_t>(<const uint64_t*>at)[0]  # NumPy too counts the largest ones from the end.
 
 
 cdef bint add_offsets(Py_ssize_t* offsets, Rows* index, int code, Py_ssize_t extent, Py_ssize_t step) noexcept:

@@ -20,7 +20,7 @@ from numloom.graph.node cimport Node
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL as _BOOL, C64 as _C64, C128 as _C128, F32 as _F32, F64 as _F64, I64 as _I64
-from numloom.base.dtypes import U64 as _U64
+from numloom.base.dtypes import F16 as _F16, I32 as _I32, U64 as _U64
 from numloom.graph import build as _build
 from numloom.graph import node as _node
 
@@ -31,6 +31,7 @@ ctypedef void (*PackageLoop)(const void*, long long, long long) noexcept
 
 cdef int LEAF = _node.LEAF, FILL = _node.FILL, SCALAR = _node.SCALAR, OP = _node.OP
 cdef int BOOL = _BOOL, F32 = _F32, F64 = _F64, C64 = _C64, C128 = _C128, I64 = _I64, U64 = _U64
+cdef int F16 = _F16, I32 = _I32
 cdef int WEAK_INT = _build.weak_code(1), WEAK_FLOAT = _build.weak_code(1.0)
 cdef int WEAK_COMPLEX = _build.weak_code(1j)
 cdef int ALONE = _NONE
@@ -121,7 +122,15 @@ cdef bint stores_as(int code, int wanted, double* number) noexcept:
         if wanted == F32:
             (<float*>number)[0] = <float>number[0]
         return wanted == F64 or wanted == F32
-    return code == WEAK_INT and convert_integer((<int64_t*>number)[0], wanted, number)
+    if code == WEAK_INT:
+        return convert_integer((<int64_t*>number)[0], wanted, number)
+    if code == I64:
+        return convert_integer((<int64_t*>number)[0], wanted, number)
+    if code == I32:
+        return convert_integer((<int32_t*>number)[0], wanted, number)
+    if code == F64 and BOOL < wanted < F16 and -1e15 < number[0] < 1e15:
+        return convert_integer(<int64_t>number[0], wanted, number)  # What is before the point, as in NumPy.
+    return False
 
 
 cdef bint put_known(Node node, int code, Py_ssize_t offset, const double* number) except -1:
