@@ -164,9 +164,10 @@ def test_large_unsigned_indices_count_from_the_end(unplanned: int) -> None:
             nl.arange(10)[nl.asarray(np.array([2**63 + 5], "u8"))].get()
 
 
-NUMBERS = [np.float64(2.75), np.float64(-1.5), np.float64(315.0), np.float64(np.nan), np.float64(-np.inf), np.float64(1e30),
-           np.float64(2.0**53), np.float32(3e9), np.float16(7.5), np.int64(300), np.int64(-1), np.int32(127), np.int64(2**62),
-           np.uint64(2**64 - 1), np.uint64(7), np.uint8(200), np.bool_(True)]  # fmt: skip
+NUMBERS = [
+    *map(np.float64, (2.75, -1.5, 315.0, np.nan, -np.inf, 1e30, 2.0**53)), np.float32(3e9), np.float16(7.5),
+    *map(np.int64, (300, -1, 2**62)), np.int32(127), np.uint64(2**64 - 1), np.uint64(7), np.uint8(200), np.bool_(True),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("place", [2, slice(0, 2), Ellipsis, (0,), [0, 1]], ids=str)

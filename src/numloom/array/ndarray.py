@@ -698,18 +698,22 @@ def assign(array: Any, found: Basic, value: Any) -> None:
     if type(value) is ndarray and value.is_scalar and value.code != array.code and BOOL < array.code < F16:
         value = _bound["as_stored"](value, array.code)
     given = value if type(value) is ndarray else None
-    if given is not None:
-        if (
-            cell_of(given) is cell_of(array)
-            and given.offset == found.offset
-            and given.code == array.code
-            and (given.extents is found.shape or given.extents == found.shape)
-            and (given.steps is found.strides or given.steps == found.strides)
-        ):
-            return  # What `x[i] += y` assigns last is what is there already.
-    if found.scalar and (given is None or not given.extents) and _is_at_hand(array):
-        if write_number(cell_of(array), array.code, found.offset, value if given is None else number_of(given)):
-            return
+    if (
+        given is not None
+        and cell_of(given) is cell_of(array)
+        and given.offset == found.offset
+        and given.code == array.code
+        and (given.extents is found.shape or given.extents == found.shape)
+        and (given.steps is found.strides or given.steps == found.strides)
+    ):
+        return  # What `x[i] += y` assigns last is what is there already.
+    if (
+        found.scalar
+        and (given is None or not given.extents)
+        and _is_at_hand(array)
+        and write_number(cell_of(array), array.code, found.offset, value if given is None else number_of(given))
+    ):
+        return
     node = assigned_value(value, array.code, True)
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
         kind = TypeError if array.code in (C64, C128) or (given is None and BOOL < array.code < F16) else ValueError
