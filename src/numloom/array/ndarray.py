@@ -830,8 +830,7 @@ def record2(row: Any, x: Any, y: Any) -> Any:
 
 def pinned(x: Any) -> bool:
     """Whether `x` is an array whose memory's address is exported."""
-    array = x if type(x) is ndarray else None
-    return array is not None and cell_of(array).pins > 0
+    return type(x) is ndarray and cell_of(x).pins > 0
 
 
 def apply1(row: Any, x: Any) -> Any:
