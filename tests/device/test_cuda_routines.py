@@ -315,6 +315,9 @@ def test_stores_at_indices(runner, way, monkeypatch):
         scattered(runner, x[:, 0], random((9, 8), char), i, j, axes=(0, 1), position=0)
     n = large(runner)
     scattered(runner, np.zeros(400), random((n,), "d"), rng.integers(-400, 400, n), axes=(0,), position=0)
+    for char in "BHILbhil":  # As in NumPy large unsigned ones count from the end.
+        index = rng.integers(0 if char in "BHI" else -6, 6, 9).astype(char)
+        scattered(runner, awkward((6, 5), "d"), random((9, 5), "d"), index, axes=(0,), position=0)
     assert not runner.take_error()
 
 

@@ -60,8 +60,8 @@ def _line_text(ctype: str, count: int, rank: int) -> str:
     bool good = true;
 #pragma unroll
     for (int k = 0; k < {count}; ++k) {{
-        const {ctype} given = p.index[k][place<{rank}>(i, p.shape, p.stride[k])];
-        const i64 at = given < {ctype}(0) ? (i64)given + p.length[k] : (i64)given;
+        const i64 given = (i64)p.index[k][place<{rank}>(i, p.shape, p.stride[k])];
+        const i64 at = given < 0 ? given + p.length[k] : given;
         good = good && at >= 0 && at < p.length[k];
         line += at * p.weight[k];
     }}
