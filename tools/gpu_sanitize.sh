@@ -47,5 +47,6 @@ for log in "$logs"/*.out; do
 done
 if [ $worst != 0 ]; then
     for log in "$logs"/*.log; do echo "== $log"; head -60 "$log"; done
+    grep -h "^E  " "$logs"/*.out | sort | uniq -c | sort -rn | head -20  # what the tests themselves complain of
 fi
 exit $worst
