@@ -139,8 +139,15 @@ def stand_in() -> Iterator[Any]:
     device.view = lambda buffer: None
     for name in ("upload", "download", "copy", "clear", "workspace", "launch"):
         setattr(device, name, hidden.at_work(getattr(device, name)))
-    bound = device.bound
-    device.bound = lambda kernel, params, geometry: hidden.at_work(bound(kernel, params, geometry))
+    launch = device.bound
+    device.bound = lambda kernel, params, geometry: hidden.at_work(launch(kernel, params, geometry))
+    bind = device.bound_routine
+
+    def bound_routine(*given: Any, **options: Any) -> Any:
+        function = bind(*given, **options)
+        return None if function is None else hidden.at_work(function)
+
+    device.bound_routine = bound_routine
     device.event, device.elapsed = time.perf_counter, lambda start, end: 1e3 * (end - start)
     found, device.routine = device.routine, routine
     interpret, execute.interpret = execute.interpret, interpret_here  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ import pytest
 
 from numloom.base.config import config
 from numloom.device.cpu.backend import CpuDevice
-from numloom.device.cpu.hostview import as_array
+from numloom.device.cpu.hostview import as_array, compiled
 from numloom.device.cpu.routines import ROUTINES
 from numloom.device.interface import Strided
 from numloom.ops.routines import ROUTINES as ROWS
@@ -33,7 +33,33 @@ def run(name, *hosts, dtype=None, shape=None, order="C", **options):
     out = empty(expected.shape, expected.dtype, order)
     DEVICE.routine(name)(DEVICE, *map(operand, hosts), out=out, **options)
     np.testing.assert_array_equal(as_array(out), expected)
+    bound = None if compiled is None else DEVICE.bound_routine(name, *map(operand, hosts), out=out, **options)
+    if bound is not None:  # By addresses, of other memory that lies likewise.
+        given, again = list(map(operand, hosts)), empty(expected.shape, expected.dtype, order)
+        at = [each.buffer.ptr + each.offset * each.dtype.itemsize for each in given]
+        assert bound(*at, again.buffer.ptr)
+        np.testing.assert_array_equal(as_array(again), expected)
     return as_array(out)
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code takes addresses")
+def test_errors_that_kernels_found_come_before_work_by_addresses():
+    x, out = operand(np.array([3, 1, 2])), empty(3, np.int64)
+    as_array(out)[...] = 7
+    bound = DEVICE.bound_routine("sort", x, out=out, axis=0)
+    DEVICE.complain(5)
+    assert bound(x.buffer.ptr, out.buffer.ptr) is False and (as_array(out) == 7).all()
+    assert DEVICE.take_error() == 5
+    assert bound(x.buffer.ptr, out.buffer.ptr) is True and as_array(out).tolist() == [1, 2, 3]
+    assert DEVICE.bound_routine("matmul", x, x, out=out) is None
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code takes addresses")
+def test_changes_in_place_by_addresses():
+    x, where, value = operand(np.arange(5.0)), operand(np.array([1, 3])), operand(np.array([8.0, 9.0]))
+    bound = DEVICE.bound_routine("scatter", x, value, where, axes=(0,), position=0, op="", loop=(), place=...)
+    assert bound(x.buffer.ptr, value.buffer.ptr, where.buffer.ptr, 4) is True
+    assert as_array(x).tolist() == [0, 8, 2, 9, 4]
 
 
 def random(shape, char, seed=1):

@@ -63,7 +63,7 @@ class Carriers:
 
     def _merge(self, k: int) -> str:
         """The statement that merges reduction `k` of carriers a and b into r."""
-        combined = self.reductions[k].row.combine.replace("{a}", f"a.a{k}").replace("{b}", f"b.a{k}")
+        combined = self.reductions[k].row.combined(self.chars[k], f"a.a{k}", f"b.a{k}")
         return f"r.a{k} = {self._cast(k)}({combined});" if self._cast(k) else f"r.a{k} = {combined};"
 
     def _cast(self, k: int) -> str:
@@ -88,7 +88,7 @@ class Carriers:
         lift = row.lift.replace("{x}", f"x{k}").replace("{index}", index)
         if row.better:
             lift = self._position(k, f"x{k}", index)
-        combined = row.combine.replace("{a}", to).replace("{b}", f"l{k}")
+        combined = row.combined(self.chars[k], to, f"l{k}")
         return f"const {row.carrier(self.chars[k])} l{k} = {lift}; {to} = {self._cast(k)}({combined});"
 
     # ------------------------------------------------------------ one thread, one lane

@@ -143,7 +143,7 @@ class _Nested(Kernel):
         lift = row.lift.replace("{x}", f"u{reduction.value}")
 
         def merge(a: str, b: str) -> str:
-            return f"{a} = {cast}({row.combine.replace('{a}', a).replace('{b}', b)});"
+            return f"{a} = {cast}({row.combined(char, a, b)});"
 
         if inner.fast:
             width = 1 << (extent - 1).bit_length()

@@ -222,8 +222,8 @@ class Call(Repeated):
         options = self.options_here()
         if function is None:
             store(device, out, self.row.numpy(*[host_array(device, operand) for operand in described], **options))
-            return result
-        function(device, *described, out=out, **options)
+        else:
+            function(device, *described, out=out, **options)
         if not self.asked:
             self.make_ready(all(map(_lies_as, described, operands)), *described, out=out)
         return result

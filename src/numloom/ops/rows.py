@@ -159,3 +159,15 @@ class Reduction:
     preamble: tuple[str, ...] = ()
     better: str = ""
     pair: str = ""
+
+    def combined(self, char: str, a: str, b: str) -> str:
+        """C++ that combines two carriers of elements of dtype `char`.
+
+        The greater of two truth values is said as one of them: of the comparison GCC 12 makes vectors in which what is
+        true is 255, and stores that.
+        """
+        template = _OF_TRUTHS.get(self.name, self.combine) if char == "?" else self.combine
+        return template.replace("{a}", a).replace("{b}", b)
+
+
+_OF_TRUTHS = {"max": "({a} | {b})", "fmax": "({a} | {b})", "min": "({a} & {b})", "fmin": "({a} & {b})"}

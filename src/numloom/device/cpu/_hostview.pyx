@@ -31,7 +31,7 @@ cdef union Element:
 cdef int[14] SIZES = [1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 8, 16]
 
 
-def array_at(intptr_t address, tuple shape, tuple strides, np.dtype dtype, object owner=None):
+cpdef np.ndarray array_at(intptr_t address, tuple shape, tuple strides, np.dtype dtype, object owner=None):
     """An array over memory that is already there."""
     cdef np.npy_intp dims[64]
     cdef np.npy_intp steps[64]
@@ -49,6 +49,54 @@ def array_at(intptr_t address, tuple shape, tuple strides, np.dtype dtype, objec
         Py_INCREF(owner)  # and this one
         PyArray_SetBaseObject(array, owner)
     return array
+
+
+cdef class ByAddresses:
+    """A function of NumPy arrays for addresses: of its operands, of its result, then numbers of options.
+
+    `layouts` are (shape, strides in bytes, dtype) of each array. What the function `gives` is stored in the last array;
+    else it writes to one of them itself. The call gives False, and does nothing, where the word at `error_at` says
+    that a kernel found an error.
+    """
+
+    cdef object function
+    cdef dict options
+    cdef tuple layouts, names
+    cdef bint gives
+    cdef intptr_t error_at
+
+    def __init__(self, object function, dict options, tuple layouts, bint gives, tuple names, intptr_t error_at):
+        self.function = function
+        self.options = options
+        self.layouts = layouts
+        self.gives = gives
+        self.names = names
+        self.error_at = error_at
+
+    def __call__(self, *at):
+        cdef Py_ssize_t k, count = len(self.layouts)
+        cdef dict options = self.options
+        cdef list arrays = []
+        cdef np.ndarray out
+        if self.error_at and is_set(self.error_at):
+            return False
+        for k in range(count):
+            shape, strides, dtype = <tuple>self.layouts[k]
+            arrays.append(array_at(at[k], shape, strides, dtype))
+        if self.names:
+            options = dict(options)
+            for k in range(len(self.names)):
+                options[self.names[k]] = at[count + k]
+        if not self.gives:
+            self.function(*arrays, **options)
+            return True
+        out = arrays.pop()
+        found = self.function(*arrays, **options)
+        if type(found) is np.ndarray:
+            np.PyArray_CopyInto(out, <np.ndarray>found)
+        else:
+            out[...] = found
+        return True
 
 
 def fill(intptr_t address, np.ndarray host):

@@ -16,7 +16,7 @@ from numloom.device.cpu import hostview, memory, threads
 from numloom.device.cpu.builder import Builder, CpuKernel
 from numloom.device.cpu.loops import Loops, packaged
 from numloom.device.cpu.module import CpuModule, Loader
-from numloom.device.cpu.routines import ROUTINES
+from numloom.device.cpu.routines import ROUTINES, bound
 from numloom.device.cpu.simt.texture import CpuHandle, CpuImage, surface_object, texture_object
 from numloom.device.interface import Image, Sampling, Strided, Texels
 from numloom.device.memory import KEPT_SCRATCH, Buffer, Pool
@@ -161,8 +161,8 @@ class CpuDevice:
     def routine(self, name: str) -> Callable[..., Any]:
         return ROUTINES[name]
 
-    def bound_routine(self, name: str, *operands: Any, **options: Any) -> None:
-        """None: routines of the host take arrays."""
+    def bound_routine(self, name: str, *operands: Strided, **options: Any) -> Any:
+        return bound(self.pool, name, operands, options)
 
     @property
     def compiles(self) -> bool:

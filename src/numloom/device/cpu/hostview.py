@@ -43,6 +43,9 @@ def array_at_uncompiled(
 array_at = array_at_uncompiled if compiled is None else compiled.array_at
 
 
+ByAddresses: Any = None if compiled is None else compiled.ByAddresses
+
+
 def number_at_uncompiled(address: int, code: int) -> Any:
     """The same as `number_at`, through NumPy."""
     dtype = DTYPES[code]

@@ -10,12 +10,47 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from numloom.device.cpu.hostview import ByAddresses, as_array
 from numloom.device.cpu.routines.counting import histogram, searchsorted, unique
 from numloom.device.cpu.routines.order import argsort, scan, sort
 from numloom.device.cpu.routines.products import matmul
 from numloom.device.cpu.routines.selecting import compress, nonzero
+from numloom.device.interface import Strided
+from numloom.device.memory import Pool
+from numloom.ops.routines import ROUTINES as ROWS
+
+OF_ARRAYS: dict[str, Callable[..., None]] = {
+    "sort": sort, "argsort": argsort, "scan": scan, "searchsorted": searchsorted,
+}  # fmt: skip
+"""Routines that take NumPy arrays, the last of which they write."""
+
+
+def _of_memory(function: Callable[..., None]) -> Callable[..., None]:
+    """A routine of arrays, for memory."""
+
+    def run(device: Any, *operands: Strided, out: Strided, **options: Any) -> None:
+        function(*map(as_array, operands), as_array(out), **options)
+
+    return run
+
 
 ROUTINES: dict[str, Callable[..., Any]] = {
-    "matmul": matmul, "sort": sort, "argsort": argsort, "scan": scan, "compress": compress, "nonzero": nonzero,
-    "histogram": histogram, "searchsorted": searchsorted, "unique": unique,
+    "matmul": matmul, "compress": compress, "nonzero": nonzero, "histogram": histogram, "unique": unique,
+    **{name: _of_memory(function) for name, function in OF_ARRAYS.items()},
 }  # fmt: skip
+
+
+def bound(pool: Pool, name: str, operands: tuple[Strided, ...], options: dict[str, Any]) -> Any:
+    """The routine (or its twin) for addresses of arrays that lie like these; None of one that takes memory.
+
+    An option that is given as ... is a number that follows the addresses.
+    """
+    if ByAddresses is None or (name in ROUTINES and name not in OF_ARRAYS):
+        return None
+    given = [*operands, options["out"]] if "out" in options else [*operands]
+    layouts = tuple([(x.shape, tuple([step * x.dtype.itemsize for step in x.strides]), x.dtype) for x in given])
+    fixed = {key: value for key, value in options.items() if key != "out" and value is not ...}
+    names = tuple([key for key, value in options.items() if value is ...])
+    gives = "out" in options and name not in OF_ARRAYS
+    function = OF_ARRAYS[name] if name in OF_ARRAYS else ROWS[name].numpy
+    return ByAddresses(function, fixed, layouts, gives, names, pool.error_at)

@@ -37,12 +37,11 @@ def histogram(device: Any, a: Strided, edges: Strided, *, uniform: bool, out: St
     counts[...] = ROWS["histogram"].numpy(source, between, uniform=uniform)
 
 
-def searchsorted(device: Any, a: Strided, v: Strided, *, side: str, out: Strided) -> None:
-    """``out`` = where in the sorted vector `a` each of `v` would go.
+def searchsorted(table: Host, values: Host, places: Host, *, side: str) -> None:
+    """`places` = where in a sorted vector each of the values would go.
 
     Numbers in no order miss the cache at every step in a large vector, so they are put in order first.
     """
-    table, values, places = as_array(a), as_array(v), as_array(out)
     if table.nbytes <= _CACHED or values.size < shared.FEW or values.dtype.kind not in "iuf":
         places[...] = table.searchsorted(values, side)  # type: ignore[call-overload]
         return

@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from numloom.device.cpu.hostview import as_array
-from numloom.device.interface import Strided
-
 Host = np.ndarray[Any, Any]
 
 _SHORT = 2048
@@ -17,16 +14,15 @@ _SHORT = 2048
 _LOWEST = -(1 << 31)
 
 
-def sort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
+def sort(a: Host, out: Host, *, axis: int) -> None:
     """``out`` = `a` sorted along `axis`; NaN last."""
-    target = as_array(out)
-    target[...] = as_array(a)
-    target.sort(axis)
+    out[...] = a
+    out.sort(axis)
 
 
-def argsort(device: Any, a: Strided, *, axis: int, out: Strided) -> None:
+def argsort(a: Host, out: Host, *, axis: int) -> None:
     """``out`` = positions (int64) that sort `a` along `axis`, stable; NaN last."""
-    as_array(out)[...] = stable_order(as_array(a), axis)
+    out[...] = stable_order(a, axis)
 
 
 def stable_order(a: Host, axis: int) -> Host:
@@ -74,8 +70,11 @@ def _ordered_bits(a: Host) -> Host:
     return keys
 
 
-def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
+def scan(a: Host, out: Host, *, op: str, axis: int) -> None:
     """``out`` = running `op` (a ufunc's name) along `axis`, in the dtype of `a`."""
-    source, target = as_array(a), as_array(out)
+    running = getattr(np, op).accumulate
+    if a.dtype.kind in "biu":
+        running(a, axis, a.dtype, out)
+        return
     with np.errstate(all="ignore"):
-        getattr(np, op).accumulate(source, axis, source.dtype, target)
+        running(a, axis, a.dtype, out)
