@@ -15,7 +15,7 @@ import numpy as np
 from numloom.ops.routines import Host, routine
 
 SMALL = 2048
-"""Elements of matrices that LAPACK is taken to be done with sooner than cuSOLVER; an estimate, see docs/placement.md."""
+"""Elements of matrices that LAPACK is taken to be done with sooner than cuSOLVER: an estimate (docs/placement.md)."""
 
 
 @routine(sized=False, small=SMALL)
