@@ -122,9 +122,7 @@ cdef bint stores_as(int code, int wanted, double* number) noexcept:
         if wanted == F32:
             (<float*>number)[0] = <float>number[0]
         return wanted == F64 or wanted == F32
-    if code == WEAK_INT:
-        return convert_integer((<int64_t*>number)[0], wanted, number)
-    if code == I64:
+    if code == WEAK_INT or code == I64:
         return convert_integer((<int64_t*>number)[0], wanted, number)
     if code == I32:
         return convert_integer((<int32_t*>number)[0], wanted, number)
