@@ -73,7 +73,7 @@ def structure(root: Node) -> Structure:
 
 
 def _describe(node: Node) -> TreeNode:
-    name = node.row.name if node.row is not None else KIND_NAMES[node.kind]
+    name = node.op_def.name if node.op_def is not None else KIND_NAMES[node.kind]
     detail = ""
     if node.kind == VIEW:
         detail = f"at byte {node.attr}"
@@ -85,7 +85,7 @@ def _describe(node: Node) -> TreeNode:
         detail = f"axes {node.attr[0]}"
     return TreeNode(
         node.number, name, node.shape, DTYPES[node.code].name, node.strides,
-        tuple(arg.number for arg in node.args), bool(node.cells), detail,
+        tuple(arg.number for arg in node.args), bool(node.storages), detail,
     )  # fmt: skip
 
 

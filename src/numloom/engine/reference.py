@@ -14,8 +14,8 @@ import numpy as np
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.device.cpu.hostview import array_at
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
-from numloom.graph.place import OUT_OF_BOUNDS
-from numloom.ops.rows import is_low
+from numloom.graph.source_location import OUT_OF_BOUNDS
+from numloom.ops.definitions import is_low
 from numloom.ops.tree import reduce_axes
 
 Host = np.ndarray[Any, Any]
@@ -85,22 +85,22 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
     elif kind == IOTA:
         out[...] = np.arange(node.size, dtype=dtype)
     elif kind == OP:
-        out[...] = node.row.on_host(args, dtype)
+        out[...] = node.op_def.on_host(args, dtype)
     elif kind == CAST:
         # What is out of range: NaN of float8 would be 0, and infinities saturate.
         wide = args[0].astype(np.float32) if is_low(args[0].dtype) and dtype.kind in "iu" else args[0]
         out[...] = wide.astype(dtype)
     elif kind == REDUCE:
         axes, fast, keepdims = node.attr
-        out[...] = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)
+        out[...] = reduce_axes(node.op_def, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)
     elif kind == GATHER:
         axes, position, _, _ = node.attr
         try:
             out[...] = gathered(args[0], args[1:], axes, position)
         except IndexError as error:
-            if node.row.complaint is OUT_OF_BOUNDS:
+            if node.op_def.complaint is OUT_OF_BOUNDS:
                 raise  # NumPy names the index
-            raise node.row.error() from error
+            raise node.op_def.error() from error
     elif kind == UPDATE:
         out[...] = args[0]
         offset, shape, strides, code = node.attr
