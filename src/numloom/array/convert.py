@@ -399,7 +399,7 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
     cast = dtype is not None and np.dtype(dtype) != array.dtype
     if cast and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested: the dtype changes")
-    if cast or copy or not array.size:
+    if cast or copy or not array.size or array.cell.value.tree:
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
     counters.waits += 1
     return exported_on_host(array)

@@ -1,10 +1,11 @@
 cimport cython
 from numloom.graph.build cimport how
-from numloom.graph.node cimport Form, Node, count_recorded, form_of, formed, formed1, formed2, new_node, new_number, viewed
+from numloom.graph.node cimport Form, Node, Register, count_recorded, form_of, formed, formed1, formed2, new_node, new_number, viewed
 
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, SPECIAL, UPDATE, VIEW
 cdef list _traces
 cdef bint _off
+cdef Register _register
 
 
 @cython.final

@@ -47,6 +47,7 @@ from numloom.graph.node import (
 )
 from numloom.graph.place import INSIDE, here
 
+_register = register
 _KEPT = 1024
 _LINKS = 64
 _TRIES = 4
@@ -483,7 +484,7 @@ def begin(chains: Chains, given: Any, operands: list[Node], keeps: bool = False)
 
     A form is learned when it is met again: of sizes that change from call to call nothing would be used.
     """
-    if _off or register.recorded > register.limit or not can_follow(operands):
+    if _off or register.tracing or register.recorded > register.limit or not can_follow(operands):
         return None
     key = _key(given, operands)
     times = chains.met.get(key, 0)
@@ -537,8 +538,8 @@ anew(_forget_traces)
 
 
 def learning() -> bool:
-    """Whether a call is being learned."""
-    return bool(_traces)
+    """Whether a call is being learned, or a tree recorded: nothing is done at once."""
+    return bool(_traces) or _register.tracing > 0
 
 
 @contextmanager
