@@ -360,9 +360,21 @@ __version__ = "0.2.0"
 __array_api_version__ = "2025.12"
 
 
+_COMPILED = frozenset(
+    (
+        "Function", "In", "Out", "Source", "Tree", "TreeError", "compiled", "function", "rewrite", "shared", "source",
+        "substitute", "symbol", "symbolic", "tree",
+    )
+)  # fmt: skip
+"""Names of `numloom.compiled`, which is imported when one of them is asked for."""
+
+
 def __getattr__(name: str) -> object:
     if name == "typing":
         return importlib.import_module("numloom.typing")
+    if name in _COMPILED:
+        module = importlib.import_module("numloom.compiled")
+        return module if name == "compiled" else getattr(module, name)
     found = lookup(name, __all__)
     if isinstance(found, Missing):
         raise AttributeError(found)  # Here, so that a traceback has one frame of ours.

@@ -348,6 +348,11 @@ def get_array_module(*args: Any) -> Any:
     return sys.modules[__name__.partition(".")[0] if ours else "numpy"]
 
 
+def pickled(array: Array) -> tuple[Any, ...]:
+    """What makes an array again from its values (`numloom.compiled` binds another one, which knows trees)."""
+    return unpickle, (array.get(),)
+
+
 def unpickle(host: Host) -> Array:
     """The array that was pickled with these values, on whatever device is there now."""
     return from_host(host)
@@ -765,7 +770,7 @@ bind(
     method___dlpack__=to_dlpack,
     method___dlpack_device__=dlpack_device,
     unlike=unlike,
-    unpickle=unpickle,
+    pickled=pickled,
 )
 
 

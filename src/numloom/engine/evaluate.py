@@ -53,7 +53,7 @@ from numloom.graph.node import (
     register,
 )
 from numloom.graph.replay import learning, lose, made
-from numloom.graph.tree import concrete, refuse_trees
+from numloom.graph.tree import concrete, refuse_trees, valued
 
 Host = np.ndarray[Any, Any]
 
@@ -611,7 +611,7 @@ def pin_value(pinned: Node, new: Node) -> None:
 def reference_value(node: Node) -> Host:
     """A value through the reference executor, from the same leaves; the recorded tree stays as it is."""
     if node.tree:
-        node = concrete(node)
+        node = valued([node])[0]
     device = current()
     return compute([node], lambda leaf_node: leaf_memory(leaf_node, device))[0]
 

@@ -214,11 +214,13 @@ def rebuilt(
     """
     ends = {id(old): old for old in known}
     values: dict[int, Node] = {id(old): fitting(new, old) for old, new in known.items()}
+    # A symbol that was pickled may be several nodes.
+    symbols = {id(old.attr): values[id(old)] for old in known if old.kind == SYMBOL}
     for node in tree_nodes(roots, ends):
         if id(node) in values:
             continue
         args = [values.get(id(arg), arg) for arg in node.args]
-        new = node
+        new = symbols.get(id(node.attr), node) if node.kind == SYMBOL else node
         if node.kind != SYMBOL and (
             anew or any([arg is not before for arg, before in zip(args, node.args, strict=True)])
         ):
@@ -245,14 +247,24 @@ def concrete_all(roots: Sequence[Node], known: Mapping[Node, Node] | None = None
     TreeError
         If a symbol has no value.
     """
+    with recording(False):
+        return rebuilt(roots, _values_of_symbols(roots, known), anew=True)
+
+
+def valued(roots: Sequence[Node], known: Mapping[Node, Node] | None = None) -> list[Node]:
+    """The trees, still trees, with the values that symbols have in their place; TreeError if one has none."""
+    return substitute(roots, _values_of_symbols(roots, known))
+
+
+def _values_of_symbols(roots: Sequence[Node], known: Mapping[Node, Node] | None) -> dict[Node, Node]:
     given = dict(known or {})
+    placeholders = {node.attr for node in given if node.kind == SYMBOL}
     for node in tree_nodes(roots, {id(old): old for old in given}):
-        if node.kind == SYMBOL and node not in given:
+        if node.kind == SYMBOL and node not in given and node.attr not in placeholders:
             if node.attr.value is None:
                 raise TreeError(_missing(roots))
             given[node] = node.attr.value
-    with recording(False):
-        return rebuilt(roots, given, anew=True)
+    return given
 
 
 def concrete(root: Node) -> Node:
@@ -275,5 +287,6 @@ __all__ = [
     "substitute",
     "symbol_node",
     "tree_nodes",
+    "valued",
     "waits",
 ]
