@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES, KIND, ROUNDED
+from numloom.ops.derivatives import REDUCTION_DERIVATIVES
 from numloom.ops.elementwise import ELEMENTWISE, dtype_headers, header_order, headers_for, resolve_chars
 from numloom.ops.rows import Op, Reduction
 
@@ -133,6 +134,7 @@ REDUCTIONS: dict[str, Reduction] = {}
 
 def _row(name: str, *, combine: str, identity: Callable[[str], str], numpy: Callable[..., Any], **others: Any) -> None:
     fields: dict[str, Any] = {"carrier": _lane, "lift": "{x}", "finish": "{a}", "out_char": _same_char}
+    fields["gradient"] = REDUCTION_DERIVATIVES[name]
     fields.update(others)
     REDUCTIONS[name] = Reduction(
         name=name, combine=combine, identity=identity, numpy=numpy, id=len(REDUCTIONS), **fields
@@ -225,6 +227,7 @@ def reduction_of(op: Op, char: str) -> Reduction:
             name=op.name, carrier=carried, identity=identity, lift="{x}", combine=combine, finish="{a}",
             numpy=_reference(numpy), out_char=_same_char, headers=op.headers,
             has_identity=op.ufunc is not None and op.ufunc.identity is not None,
+            gradient=REDUCTION_DERIVATIVES[op.name],
         )  # fmt: skip
     inner = template.replace("{0}", "{a}.value").replace("{1}", "{b}.value").replace("{T}", carried(char))
     return Reduction(

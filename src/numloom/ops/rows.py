@@ -67,6 +67,8 @@ class Op:
         is right for ordinary arguments in fewer instructions, and says where one was not (see `near_text`).
     looped : bool
         Whether the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow one.
+    gradient : tuple of str or None
+        The rule of its derivative, a text for each argument (`numloom.ops.derivatives`); None where nobody gave one.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Op:
     near: str = ""
     represents: bool = False
     looped: bool = False
+    gradient: tuple[str, ...] | None = None
 
     def on_host(self, args: Sequence[Any], dtype: np.dtype[Any]) -> Any:
         """What NumPy gives for arrays of the loop dtypes, as `dtype`: floats of ml_dtypes are computed in float32.
@@ -140,6 +143,8 @@ class Reduction:
         The operation (`Op`) that combines two elements as this does, if there is one.
     idempotent : bool
         Whether an element may be taken twice: that changes no result.
+    gradient : str or None
+        The rule of its derivative (`numloom.ops.derivatives`); None where nobody gave one.
     """
 
     name: str
@@ -159,6 +164,7 @@ class Reduction:
     preamble: tuple[str, ...] = ()
     better: str = ""
     pair: str = ""
+    gradient: str | None = None
 
     def combined(self, char: str, a: str, b: str) -> str:
         """C++ that combines two carriers of elements of dtype `char`.

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.ops.derivatives import SPECIAL_DERIVATIVES
 from numloom.ops.routines import Host, routine
 from numloom.ops.rows import Op, is_rounded
 
@@ -48,7 +49,7 @@ def _row(name: str, nin: int, header: str, cost: int, function: str = "", twin: 
     text = f"nl::{function or name}({arguments})"
     SPECIAL[name] = Op(
         name=name, nin=nin, numpy=_scipy(twin or name), text=lambda in_chars, out_char: text, cost=cost, exact=False,
-        headers=(header,), loops=_loops, id=len(SPECIAL),
+        headers=(header,), loops=_loops, id=len(SPECIAL), gradient=SPECIAL_DERIVATIVES[name],
     )  # fmt: skip
 
 
