@@ -159,7 +159,7 @@ def recorded_again(node: Node, args: Sequence[Node]) -> Node:
         row = node.row if node.row is INSIDE else here(node.row.complaint)
         return new_node(GATHER, row, tuple(args), node.code, node.shape, node.strides, node.size, node.attr)
     if kind == ROUTINE:
-        return node.row(*args)  # type: ignore[no-any-return]
+        return node.row(*_apart(node, args))  # type: ignore[no-any-return]
     if kind == SCALAR:
         return new_number(node.attr, node.code)
     if kind in (FILL, IOTA):
@@ -167,6 +167,20 @@ def recorded_again(node: Node, args: Sequence[Node]) -> Node:
     for arg in args:
         arg.readers += 1
     return formed(form_of(node), tuple(args))
+
+
+def _apart(node: Node, args: Sequence[Node]) -> Sequence[Node]:
+    """Operands of a routine; of one that changes memory a copy of that where others need the old value.
+
+    Those may be recorded later, so it does not count them yet.
+    """
+    old, new = node.args[0], args[0]
+    if not node.row.row.in_place:
+        return args
+    if old.tree and old.kind != SYMBOL and old.readers <= 1 and not old.cells and not new.cells:
+        return args
+    strides = c_strides(new.shape, ITEMSIZES[new.code]) if new.kind == VIEW else new.strides
+    return [copied(new, strides, new.code), *args[1:]]
 
 
 def fitting(new: Node, old: Node) -> Node:
