@@ -184,16 +184,17 @@ def svd(number: int, g: Array, y: Array, operands: list[Array], *, full: bool, v
     if values:
         return [conjugated(matmul(u * cast_to(h, a.code)[..., None, :], vh))]
     if number == 2:  # Of the adjoint matrix these are the left ones.
-        return [conjugated(adjoint(_of_left_vectors(adjoint(vh), s, adjoint(u), adjoint(h))))]
-    return [conjugated(_of_left_vectors(u, s, vh, h))]
+        return [conjugated(adjoint(_of_left_vectors(adjoint(vh), s, adjoint(u), adjoint(h), False)))]
+    return [conjugated(_of_left_vectors(u, s, vh, h, True))]
 
 
-def _of_left_vectors(u: Array, s: Array, vh: Array, h: Array) -> Array:
+def _of_left_vectors(u: Array, s: Array, vh: Array, h: Array, turns: bool) -> Array:
+    """What flows back through one side's vectors; the phases that both sides share are that side's which `turns`."""
     inside = matmul(adjoint(u), h)
     skew = inside - adjoint(inside)
     squares = s * s
     inner = _beside(skew) / _gaps(squares) * s[..., None, :]
-    if KINDS[u.code] == "c":
+    if KINDS[u.code] == "c" and turns:
         inner = inner + named("where", _unit(s.shape[-1]), skew / (2 * s[..., None, :]), 0)
     found = matmul(matmul(u, inner), vh)
     if u.shape[-2] > u.shape[-1]:

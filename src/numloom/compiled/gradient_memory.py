@@ -18,6 +18,7 @@ from numloom.compiled.gradient_values import (
     zeros_like,
 )
 from numloom.graph import build
+from numloom.graph.layout import c_strides
 from numloom.graph.node import VIEW, Node
 from numloom.graph.place import here
 
@@ -33,24 +34,43 @@ def of_view(g: Array, view: Node, base: Node) -> Array:
     _check_code(view.code, base.code)
     if not base.size or not view.size:
         return wrap(zeros_like(base))
-    g = _conjugated(g, view.code, base.code)
-    g, offset, shape, strides = _unrepeated(g, view.attr, view.shape, view.strides)
+    code, shape, strides = view.code, view.shape, view.strides
+    if KINDS[code] == "c" and KINDS[base.code] == "f":
+        g = _as_pairs(_conjugated(g, code, base.code), base.code)
+        code, shape, strides = base.code, g.shape, (*strides, ITEMSIZES[base.code])
+    g, offset, shape, strides = _unrepeated(g, view.attr, shape, strides)
     if any(outer < inner * extent for (outer, inner), extent in zip(pairwise(strides), shape[1:], strict=True)):
-        found = _added_at(g, offset, strides, base, view.code)
-    elif view.code == base.code and prod(shape) == base.size:
+        found = _added_at(g, offset, strides, base, code)
+    elif code == base.code and prod(shape) == base.size:
         return _from_memory_order(g, base)
     else:
         cell = new_cell(zeros_like(base))
-        write(cell, view.code, offset, shape, strides, node_of(g))
-        found = cell.value
-    return _conjugated(wrap(found), base.code, view.code)
+        write(cell, code, offset, shape, strides, node_of(g))
+        found = _as_it_was(cell.value, base)
+    return _conjugated(array_of(found), base.code, code)
 
 
 def _check_code(seen: int, code: int) -> None:
-    if seen == code or (KINDS[code] == "c" and KINDS[seen] == "f" and 2 * ITEMSIZES[seen] == ITEMSIZES[code]):
+    if (
+        seen == code
+        or {KINDS[seen], KINDS[code]} == {"c", "f"}
+        and ITEMSIZES[seen]
+        in (
+            2 * ITEMSIZES[code],
+            ITEMSIZES[code] // 2,
+        )
+    ):
         return
     raise TypeError(
         f"memory of {DTYPES[code]} seen as {DTYPES[seen]} has no gradient: use astype, which converts the numbers"
+    )
+
+
+def _as_pairs(g: Array, code: int) -> Array:
+    """Complex numbers as pairs of real ones, along one axis more."""
+    steps = c_strides(g.shape, ITEMSIZES[g.code])
+    return array_of(
+        build.view(build.copied(node_of(g), steps, g.code), code, 0, (*g.shape, 2), (*steps, ITEMSIZES[code]))
     )
 
 
@@ -107,7 +127,14 @@ def _added_at(g: Array, offset: int, strides: tuple[int, ...], base: Node, code:
         cell, code, 0, flat.shape, flat.strides, operands, axes=(0,), position=0, op="add", loop=(code, code),
         place=here(),
     )  # fmt: skip
-    return node_of(array_of(build.view(cell.value, base.code, 0, base.shape, base.strides)))
+    return _as_it_was(cell.value, base)
+
+
+def _as_it_was(node: Node, like: Node) -> Node:
+    """Memory that was written, with the shape, dtype and order of a value."""
+    if (node.code, node.shape, node.strides) == (like.code, like.shape, like.strides):
+        return node
+    return build.view(node, like.code, 0, like.shape, like.strides)
 
 
 # ---------------------------------------------------------------- writes
@@ -126,7 +153,7 @@ def without(g: Array, memory: Node, offset: int, shape: tuple[int, ...], strides
     _check_code(code, memory.code)
     cell = new_cell(in_memory_order(g, memory))
     write(cell, code, offset, shape, strides, build.scalar(0, code))
-    return wrap(cell.value)
+    return array_of(_as_it_was(cell.value, memory))
 
 
 def written(
@@ -134,8 +161,9 @@ def written(
     kept: tuple[int, ...],
 ) -> Array:  # fmt: skip
     """The gradient of what was written."""
-    g = _conjugated(g, memory.code, code)
-    return array_of(build.view(in_memory_order(g, memory), code, offset, shape, strides)).reshape(kept)
+    seen = _conjugated(g, memory.code, code)
+    found = array_of(build.view(in_memory_order(seen, memory), code, offset, shape, strides))
+    return _conjugated(found, code, memory.code).reshape(kept)
 
 
 # ---------------------------------------------------------------- reads at indices

@@ -142,7 +142,7 @@ def of_trigonometric(
     scale = swapped.get(norm, norm) if opposed else norm
     name = "dctn" if cosine else "dstn"
     for axis in axes:
-        g = _transposed_transform(g, name, kind, axis, scale, orthogonal)
+        g = _transposed_transform(g, name, kind, axis % g.ndim, scale, orthogonal)
     return [g]
 
 
