@@ -362,8 +362,9 @@ __array_api_version__ = "2025.12"
 
 _COMPILED = frozenset(
     (
-        "Function", "In", "Out", "Source", "Tree", "TreeError", "compiled", "function", "rewrite", "shared", "source",
-        "substitute", "symbol", "symbolic", "tree",
+        "Function", "In", "NoGradientError", "Out", "Source", "Tree", "TreeError", "UnusedError", "compiled", "function",
+        "grad", "hessian", "jacobian", "jvp", "rewrite", "shared", "source", "substitute", "symbol", "symbolic", "tree",
+        "value_and_grad", "vjp",
     )
 )  # fmt: skip
 """Names of `numloom.compiled`, which is imported when one of them is asked for."""

@@ -1,6 +1,8 @@
 """Trees, symbols, compiled functions and shared variables (`docs/compiled.md`)."""
 
 from numloom.compiled.function import Function, In, Out, function
+from numloom.compiled.gradient_rules import NoGradientError
+from numloom.compiled.gradients import UnusedError, grad, hessian, jacobian, jvp, value_and_grad, vjp
 from numloom.compiled.shared import shared
 from numloom.compiled.source import Source, source
 from numloom.compiled.symbols import matrix, scalar, symbol, symbolic, tensor3, tensor4, vector
@@ -10,11 +12,17 @@ from numloom.graph.tree import TreeError
 __all__ = [
     "Function",
     "In",
+    "NoGradientError",
     "Out",
     "Source",
     "Tree",
     "TreeError",
+    "UnusedError",
     "function",
+    "grad",
+    "hessian",
+    "jacobian",
+    "jvp",
     "matrix",
     "rewrite",
     "scalar",
@@ -26,5 +34,7 @@ __all__ = [
     "tensor3",
     "tensor4",
     "tree",
+    "value_and_grad",
     "vector",
+    "vjp",
 ]

@@ -51,15 +51,8 @@ def of_view(g: Array, view: Node, base: Node) -> Array:
 
 
 def _check_code(seen: int, code: int) -> None:
-    if (
-        seen == code
-        or {KINDS[seen], KINDS[code]} == {"c", "f"}
-        and ITEMSIZES[seen]
-        in (
-            2 * ITEMSIZES[code],
-            ITEMSIZES[code] // 2,
-        )
-    ):
+    parts = {KINDS[seen], KINDS[code]} == {"c", "f"}
+    if seen == code or (parts and ITEMSIZES[seen] in (2 * ITEMSIZES[code], ITEMSIZES[code] // 2)):
         return
     raise TypeError(
         f"memory of {DTYPES[code]} seen as {DTYPES[seen]} has no gradient: use astype, which converts the numbers"

@@ -7,13 +7,13 @@ from functools import cache, partial
 from math import pi, prod
 from typing import Any
 
-from numloom.array.ndarray import node_of, wrap
+from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import KINDS
 from numloom.compiled.gradient_values import Array, applied, array_of, broadcast, named, summed_to
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
-from numloom.graph.node import Node
+from numloom.graph.node import FILL, Node
 from numloom.ops.derivatives import HOST_DERIVATIVES, ZERO, refused
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.rows import Op, Reduction
@@ -111,7 +111,7 @@ def elementwise(row: Op, g: Array, y: Array, operands: list[Array], wanted: list
             f"{row.name} has no rule for its gradient: give one, ElementwiseKernel(..., gradient=('g * ...', ...)) "
             "with a text for each argument"
         )
-    return _by_texts(row.name, row.gradient, g, y, operands, wanted)
+    return _by_texts(row.name, row.gradient, g, y, operands, wanted, row.names)
 
 
 def of_host(g: Array, y: Array, operands: list[Array], wanted: list[bool], function: str) -> list[Array | None]:
@@ -120,12 +120,19 @@ def of_host(g: Array, y: Array, operands: list[Array], wanted: list[bool], funct
 
 
 def _by_texts(
-    name: str, texts: tuple[str, ...], g: Array, y: Array, operands: list[Array], wanted: list[bool]
+    name: str,
+    texts: tuple[str, ...],
+    g: Array,
+    y: Array,
+    operands: list[Array],
+    wanted: list[bool],
+    called: tuple[str, ...] = (),
 ) -> list[Array | None]:
     if len(texts) != len(operands):
         raise NoGradientError(f"{name} takes {len(operands)} arguments, and its rule has {len(texts)} texts")
-    names = ("g", "y", *_LETTERS[: len(operands)]) if len(operands) <= len(_LETTERS) else ("g", "y", "x")
-    values = (g, y, *operands) if len(operands) <= len(_LETTERS) else (g, y, operands)
+    names = ("g", "y", *(called or _LETTERS[: len(operands)]))
+    seed = node_of(g)
+    one = seed.kind == FILL and seed.attr == 1
     found: list[Array | None] = []
     for text, operand, needed in zip(texts, operands, wanted, strict=True):
         if not needed or text == ZERO:
@@ -133,9 +140,18 @@ def _by_texts(
             continue
         if refused(text):
             raise NoGradientError(f"{name}: {text[1:]}")
-        part = function_of(text, names)(*values)
-        found.append(None if part is None else summed_to(part, operand.shape))
+        if one and text.startswith("g * "):
+            text = text[4:]
+        part = function_of(text, names)(g, y, *operands)
+        found.append(None if part is None else summed_to(_as_array(part, g), operand.shape))
     return found
+
+
+def _as_array(part: Any, g: Array) -> Array:
+    """What a text gave, as an array of the shape of the result."""
+    if not isinstance(part, ndarray):
+        part = wrap(build.scalar_as(part, g.code))
+    return broadcast(part, g.shape)
 
 
 # --- reductions -------------------------------------------------------------------------------------

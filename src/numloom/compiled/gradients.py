@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES, KINDS
+from numloom.compiled.deferred import Deferred, parts_of
 from numloom.compiled.gradient_memory import of_gather, of_update, of_view
 from numloom.compiled.gradient_routines import routine
 from numloom.compiled.gradient_rules import NoGradientError, elementwise, reduction, values_of
@@ -143,9 +145,13 @@ def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = F
     if wrt is None:
         raise TypeError("grad(cost, wrt): say with respect to what")
     several = isinstance(wrt, (list, tuple))
+    if parts_of([cost, wrt]):
+        found = Deferred(grad, (cost, wrt), {"allow_unused": allow_unused})
+        return [found[place] for place in range(len(wrt))] if several else found
     arrays = [_checked_array(one) for one in (wrt if several else [wrt])]
     root = node_of(_checked_cost(cost))
-    found = _of_arrays(root, arrays, allow_unused)
+    with recording() if root.tree else nullcontext():
+        found = _of_arrays(root, arrays, allow_unused)
     return found if several else found[0]
 
 
@@ -155,7 +161,7 @@ def _of_arrays(root: Node, arrays: list[Array], allow_unused: bool) -> list[Arra
     seed = filled(1, root.code, root.shape)
     flows = adjoints(root, seed, [node for node, _ in targets])
     result = []
-    for number, (array, (node, layout), flow) in enumerate(zip(arrays, targets, flows, strict=True)):
+    for number, ((node, layout), flow) in enumerate(zip(targets, flows, strict=True)):
         if flow is None:
             if not allow_unused:
                 raise _unused(number, node, len(arrays))
@@ -163,7 +169,6 @@ def _of_arrays(root: Node, arrays: list[Array], allow_unused: bool) -> list[Arra
         elif layout is not None:
             flow = seen_by(_laid_out(flow, node), *layout)
         result.append(flow)
-        del array
     return result
 
 

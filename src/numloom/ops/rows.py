@@ -69,6 +69,8 @@ class Op:
         Whether the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow one.
     gradient : tuple of str or None
         The rule of its derivative, a text for each argument (`numloom.ops.derivatives`); None where nobody gave one.
+    names : tuple of str
+        What its arguments are called in these texts, if not a, b, c, ...
     """
 
     name: str
@@ -88,6 +90,7 @@ class Op:
     represents: bool = False
     looped: bool = False
     gradient: tuple[str, ...] | None = None
+    names: tuple[str, ...] = ()
 
     def on_host(self, args: Sequence[Any], dtype: np.dtype[Any]) -> Any:
         """What NumPy gives for arrays of the loop dtypes, as `dtype`: floats of ml_dtypes are computed in float32.
