@@ -23,8 +23,9 @@ _zero: dict[str, Array] = {}
 
 
 def numpy_is_near() -> bool:
-    """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host, and no tree is
-    recorded, which has none.
+    """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host.
+
+    No tree is recorded then, which has none.
     """
     return not registry.current().discrete and not register.tracing
 

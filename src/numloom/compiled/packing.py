@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.products import product
 from numloom.base.dtypes import DTYPES
 from numloom.compiled.shared import SharedPlaceholder
 from numloom.engine import routines
 from numloom.engine.evaluate import download_value, leaf_from_host
 from numloom.engine.routines import Call, Change
-from numloom.engine.waiting import Output, Part
+from numloom.engine.waiting import Output, Part, Product
 from numloom.graph.node import (
     FILL,
     GATHER,
@@ -73,11 +74,15 @@ def _call(call: Any) -> Packed:
         return "change", call.row.name, call.options, kept, call.seen
     if isinstance(call, Output):
         return "output", call.row.name, call.options, call.row.number, call.shape, call.code
+    if isinstance(call, Product):
+        return "product", call.row.name, call.options, call.strides
     raise TypeError(f"a tree with {call.row.name} cannot be pickled")
 
 
 def _called(packed: Packed) -> Any:
     kind, name, options = packed[:3]
+    if kind == "product":
+        return Product(packed[3], product)
     if kind == "output":
         number, shape, code = packed[3:]
         return Output(Part(name, number), options, shape, code, routines.call)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numloom.engine.waiting import forget_results
+from numloom.engine.waiting import Output, forget_results
 from numloom.graph.node import FILL, GATHER, IOTA, ROUTINE, SCALAR, SYMBOL, VIEW, Node, form_of
 from numloom.graph.replay import Chain, Link, replay
 from numloom.graph.tree import Placeholder, tree_nodes
@@ -25,6 +25,8 @@ class Program:
         Numbers of the trees' ends among operands and instructions.
     chain : Chain or None
         The instructions; None where there are none.
+    several : bool
+        Whether some of them are results of one routine.
     """
 
     def __init__(self, roots: Sequence[Node], inputs: Sequence[Node]) -> None:
@@ -54,7 +56,7 @@ class Program:
                 links.append(_link(node, [number(arg) for arg in node.args]))
                 numbers[id(node)] = len(operands) + len(links) - 1
         self.results = [number(root) for root in roots]
-        self.operands = operands
+        self.several = any([isinstance(link.call, Output) for link in links])
         # A chain gives its last value, and all of them in the list that grows.
         self.chain = Chain(None, operands, links, None, tuple(self.results)) if links else None
 
@@ -64,7 +66,8 @@ class Program:
             try:
                 replay(self.chain, operands)
             finally:
-                forget_results()
+                if self.several:
+                    forget_results()
         return [operands[number] for number in self.results]
 
 

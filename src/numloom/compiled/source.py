@@ -26,7 +26,7 @@ _INFIX = {
     "less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!=", "greater": ">", "greater_equal": ">=",
 }  # fmt: skip
 _REDUCED = ("sum", "prod", "max", "min", "any", "all", "mean")
-_LINALG = ("cholesky", "det", "inv", "solve")
+_LINALG = ("cholesky", "det", "inv")
 _PLAIN_TEXT = 60
 """Characters up to which an expression that is used once stands where it is used."""
 
@@ -202,9 +202,8 @@ class Source:
             short = {"add": "cumsum", "multiply": "cumprod"}.get(options["op"])
             if short and DTYPES[node.code].kind in "fc":
                 return f"np.{short}({_stripped(args[0])}, {options['axis']})"
-        if name in _LINALG and set(options) <= {"upper", "check"} and not options.get("upper"):
-            if name != "solve" and (name != "inv" or options.get("check")):
-                return f"np.linalg.{name}({', '.join(map(_stripped, args))})"
+        if name in _LINALG and not options.get("upper") and options.get("check", True):
+            return f"np.linalg.{name}({_stripped(args[0])})"
         number = getattr(call.row, "number", 0)
         return self._call("routine", repr(name), number, f"[{', '.join(map(_stripped, args))}]", options)
 
@@ -236,8 +235,8 @@ def _is_low(node: Node) -> bool:
 
 def _follows(node: Node) -> bool:
     """Whether a number of Python's type becomes this dtype beside an array of it."""
-    kind = DTYPES[node.code].kind
-    return type(node.attr) is {"i": int, "u": int, "f": float, "c": complex}.get(kind)
+    takes: dict[str, tuple[type, ...]] = {"i": (int,), "u": (int,), "f": (int, float), "c": (int, float, complex)}
+    return type(node.attr) in takes.get(DTYPES[node.code].kind, ())
 
 
 def _literal(value: Any) -> str:

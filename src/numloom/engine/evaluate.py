@@ -106,7 +106,7 @@ def evaluate(nodes: list[Node]) -> None:
         Why one of `nodes` cannot be computed. An error belongs to the value that has it: of other values it is raised
         when they are asked for.
     """
-    if _register.trees:
+    if _register.trees and any_tree(nodes):
         refuse_trees(nodes)
     owned = _guard
     owned.take()
@@ -123,6 +123,14 @@ def evaluate(nodes: list[Node]) -> None:
         run_apart(nodes, error)
     finally:
         owned.give()
+
+
+def any_tree(nodes: list[Node]) -> bool:
+    """Whether one of these belongs to a tree."""
+    for node in nodes:  # noqa: SIM110  (compiled)
+        if node.tree:
+            return True
+    return False
 
 
 _first_thread = 0

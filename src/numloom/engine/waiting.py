@@ -11,7 +11,8 @@ import numpy as np
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.graph.build import copied, one_tuple
 from numloom.graph.layout import c_strides
-from numloom.graph.node import ROUTINE, Node, new_node
+from numloom.graph.node import ROUTINE, VIEW, Node, new_node
+from numloom.graph.tree import waits
 from numloom.ops.routines import ROUTINES
 
 Shape = tuple[int, ...]
@@ -153,4 +154,43 @@ def waiting(name: str, operands: tuple[Node, ...], options: dict[str, Any], run:
     return nodes[0] if name in ("cholesky", "det", "inv", "solve") else tuple(nodes)
 
 
-__all__ = ["Output", "Part", "forget_results", "results_of", "waiting"]
+class Product:
+    """A product of matrices in a tree, of any size; called with its operands it is recorded by the rule of its size.
+
+    Attributes
+    ----------
+    row : Routine
+        The routine's.
+    options : dict
+        Nothing.
+    strides : tuple of int
+        Of the result.
+    run : callable
+        ``run(a, b)``, which records a product.
+    """
+
+    row = ROUTINES["matmul"]
+
+    def __init__(self, strides: Shape, run: Any) -> None:
+        self.options: dict[str, Any] = {}
+        self.strides = strides
+        self.run = run
+
+    def options_here(self) -> dict[str, Any]:
+        """Its options, as the reference asks for them."""
+        return self.options
+
+    def __call__(self, a: Node, b: Node) -> Node:
+        node: Node = self.run(a, b)
+        return node if node.strides == self.strides and node.kind != VIEW else copied(node, self.strides, node.code)
+
+
+def waiting_product(a: Node, b: Node, shape: Shape, strides: Shape, run: Any) -> Node | None:
+    """A product of matrices as one node, in a tree; else None."""
+    if not waits((a, b)):
+        return None
+    form = (a.code, one_tuple(shape), one_tuple(strides), prod(shape))
+    return new_node(ROUTINE, Product(one_tuple(strides), run), (a, b), *form, None)
+
+
+__all__ = ["Output", "Part", "Product", "forget_results", "results_of", "waiting", "waiting_product"]
