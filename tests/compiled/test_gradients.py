@@ -157,6 +157,12 @@ def test_nothing_is_kept_of_the_arguments() -> None:
     assert x.tolist() == [1.0, 2.0, 3.0]
 
 
+def test_branches_follow_the_values() -> None:
+    branching = nl.grad(lambda x: (x**2).sum() if x[0] > 0 else x.sum())
+    assert branching(nl.array([1.0, 2.0])).tolist() == [2.0, 4.0]
+    assert branching(nl.array([-1.0, 2.0])).tolist() == [1.0, 1.0]
+
+
 def test_in_threads() -> None:
     found: dict[int, Any] = {}
 
@@ -356,7 +362,8 @@ def test_errors_of_functions() -> None:
     with pytest.raises(TypeError, match="must give one array, got tuple"):
         nl.grad(lambda x: (x, x))(nl.ones(3))
     with pytest.raises(TreeError):
-        nl.grad(lambda x: x.sum() if x[0] > 0 else x.prod())(nl.ones(3))
+        x = nl.symbol("x", (3,), "float64")
+        nl.grad(lambda x: x.sum() if x[0] > 0 else x.prod())(x)
     with pytest.raises(TypeError, match="seen as int64"):
         nl.grad(lambda x: (x.view("int64") * 1.0).sum() + x.sum())(nl.ones(3))
     with pytest.raises(ValueError, match="has shape"):

@@ -168,7 +168,7 @@ def reduction(row: Reduction, g: Array, y: Array, a: Array, axes: tuple[int, ...
 
     def shared(g: Array, mask: Array) -> Array:
         number = mask.sum(axes, g.dtype if KINDS[g.code] == "f" else named("real", g).dtype, keepdims=True)
-        return named("where", mask, g / number, 0)
+        return named("where", mask, g, 0) / number  # NaN where nothing is equal, so where NaN is among the elements
 
     names = ("g", "y", "a", "n", "shared", "others", "average")
     values = (

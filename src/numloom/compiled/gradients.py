@@ -65,7 +65,7 @@ def adjoints(root: Node, seed: Array, targets: Sequence[Node]) -> list[Array | N
     for node, args in order:
         if any([id(arg) in leads for arg in args]):
             leads.add(id(node))
-    flows: dict[int, Array] = {id(root): seed} if id(root) in leads else {}
+    flows: dict[int, Array] = {id(root): seed}
     for node, args in reversed(order):
         if id(node) in ends or id(node) not in flows or id(node) not in leads:
             continue
@@ -77,7 +77,28 @@ def adjoints(root: Node, seed: Array, targets: Sequence[Node]) -> list[Array | N
             part = cast_to(part, arg.code)
             before = flows.get(id(arg))
             flows[id(arg)] = part if before is None else before + part
-    return [flows.get(id(node)) if id(node) in leads else None for node in targets]
+    return [_found(flows.get(id(node)), node, root) for node in targets]
+
+
+def _found(flow: Array | None, target: Node, root: Node) -> Array | None:
+    """A gradient; zeros where all derivatives on the way are zero, None where there is no way."""
+    if flow is not None or (target.size and not _leads(target, root)):
+        return flow
+    return wrap(build.full(0, target.code, target.shape))
+
+
+def _leads(target: Node, root: Node) -> bool:
+    """Whether a value is computed from another one, by whatever means."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node is target:
+            return True
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack.extend(node.args)
+    return False
 
 
 def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> Sequence[Array | None]:
@@ -146,8 +167,8 @@ def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = F
         raise TypeError("grad(cost, wrt): say with respect to what")
     several = isinstance(wrt, (list, tuple))
     if parts_of([cost, wrt]):
-        found = Deferred(grad, (cost, wrt), {"allow_unused": allow_unused})
-        return [found[place] for place in range(len(wrt))] if several else found
+        later = Deferred(grad, (cost, wrt), {"allow_unused": allow_unused})
+        return [later[place] for place in range(len(wrt))] if several else later
     arrays = [_checked_array(one) for one in (wrt if several else [wrt])]
     root = node_of(_checked_cost(cost))
     with recording() if root.tree else nullcontext():
