@@ -134,8 +134,9 @@ REDUCTIONS: dict[str, Reduction] = {}
 
 def _row(name: str, *, combine: str, identity: Callable[[str], str], numpy: Callable[..., Any], **others: Any) -> None:
     fields: dict[str, Any] = {"carrier": _lane, "lift": "{x}", "finish": "{a}", "out_char": _same_char}
-    fields["gradient"] = REDUCTION_DERIVATIVES[name]
     fields.update(others)
+    if "gradient" not in fields:
+        fields["gradient"] = REDUCTION_DERIVATIVES[name]
     REDUCTIONS[name] = Reduction(
         name=name, combine=combine, identity=identity, numpy=numpy, id=len(REDUCTIONS), **fields
     )
