@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.compiled import control
 from numloom.graph.tree import TreeError
 
 # ---------------------------------------------------------------- traced values
@@ -187,6 +188,36 @@ def test_long_chains() -> None:
     x = nl.symbol("x", (2,), "float64")
     found = nl.grad(cost(x), x)
     assert found.shape == (2,)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def test_loops_of_known_length() -> None:
+    x = nl.array([0.3, 0.7])
+
+    def plain(x: Any) -> Any:
+        y, sums = x, []
+        for number in range(20):
+            y = nl.sin(y) * x + 0.1 * number
+            sums.append(y * y)
+        return y.sum() + nl.stack(sums).mean()
+
+    def looped(x: Any) -> Any:
+        last = control.fori_loop(0, 20, lambda i, y: nl.sin(y) * x + 0.1 * i, x)
+        _, kept = control.scan(
+            lambda y, i: ((nl.sin(y) * x + 0.1 * i), (nl.sin(y) * x + 0.1 * i) ** 2), x, nl.arange(20.0)
+        )
+        return last.sum() + kept.mean()
+
+    np.testing.assert_allclose(nl.grad(looped)(x).get(), nl.grad(plain)(x).get(), rtol=1e-12)
+    second = [nl.grad(lambda x, f=f: nl.grad(f)(x).sum())(x).get() for f in (looped, plain)]
+    np.testing.assert_allclose(second[0], second[1], rtol=1e-12)
+
+
+def test_loops_by_values_have_none() -> None:
+    with pytest.raises(nl.NoGradientError, match="while_loop has no gradient"):
+        nl.grad(lambda x: control.while_loop(lambda y: (y < 100).all(), lambda y: y * x, x).sum())(nl.array([2.0]))
 
 
 # ---------------------------------------------------------------- dtypes and shapes

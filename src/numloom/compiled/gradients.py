@@ -12,6 +12,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES, KINDS
 from numloom.compiled.deferred import Deferred, parts_of
+from numloom.compiled.gradient_loops import without_loops
 from numloom.compiled.gradient_memory import of_gather, of_update, of_view
 from numloom.compiled.gradient_routines import routine
 from numloom.compiled.gradient_rules import NoGradientError, elementwise, reduction, values_of
@@ -59,6 +60,7 @@ def adjoints(root: Node, seed: Array, targets: Sequence[Node]) -> list[Array | N
     targets : sequence of Node
         Values beneath it.
     """
+    root, *targets = without_loops([root, *targets])
     ends = {id(node): node for node in targets}
     order = _ordered(root, ends)
     leads: set[int] = set(ends)
@@ -414,7 +416,7 @@ def value_and_grad(function: Function, argnums: Any = 0, *, allow_unused: bool =
     --------
     >>> import numloom as nl
     >>> nl.value_and_grad(lambda x: nl.sin(x).sum())(nl.zeros(2))
-    (0.0, array([1., 1.]))
+    (array(0.), array([1., 1.]))
     """
     return _Gradient(function, argnums, allow_unused, with_value=True)
 
