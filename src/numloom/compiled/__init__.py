@@ -1,5 +1,7 @@
 """Trees, symbols, compiled functions and shared variables (`docs/compiled.md`)."""
 
+from numloom.compiled.compile import Compiled, compile
+from numloom.compiled.control import fori_loop, ifelse, scan, while_loop
 from numloom.compiled.function import Function, In, Out, function
 from numloom.compiled.gradient_rules import NoGradientError
 from numloom.compiled.gradients import UnusedError, grad, hessian, jacobian, jvp, value_and_grad, vjp
@@ -10,6 +12,7 @@ from numloom.compiled.tree import Tree, rewrite, substitute, tree
 from numloom.graph.tree import TreeError
 
 __all__ = [
+    "Compiled",
     "Function",
     "In",
     "NoGradientError",
@@ -18,14 +21,18 @@ __all__ = [
     "Tree",
     "TreeError",
     "UnusedError",
+    "compile",
+    "fori_loop",
     "function",
     "grad",
     "hessian",
+    "ifelse",
     "jacobian",
     "jvp",
     "matrix",
     "rewrite",
     "scalar",
+    "scan",
     "shared",
     "source",
     "substitute",
@@ -37,4 +44,5 @@ __all__ = [
     "value_and_grad",
     "vector",
     "vjp",
+    "while_loop",
 ]

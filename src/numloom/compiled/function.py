@@ -10,19 +10,22 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.array.storage import set_value
 from numloom.base.dtypes import DTYPES
 from numloom.base.wording import counted
+from numloom.compiled.calls import run_plainly
 from numloom.compiled.deferred import Deferred, parts_of, resolved
 from numloom.compiled.program import Program
-from numloom.compiled.shared import SharedPlaceholder, put, shared_of
+from numloom.compiled.shared import SharedPlaceholder, shared_of
+from numloom.compiled.structure import flat, like
 from numloom.compiled.symbols import symbol_of
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, synchronize
 from numloom.engine.explain import structure
 from numloom.engine.state import counters
-from numloom.graph.build import cast, copied, full, scalar
+from numloom.graph.build import cast, copied, full
 from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node
-from numloom.graph.tree import Placeholder, rebuilt, recording
+from numloom.graph.tree import Placeholder, rebuilt, recording, watching_draws
 
 Array = Any
 _MISSING = object()
@@ -144,15 +147,15 @@ def _converted(given: In, value: Any) -> Array:
     return asarray(host)
 
 
-def _laid_out(node: Node, like: Node) -> Node:
+def laid_out(node: Node, as_is: Node) -> Node:
     """A value of the right shape and dtype as a program takes it: dense in the order of the symbol."""
-    if node.kind == LEAF and (node.strides is like.strides or node.strides == like.strides):
+    if node.kind == LEAF and (node.strides is as_is.strides or node.strides == as_is.strides):
         return node
     if node.kind in (SCALAR, FILL):
-        return full(node.attr, node.code, node.shape, like.strides)
-    if node.kind != VIEW and node.strides == like.strides:
+        return full(node.attr, node.code, node.shape, as_is.strides)
+    if node.kind != VIEW and node.strides == as_is.strides:
         return node
-    return copied(node, like.strides, node.code)
+    return copied(node, as_is.strides, node.code)
 
 
 class Function:
@@ -192,6 +195,15 @@ class Function:
             self._single = _Ready(self, [given.variable for given in self.inputs], {})
 
     def __call__(self, *args: Any, **named: Any) -> Any:
+        ready = self._single
+        if ready is not None and ready.plainly is not None and not named:
+            arrays = ready.run_plainly(args)
+            if arrays is not None:
+                return arrays[0] if ready.plain else ready.given(arrays)
+        return self._called(args, named)
+
+    def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call with any arguments."""
         profile = self.profile
         began = time.perf_counter() if profile is not None else 0.0
         inputs = self.inputs
@@ -200,15 +212,15 @@ class Function:
         ready = self._single
         operands: list[Node] = []
         if ready is not None:
-            for value, given, like in zip(args, inputs, ready.likes, strict=True):
-                if type(value) is ndarray and value.code == like.code and value.extents == like.shape:
-                    operands.append(_laid_out(node_of(value), like))
+            for value, given, alike in zip(args, inputs, ready.likes, strict=True):
+                if type(value) is ndarray and value.code == alike.code and value.extents == alike.shape:
+                    operands.append(laid_out(node_of(value), alike))
                 else:
-                    operands.append(_laid_out(taken(given, value), like))
+                    operands.append(laid_out(taken(given, value), alike))
         else:
             nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
             ready = self._specialised(nodes)
-            operands = [_laid_out(node, like) for node, like in zip(nodes, ready.likes, strict=True)]
+            operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
         result = ready.call(operands)
         if profile is not None:
             profile.add(began)
@@ -254,7 +266,7 @@ class Function:
         """The plan of a call with these arguments, as text; nothing runs and nothing is updated."""
         nodes = [taken(given, value) for value, given in zip(self._bound(args, named), self.inputs, strict=True)]
         ready = self._single or self._specialised(nodes)
-        operands = [_laid_out(node, like) for node, like in zip(nodes, ready.likes, strict=True)]
+        operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
         return ready.explain(operands)
 
     def __repr__(self) -> str:
@@ -268,7 +280,7 @@ class _Ready:
         outputs = function._outputs
         news = [new for _, new in function._updates]
         givens = function._givens
-        with recording():
+        with recording(), watching_draws() as drawn:
             if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
                 outputs = outputs(*symbols)
             if known or isinstance(outputs, Deferred):
@@ -277,7 +289,7 @@ class _Ready:
                 givens = [(old, resolved(new, known)) for old, new in givens]
         self.host = function._host
         self.shape_of_outputs = outputs
-        self.outs = [one if isinstance(one, Out) else Out(one) for one in _flat(outputs)]
+        self.outs = [one if isinstance(one, Out) else Out(one) for one in flat(outputs)]
         self.likes = [node_of(symbol) for symbol in symbols]
         self.shared = [shared_of(old) for old, _ in function._updates]
         roots = [_node(out.variable, f"an output of {function.name}") for out in self.outs]
@@ -295,18 +307,32 @@ class _Ready:
                 f"{function.name} depends on {', '.join(unknown)}, which {'are' if unknown[1:] else 'is'} not among "
                 "its inputs and has no value"
             )
-        self.draws = [one for one in self.rest if one.stream is not None]
-        self.plain = type(outputs) is ndarray
+        # All draws of a function that was just called, in its order: a call takes the blocks that plain code would.
+        used = [one for one in self.rest if one.stream is not None and one.stream[1] >= 0]
+        self.draws = drawn or sorted(used, key=lambda one: one.value.attr)  # type: ignore[union-attr]
+        for one in reversed(drawn):
+            one.stream[0].advance(-one.stream[1])
+        self.plain = type(outputs) is ndarray and not self.host
         self.nothing = outputs is None
+        self.updated = [found.cell for found in self.shared if found is not None]
+        cells = [one.cell for one in self.rest if isinstance(one, SharedPlaceholder)]
+        self.plainly: Any = None
+        simple = function.profile is None and not program.several and len(cells) == len(self.rest)
+        if program.chain is not None and simple:
+            self.plainly = (program.chain, program.chain.results, self.likes, cells, self.updated)
 
     def operands(self, operands: list[Node], advance: bool) -> None:
         """Add what a run takes beside the inputs."""
-        blocks: dict[int, tuple[Node, Node]] = {}
+        blocks: dict[int, Node] = {}
+        keys: dict[int, Node] = {}
+        for one in self.draws if advance else ():
+            source, count = one.stream
+            blocks[id(one)], keys[id(source)] = source.take(count)
         for one in self.rest:
             if one.stream is None or not advance:
                 operands.append(one.value)  # type: ignore[arg-type]
             else:
-                operands.append(_drawn(one, blocks))
+                operands.append(keys[id(one.stream[0])] if one.stream[1] < 0 else blocks[id(one)])
 
     def call(self, operands: list[Node]) -> Any:
         trees = False
@@ -324,24 +350,25 @@ class _Ready:
         results = self.program.run(operands)
         arrays = [wrap(node) for node in results]
         evaluate([array.cell.value for array in arrays if array.cell.value.kind != LEAF])
-        for place, found in enumerate(self.shared, self.count):
-            put(found, _settled(arrays[place], operands))  # type: ignore[arg-type]
-        if self.plain and not self.host:
-            return self._own(arrays[0], self.outs[0], operands)
+        settled = [_settled(array) for array in arrays[self.count :]]
+        for cell, node in zip(self.updated, settled, strict=True):
+            set_value(cell, node)
+        return arrays[0] if self.plain else self.given(arrays)
+
+    def run_plainly(self, args: Any) -> Any:
+        """Arrays by the short way, or None where more must be looked at."""
+        chain, results, likes, cells, updated = self.plainly
+        return run_plainly(chain, results, likes, cells, updated, args)
+
+    def given(self, arrays: list[Array]) -> Any:
+        """Outputs as they were asked for."""
         if self.nothing:
             return None
-        given = iter(
-            [self._given(array, out, operands) for array, out in zip(arrays[: self.count], self.outs, strict=True)]
-        )
-        return _like(self.shape_of_outputs, given)
-
-    def _own(self, array: Array, out: Out, operands: list[Node]) -> Any:
-        return array.get() if out.host else array
-
-    def _given(self, array: Array, out: Out, operands: list[Node]) -> Any:
-        """An output as it was asked for."""
-        host = self.host if out.host is None else out.host
-        return array.get() if host else array
+        results = []
+        for array, out in zip(arrays[: self.count], self.outs, strict=True):
+            host = self.host if out.host is None else out.host
+            results.append(array.get() if host else array)
+        return like(self.shape_of_outputs, results)
 
     def call_within(self, operands: list[Node]) -> Any:
         """The call as a part of another tree."""
@@ -350,8 +377,7 @@ class _Ready:
         with recording():
             self.operands(operands, False)
             results = self.program.run(operands)
-        given = iter([wrap(node) for node in results])
-        return None if self.nothing else _like(self.shape_of_outputs, given)
+        return None if self.nothing else like(self.shape_of_outputs, [wrap(node) for node in results])
 
     def explain(self, operands: list[Node]) -> str:
         self.operands(operands, False)
@@ -370,21 +396,13 @@ class _Ready:
         return "\n".join(lines)
 
 
-def _settled(array: Array, operands: list[Node]) -> Node:
+def _settled(array: Array) -> Node:
     """The new value of a shared variable, computed: dense, and nobody else's."""
     node: Node = array.cell.value
     if node.kind != LEAF:  # A filled array, which nobody computes unasked.
         node = copied(node, node.strides, node.code)
         evaluate([node])
     return node
-
-
-def _drawn(one: Placeholder, blocks: dict[int, tuple[Node, Node]]) -> Node:
-    """The next blocks of a random stream, or their key."""
-    source, count = one.stream
-    if count < 0:
-        return scalar(source.state["state"]["key"], one.value.code)  # type: ignore[union-attr]
-    return source.take(count)[0]  # type: ignore[no-any-return]
 
 
 def _node(variable: Any, what: str) -> Node:
@@ -419,9 +437,9 @@ def _updated(old: Array, new: Any) -> Node:
             if isinstance(new, ndarray) and array.dtype.kind != old.dtype.kind:
                 raise TypeError(f"the update of {found.name} has dtype {array.dtype}, and the variable {old.dtype}")
             node = cast(node, node_of(old).code)
-        like = node_of(old)
-        if node.kind in (VIEW, SYMBOL, LEAF, FILL, SCALAR) or node.strides != like.strides:
-            node = copied(node, like.strides, node.code)
+        there = node_of(old)
+        if node.kind in (VIEW, SYMBOL, LEAF, FILL, SCALAR) or node.strides != there.strides:
+            node = copied(node, there.strides, node.code)
     return node
 
 
@@ -455,7 +473,7 @@ def _given(roots: list[Node], givens: list[tuple[Any, Any]]) -> list[Node]:
             raise TypeError(f"givens replace symbols and trees, not {old!r}")
         pairs.append((node_of(old), node_of(new if type(new) is ndarray else asarray(new, old.dtype))))
     with recording():
-        known = {}
+        known: dict[Node, Node] = {}
         waiting = list(pairs)
         for _ in range(len(pairs)):
             # Each turn resolves what depends on nothing that still waits.
@@ -489,7 +507,7 @@ def _reads(root: Node, ends: list[Node]) -> bool:
 def _variables(outputs: Any) -> Any:
     if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
         return []
-    return [one.variable if isinstance(one, Out) else one for one in _flat(outputs)]
+    return [one.variable if isinstance(one, Out) else one for one in flat(outputs)]
 
 
 def _resolved_outputs(outputs: Any, known: dict[int, Array]) -> Any:
@@ -500,29 +518,6 @@ def _resolved_outputs(outputs: Any, known: dict[int, Array]) -> Any:
     if isinstance(outputs, dict):
         return {name: _resolved_outputs(one, known) for name, one in outputs.items()}
     return None if outputs is None else resolved(outputs, known)
-
-
-def _flat(outputs: Any) -> list[Any]:
-    """Outputs in turn."""
-    if outputs is None:
-        return []
-    if isinstance(outputs, (list, tuple)):
-        return [one for part in outputs for one in _flat(part)]
-    if isinstance(outputs, dict):
-        return [one for part in outputs.values() for one in _flat(part)]
-    return [outputs]
-
-
-def _like(outputs: Any, given: Any) -> Any:
-    """Results in the form of the outputs."""
-    if outputs is None:
-        return None
-    if isinstance(outputs, (list, tuple)):
-        parts = [_like(part, given) for part in outputs]
-        return type(outputs)(*parts) if hasattr(outputs, "_fields") else type(outputs)(parts)
-    if isinstance(outputs, dict):
-        return {name: _like(part, given) for name, part in outputs.items()}
-    return next(given)
 
 
 class Profile:
@@ -598,4 +593,4 @@ def function(
     return Function(list(inputs), outputs, updates, givens, profile, name, host)
 
 
-__all__ = ["Function", "In", "Out", "Profile", "function", "taken"]
+__all__ = ["Function", "In", "Out", "Profile", "function", "laid_out", "taken"]

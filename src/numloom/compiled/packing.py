@@ -57,11 +57,12 @@ copyreg.pickle(SharedPlaceholder, _reduced)
 
 def _row(node: Node) -> tuple[str, str]:
     """By which name which table has a row."""
+    row: Any = node.row
     for name, table in (("elementwise", ELEMENTWISE), ("special", SPECIAL), ("reduction", REDUCTIONS)):
-        found = table.get(node.row.name)
-        if found is node.row:
-            return name, node.row.name
-    raise TypeError(f"a tree with {node.row.name}, an operation of its user's, cannot be pickled")
+        found = table.get(row.name)
+        if found is row:
+            return name, row.name
+    raise TypeError(f"a tree with {row.name}, an operation of its user's, cannot be pickled")
 
 
 def _call(call: Any) -> Packed:
@@ -88,7 +89,8 @@ def _called(packed: Packed) -> Any:
         return Output(Part(name, number), options, shape, code, routines.call)
     given = {**options, **{option: here(complaint) for option, complaint in packed[3].items()}}
     if kind == "call":
-        return Call(ROUTINES[name], *packed[4:], given)
+        code, shape, strides = packed[4:]
+        return Call(ROUTINES[name], code, shape, strides, given)
     return Change(name, packed[4], given)
 
 

@@ -8,8 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from numloom.base.dtypes import ITEMSIZES
 from numloom.engine.waiting import Output, forget_results
-from numloom.graph.node import FILL, GATHER, IOTA, ROUTINE, SCALAR, SYMBOL, VIEW, Node, form_of
+from numloom.graph.build import one_tuple
+from numloom.graph.layout import c_strides
+from numloom.graph.node import (
+    CAST,
+    FILL,
+    GATHER,
+    IOTA,
+    ROUTINE,
+    SCALAR,
+    SYMBOL,
+    VIEW,
+    Form,
+    Node,
+    form_by,
+    form_of,
+)
 from numloom.graph.replay import Chain, Link, replay
 from numloom.graph.tree import Placeholder, tree_nodes
 
@@ -53,7 +69,11 @@ class Program:
 
         for node in order:
             if node.kind != SYMBOL:
-                links.append(_link(node, [number(arg) for arg in node.args]))
+                args = [number(arg) for arg in node.args]
+                if node.kind == ROUTINE and node.row.row.in_place and _is_needed(node.args[0], roots):
+                    links.append(Link(_copy_of(node.args[0]), args[:1]))
+                    args[0] = len(operands) + len(links) - 1
+                links.append(_link(node, args))
                 numbers[id(node)] = len(operands) + len(links) - 1
         self.results = [number(root) for root in roots]
         self.several = any([isinstance(link.call, Output) for link in links])
@@ -69,6 +89,17 @@ class Program:
                 if self.several:
                     forget_results()
         return [operands[number] for number in self.results]
+
+
+def _is_needed(old: Node, roots: Sequence[Node]) -> bool:
+    """Whether a value that a routine changes where it lies is, or may be, needed by others."""
+    return not old.tree or old.kind == SYMBOL or old.readers > 1 or old.cells > 0 or any([old is one for one in roots])
+
+
+def _copy_of(node: Node) -> Form:
+    """The form of a copy of a value."""
+    strides = node.strides if node.kind != VIEW else one_tuple(c_strides(node.shape, ITEMSIZES[node.code]))
+    return form_by(CAST, None, node.code, node.shape, strides, node.size, None)
 
 
 def _constant(node: Node) -> Link:

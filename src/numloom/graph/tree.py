@@ -83,10 +83,27 @@ def symbol_node(
 
 def drawn_blocks(source: Any, count: int, start: Node, key: Node) -> tuple[Node, Node]:
     """The begin and the key of blocks of random bits as symbols: who calls the tree again takes other blocks."""
+    begin = Placeholder("random_blocks", start, (source, count))
+    for draws in _watching:
+        draws.append(begin)
     return (
-        symbol_node(Placeholder("random_blocks", start, (source, count)), start.code, ()),
+        symbol_node(begin, start.code, ()),
         symbol_node(Placeholder("random_key", key, (source, -1)), key.code, ()),
     )
+
+
+_watching: list[list[Placeholder]] = []
+
+
+@contextmanager
+def watching_draws() -> Iterator[list[Placeholder]]:
+    """The begins of blocks of random bits that trees take meanwhile, in turn."""
+    draws: list[Placeholder] = []
+    _watching.append(draws)
+    try:
+        yield draws
+    finally:
+        _watching.remove(draws)
 
 
 def waits(operands: Sequence[Node]) -> bool:
@@ -303,4 +320,5 @@ __all__ = [
     "tree_nodes",
     "valued",
     "waits",
+    "watching_draws",
 ]
