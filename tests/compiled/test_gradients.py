@@ -195,18 +195,19 @@ def test_long_chains() -> None:
 
 def test_loops_of_known_length() -> None:
     x = nl.array([0.3, 0.7])
+    assert control.UNROLLED < 40
 
     def plain(x: Any) -> Any:
         y, sums = x, []
-        for number in range(20):
+        for number in range(40):
             y = nl.sin(y) * x + 0.1 * number
             sums.append(y * y)
         return y.sum() + nl.stack(sums).mean()
 
     def looped(x: Any) -> Any:
-        last = control.fori_loop(0, 20, lambda i, y: nl.sin(y) * x + 0.1 * i, x)
+        last = control.fori_loop(0, 40, lambda i, y: nl.sin(y) * x + 0.1 * i, x)
         _, kept = control.scan(
-            lambda y, i: ((nl.sin(y) * x + 0.1 * i), (nl.sin(y) * x + 0.1 * i) ** 2), x, nl.arange(20.0)
+            lambda y, i: ((nl.sin(y) * x + 0.1 * i), (nl.sin(y) * x + 0.1 * i) ** 2), x, nl.arange(40.0)
         )
         return last.sum() + kept.mean()
 

@@ -307,7 +307,7 @@ TRANSFORMS: dict[str, Any] = {
     "fft cut": lambda x: nl.fft.fft(x, 3, 1),
     "irfft": lambda x: nl.fft.irfft(x, 8, 1),
     "irfft odd": lambda x: nl.fft.irfft(x, 9, 1),
-    "irfftn": lambda x: nl.fft.irfftn(x, (4, 7), norm="ortho"),
+    "irfftn": lambda x: nl.fft.irfftn(x, (4, 7), (0, 1), norm="ortho"),
     "hfft": lambda x: nl.fft.hfft(x),
     "fftshift": lambda x: nl.fft.fftshift(x) ** 2,
 }
