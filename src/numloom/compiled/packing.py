@@ -55,9 +55,8 @@ copyreg.pickle(Placeholder, _reduced)
 copyreg.pickle(SharedPlaceholder, _reduced)
 
 
-def _row(node: Node) -> tuple[str, str]:
+def _row(row: Any) -> tuple[str, str]:
     """By which name which table has a row."""
-    row: Any = node.row
     for name, table in (("elementwise", ELEMENTWISE), ("special", SPECIAL), ("reduction", REDUCTIONS)):
         found = table.get(row.name)
         if found is row:
@@ -114,7 +113,7 @@ def pack(root: Node) -> Packed:
         elif node.kind == GATHER:
             add(node, (*head, node.attr, None if node.row is INSIDE else node.row.complaint))
         elif node.kind in (OP, REDUCE):
-            add(node, (*head, node.attr, _row(node)))
+            add(node, (*head, node.attr, _row(node.row)))
         else:
             add(node, (*head, node.attr))
     return (rows,)

@@ -186,10 +186,9 @@ def substitute(array: Array, pairs: Any) -> Array:
         pairs = [pairs]
     known: dict[Node, Node] = {}
     there = whole(roots)
-    placeholders = {id(node.attr) for node in there if node.kind == SYMBOL}
     with recording():
         for old, new in pairs:
-            place = _found(old, there, placeholders)
+            place = _found(old, there)
             if type(new) is not ndarray and isinstance(new, (bool, int, float, complex)) and place.kind == SCALAR:
                 known[place] = scalar(np.asarray(new, DTYPES[place.code]).item(), place.code)
             else:
@@ -198,12 +197,12 @@ def substitute(array: Array, pairs: Any) -> Array:
     return results if several else results[0]
 
 
-def _found(old: Any, there: list[Node], placeholders: set[int]) -> Node:
+def _found(old: Any, there: list[Node]) -> Node:
     """The part of a tree that an array is."""
     if type(old) is not ndarray:
         raise TypeError(f"what is replaced must be an array of the tree, not {type(old).__name__}")
     node = node_of(old)
-    if node.kind == SYMBOL and id(node.attr) in placeholders:
+    if node.kind == SYMBOL:  # Where the tree does not depend on it nothing changes.
         return node
     for one in there:
         same = one is node or (
