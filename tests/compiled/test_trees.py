@@ -139,6 +139,7 @@ def oracle(X: Any, z: Any, W: Any) -> Any:
     return np.dot(X.T, np.dot(-(X - z), W) * h * (1 - h))
 
 
+@pytest.mark.filterwarnings("ignore:no GPU")
 def test_the_tree_of_the_readme() -> None:
     grad_W, arrays = network()
     hosts = [array.get() for array in arrays]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.inspect import picture
 from numloom.array import convert
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
@@ -125,6 +126,12 @@ class Tree:
             ]
         )  # fmt: skip
         return Structure(len(nodes) - 1, nodes, ())
+
+    def svg(self) -> str:
+        """It as a picture: arguments above what uses them; of large trees the end."""
+        return picture(self.structure())
+
+    _repr_svg_ = svg
 
     def __str__(self) -> str:
         return "\n".join(map(repr, self.parts))
