@@ -285,3 +285,17 @@ def test_profile_and_explain() -> None:
     function(np.ones(100))
     assert function.profile.calls == 1 and "line: 1 call" in str(function.profile)
     assert "device:" in function.explain(np.ones(100)) and "operations" in function.explain(np.ones(100))
+
+
+def test_functions_within_trees() -> None:
+    x, w = nl.symbol("x", (3,)), nl.shared(np.ones(3), "w")
+    double = nl.function([x], (x + w) * 2)
+    host = np.arange(3.0)
+    with nl.symbolic():
+        y = double(nl.asarray(host)) + 1
+    assert nl.tree(y)[-1].name == "add" and y.get().tolist() == ((host + 1) * 2 + 1).tolist()
+    assert nl.function([x], double(x) - x)(host).tolist() == ((host + 1) * 2 - host).tolist()
+    assert nl.compile(lambda z: double(z) * 3)(host).tolist() == ((host + 1) * 6).tolist()
+    counting = nl.function([x], x, updates=[(w, w + 1)])
+    with pytest.raises(TypeError, match="cannot be called within a tree"):
+        counting(x * 2)

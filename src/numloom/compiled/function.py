@@ -24,7 +24,7 @@ from numloom.engine.evaluate import evaluate, synchronize
 from numloom.engine.explain import structure
 from numloom.engine.state import counters
 from numloom.graph.build import cast, copied, full
-from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node
+from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register
 from numloom.graph.tree import Placeholder, rebuilt, recording, watching_draws
 
 Array = Any
@@ -196,7 +196,7 @@ class Function:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         ready = self._single
-        if ready is not None and ready.plainly is not None and not named:
+        if ready is not None and ready.plainly is not None and not named and not register.tracing:
             arrays = ready.run_plainly(args)
             if arrays is not None:
                 return arrays[0] if ready.plain else ready.given(arrays)
@@ -335,7 +335,7 @@ class _Ready:
                 operands.append(keys[id(one.stream[0])] if one.stream[1] < 0 else blocks[id(one)])
 
     def call(self, operands: list[Node]) -> Any:
-        trees = False
+        trees = register.tracing > 0
         for node in operands:
             if node.tree:
                 trees = True

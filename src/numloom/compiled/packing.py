@@ -59,8 +59,8 @@ def _row(row: Any) -> tuple[str, str]:
     """By which name which table has a row."""
     for name, table in (("elementwise", ELEMENTWISE), ("special", SPECIAL), ("reduction", REDUCTIONS)):
         found = table.get(row.name)
-        if found is row:
-            return name, row.name
+        if found is not None and found is row:
+            return name, str(found.name)
     raise TypeError(f"a tree with {row.name}, an operation of its user's, cannot be pickled")
 
 

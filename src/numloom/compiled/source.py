@@ -405,7 +405,7 @@ def source(*arrays: Array, name: str = "tree") -> Source:
     <BLANKLINE>
     def tree(x):
         with np.errstate(all="ignore"):
-            return (np.sin(x) * 2.0) + 1.0
+            return (np.sin(x) * 2) + 1
     <BLANKLINE>
     """
     return Source(arrays, name)
