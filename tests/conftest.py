@@ -52,6 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     # Tests look at what lasts; what a first launch may take instead has tests of its own (device/test_cuda_compile.py).
     os.environ.setdefault("NUMLOOM_CUDA_COMPILE", "wait")
+    # Nothing of ours, and none of these clients but those of everyday/, may bring arrays to the host by the way.
+    os.environ.setdefault("NUMLOOM_HOST_COPY", "raise")
     # Before numloom is imported, so that what it chooses at import follows too.
     device = config.getoption("--device")
     if device == "reference":

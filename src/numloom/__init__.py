@@ -322,12 +322,13 @@ from numloom.api.standard import __array_namespace_info__
 from numloom.api.statistics import convolve, corrcoef, correlate, cov
 from numloom.api.ufunc import ufunc
 from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
+from numloom.array import scalars as _scalars  # noqa: F401
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
 from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.array.sealing import seal_classes
 from numloom.base.config import config
-from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, OutOfMemoryError
+from numloom.base.errors import CompileError, DeviceError, HostCopyWarning, MissingDependencyError, OutOfMemoryError
 from numloom.base.interpreter import require_gil
 from numloom.base.tracebacks import publish
 from numloom.command.extension import load_ipython_extension, unload_ipython_extension
@@ -392,6 +393,7 @@ __all__ = [
     "DeviceError",
     "ElementwiseKernel",
     "Explanation",
+    "HostCopyWarning",
     "MissingDependencyError",
     "OutOfMemoryError",
     "Placement",

@@ -205,14 +205,34 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
 
 @recalled
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
-    """Views of the arrays at their common shape (read-only where elements repeat)."""
-    arrays = [asarray(array) for array in args]
+    """Views of the arrays at their common shape (read-only where elements repeat).
+
+    What no array of ours can hold (None, strings) stays NumPy's, as an array of objects or of text.
+    """
+    arrays = [_array_or_objects(array) for array in args]
     try:
         shape = broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
         np.broadcast_shapes(*(array.shape for array in arrays))
         raise
-    return tuple(array if array.shape == shape else broadcast_to(array, shape) for array in arrays)
+    return tuple(array if array.shape == shape else _spread(array, shape) for array in arrays)
+
+
+def _spread(array: Any, shape: tuple[int, ...]) -> Any:
+    return np.broadcast_to(array, shape) if isinstance(array, np.ndarray) else broadcast_to(array, shape)
+
+
+def _array_or_objects(value: Any) -> Any:
+    """An array of ours; of NumPy for None, text and the like."""
+    if value is None or isinstance(value, (str, bytes)):
+        return np.asarray(value)
+    try:
+        return asarray(value)
+    except TypeError:
+        host = np.asarray(value)
+        if host.dtype.kind not in "OSUMm":
+            raise
+        return host
 
 
 def _shown(shape: Sequence[int]) -> str:

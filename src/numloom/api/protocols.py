@@ -11,7 +11,7 @@ from numloom.api.ufunc import FUNCTIONS, store
 from numloom.array.convert import asarray, device_name
 from numloom.array.ndarray import bind, ndarray, node_of, view_of
 from numloom.array.views import view_as
-from numloom.base.dtypes import limits_of
+from numloom.base.dtypes import DTYPES, limits_of
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
 
 Array = Any
@@ -37,12 +37,12 @@ def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: di
     """``__array_ufunc__``: a ufunc of NumPy on our arrays is our function of that name."""
     name = function.__name__
     ours = FUNCTIONS.get(function) or _ours("numpy", name) or _ours("numpy.special", name)  # SciPy's ufuncs
-    if ours is None:
-        return NotImplemented
     for x in inputs:
         if type(x) is not ndarray and hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)):
             return NotImplemented  # Another library's array decides itself.
     out = options.get("out")
+    if ours is None:
+        return NotImplemented if out is not None else _on_the_host(function, method, inputs, options)
     if out is not None and any(one is not None and type(one) is not ndarray for one in out):
         return NotImplemented
     if method != "__call__":
@@ -52,6 +52,24 @@ def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: di
     if out is not None and len(out) == 1:
         options = {**options, "out": out[0]}
     return ours(*inputs, **options)
+
+
+def _on_the_host(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """A ufunc that is not ours (SciPy's, Numba's, of ``frompyfunc``) over our memory; what it gives is ours again."""
+    options = {name: _host(value) for name, value in options.items()}
+    result = getattr(function, method)(*map(_host, inputs), **options)
+    return tuple(map(_back, result)) if isinstance(result, tuple) else _back(result)
+
+
+def _host(value: Any) -> Any:
+    """NumPy's array over the memory of ours (on a GPU a copy that is counted), and anything else as it is."""
+    return np.asarray(value) if type(value) is ndarray else value
+
+
+def _back(value: Any) -> Any:
+    """Our array of NumPy's, if ours can hold it."""
+    held = isinstance(value, (np.ndarray, np.generic)) and value.dtype in DTYPES
+    return asarray(value) if held else value
 
 
 def array_function(function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:

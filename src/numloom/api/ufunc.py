@@ -19,7 +19,7 @@ from numloom.api.calling import ElementwiseCall, recalled, rewriting
 from numloom.api.description import described
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, stands_aside
 from numloom.array.ndarray import (
     apply2,
     ndarray,
@@ -259,6 +259,10 @@ class ufunc(ElementwiseCall):
         sig: Any = None,
     ) -> Any:
         """A call with any arguments."""
+        if any(map(stands_aside, args)):  # A Series, a Dask array: the operation is theirs, and so is the result.
+            options = {"out": out, "dtype": dtype, "signature": signature if sig is None else sig}
+            options = {name: value for name, value in options.items() if value is not None}
+            return self._numpy(*args, where=where, casting=casting, order=order, **options)
         outs = self._outs(args, out)
         order = named_order(order, "K")
         args = args[: self.nin]

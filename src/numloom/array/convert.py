@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array import about
+from numloom.array.hostcopy import host_copy
 from numloom.array.ndarray import bind, construct, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Cell, pin, pin_foreign, unpin
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
@@ -389,18 +390,17 @@ def exported_on_host(array: Array) -> Host:
 def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Host:
     """``__array__``: the memory itself as a NumPy array where the host can see it (pinned while that one lives).
 
+    On a GPU it is a copy that cannot be written to, as ``config.host_copy`` says.
+
     Raises
     ------
     TypeError
-        On a GPU: values are brought to the host by ``x.get()`` or `numloom.asnumpy`, never silently.
+        On a GPU, if ``config.host_copy`` is "raise".
     ValueError
-        If `copy` is False and another dtype is asked for.
+        If `copy` is False and another dtype is asked for, or the memory lies on a GPU.
     """
     if registry.current().discrete:
-        raise TypeError(
-            "numloom arrays on a GPU do not become NumPy arrays by themselves: "
-            "bring the values to the host by x.get() or numloom.asnumpy(x)"
-        )
+        return host_copy(array, dtype, copy)
     cast = dtype is not None and np.dtype(dtype) != array.dtype
     if cast and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested: the dtype changes")
@@ -408,6 +408,32 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
     counters.waits += 1
     return exported_on_host(array)
+
+
+def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
+    """The array as a NumPy array: its memory where the host sees it, unless `copy`; on a GPU a copy of it.
+
+    Parameters
+    ----------
+    dtype : dtype, optional
+        Another dtype, which makes it a copy.
+    copy : bool
+        Whether it is a copy in any case.
+    """
+    if registry.current().discrete:
+        host = array.get()
+        return host if dtype is None else host.astype(dtype, copy=False)  # type: ignore[no-any-return]
+    return host_array(array, dtype, copy or None)
+
+
+def array_interface(array: Array) -> dict[str, Any]:
+    """``__array_interface__``, for libraries that know arrays by it alone; `data` is a buffer, not an address."""
+    host = host_array(array)
+    whole = host if host.flags.c_contiguous else np.ascontiguousarray(host)
+    return {
+        "shape": array.shape, "typestr": array.dtype.str, "descr": array.dtype.descr, "data": whole, "version": 3,
+        "strides": None if whole is host and not registry.current().discrete else whole.strides,
+    }  # fmt: skip
 
 
 _CPU, _CUDA, _PINNED, _MANAGED = 1, 2, 3, 13
@@ -766,9 +792,11 @@ bind(
     check_cast=check_cast,
     foreign_operand=foreign_operand,
     host_array=host_array,
+    method___array_interface__=property(array_interface),
     method___cuda_array_interface__=property(cuda_array_interface),
     method___dlpack__=to_dlpack,
     method___dlpack_device__=dlpack_device,
+    method_to_numpy=to_numpy,
     unlike=unlike,
     pickled=pickled,
 )

@@ -116,6 +116,12 @@ SETTINGS: dict[str, Setting] = {
         "where work runs beside a GPU: small work on small arrays on the host, as operations and bytes say, or all on "
         "the device",
     ),
+    "host_copy": Setting(
+        "warn",
+        _choice("warn", "allow", "raise"),
+        "what becomes of an array on a GPU where a NumPy array is asked for: a read-only copy, with one warning for a "
+        "line that has copied much; a copy; or an error",
+    ),
     "max_pending": Setting(512, _count, "recorded operations after which they are run"),
     "orphan_bytes": Setting(
         256 << 20, _size, "bytes of inputs that only recorded work keeps alive, after which it is run"

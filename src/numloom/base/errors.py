@@ -40,6 +40,10 @@ class DeviceError(RuntimeError):
     """The device, its driver or a kernel that ran on it failed."""
 
 
+class HostCopyWarning(RuntimeWarning):
+    """A line of the program has copied much from the GPU to the host, for a library that wants NumPy arrays."""
+
+
 class MissingDependencyError(RuntimeError):
     """A compiler, driver or library is needed and is not there.
 

@@ -1,7 +1,8 @@
 """What other libraries ask for beside the protocols: told to them when they are imported, never before.
 
-Dask, einops and autoray keep tables of array types. Importing numloom imports none of them; `watch` sees to it that
-each is told of our arrays right after its own import, in whatever order a program imports the two.
+Dask, einops, autoray and Numba keep tables of array types; pandas and zarr ask for NumPy's arrays by their type.
+Importing numloom imports none of them; `watch` sees to it that each is told of our arrays right after its own import,
+in whatever order a program imports the two.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ watch(
         "dask.array.dispatch": "numloom.interop.dask",
         "dask.sizeof": "numloom.interop.dask_sizeof",
         "einops": "numloom.interop.einops",
+        "numba.extending": "numloom.interop.numba",
+        "pandas": "numloom.interop.pandas",
+        "zarr.core.buffer.cpu": "numloom.interop.zarr",
     }
 )
 
