@@ -102,17 +102,17 @@ def test_dlpack_out_shares_memory(dtype: np.dtype[Any]) -> None:
 def test_dlpack_pins_while_it_is_in_use() -> None:
     on_host()
     x = nl.arange(4.0)
-    assert x.cell.pins == 0
+    assert x.storage.pins == 0
     capsule = x.__dlpack__()
-    assert x.cell.pins == 1
+    assert x.storage.pins == 1
     del capsule
     gc.collect()
-    assert x.cell.pins == 0
+    assert x.storage.pins == 0
     host = np.from_dlpack(x)
     x += 1
     assert host.tolist() == [1, 2, 3, 4]
     del host
-    assert x.cell.pins == 0
+    assert x.storage.pins == 0
     assert x.__dlpack_device__() == (1, 0)
     lazy = x.copy()
     host = np.from_dlpack(lazy)

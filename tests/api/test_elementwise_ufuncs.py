@@ -36,23 +36,23 @@ def attempt(call: Any) -> Any:
         return None, error
 
 
-def rows_of(name: str) -> list[Any]:
-    return [ELEMENTWISE[row] for row in SEVERAL[name]] if name in SEVERAL else [OF_UFUNC[getattr(np, name)]]
+def op_defs_of(name: str) -> list[Any]:
+    return [ELEMENTWISE[op_def] for op_def in SEVERAL[name]] if name in SEVERAL else [OF_UFUNC[getattr(np, name)]]
 
 
-def compare(ours: Any, theirs: Any, row: Any, dtypes: tuple[Any, ...], message: str) -> None:
+def compare(ours: Any, theirs: Any, op_def: Any, dtypes: tuple[Any, ...], message: str) -> None:
     with np.errstate(all="ignore"):
-        loop = row.ufunc or getattr(np, {"floor_divide": "floor_divide"}.get(row.name, ""), None)
+        loop = op_def.ufunc or getattr(np, {"floor_divide": "floor_divide"}.get(op_def.name, ""), None)
         chars = "".join(CHARS[DTYPES.index(d)] for d in dtypes)
         if loop is not None:
             found = loop.resolve_dtypes((*dtypes, *[None] * loop.nout))
             chars = "".join(CHARS[DTYPES.index(d)] for d in found[: loop.nin])
-    if row.name == "nextafter":
+    if op_def.name == "nextafter":
         # Between the two zeros NumPy 2.4 and 2.5 differ in float16; all else is exact.
         host, theirs = np.asarray(ours.get()), np.asarray(theirs)
         assert host.dtype == theirs.dtype and np.array_equal(host, theirs, equal_nan=True), message
         return
-    if row.is_exact(chars):
+    if op_def.is_exact(chars):
         assert_bits_equal(ours, theirs, message=message)
         return
     ours, theirs = np.asarray(ours.get()), np.asarray(theirs)
@@ -61,14 +61,14 @@ def compare(ours: Any, theirs: Any, row: Any, dtypes: tuple[Any, ...], message: 
         usable = np.isfinite(theirs) & np.isfinite(ours)
         assert (np.isfinite(theirs) == np.isfinite(ours)).mean() > 0.9, message
         ours, theirs = ours[usable], theirs[usable]
-    elif row.name == "hypot" and theirs.dtype.kind == "f":
+    elif op_def.name == "hypot" and theirs.dtype.kind == "f":
         # Within its bound of 2 ulp, CUDA's function rounds the largest numbers to infinity.
         edge = np.isinf(ours) & (np.abs(theirs) > 0.999 * np.finfo(theirs.dtype).max)
         ours = np.where(edge, theirs, ours)
     rtol = TOLERANCE[CHARS[DTYPES.index(theirs.dtype)]] if theirs.dtype.kind in "fc" else 0
     with np.errstate(all="ignore"):
         atol = float(np.finfo(theirs.dtype).tiny) * 4 if theirs.dtype.kind in "fc" else 0.0
-        if row.name.startswith("logaddexp"):
+        if op_def.name.startswith("logaddexp"):
             atol = rtol  # near 0 the sum of the two cancels
         assert_allclose(ours, theirs, rtol=rtol, atol=atol, err_msg=message)
 
@@ -86,8 +86,8 @@ def test_unary_over_all_dtypes(name: str, sample: Any) -> None:
     nl.evaluate(*[a for _, ours, _ in cases for a in (ours if isinstance(ours, tuple) else (ours,))])
     for dtype, ours, theirs in cases:
         outs = zip(*[r if isinstance(r, tuple) else (r,) for r in (ours, theirs)], strict=True)
-        for row, (a, b) in zip(rows_of(name), outs, strict=True):
-            compare(a, b, row, (dtype,), f"{name} {dtype}")
+        for op_def, (a, b) in zip(op_defs_of(name), outs, strict=True):
+            compare(a, b, op_def, (dtype,), f"{name} {dtype}")
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -111,8 +111,8 @@ def test_binary_over_all_dtype_pairs(name: str, sample: Any) -> None:
         nl.evaluate(*[x for _, ours, _ in cases for x in (ours if isinstance(ours, tuple) else (ours,))])
         for b, ours, theirs in cases:
             outs = zip(*[r if isinstance(r, tuple) else (r,) for r in (ours, theirs)], strict=True)
-            for row, (x, y) in zip(rows_of(name), outs, strict=True):
-                compare(x, y, row, (a, b), f"{name} {a} {b}")
+            for op_def, (x, y) in zip(op_defs_of(name), outs, strict=True):
+                compare(x, y, op_def, (a, b), f"{name} {a} {b}")
 
 
 @pytest.mark.parametrize("name", ["add", "divide", "less", "power", "floor_divide", "bitwise_and", "arctan2", "ldexp"])

@@ -23,7 +23,7 @@ MAKE: dict[str, Callable[[], Any]] = {
 
 
 def has_run(array: Any) -> bool:
-    return array.cell.value.buffer is not None
+    return array.storage.value.buffer is not None
 
 
 @pytest.mark.parametrize("name", MAKE)

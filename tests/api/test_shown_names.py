@@ -8,7 +8,7 @@ import pytest
 import numloom as nl
 from numloom.device import registry
 
-INTERNAL = ("cell", "code", "era", "extents", "held", "is_scalar", "number", "offset", "steps", "writeable")
+INTERNAL = ("storage", "code", "era", "_shape", "held", "is_scalar", "number", "offset", "_strides", "writeable")
 
 
 def shown(thing: object) -> set[str]:
@@ -44,4 +44,4 @@ def test_the_class_tells_users_what_an_array_is() -> None:
     text = nl.ndarray.__doc__
     assert text is not None and text == nl.arange(3).__doc__
     assert all(word in text for word in ("shape", "dtype", "device", "get()", "lazy"))
-    assert "dtype code" not in text and "cell" not in text
+    assert "dtype code" not in text and "storage" not in text

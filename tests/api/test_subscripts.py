@@ -151,15 +151,15 @@ def test_sequences_for_one_element_are_refused() -> None:
 def test_stores_run_in_place_where_nobody_needs_the_old_value() -> None:
     x = nl.arange(100.0) * 2
     nl.evaluate(x)
-    memory = x.cell.value.buffer
+    memory = x.storage.value.buffer
     x[[1, 5, 5]] = [1, 2, 3]
     nl.multiply.at(x, [7], 2)
     x[2:][nl.asarray([0, 1])] = 9
-    assert x.cell.value.buffer is memory and x[:8].tolist() == [0, 1, 9, 9, 8, 3, 12, 28]
+    assert x.storage.value.buffer is memory and x[:8].tolist() == [0, 1, 9, 9, 8, 3, 12, 28]
     later = x + 1
     kept = x.copy()
     x[[0]] = -1
-    assert x.cell.value.buffer is not memory
+    assert x.storage.value.buffer is not memory
     assert (kept[0].item(), later[0].item(), x[0].item()) == (0, 1, -1)
 
 

@@ -200,8 +200,8 @@ def test_a_number_keeps_its_value_when_its_array_changes() -> None:
     copied = x.copy()
     x[2] = 7.0
     assert copied.tolist() == [9.0, 8.0, 3.0] and x.tolist() == [9.0, 8.0, 7.0]
-    made = first.cell.value
-    assert first.cell.value is made and float(first + 1) == 2.0
+    made = first.storage.value
+    assert first.storage.value is made and float(first + 1) == 2.0
 
 
 def test_a_number_made_before_a_call_is_learned_is_not_of_that_call() -> None:

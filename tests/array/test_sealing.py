@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import numloom as nl
-from numloom.graph.node import form_of
+from numloom.graph.node import signature_of
 
 HEAP = 1 << 9  # a class of Python
 CLASSES = sorted(
@@ -76,7 +76,7 @@ def test_what_can_be_made_does_not_crash(name):
 @pytest.mark.parametrize("make", [copy.copy, copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
 def test_cells_and_values_are_not_copied_field_by_field(make):
     x = nl.arange(3.0) + 1
-    for made in (x.cell, x.cell.value, form_of(x.cell.value)):
+    for made in (x.storage, x.storage.value, signature_of(x.storage.value)):
         with pytest.raises((TypeError, AttributeError, pickle.PicklingError)):
             make(made)
 
@@ -89,5 +89,5 @@ def test_the_class_cannot_be_called_without_a_shape():
 
 def test_kernels_are_pickled_by_their_source():
     source = 'extern "C" __global__ void twice(float* x) { x[threadIdx.x] *= 2; }'
-    again = pickle.loads(pickle.dumps(nl.RawKernel(source, "twice")))
-    assert again.name == "twice" and again.source.sources == nl.RawKernel(source, "twice").source.sources
+    replay_one = pickle.loads(pickle.dumps(nl.RawKernel(source, "twice")))
+    assert replay_one.name == "twice" and replay_one.source.sources == nl.RawKernel(source, "twice").source.sources

@@ -16,17 +16,17 @@ from numloom.testing import assert_bits_equal, assert_kernels
 
 def test_views_share_their_cell_and_copies_do_not() -> None:
     x = nl.arange(12.0).reshape(3, 4)
-    assert x[1:].cell is x.cell and x.T.cell is x.cell and x.reshape(-1).cell is x.cell
-    assert x.copy().cell is not x.cell and (x + 0).cell is not x.cell
+    assert x[1:].storage is x.storage and x.T.storage is x.storage and x.reshape(-1).storage is x.storage
+    assert x.copy().storage is not x.storage and (x + 0).storage is not x.storage
 
 
 def test_what_was_read_before_stays() -> None:
     x = nl.arange(5.0)
     before = x * 1
-    value = x.cell.value
+    value = x.storage.value
     x[2] = 99
     x += 1
-    assert x.cell.value is not value
+    assert x.storage.value is not value
     assert before.get().tolist() == [0, 1, 2, 3, 4]
     assert x.get().tolist() == [1, 2, 100, 4, 5]
 
@@ -76,9 +76,9 @@ def test_writes_through_views_are_seen_by_all(pending: bool) -> None:
 
 def test_empty_writes_check_shapes_and_do_nothing() -> None:
     x = nl.arange(4.0)
-    value = x.cell.value
+    value = x.storage.value
     x[2:2] = 7
-    assert x.cell.value is value
+    assert x.storage.value is value
     with pytest.raises(ValueError, match="could not broadcast input array"):
         x[1:1] = nl.arange(3.0)
 
@@ -86,27 +86,27 @@ def test_empty_writes_check_shapes_and_do_nothing() -> None:
 def test_pinned_memory_stays_where_it_is() -> None:
     x = nl.arange(8.0)
     pending = x + 1
-    value = pin(x.cell)
+    value = pin(x.storage)
     address = value.buffer.ptr
     x[2:4] = -1
     x *= 2
     x[...] = x[::-1] + 0
     nl.evaluate(x)
-    assert x.cell.value.buffer.ptr == address
+    assert x.storage.value.buffer.ptr == address
     assert pending.get().tolist() == list(range(1, 9))
     assert x.get().tolist() == [14, 12, 10, 8, -2, -2, 2, 0]
-    unpin(x.cell)
-    assert x.cell.pins == 0
+    unpin(x.storage)
+    assert x.storage.pins == 0
 
 
 def test_a_lazy_copy_does_not_follow_pinned_memory() -> None:
     x = nl.arange(4.0)
     y = x.copy()
-    pin(x.cell)
+    pin(x.storage)
     x[0] = 5
     assert y.get().tolist() == [0, 1, 2, 3]
     assert x.get().tolist() == [5, 1, 2, 3]
-    unpin(x.cell)
+    unpin(x.storage)
 
 
 fused = pytest.mark.skipif(config.executor == "reference" or config.eager, reason="nothing runs in place")
@@ -117,11 +117,11 @@ def test_elements_written_one_by_one_stay_in_their_memory() -> None:
     with config(placement="device"):  # Else a GPU's would move to the host.
         x = nl.zeros(100_000)
         nl.evaluate(x)
-        address, copies = x.cell.value.buffer.ptr, counters.copies
+        address, copies = x.storage.value.buffer.ptr, counters.copies
         for i in range(30):
             x[i] = i
             nl.evaluate(x)
-        assert (x.cell.value.buffer.ptr, counters.copies) == (address, copies)
+        assert (x.storage.value.buffer.ptr, counters.copies) == (address, copies)
         assert x[:31].get().tolist() == [*range(30), 0]
 
 

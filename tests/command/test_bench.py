@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.command.bench import PROGRAMS, Program, bench
+from numloom.command.bench import PROGRAMS, BenchProgram, bench
 from numloom.command.main import main
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
-def test_both_compute_the_same(program: Program) -> None:
+def test_both_compute_the_same(program: BenchProgram) -> None:
     rng = np.random.default_rng(0)
     given = [rng.random(tuple(min(extent, 60) for extent in shape), np.float32) for shape in program.shapes]
     ours = program.run(nl, *map(nl.asarray, given))
@@ -19,7 +19,7 @@ def test_both_compute_the_same(program: Program) -> None:
 
 
 def test_the_table(capsys: pytest.CaptureFixture[str]) -> None:
-    small = tuple(Program(each.name, each.run, ((8, 8),) * len(each.shapes)) for each in PROGRAMS[:3])
+    small = tuple(BenchProgram(each.name, each.run, ((8, 8),) * len(each.shapes)) for each in PROGRAMS[:3])
     assert bench(quick=True, programs=small) == 0
     text = capsys.readouterr().out
     assert all(each.name in text for each in small) and "NumPy" in text and "×" in text

@@ -364,7 +364,7 @@ def test_large_copies_wait_for_their_blocks(monkeypatch, nbytes):
     bus = Bus()
     monkeypatch.setattr(driver, "call", bus.call)
     monkeypatch.setattr(transfer, "BLOCK", 50_000)
-    staging = transfer.Staging(CpuDevice().pool, 0)
+    staging = transfer.StagingBuffers(CpuDevice().pool, 0)
     host = np.random.default_rng(0).integers(0, 256, nbytes, dtype=np.uint8)
     there, back = np.zeros(nbytes, np.uint8), np.zeros(nbytes, np.uint8)
     staging.upload(there.ctypes.data, host.ctypes.data, nbytes)

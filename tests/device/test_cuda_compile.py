@@ -1,4 +1,4 @@
-"""Texts that are compiled ahead or in a hurry, and which ones a call says it will need; most needs no GPU."""
+"""Texts that are compiled ahead or by the fast tier, and which ones a call says it will need; most needs no GPU."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ from numloom.device.cache import key_of, shared
 from numloom.device.cuda import backend
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda.routines import ROUTINES
-from numloom.device.cuda.routines.kernels import HURRIED, Grid, empty, run
+from numloom.device.cuda.routines.kernels import FAST_TIER_MOST, Grid, empty, run
 from numloom.device.memory import Buffer
 from numloom.device.null.backend import NullDevice
 from numloom.engine.execute import ReadyPlan, run_plan
@@ -61,7 +61,7 @@ def test_who_needs_a_wrong_text_is_told(compiler):
 
 def test_the_full_code_follows_the_quick_one(compiler):
     text = TEXT.format(7)
-    ahead = nvrtc.Ahead(text, "sm_90", quick=True)
+    ahead = nvrtc.Ahead(text, "sm_90", fast_tier=True)
     cubin, full = ahead.first()
     assert cubin
     assert ahead.cubin() == nvrtc.compile_cubin(text, "sm_90")
@@ -70,14 +70,14 @@ def test_the_full_code_follows_the_quick_one(compiler):
     if full:
         assert cubin == ahead.cubin()
     written()
-    again = nvrtc.Ahead(text, "sm_90", quick=True)
+    again = nvrtc.Ahead(text, "sm_90", fast_tier=True)
     assert again.done  # from the disk: nothing is compiled
     assert again.first() == (ahead.cubin(), True)
 
 
 def test_quick_code_of_a_wrong_text_is_not_waited_for(compiler):
     with pytest.raises(CompileError, match="misspelt"):
-        nvrtc.Ahead(TEXT.format("misspelt"), "sm_90", quick=True).first()
+        nvrtc.Ahead(TEXT.format("misspelt"), "sm_90", fast_tier=True).first()
 
 
 class Slow:
@@ -85,12 +85,12 @@ class Slow:
 
     made = ()
 
-    def __init__(self, text, architecture, quick=False):
-        self.text, self.quick, self.done = text, quick, False
+    def __init__(self, text, architecture, fast_tier=False):
+        self.text, self.fast_tier, self.done = text, fast_tier, False
         Slow.made += (self,)
 
     def first(self):
-        return (b"full", True) if self.done or not self.quick else (b"quick", False)
+        return (b"full", True) if self.done or not self.fast_tier else (b"quick", False)
 
     def cubin(self):
         self.done = True
@@ -166,13 +166,13 @@ def test_nothing_is_hurried_where_it_would_be_in_the_way(gpu, monkeypatch, setti
         gpu.expect(["other"])
         assert gpu.kernel("text", "entry", wait=False).function == 1
         assert gpu.kernel("other", "entry", wait=False).function == 1
-    assert [ahead.quick for ahead in Slow.made] == [False]
+    assert [ahead.fast_tier for ahead in Slow.made] == [False]
 
 
 def test_large_launches_of_routines_wait():
     waits = []
     kernel = SimpleNamespace(kernel=lambda text, entry, wait: waits.append(wait), launch=lambda *_: None)
-    for threads, wait in ((HURRIED, False), (HURRIED + 256, False), (256, True)):
+    for threads, wait in ((FAST_TIER_MOST, False), (FAST_TIER_MOST + 256, False), (256, True)):
         run(kernel, "text", "entry", Grid(threads // 256), (), wait=wait)
     assert waits == [False, True, True]
 

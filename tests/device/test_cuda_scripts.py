@@ -9,7 +9,7 @@ from numloom.device.cuda.routines import BOUND, ROUTINES, compaction, scattering
 from numloom.device.cuda.routines.counting import _counted
 from numloom.device.cuda.routines.kernels import address
 from numloom.device.cuda.routines.order import _flagged
-from numloom.device.cuda.routines.recording import Memory, Place, Recorder, Unrecorded
+from numloom.device.cuda.routines.recording import BasePointer, Memory, Recorder, Unrecorded
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.cuda.routines.scripts import CHANGES, Launch, Remembered, Script, recorded
 from numloom.device.interface import Strided
@@ -158,13 +158,13 @@ def test_scratch_memory_goes_back(runner):
 
 
 def test_places_are_no_numbers():
-    place = Place(2, 5, 8)
-    assert ((place + 3).offset, (3 + place).base, place % 16, place % 4, bool(place)) == (8, 2, 13, 1, True)
-    for wrong in (int, range, lambda place: place * 2, lambda place: place < 5, lambda place: place | 1):
+    pointer = BasePointer(2, 5, 8)
+    assert ((pointer + 3).offset, (3 + pointer).base, pointer % 16, pointer % 4, bool(pointer)) == (8, 2, 13, 1, True)
+    for wrong in (int, range, lambda pointer: pointer * 2, lambda pointer: pointer < 5, lambda pointer: pointer | 1):
         with pytest.raises(TypeError):
-            wrong(place)
+            wrong(pointer)
     with pytest.raises(Unrecorded):
-        place % 64
+        pointer % 64
 
 
 def test_what_takes_more_than_addresses_is_not_recorded(runner):
@@ -173,7 +173,7 @@ def test_what_takes_more_than_addresses_is_not_recorded(runner):
     for wrong in (lambda: recorder.next(recorder, 5), lambda: recorder.download, lambda: recorder.told_of):
         with pytest.raises(Unrecorded):
             wrong()
-    recorder.clear(Memory(Place(0), 8), 0)
+    recorder.clear(Memory(BasePointer(0), 8), 0)
     assert recorder.commands == []
 
     def looks(device, a, *, out):

@@ -48,9 +48,9 @@ from numloom.base.dtypes import (
     code_of,
 )  # fmt: skip
 from numloom.emit.emit import emit
+from numloom.ops.definitions import ReductionDef
 from numloom.ops.elementwise import ELEMENTWISE, resolve
 from numloom.ops.reductions import REDUCTIONS
-from numloom.ops.rows import Reduction
 from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Source, Store
 
 Memory = list[np.ndarray[Any, Any]]
@@ -282,12 +282,12 @@ def _reduced(case: Case, reduction: Reduce, value: Any, axes: tuple[int, ...]) -
     shape = case.program.shape
     full = np.broadcast_to(np.asarray(value), shape)
     out = DTYPES[reduction.code]
-    if reduction.row.name.startswith("arg"):
+    if reduction.op_def.name.startswith("arg"):
         flat = full.reshape(*shape[: axes[0]], prod(shape[axes[0] :]))
-        return np.asarray(reduction.row.numpy(flat, axis=-1)).astype(out)
-    if full.dtype.kind in "fc" and reduction.row.name in ("sum", "prod", "mean", "m2", "var"):
+        return np.asarray(reduction.op_def.numpy(flat, axis=-1)).astype(out)
+    if full.dtype.kind in "fc" and reduction.op_def.name in ("sum", "prod", "mean", "m2", "var"):
         full = full.astype(np.complex128 if full.dtype.kind == "c" else np.float64)
-    return np.asarray(reduction.row.numpy(full, axis=axes)).astype(out)
+    return np.asarray(reduction.op_def.numpy(full, axis=axes)).astype(out)
 
 
 def _values(
@@ -307,7 +307,7 @@ def _values(
                 value = value + (np.arange(shape[d]) * stride).reshape((-1,) + (1,) * (len(shape) - 1 - d))
         elif instr.kind == "op":
             # Whole arrays, as NumPy's scalars follow rules of their own.
-            value = instr.row.numpy(*[np.broadcast_to(arg, shape or (1,)) for arg in args]).astype(dtype)
+            value = instr.op_def.numpy(*[np.broadcast_to(arg, shape or (1,)) for arg in args]).astype(dtype)
             value = value.reshape(shape)
         elif instr.kind == "cast":
             value = np.broadcast_to(args[0], shape).astype(dtype)
@@ -464,7 +464,7 @@ class Maker:
         limit = len(instrs)
         instrs.append(Instr("param", I64, index=len(self.params)))
         self.params.append(np.int64(extent if self.random.random() < 0.7 else extent + 2))
-        instrs.append(Instr("op", I64, (low, limit), row=ELEMENTWISE["remainder"]))
+        instrs.append(Instr("op", I64, (low, limit), op_def=ELEMENTWISE["remainder"]))
         instrs.append(
             Instr("gather", code, (len(instrs) - 1,), operand=operand, index=self.gathers, strides=((extent, stride),))
         )
@@ -494,7 +494,7 @@ class Maker:
             code = instrs[picks[1]].code
             other = self.cast(instrs, picks[2], code)
             condition = next(k for k in reversed(range(len(instrs))) if instrs[k].code == BOOL)
-            instrs.append(Instr("op", code, (condition, picks[1], other), row=ELEMENTWISE["where"]))
+            instrs.append(Instr("op", code, (condition, picks[1], other), op_def=ELEMENTWISE["where"]))
             return
         names = UNARY if choice < 0.45 else BINARY
         row = ELEMENTWISE[random.choice(names)]
@@ -506,7 +506,7 @@ class Maker:
         args = [self.cast(instrs, a, code) for a, code in zip(args, in_codes, strict=True)]
         if any(instrs[a].code != code for a, code in zip(args, in_codes, strict=True)):
             return
-        instrs.append(Instr("op", out, tuple(args), row=row))
+        instrs.append(Instr("op", out, tuple(args), op_def=row))
 
     def stores(self, instrs: list[Instr], post: bool = False) -> list[Store]:
         chosen = {len(instrs) - 1, *(k for k in range(len(instrs)) if self.random.random() < 0.12)}
@@ -647,7 +647,7 @@ def random_rows(random: Random, shape: tuple[int, ...], kept: int, any_casts: bo
             maker.operation(body)
         code = random.choice((F32, F64))
         args = maker.cast(body, len(body) - 1, code), maker.cast(body, last, code)
-        body.append(Instr("op", code, args, row=ELEMENTWISE[random.choice(("subtract", "maximum", "divide"))]))
+        body.append(Instr("op", code, args, op_def=ELEMENTWISE[random.choice(("subtract", "maximum", "divide"))]))
     stores = maker.stores(body)
     return maker.case(
         Program(shape, kept, tuple(body), tuple(stores), tuple(maker.operands),
@@ -656,7 +656,7 @@ def random_rows(random: Random, shape: tuple[int, ...], kept: int, any_casts: bo
 
 
 def reduction_of_memory(
-    shape: tuple[int, ...], kept: int, fast: bool, names: tuple[str | Reduction, ...], code: int, seed: int = 1
+    shape: tuple[int, ...], kept: int, fast: bool, names: tuple[str | ReductionDef, ...], code: int, seed: int = 1
 ) -> Case:
     """Reductions of one dense array: the reduced axes innermost in memory, or (not `fast`) outermost."""
     rng = np.random.default_rng(seed)
@@ -695,8 +695,8 @@ def describe(case: Case) -> str:
     lines += [f"x{k}: {CTYPES[o.code]} {o}" for k, o in enumerate(p.operands)]
     for name, instrs in (("v", p.body), ("w", p.post)):
         for k, i in enumerate(instrs):
-            lines.append(f"{name}{k}: {i.kind} {i.row.name if i.row else ''} {CTYPES[i.code]} args {i.args} "
+            lines.append(f"{name}{k}: {i.kind} {i.op_def.name if i.op_def else ''} {CTYPES[i.code]} args {i.args} "
                          f"operand {i.operand} index {i.index} {i.strides}")  # fmt: skip
     lines += [str(s) for s in p.stores] + [f"post {s}" for s in p.post_stores]
-    lines += [f"{r.row.name} v{r.value} -> {CTYPES[r.code]}" for r in p.reductions]
+    lines += [f"{r.op_def.name} v{r.value} -> {CTYPES[r.code]}" for r in p.reductions]
     return "\n".join(lines) + f"\nparams {case.params} iotas {case.iota_offsets}"

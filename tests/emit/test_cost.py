@@ -12,7 +12,7 @@ from compilers import needed
 from numloom.base.dtypes import C64, F32, F64, I64
 from numloom.device.cpu.builder import address_of
 from numloom.device.cpu.compiler import load
-from numloom.emit.cost import abreast, nanoseconds
+from numloom.emit.cost import nanoseconds, vectors_unrolled
 from numloom.emit.loops import loop_program, loop_source
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.plan.program import Instr, Operand, Program, Store
@@ -28,7 +28,7 @@ from numloom.plan.program import Instr, Operand, Program, Store
 def test_long_functions_without_branches_go_abreast(name: str, code: int, many: int) -> None:
     op = ELEMENTWISE[name]
     codes = (code,) * op.nin
-    assert abreast(loop_program(op, codes, code)) == many
+    assert vectors_unrolled(loop_program(op, codes, code)) == many
     assert (f"NL_ABREAST({many})" in loop_source(op, codes, code).text) == (many > 1)
 
 
@@ -36,10 +36,10 @@ def test_long_functions_without_branches_go_abreast(name: str, code: int, many: 
 def test_very_long_expressions_do_not(times: int, many: int) -> None:
     power = ELEMENTWISE["power"]
     body = [Instr("load", F64, operand=0)]
-    body += [Instr("op", F64, (k, 0), row=power) for k in range(times)]
+    body += [Instr("op", F64, (k, 0), op_def=power) for k in range(times)]
     operands = (Operand(F64, (1,)), Operand(F64, (1,), written=True))
     program = Program((64,), 1, tuple(body), (Store(times, 1),), operands)
-    assert abreast(program) == many
+    assert vectors_unrolled(program) == many
     assert nanoseconds(program) > times
 
 

@@ -77,18 +77,18 @@ def test_texts_of_routines_compile(code: int) -> None:
 def test_every_text_of_bfloat16_compiles() -> None:
     """All functions of one and two bfloat16, in one text."""
     texts, needed = [], {"bfloat16"}
-    for number, row in enumerate(ELEMENTWISE.values()):
-        if row.ufunc is None or row.nin > 2:
+    for number, op_def in enumerate(ELEMENTWISE.values()):
+        if op_def.ufunc is None or op_def.nin > 2:
             continue
         try:
-            found = row.ufunc.resolve_dtypes((DTYPES[BF16],) * row.nin + (None,))
+            found = op_def.ufunc.resolve_dtypes((DTYPES[BF16],) * op_def.nin + (None,))
         except TypeError:
             continue
         if found[0] != DTYPES[BF16]:
             continue
-        needed.update(row.headers)
+        needed.update(op_def.headers)
         out = {DTYPES[BF16]: "E", np.dtype(bool): "?"}[found[-1]]
-        body = row.text("E" * row.nin, out).replace("{T}", "f32").replace("{0}", "x").replace("{1}", "y")
+        body = op_def.text("E" * op_def.nin, out).replace("{T}", "f32").replace("{0}", "x").replace("{1}", "y")
         texts.append(f"__device__ f32 function{number}(f32 x, f32 y) {{ return (f32)({body}); }}\n")
     assert len(texts) > 60
     assert compile_for_gpu(headers_text(frozenset(header_order(needed))) + "".join(texts))

@@ -40,14 +40,14 @@ def test_wide_indices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("shape", [(4, 256), (7, 255), (2, 8, 250), (9, 517), (3, 2, 4, 253)], ids=str)
 @pytest.mark.parametrize("seed", range(8))
-def test_patches(seed: int, shape: tuple[int, ...]) -> None:
+def test_stencils(seed: int, shape: tuple[int, ...]) -> None:
     """Long rows that cannot be read 16 bytes at a time, boxes among them."""
     case = random_map(Random(seed), shape=shape)
-    assert "column" in emit(case.program).text or maps._Map(case.program).wide or not _patchable(case.program)
+    assert "column" in emit(case.program).text or maps._Map(case.program).wide or not _has_stencil(case.program)
     check(case, backwards=bool(seed & 1))
 
 
-def _patchable(program: Program) -> bool:
+def _has_stencil(program: Program) -> bool:
     return (
         4 <= max(DTYPES[operand.code].itemsize for operand in program.operands) <= 8
         and not any(instr.kind == "gather" for instr in program.body)
@@ -71,7 +71,7 @@ def test_rows_that_begin_anywhere(code: int, shape: tuple[int, ...], inside: str
     add = ELEMENTWISE["add"]
     body = [Instr("load", code, operand=k) for k in range(each + 1)]
     for k in range(each):
-        body.append(Instr("op", code, (k, len(body) - 1 if k else each), row=add))
+        body.append(Instr("op", code, (k, len(body) - 1 if k else each), op_def=add))
     box = None
     if inside:
         starts = (1,) * rank if inside == "part" else (0,) * rank
@@ -81,8 +81,8 @@ def test_rows_that_begin_anywhere(code: int, shape: tuple[int, ...], inside: str
     rng = np.random.default_rng(each)
     lengths = [prod(shape[:-1]) * pitch + each] * each + [1, prod(shape), prod(shape)]
     memory = [rng.normal(size=length).astype(DTYPES[code]) for length in lengths]
-    patch = maps._Map(program).patch
-    assert patch is not None and patch.word == 16
+    stencil = maps._Map(program).stencil
+    assert stencil is not None and stencil.word == 16
     check(Case(program, memory, [*shifts, 0, 0, 0]), backwards=bool(inside))
 
 
@@ -130,7 +130,7 @@ def test_one_array_seen_from_several_places(
     operands.append(Operand(code, dense, word, written=True))
     body = [Instr("load", code, operand=k) for k in range(len(steps))]
     for k in range(1, len(steps)):
-        body.append(Instr("op", code, (k, len(body) - 1 if k > 1 else 0), row=ELEMENTWISE["add"]))
+        body.append(Instr("op", code, (k, len(body) - 1 if k > 1 else 0), op_def=ELEMENTWISE["add"]))
     box = None
     if inside:
         starts = tuple(reach + inside[0] for _ in shape)
@@ -167,9 +167,9 @@ def test_operands_that_lie_across(code: int, shape: tuple[int, ...], across: int
     body = (
         Instr("load", code, operand=0),
         Instr("load", code, operand=1),
-        Instr("op", code, (0, 1), row=ELEMENTWISE["add"]),
+        Instr("op", code, (0, 1), op_def=ELEMENTWISE["add"]),
         Instr("load", code, operand=2),
-        Instr("op", code, (2, 3), row=ELEMENTWISE["multiply"]),
+        Instr("op", code, (2, 3), op_def=ELEMENTWISE["multiply"]),
     )
     operands = (
         Operand(code, dense),
@@ -216,7 +216,7 @@ def test_neighbours_of_a_draw(name: str, code: int, store: int, shape: tuple[int
     rows = len(shape) > 1
     iota = Instr("iota", I64, index=0, strides=(48, 1) if rows else (1,), by_four=offset % 4 == 0)
     body = [Instr("param", U64, index=0), Instr("param", U64, index=1), iota, Instr("cast", U64, (2,))]
-    body.append(Instr("op", code, (3, 0, 1), row=ELEMENTWISE[name]))
+    body.append(Instr("op", code, (3, 0, 1), op_def=ELEMENTWISE[name]))
     if store != code:
         body.append(Instr("cast", store, (4,)))
     operands = (Operand(store, (shape[1], 1) if rows else (1,), written=True),)

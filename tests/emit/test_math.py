@@ -215,21 +215,22 @@ def test_rows_compile_for_the_gpu() -> None:
 
 def test_reductions_compile_for_the_gpu() -> None:
     pieces, headers = [], set()
-    for row in REDUCTIONS.values():
+    for op_def in REDUCTIONS.values():
         for char in "?iQefdFD":
             kind = np.dtype(char).kind
-            if (row.name.startswith("bitwise") and kind in "fc") or (
-                row.name in ("mean", "m2", "var") and kind not in "fc"
+            if (op_def.name.startswith("bitwise") and kind in "fc") or (
+                op_def.name in ("mean", "m2", "var") and kind not in "fc"
             ):
                 continue
-            out = single_loops.value_type(row.out_char(char))
-            carrier, value = row.carrier(char), single_loops.value_type(char)
-            headers |= set(reduction_headers(row, char))
-            lift = row.lift.format(x="x", index="n")
-            finish = row.finish.replace("{a}", "c").replace("{n}", "n").replace("{T}", out)
+            out = single_loops.value_type(op_def.out_char(char))
+            accumulator, value = op_def.accumulator(char), single_loops.value_type(char)
+            headers |= set(reduction_headers(op_def, char))
+            mapped = op_def.map.format(x="x", index="n")
+            finalized = op_def.finalize.replace("{a}", "c").replace("{n}", "n").replace("{T}", out)
             pieces.append(
-                f"__device__ {out} reduce{len(pieces)}({value} x, {carrier} a, i64 n) {{ {carrier} b = {lift}, "
-                f"d = {row.identity(char)}, c = {row.combine.format(a='a', b='b')}; a = d; return {finish}; }}\n"
+                f"__device__ {out} reduce{len(pieces)}({value} x, {accumulator} a, i64 n) {{ "
+                f"{accumulator} b = {mapped}, d = {op_def.identity(char)}, "
+                f"c = {op_def.combine.format(a='a', b='b')}; a = d; return {finalized}; }}\n"
             )
     compile_for_gpu(
         "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in header_order(headers)) + "".join(pieces)

@@ -16,7 +16,7 @@ from numloom.device import registry
 from numloom.engine import explain
 from numloom.engine.execute import ReadyPlan, run_plan
 from numloom.engine.walk import walk
-from numloom.plan import tables as stored
+from numloom.plan import nested_refused as stored
 from numloom.plan.plan import make_plan
 
 

@@ -40,12 +40,12 @@ def check(case: Case, backwards: bool) -> None:
     rounded = {
         store.operand: k
         for k, (store, r) in enumerate(zip(program.post_stores, program.reductions, strict=False))
-        if r.row.name in ROUNDED and want.reduced[k].dtype.kind in "fc"
+        if r.op_def.name in ROUNDED and want.reduced[k].dtype.kind in "fc"
     }
     for number, exact in enumerate(want.memory):
         if number in rounded:
             values = want.reduced[rounded[number]]
-            name = program.reductions[rounded[number]].row.name
+            name = program.reductions[rounded[number]].op_def.name
             close_to(case.view(host.memory, number), case.view(want.memory, number), values, name, program.kept)
         elif not rounded or not program.operands[number].post:
             assert same([host.memory[number]], [exact]), f"operand {number}\n{describe(case)}"
@@ -96,7 +96,8 @@ def test_tables_of_distances(
     shape = (outer, down, across, count)
     body = (
         Instr("load", code, operand=0), Instr("load", code, operand=1),
-        Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", code, (2, 2), row=ELEMENTWISE["multiply"]),
+        Instr("op", code, (0, 1), op_def=ELEMENTWISE["subtract"]),
+        Instr("op", code, (2, 2), op_def=ELEMENTWISE["multiply"]),
     )  # fmt: skip
     operands = (
         Operand(code, (down * count, count, 0, 1)),
@@ -110,7 +111,7 @@ def test_tables_of_distances(
     random = np.random.default_rng(count)
     sizes = outer * down * count, outer * across * count, outer * down * across
     memory = [random.integers(-5, 5, size).astype(DTYPES[code]) for size in sizes]
-    assert reducing.Reduction(program).together > 1
+    assert reducing.ReductionText(program).together > 1
     check(Case(program, memory, [0, 0, 0]), backwards=bool(outer & 1))
 
 
@@ -127,9 +128,10 @@ def test_rows_that_share_what_lies_along_them(
     monkeypatch.setattr(reducing, "FULL", 1)
     body = (
         Instr("load", code, operand=0), Instr("load", code, operand=1),
-        Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", code, (2, 2), row=ELEMENTWISE["multiply"]),
+        Instr("op", code, (0, 1), op_def=ELEMENTWISE["subtract"]),
+        Instr("op", code, (2, 2), op_def=ELEMENTWISE["multiply"]),
         Instr("iota", I64, index=0, strides=(0, 1, 1)), Instr("cast", code, (4,)),
-        Instr("op", code, (3, 5), row=ELEMENTWISE["add"]),
+        Instr("op", code, (3, 5), op_def=ELEMENTWISE["add"]),
     )  # fmt: skip
     positions = names[0].startswith("arg")
     results = tuple(Operand(I64 if positions else code, (points, 1), written=True, post=True) for _ in names)
@@ -145,7 +147,7 @@ def test_rows_that_share_what_lies_along_them(
     if code == F32:
         memory[1][count // 2 :: 77] = np.nan
     memory += [np.zeros(outer * points, np.int64 if positions else DTYPES[code]) for _ in names]
-    assert reducing.Reduction(program).neighbours == many
+    assert reducing.ReductionText(program).unrolled == many
     check(Case(program, memory, [0] * len(operands), [], [3]), backwards=bool(outer & 1))
 
 
@@ -156,8 +158,9 @@ def test_columns_abreast(outer: int, width: int, count: int, code: int) -> None:
     body = (
         Instr("load", code, operand=0), Instr("load", code, operand=1), Instr("load", code, operand=2),
         Instr("iota", I64, index=0, strides=(width, 1, 0)), Instr("cast", code, (3,)),
-        Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]), Instr("op", code, (5, 2), row=ELEMENTWISE["multiply"]),
-        Instr("op", code, (6, 4), row=ELEMENTWISE["add"]),
+        Instr("op", code, (0, 1), op_def=ELEMENTWISE["subtract"]),
+        Instr("op", code, (5, 2), op_def=ELEMENTWISE["multiply"]),
+        Instr("op", code, (6, 4), op_def=ELEMENTWISE["add"]),
     )  # fmt: skip
     operands = (
         Operand(code, (0, 1, width), 0), Operand(code, (width, 1, 0), 0), Operand(code, (count, 0, 1), 0),
@@ -173,7 +176,7 @@ def test_columns_abreast(outer: int, width: int, count: int, code: int) -> None:
     random = np.random.default_rng(count)
     sizes = count * width, outer * width, outer * count, outer * width, outer * width
     memory = [random.integers(-9, 9, size).astype(DTYPES[code]) for size in sizes]
-    assert reducing.Reduction(program).abreast == width
+    assert reducing.ReductionText(program).outputs_per_thread == width
     check(Case(program, memory, [0] * 5, iota_offsets=[3]), backwards=bool(outer & 1))
 
 
@@ -214,7 +217,7 @@ def test_a_warp_a_row(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reducing, "FULL", 1)
     for code, names in SHORT_ROWS:
         case = reduction_of_memory((9, count), 1, True, names, code)
-        assert reducing.Reduction(case.program).strategy == "warp"
+        assert reducing.ReductionText(case.program).strategy == "warp"
         check(case, backwards=bool(count & 1))
 
 
@@ -224,7 +227,7 @@ def test_some_threads_a_row(rows: int, count: int, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(reducing, "FULL", 1 if rows > 9 else 1 << 20)
     for code, names in SHORT_ROWS:
         case = reduction_of_memory((rows, count), 1, True, names, code)
-        kernel = reducing.Reduction(case.program)
+        kernel = reducing.ReductionText(case.program)
         assert kernel.strategy == "line"
         assert (kernel.line < 32) == (rows > 9)
         check(case, backwards=bool(count & 1))
@@ -234,7 +237,7 @@ def test_some_threads_a_row(rows: int, count: int, monkeypatch: pytest.MonkeyPat
 def test_a_thread_a_row(count: int) -> None:
     for code, names in SHORT_ROWS:
         case = reduction_of_memory((70, count), 1, True, names, code)
-        assert reducing.Reduction(case.program).strategy == "thread"
+        assert reducing.ReductionText(case.program).strategy == "thread"
         check(case, backwards=bool(count & 1))
 
 
@@ -253,9 +256,9 @@ def test_neighbours_where_no_order_counts(shape: tuple[int, ...]) -> None:
         program = case.program
         operands = (replace(program.operands[0], word=16), *program.operands[1:])
         case = replace(case, program=replace(program, operands=operands))
-        assert reducing.Reduction(case.program).vector == 16 // DTYPES[code].itemsize
+        assert reducing.ReductionText(case.program).vector == 16 // DTYPES[code].itemsize
         check(case, backwards=bool(shape[0] & 1))
-        assert reducing.Reduction(program).vector == 1  # rows that begin anywhere
+        assert reducing.ReductionText(program).vector == 1  # rows that begin anywhere
 
 
 @pytest.mark.parametrize(("shape", "fast"), [((40, 5), True), ((40, 100), True), ((3, 20000), True), ((40, 50), False)])
@@ -298,14 +301,14 @@ def test_what_comes_late_in_long_rows() -> None:
 def test_short_rows_beside_each_other(rows: int, count: int) -> None:
     """A loop over rows of a few elements, where much is computed from their sums."""
     divide, multiply = ELEMENTWISE["divide"], ELEMENTWISE["multiply"]
-    post = [Instr("reduced", F32, index=0), Instr("op", F32, (0, 0), row=multiply)]
-    post += [Instr("op", F32, (k, 1), row=divide) for k in range(3)]
+    post = [Instr("reduced", F32, index=0), Instr("op", F32, (0, 0), op_def=multiply)]
+    post += [Instr("op", F32, (k, 1), op_def=divide) for k in range(3)]
     operands = (Operand(F32, (count, 1), False), Operand(F32, (1,), False, written=True, post=True))
     program = Program(
         (rows, count), 1, (Instr("load", F32, operand=0),), (), operands,
         reductions=(Reduce(REDUCTIONS["sum"], 0, F32),), post=tuple(post), post_stores=(Store(4, 1),),
     )  # fmt: skip
-    assert reducing_host.Kernel(program)._abreast_pays()
+    assert reducing_host.HostReductionText(program)._abreast_pays()
     values = np.random.default_rng(count).integers(1, 4, rows * count).astype("f4")  # whose sums are exact
     case = Case(program, [values, np.zeros(rows, "f4")], [0, 0])
     for found in (run_host(case), run_emulated(case)):

@@ -85,7 +85,7 @@ def test_bits_are_those_of_kernels_that_only_reduce(rows: int, count: int, fast:
     only = reduction_of_memory((rows, count), 1, fast, ("sum", "var", "max", "prod"), code)
     program = only.program
     value = len(program.body)
-    body = (*program.body, Instr("kept", code, index=0), Instr("op", code, (0, value), row=ELEMENTWISE["subtract"]))
+    body = (*program.body, Instr("kept", code, index=0), Instr("op", code, (0, value), op_def=ELEMENTWISE["subtract"]))
     written = replace(program.operands[0], written=True)
     both = replace(
         only,
@@ -106,8 +106,8 @@ def test_more_carriers_than_a_block_has_room_for(count: int, cluster: int) -> No
     only = reduction_of_memory((1, count), 1, True, ("argmax", "argmin"), I8)
     program = only.program
     body = [*program.body, Instr("cast", F64, (0,)), Instr("kept", I64, index=0), Instr("kept", I64, index=1)]
-    body += [Instr("op", I64, (2, 3), row=ELEMENTWISE["add"]), Instr("cast", F64, (4,))]
-    body += [Instr("op", F64, (1, 5), row=ELEMENTWISE["subtract"])]
+    body += [Instr("op", I64, (2, 3), op_def=ELEMENTWISE["add"]), Instr("cast", F64, (4,))]
+    body += [Instr("op", F64, (1, 5), op_def=ELEMENTWISE["subtract"])]
     reductions = (*program.reductions, *(Reduce(REDUCTIONS[name], 1, F64) for name in ("var", "sum", "m2")))
     operands = (*program.operands, Operand(F64, (count, 1), 0, written=True))
     wide = replace(program, body=tuple(body), stores=(Store(6, len(program.operands)),), operands=operands,
@@ -124,16 +124,16 @@ def normalised(shape: tuple[int, int], code: int, bias: bool = True) -> Case:
     """Layer norm: two reductions one after the other, rows of their own and rows that all share."""
     maker = Maker(Random(3), shape, 1)
     body = [Instr("load", code, operand=0), Instr("kept", code, index=0)]
-    body.append(Instr("op", code, (0, 1), row=ELEMENTWISE["subtract"]))
-    body.append(Instr("op", code, (2, 2), row=ELEMENTWISE["multiply"]))
+    body.append(Instr("op", code, (0, 1), op_def=ELEMENTWISE["subtract"]))
+    body.append(Instr("op", code, (2, 2), op_def=ELEMENTWISE["multiply"]))
     body.append(Instr("kept", code, index=3))
-    body.append(Instr("op", code, (2, 4), row=ELEMENTWISE["divide"]))
+    body.append(Instr("op", code, (2, 4), op_def=ELEMENTWISE["divide"]))
     post = [Instr("reduced", code, index=0), Instr("reduced", code, index=1), Instr("param", code, index=0)]
-    post += [Instr("op", code, (1, 2), row=ELEMENTWISE["add"])]
+    post += [Instr("op", code, (1, 2), op_def=ELEMENTWISE["add"])]
     operands = [Operand(code, (shape[1], 1), 0), Operand(code, (shape[1], 1), 0, written=True)]
     if bias:
         body.append(Instr("load", code, operand=2))
-        body.append(Instr("op", code, (5, 6), row=ELEMENTWISE["add"]))
+        body.append(Instr("op", code, (5, 6), op_def=ELEMENTWISE["add"]))
         operands.append(Operand(code, (0, 1), 0))
     dtype = np.dtype({F16: "e", F32: "f", F64: "d"}[code])
     rng = np.random.default_rng(0)
@@ -167,8 +167,8 @@ def test_what_a_row_holds_decides_how_threads_share_it() -> None:
     for count in (1, 2, 3, 100, 129, 2047, 2049, 5000, 8192, 10000, 12288, 20000, 65536, 131072):
         for words in (1, 2, 3, 5, 12):
             shape = row_shape(count, words)
-            most = (shape.groups - 1) * shape.runs * RUN + shape.lines
-            assert most * shape.width >= count > (shape.sure - 1) * shape.width, (count, words)
+            most = (shape.groups - 1) * shape.runs * RUN + shape.elements_per_lane
+            assert most * shape.width >= count > (shape.always_valid - 1) * shape.width, (count, words)
             assert shape.block <= 1024
             assert shape.threads * shape.lanes == shape.width, (count, words)
 
@@ -203,7 +203,7 @@ def test_blocks_of_a_cluster_have_whole_subtrees() -> None:
                 assert part % runs_of_a_chunk == 0 or part & (part - 1) == 0
                 assert shape.runs & (shape.runs - 1) == 0 and shape.runs <= runs_of_a_chunk
                 assert shape.exchanged * nbytes <= EXCHANGED
-                assert bool(shape.sure) == (shape.cluster * covered == count)
+                assert bool(shape.always_valid) == (shape.cluster * covered == count)
     assert [row_shape(n, 1, 16, 8).cluster for n in (8192, 8193, 32768, 65536, 65537, 262144)] == [1, 1, 1, 4, 5, 8]
     assert row_shape(393216, 1, 16, 8).held and not row_shape(393217, 1, 16, 8).held
 
@@ -213,7 +213,7 @@ def test_threads_that_share_columns() -> None:
         for words in (1, 2, 3, 5, 12):
             for nbytes, size in ((16, 4), (40, 8), (120, 16), (300, 1)):
                 shape = column_shape(count, words, nbytes, size, 8)
-                covered = shape.groups * max(shape.lines, shape.runs * RUN if count > RUN else 0)
+                covered = shape.groups * max(shape.elements_per_lane, shape.runs * RUN if count > RUN else 0)
                 assert shape.cluster * covered >= count > (shape.cluster - 1) * covered, (count, words)
                 assert (
                     shape.cluster <= 8
@@ -221,12 +221,12 @@ def test_threads_that_share_columns() -> None:
                     and shape.threads * size >= 128 // (4 // min(4, size))
                 )
                 assert shape.groups & (shape.groups - 1) == 0 and shape.runs & (shape.runs - 1) == 0
-                assert shape.sure * shape.groups * shape.cluster <= count
+                assert shape.always_valid * shape.groups * shape.cluster <= count
     shapes = [column_shape(n, 1, 16, 4, 8) for n in (16, 64, 256, 2048, 8192)]
     assert [(s.groups, s.threads, s.cluster) for s in shapes] == [
         (1, 128, 1), (1, 128, 1), (4, 32, 1), (4, 32, 8), (16, 32, 8),
     ]  # fmt: skip
-    assert all(shape.held for shape in shapes)
+    assert all(shape.in_registers for shape in shapes)
 
 
 @pytest.mark.parametrize("cluster", [1, 8])

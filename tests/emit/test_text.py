@@ -23,9 +23,9 @@ def softplus(shape: tuple[int, ...], strides: tuple[int, ...]) -> Program:
     names = ("absolute", "negative", "exp", "log1p")
     body = [Instr("load", F32, operand=0)]
     for name in names:
-        body.append(Instr("op", F32, (len(body) - 1,), row=ELEMENTWISE[name]))
-    body += [Instr("param", F32, index=0), Instr("op", F32, (0, 5), row=ELEMENTWISE["maximum"])]
-    body.append(Instr("op", F32, (6, 4), row=ELEMENTWISE["add"]))
+        body.append(Instr("op", F32, (len(body) - 1,), op_def=ELEMENTWISE[name]))
+    body += [Instr("param", F32, index=0), Instr("op", F32, (0, 5), op_def=ELEMENTWISE["maximum"])]
+    body.append(Instr("op", F32, (6, 4), op_def=ELEMENTWISE["add"]))
     dense = tuple(prod(shape[d + 1 :]) for d in range(len(shape)))
     operands = (Operand(F32, strides), Operand(F32, dense, written=True))
     return Program(shape, len(shape), tuple(body), (Store(7, 1),), operands, (F32,))
@@ -37,7 +37,7 @@ def stencil(shape: tuple[int, int], box: Box) -> Program:
     body = (
         Instr("load", F32, operand=0),
         Instr("load", F32, operand=1),
-        Instr("op", F32, (0, 1), row=ELEMENTWISE["add"]),
+        Instr("op", F32, (0, 1), op_def=ELEMENTWISE["add"]),
     )
     operands = (
         Operand(F32, strides, word=0),
@@ -107,7 +107,7 @@ def test_reductions_of_one_structure_share_their_text(
 
 
 def test_no_text_has_includes_and_small_kernels_have_small_texts() -> None:
-    body = (Instr("load", F32, operand=0), Instr("op", F32, (0, 0), row=ELEMENTWISE["add"]))
+    body = (Instr("load", F32, operand=0), Instr("op", F32, (0, 0), op_def=ELEMENTWISE["add"]))
     add = Program((100,), 1, body, (Store(1, 1),), (Operand(F32, (1,)), Operand(F32, (1,), written=True)))
     text = emit(add).text
     assert "#include" not in text
@@ -153,8 +153,8 @@ def test_fast_math_is_another_text_but_for_random_numbers() -> None:
     assert rest.replace(fast.entry, exact.entry) == exact.text
     assert fast.entry != exact.entry
     assert len(compile_for_gpu(fast.text)) < len(compile_for_gpu(exact.text))
-    row = ELEMENTWISE["random_normal32"]
-    numbers = Instr("op", F32, tuple(range(3)), row=row)
+    op_def = ELEMENTWISE["random_normal32"]
+    numbers = Instr("op", F32, tuple(range(3)), op_def=op_def)
     body = (*(Instr("param", I64, index=k) for k in range(3)), numbers)
     program = Program((1000,), 1, body, (Store(3, 0),), (Operand(F32, (1,), written=True),), (I64,) * 3)
     assert emit(program, fast_math=True).text == emit(program).text
@@ -165,15 +165,15 @@ def test_fast_math_is_another_text_but_for_random_numbers() -> None:
 )
 def test_neighbours_share_a_block_of_random_numbers(name: str, code: int) -> None:
     """The compiler finds it: a thread's neighbours multiply ten times, and so do those left at the end, one by one."""
-    row = ELEMENTWISE[name]
-    known = tuple(Instr("param", U64, index=k) for k in range(row.nin - 1))
+    op_def = ELEMENTWISE[name]
+    known = tuple(Instr("param", U64, index=k) for k in range(op_def.nin - 1))
     for by_four, times in ((True, 2), (False, 1 + 16 // ITEMSIZES[code])):
-        number = Instr("cast", U64, (row.nin - 1,))
+        number = Instr("cast", U64, (op_def.nin - 1,))
         counter = Instr("iota", I64, index=0, strides=(1,), by_four=by_four)
-        drawn = Instr("op", code, (row.nin, *range(row.nin - 1)), row=row)
+        drawn = Instr("op", code, (op_def.nin, *range(op_def.nin - 1)), op_def=op_def)
         body = (*known, counter, number, drawn)
         operands = (Operand(code, (1,), written=True),)
-        program = Program((1000,), 1, body, (Store(len(body) - 1, 0),), operands, (U64,) * (row.nin - 1))
+        program = Program((1000,), 1, body, (Store(len(body) - 1, 0),), operands, (U64,) * (op_def.nin - 1))
         ptx = compile_for_ptx(emit(program).text)
         again = name.startswith("random_below")  # a function of its own
         assert len(re.findall(r"\b(?:3528531795|-766435501)\b", ptx)) // 10 == times + again

@@ -24,14 +24,14 @@ class Loops:
         """Make the loops of a case's operations available."""
         for instrs in (case.program.body, case.program.post):
             for instr in instrs:
-                row = CASTS.get(instr.code) if instr.kind == "cast" else instr.row
-                if row is not None:
+                op_def = CASTS.get(instr.code) if instr.kind == "cast" else instr.op_def
+                if op_def is not None:
                     codes = tuple(instrs[arg].code for arg in instr.args)
-                    name = loop_name(row, "".join(CHARS[code] for code in codes))
-                    self.sources[name] = (row, codes, instr.code)
+                    name = loop_name(op_def, "".join(CHARS[code] for code in codes))
+                    self.sources[name] = (op_def, codes, instr.code)
 
         for reduction in case.program.reductions:
-            op = operation_of(reduction.row)
+            op = operation_of(reduction.op_def)
             if op is not None:
                 code = case.program.body[reduction.value].code
                 code = F32 if code == F16 else code

@@ -72,7 +72,7 @@ def arrays() -> list[Any]:
 
 def pending(array: Any) -> Node:
     """The node that an array's evaluation runs."""
-    node: Node = array.cell.value
+    node: Node = array.storage.value
     return node
 
 

@@ -75,7 +75,7 @@ def test_what_a_raw_kernel_may_have_written_is_fetched(distant: Distant) -> None
     x = nl.asarray([1.0, 2.0])
     for value in (7.0, 8.0):
         assert float(x[1]) == 2  # kept on the host from here on
-        buffer = x.cell.value.buffer
+        buffer = x.storage.value.buffer
         assert signature.pack((x,), []) == buffer.ptr.to_bytes(8, "little")
         distant.copy(buffer, 0, distant.upload(np.array([value]).view(np.uint8)), 0, 8)
         assert x.tolist() == [value, 2]

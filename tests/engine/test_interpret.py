@@ -91,10 +91,10 @@ def test_trees_of_complex_numbers(code: int, names: tuple[str, ...], fast: bool)
     case = reduction_of_memory((6, 2500), 1, fast, names, code)
     rows = case.view(case.memory, 0)
     random = Random(names[0])
-    for row in (1, 2, 3):  # some special numbers, one of many kinds in a row, or nothing else
-        for _ in range((3, 40, 40_000)[row - 1]):
+    for op_def in (1, 2, 3):  # some special numbers, one of many kinds in a row, or nothing else
+        for _ in range((3, 40, 40_000)[op_def - 1]):
             value = complex(random.choice(SPECIAL), random.choice(SPECIAL))
-            rows[row, random.randrange(2500)] = value
+            rows[op_def, random.randrange(2500)] = value
     rows[4] = rows[4].round()  # of which many are equal
     check(case)
 
@@ -127,7 +127,7 @@ def test_much_work_waits_for_its_kernel(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_later_store_sees_what_was_read() -> None:
     # x += 1 in place, and the old x elsewhere.
-    add = Instr("op", F32, (0, 1), row=ELEMENTWISE["add"])
+    add = Instr("op", F32, (0, 1), op_def=ELEMENTWISE["add"])
     body = (Instr("load", F32, operand=0), Instr("param", F32, index=0), add)
     operands = (
         Operand(F32, (1,), in_place=True),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.array.ndarray import node_of
 from numloom.device import registry
 
@@ -81,7 +81,7 @@ def test_every_look_ends_what_is_learned(way: str | None) -> None:
             WAYS[way](x)
         return nl.negative(x)
 
-    function = recalled(body)
+    function = traced(body)
     for turn in range(6):
         x = nl.arange(4.0) * (turn + 2)
         assert function(x).tolist() == [0, *[-k * (turn + 2.0) for k in (1, 2, 3)]]

@@ -103,13 +103,13 @@ def test_a_rule_without_clocks(device: Any) -> None:
 
 def test_exported_memory_stays(device: Any) -> None:
     x = nl.asarray(np.arange(6.0))
-    pin(x.cell)
-    address = x.cell.value.buffer.ptr
+    pin(x.storage)
+    address = x.storage.value.buffer.ptr
     for k in range(50):
         x[k % 6] += 1
         assert float(x[k % 6]) > 0
-    assert x.cell.value.buffer.ptr == address and x.cell.value.buffer.pool is device.pool
-    unpin(x.cell)
+    assert x.storage.value.buffer.ptr == address and x.storage.value.buffer.pool is device.pool
+    unpin(x.storage)
 
 
 def test_memory_is_kept_once(device: Any) -> None:
@@ -237,15 +237,15 @@ def test_kernels_of_users_get_addresses_on_the_device(device: Any) -> None:
     assert is_on_host(written) and is_on_host(read)
     addresses = np.frombuffer(signature.pack((written, read), []), np.uint64).tolist()
     for array, address in zip((written, read), addresses, strict=True):
-        buffer = array.cell.value.buffer
+        buffer = array.storage.value.buffer
         assert buffer.pool is device.pool and buffer.ptr == address
-    assert type(written.cell.value.attr) is not np.ndarray and float(read[2]) == 2.0
+    assert type(written.storage.value.attr) is not np.ndarray and float(read[2]) == 2.0
 
 
 def test_no_copy_on_the_host_outlives_a_change_in_place(device: Any) -> None:
     x = nl.asarray(np.arange(6.0))
     value, index = node_of(nl.asarray(np.array([70.0]))), node_of(nl.asarray(np.array([3])))
-    call_in_place("scatter", x.cell.value, value, index, axes=(0,), position=0, op="", loop=(), place=0)
+    call_in_place("scatter", x.storage.value, value, index, axes=(0,), position=0, op="", loop=(), place=0)
     assert not is_on_host(x) and float(x[3]) == 70.0 and x.tolist() == [0, 1, 2, 70, 4, 5]
 
 

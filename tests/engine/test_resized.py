@@ -101,12 +101,12 @@ def described(plan: ReadyPlan) -> list[Any]:
     for ready in plan.steps:
         step, source = ready.step, ready.source
         if ready.pattern is not None:
-            step, source = ready.pattern.variant.data(ready.pattern.number, ready.sizes)
+            step, source = ready.pattern.specialisation.data(ready.pattern.number, ready.sizes)
         words = None if ready.words is None else list(ready.words.block)
         kernel = None if ready.kernel is None else ready.kernel.text
-        pointers = [(one.word, one.place, one.number, one.offset, one.view) for one in ready.pointers]
+        pointers = [(one.word, one.slot, one.number, one.offset, one.view) for one in ready.pointers]
         params = [(one.word, one.number, one.code) for one in ready.params]
-        places = pointers, params, ready.places, ready.workspace
+        places = pointers, params, ready.locations, ready.workspace
         done = ready.allocate, ready.adopt, ready.copy, ready.computed, ready.release
         steps.append((step, source, kernel, words, ready.geometry, places, done))
     return steps
@@ -178,14 +178,14 @@ def test_what_has_no_plan_has_none_for_other_sizes() -> None:
 
 def test_variants_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts that hold a row's length are made for each; what was used least recently goes."""
-    families: dict[Any, Any] = {}
-    monkeypatch.setattr(resized, "_families", families)
+    made_before: dict[Any, Any] = {}
+    monkeypatch.setattr(resized, "_specialisations", made_before)
     device = Device("cuda")
     for n in range(2, 17):
         for _ in range(4):
             compared(leaf(F32, 5000 + n, n).sum(1), device)
-    (family,) = (each for each in families.values() if each.variants)
-    assert 1 < len(family.variants) <= resized._VARIANTS
+    (found_before,) = (each for each in made_before.values() if each.specialisations)
+    assert 1 < len(found_before.specialisations) <= resized._SPECIALISATIONS
 
 
 def test_values() -> None:

@@ -73,14 +73,14 @@ def compare(here: list[Any], there: list[Any], what: str) -> None:
 
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_operations(name: str) -> None:
-    row, near = ELEMENTWISE[name], 0
+    op_def, near = ELEMENTWISE[name], 0
     for char in CHARS:
-        hosts = [numbers(char, seed) for seed in range(row.nin)]
+        hosts = [numbers(char, seed) for seed in range(op_def.nin)]
         if name == "power_by_halves" and char in "efd":  # which is for such exponents alone
             hosts[1] = np.random.default_rng(1).integers(-15, 16, COUNT).astype(char) / 2
         try:
             here, there, on_host = both(
-                lambda hosts=hosts: wrap(elementwise(row, [node_of(nl.asarray(host)) for host in hosts]))
+                lambda hosts=hosts: wrap(elementwise(op_def, [node_of(nl.asarray(host)) for host in hosts]))
             )
         except TypeError:
             continue

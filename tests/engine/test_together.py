@@ -69,7 +69,7 @@ def test_repeated_plans_give_the_same(joined):
         u = nl.asarray(start * scale)
         np.testing.assert_allclose(nl.asnumpy(steps_of_heat(nl, u, 6)), expected * scale, rtol=1e-12)
     if registry.current().name != "cuda":
-        assert len(joined) == 1 and joined[0].calls == 6 - execute.TURNS and len(joined[0].launches) >= 6
+        assert len(joined) == 1 and joined[0].calls == 6 - execute.WARM_UP_RUNS and len(joined[0].launches) >= 6
 
 
 def test_numbers_and_addresses_change(joined):
@@ -105,9 +105,9 @@ def test_reductions_in_parts_keep_their_scratch_memory(joined):
 
 def test_few_plans_have_graphs(joined, monkeypatch):
     """Each keeps memory."""
-    monkeypatch.setattr(execute, "MOST_TOGETHER", 0)
+    monkeypatch.setattr(execute, "MOST_CAPTURED", 0)
     start = np.random.default_rng(6).standard_normal((20, 31))
-    for _ in range(execute.TURNS + 2):
+    for _ in range(execute.WARM_UP_RUNS + 2):
         got = nl.asnumpy(steps_of_heat(nl, nl.asarray(start), 3))
     np.testing.assert_allclose(got, steps_of_heat(np, start.copy(), 3), rtol=1e-12)
     assert not joined
@@ -131,10 +131,10 @@ def test_no_memory_for_a_graph(refused):
         for k in (1, 1, 2)
     ]  # fmt: skip
     cleared = []
-    execute.forget_together(0)
+    execute.forget_captured(0)
     device = SimpleNamespace(together=lambda launches: launches.clear, clear=lambda *given: cleared.append(given[1]))
     plan = SimpleNamespace(steps=steps, replay=None, device=device, pool=SimpleNamespace(allocate=allocate))
-    execute.put_together(plan)
+    execute.capture_graph(plan)
     assert (plan.replay is None) == refused
     assert cleared == ([] if refused else [8, 16]) and put == ([] if refused else [(3, 4096)] * 3)
     assert all((step.scratch is None) == refused for step in steps)
@@ -150,7 +150,7 @@ def test_held_launches_go_first_where_the_pool_asks_for_memory(joined, monkeypat
     for turn in range(8):
         u = nl.asarray(start)
         steps_of_heat(nl, u, 8)
-        if turn > execute.TURNS:
+        if turn > execute.WARM_UP_RUNS:
             pool.trim()  # Every buffer is new.
             before = nl.ones((when + 1) * 1000)  # noqa: F841
         nl.evaluate(u)
@@ -175,7 +175,7 @@ def test_no_memory_in_the_middle(joined):
             parts.append(total)
         return parts
 
-    for _ in range(execute.TURNS + 1):
+    for _ in range(execute.WARM_UP_RUNS + 1):
         nl.evaluate(*chain(nl.asarray(x)))
     parts = chain(nl.asarray(x))
     pool = device.pool
@@ -198,7 +198,7 @@ def test_memory_of_others_is_kept_until_the_launch(joined):
     """Whoever lent memory may take it back as soon as nobody here holds it."""
     if registry.current().name != "cpu":
         pytest.skip("NumPy lends memory of the CPU")
-    for turn in range(execute.TURNS + 2):
+    for turn in range(execute.WARM_UP_RUNS + 2):
         host = np.full((30, 30), float(turn))
         u = nl.from_dlpack(host)
         v = nl.zeros((30, 30))
@@ -234,7 +234,7 @@ def test_random_programs_repeat(joined, program):
         return a
 
     want = run(np)
-    for _ in range(execute.TURNS + 2):
+    for _ in range(execute.WARM_UP_RUNS + 2):
         np.testing.assert_allclose(nl.asnumpy(run(nl)), want, rtol=1e-12, atol=1e-12)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import numloom as nl
 from numloom.api import reductions, verifying
-from numloom.api.calling import recalled, rewriting
+from numloom.api.calling import traced, traced_in_place
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, ITEMSIZES, LOW
 from numloom.device import registry
@@ -82,23 +82,23 @@ def test_a_wrong_chain_is_found() -> None:
         x.sum(0).get(), x.max(0).get()
     chains = {}
     for name, plain in (("sum", reductions._SUM), ("max", reductions._MAX)):
-        chains[name] = [chain for key, chain in plain.chains.known.items() if key[0] == 0 and key[2] == (3, 7)][-1]
-    kept = list(chains["sum"].links)
-    chains["sum"].links[:] = chains["max"].links
+        chains[name] = [chain for key, chain in plain.traces.known.items() if key[0] == 0 and key[2] == (3, 7)][-1]
+    kept = list(chains["sum"].instructions)
+    chains["sum"].instructions[:] = chains["max"].instructions
     try:
         with config(verify=False):
             assert x.sum(0).get().tolist() == x.max(0).get().tolist()
         with config(verify=True), pytest.raises(VerificationError, match="recalled call"):
             x.sum(0)
     finally:
-        chains["sum"].links[:] = kept
+        chains["sum"].instructions[:] = kept
     with config(verify=True):
         assert x.sum(0).get().tolist() == np.arange(21.0).reshape(3, 7).sum(0).tolist()
 
 
 def first_of(x: Any) -> float:
     """The first element of an array's memory, unknown to whoever learns the call."""
-    memory = registry.current().view(x.cell.value.buffer)
+    memory = registry.current().view(x.storage.value.buffer)
     assert memory is not None
     return float(memory.view(np.float64)[0])
 
@@ -111,11 +111,11 @@ needs_learning = pytest.mark.skipif(config.eager or registry.current().discrete,
 def test_what_a_call_keeps_of_its_numbers_is_found_when_it_is_learned(operand: list[float]) -> None:
     """It would be right of these numbers for ever."""
 
-    @recalled
+    @traced
     def wrong(x: Any) -> Any:
         return x * 0 + first_of(x)
 
-    @rewriting
+    @traced_in_place
     def overwrite(x: Any) -> None:
         x[1:] = first_of(x) * x[1:]
 
@@ -129,11 +129,11 @@ def test_what_a_call_keeps_of_its_numbers_is_found_when_it_is_learned(operand: l
 
 @needs_learning
 def test_what_was_recalled_for_a_call_that_is_learned_is_compared() -> None:
-    @recalled
+    @traced
     def wrong(x: Any) -> Any:
         return x * 0 + first_of(x)
 
-    @recalled
+    @traced
     def outer(x: Any) -> Any:
         return wrong(x) + 1
 

@@ -192,7 +192,7 @@ def forget_plans(device: Any) -> None:
     """Let everything be planned anew, as if it were met for the first time."""
     plans_of(device).clear()
     plans_of(registry.get("null"))  # What was used last is forgotten at a change of devices.
-    resized._families.clear()
+    resized._specialisations.clear()
     plans_of(device)
 
 
@@ -207,7 +207,7 @@ def state(device: Any) -> dict[str, Any]:
         "bytes in parts": device.pool.parted,
         "pending values": register.oldest is not None or register.newest is not None,
         "depth": register.depth,
-        "dead values": sum(grave is not None for grave in register.graveyard),
+        "dead values": sum(freed is not None for freed in register.deferred_frees),
         "errors of kernels": device.take_error(),
     }
     if device.discrete:  # Libraries of the GPU have threads and files of their own.

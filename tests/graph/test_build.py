@@ -65,7 +65,7 @@ def counts() -> Iterator[None]:
 @pytest.mark.parametrize("name", ["add", "multiply", "true_divide", "power", "maximum", "less", "left_shift", "hypot"])
 def test_dtypes_of_pairs_are_numpys(name: str) -> None:
     ufunc = getattr(np, name)
-    row = ELEMENTWISE["divide" if name == "true_divide" else name]
+    op_def = ELEMENTWISE["divide" if name == "true_divide" else name]
     for a in DTYPES:
         for b in DTYPES:
             x, y = leaf_of(np.ones((2, 3), a)), leaf_of(np.ones((2, 3), b))
@@ -74,9 +74,9 @@ def test_dtypes_of_pairs_are_numpys(name: str) -> None:
                     expected = ufunc(np.ones((2, 3), a), np.ones((2, 3), b))
             except TypeError:
                 with pytest.raises(TypeError):
-                    build.binary(row, x, y)
+                    build.binary(op_def, x, y)
                 continue
-            assert same(build.binary(row, x, y), expected), (a, b)
+            assert same(build.binary(op_def, x, y), expected), (a, b)
 
 
 @pytest.mark.parametrize("value", [True, 3, 2.5, 1j], ids=str)
@@ -201,7 +201,7 @@ def test_what_cells_hold_and_is_pending_is_known() -> None:
     assert y not in live_nodes()
     hold(y)
     become_leaf(y, Buffer(4096, 24))
-    assert y not in live_nodes() and y.cells == 1
+    assert y not in live_nodes() and y.storages == 1
 
 
 @pytest.mark.parametrize(

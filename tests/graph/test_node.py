@@ -1,4 +1,4 @@
-"""Forms: equal values have one, whatever recorded them, and different ones have others."""
+"""Signatures: equal values have one, whatever recorded them, and different ones have others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 import numloom as nl
 from numloom.array.ndarray import node_of
-from numloom.graph.node import LEAF, SCALAR, forget_forms, form_by, form_of
+from numloom.graph.node import LEAF, SCALAR, forget_signatures, signature_by, signature_of
 
 WORK: dict[str, Any] = {
     "sum": lambda x: x + x,
@@ -35,8 +35,8 @@ def write(x: Any, begin: int) -> Any:
     return x
 
 
-def forms_of_works() -> dict[Any, Any]:
-    """The forms of equal values, and what these are."""
+def signatures_of_works() -> dict[Any, Any]:
+    """The signatures of equal values, and what these are."""
     known: dict[Any, Any] = {}
     with nl.config(max_pending=1 << 20):
         for dtype, order, (name, work) in [*itertools.product("fdiq", "CF", WORK.items())] * 2:
@@ -44,38 +44,38 @@ def forms_of_works() -> dict[Any, Any]:
             nl.evaluate(x)
             node = node_of(work(x))
             assert node.kind != SCALAR
-            form = form_of(node)
-            assert form is form_of(node_of(work(x)))
+            signature = signature_of(node)
+            assert signature is signature_of(node_of(work(x)))
             attr = None if name in ("part", "reversed", "turned", "filled") else node.attr
-            said = node.kind, node.code, node.shape, node.strides, node.row, attr
-            assert known.setdefault(form, said) == said
+            said = node.kind, node.code, node.shape, node.strides, node.op_def, attr
+            assert known.setdefault(signature, said) == said
     return known
 
 
 def test_equal_values_have_one_form() -> None:
-    known = forms_of_works()
+    known = signatures_of_works()
     assert len(known) == len(set(map(repr, known.values())))
 
 
 def test_computed_values_have_the_form_of_leaves() -> None:
     x = nl.asarray(np.arange(12.0).reshape(3, 4))
     y = x * 2
-    form_of(y.cell.value)
+    signature_of(y.storage.value)
     nl.evaluate(y)
-    assert y.cell.value.kind == LEAF == form_of(y.cell.value).kind
-    assert form_of(y.cell.value) is form_of(x.cell.value)
+    assert y.storage.value.kind == LEAF == signature_of(y.storage.value).kind
+    assert signature_of(y.storage.value) is signature_of(x.storage.value)
 
 
 def test_a_full_table_forgets_forms_that_nobody_has() -> None:
     def numbers(begin: int, count: int) -> list[int]:
-        return [form_by(LEAF, None, 8, (k,), (8,), k, None).number for k in range(begin, begin + count)]
+        return [signature_by(LEAF, None, 8, (k,), (8,), k, None).number for k in range(begin, begin + count)]
 
     for _ in range(12):  # What earlier tests left would fill the table in the middle.
-        forget_forms()
-    held = [form_by(LEAF, None, 8, (k,), (4,), k, None) for k in range(90_000, 90_300)]
+        forget_signatures()
+    held = [signature_by(LEAF, None, 8, (k,), (4,), k, None) for k in range(90_000, 90_300)]
     free = numbers(90_000, 1000)
     assert free == numbers(90_000, 1000)
-    forget_forms()
-    assert [form_by(LEAF, None, 8, (k,), (4,), k, None) for k in range(90_000, 90_300)] == held
+    forget_signatures()
+    assert [signature_by(LEAF, None, 8, (k,), (4,), k, None) for k in range(90_000, 90_300)] == held
     same = sum(one == other for one, other in zip(free, numbers(90_000, 1000), strict=True))
     assert 300 < same < 700

@@ -44,7 +44,7 @@ def tree(node: Any) -> Any:
     """What a value is recorded as."""
     attr = None if node.kind in (LEAF, VIEW) else node.attr
     parts = [tree(arg) for arg in node.args] if node.kind > SCALAR else []
-    return node.kind, node.row, node.code, node.shape, node.strides, node.size, attr, parts
+    return node.kind, node.op_def, node.code, node.shape, node.strides, node.size, attr, parts
 
 
 @pytest.mark.parametrize("work", [lambda x: nl.log(x), lambda x: x + 1.5, lambda x: 1.5 - x, lambda x: x.astype("f4")])

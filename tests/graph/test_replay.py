@@ -48,11 +48,11 @@ KNOWN = ("C", "F", "part", "one axis", "repeated")
 
 def chain(array: Any) -> list[Any]:
     """What an array's value is recorded as, down to what has another argument or none."""
-    node = array.cell.value
+    node = array.storage.value
     found = []
     while True:
         attr = None if node.kind == LEAF else repr(node.attr)  # NaN is NaN
-        found.append((node.kind, node.row, node.code, node.shape, node.strides, node.size, attr))
+        found.append((node.kind, node.op_def, node.code, node.shape, node.strides, node.size, attr))
         if node.kind <= VIEW or len(node.args) != 1:
             return found
         node = node.args[0]
@@ -79,7 +79,7 @@ def test_the_same_nodes(name: str) -> None:
                     assert chain(got) == chain(expected), (dtype, form, axis, keepdims)
                     assert got.is_scalar == expected.is_scalar
                     if turn == 1 and form in KNOWN and len(chain(expected)) > 1 and chain(expected)[0][0] != OP:
-                        known = plain.keeping if keepdims else plain.chains
+                        known = plain.keeping if keepdims else plain.traces
                         assert find(known, axis, [node_of(x)]) is not None, (form, axis)
 
 
@@ -117,7 +117,7 @@ def test_the_same_nodes_of_products(name: str) -> None:
                     with pytest.raises(ValueError, match=re.escape(str(error))):
                         getattr(nl, name)(x, y)
                     continue
-                again += find(plain.chains, None, [node_of(x), node_of(y)]) is not None
+                again += find(plain.traces, None, [node_of(x), node_of(y)]) is not None
                 got = getattr(nl, name)(x, y)
                 assert nodes_of(got) == nodes_of(expected)
                 assert (got.shape, got.strides, got.is_scalar) == (
@@ -135,9 +135,9 @@ def nodes_of(array: Any) -> Any:
     def tree(node: Any) -> Any:
         if node.kind == LEAF:
             return LEAF, node.code, node.shape, met.setdefault(id(node), len(met))
-        return node.kind, node.row, node.code, node.shape, node.strides, repr(node.attr), [*map(tree, node.args)]
+        return node.kind, node.op_def, node.code, node.shape, node.strides, repr(node.attr), [*map(tree, node.args)]
 
-    return tree(array.cell.value)
+    return tree(array.storage.value)
 
 
 def test_operands_of_one_memory_are_told_apart() -> None:

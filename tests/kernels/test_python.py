@@ -40,7 +40,7 @@ def test_threads_and_blocks():
     numpy.testing.assert_array_equal(y.get(), numpy.arange(10) + 1)
     scale(2, 8, (x, 1))
     assert x.get()[:2].tolist() == [3, 4]
-    assert x.cell.pins == 0
+    assert x.storage.pins == 0
 
 
 @np.kernel

@@ -317,7 +317,7 @@ def test_wrong_arguments(args, error, words):
     kernel = RawKernel(FILL, "fill")
     with pytest.raises(error, match=words):
         kernel(1, 1, tuple(arrays.get(a, a) if isinstance(a, str) else a for a in args))
-    assert arrays["x"].cell.pins == 0
+    assert arrays["x"].storage.pins == 0
     kernel(1, 1, (arrays["x"], 3, 1))
     assert arrays["x"].get().tolist() == [1, 1, 1]
 

@@ -422,10 +422,10 @@ def test_an_array_is_let_go_with_its_texture():
     array = np.arange(64, dtype="f4") + 1
     res = tx.ResourceDescriptor(2, arr=array, chDesc=tx._format_of("f4", 1), sizeInBytes=64)
     texture = tx.TextureObject(res, tx.TextureDescriptor())
-    assert array.cell.pins == 1
+    assert array.storage.pins == 1
     del texture
     gc.collect()
-    assert array.cell.pins == 0
+    assert array.storage.pins == 0
 
 
 # ---------------------------------------------------------------- surfaces
@@ -617,7 +617,7 @@ def test_wrong_memory():
         tx.SurfaceObject(linear)
     with pytest.raises(TypeError, match="TexDesc must be a TextureDescriptor, got NoneType"):
         tx.TextureObject(linear, None)
-    assert array.cell.pins == 0
+    assert array.storage.pins == 0
 
 
 def test_descriptions():

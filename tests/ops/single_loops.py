@@ -15,8 +15,8 @@ from compilers import needed
 from numloom.base.dtypes import CTYPES, kind_of
 from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.base.dtypes import NUMPY_DTYPES as DTYPES
+from numloom.ops.definitions import OpDef
 from numloom.ops.elementwise import ELEMENTWISE, cast_headers, cast_text, header_order, headers_for
-from numloom.ops.rows import Op
 
 INCLUDE = Path(__file__).parents[2] / "src" / "numloom" / "emit" / "include"
 CTYPE = dict(zip(CHARS, CTYPES, strict=False))
@@ -30,7 +30,7 @@ def value_type(char: str) -> str:
     return "f32" if char == "e" else CTYPE[char]
 
 
-def loops_of(op: Op) -> list[Loop]:
+def loops_of(op: OpDef) -> list[Loop]:
     """Every loop of a row that NumPy has and that our dtypes allow."""
     found = []
     if op.ufunc is not None:

@@ -15,8 +15,8 @@ from numloom.testing import assert_bits_equal
 
 Host = np.ndarray[Any, Any]
 LOW_DTYPES = [DTYPES[code] for code in LOW]
-UNARY = {ufunc.__name__: (ufunc, row) for ufunc, row in OF_UFUNC.items() if ufunc.nin == 1 and ufunc.nout == 1}
-BINARY = {ufunc.__name__: (ufunc, row) for ufunc, row in OF_UFUNC.items() if ufunc.nin == 2 and ufunc.nout == 1}
+UNARY = {ufunc.__name__: (ufunc, op_def) for ufunc, op_def in OF_UFUNC.items() if ufunc.nin == 1 and ufunc.nout == 1}
+BINARY = {ufunc.__name__: (ufunc, op_def) for ufunc, op_def in OF_UFUNC.items() if ufunc.nin == 2 and ufunc.nout == 1}
 HARDWARE = [np.dtype(name) for name in ("bfloat16", "float8_e4m3fn")]
 
 
@@ -61,8 +61,8 @@ def test_unary_functions_of_every_number(dtype: Any, executor: str) -> None:
     x = numbers(dtype, executor)
     own = nl.asarray(x)
     results = {}
-    for name, (ufunc, row) in UNARY.items():
-        if executor == "kernels" and row.cost > 20 and dtype not in HARDWARE:
+    for name, (ufunc, op_def) in UNARY.items():
+        if executor == "kernels" and op_def.cost > 20 and dtype not in HARDWARE:
             continue  # Their texts are those of float32, and take long to compile.
         try:
             types = ufunc.resolve_dtypes((np.dtype(dtype), None))
@@ -70,15 +70,15 @@ def test_unary_functions_of_every_number(dtype: Any, executor: str) -> None:
             with pytest.raises(TypeError):
                 getattr(nl, name)(own)
             continue
-        results[name] = (ufunc, row, types, getattr(nl, name)(own))
+        results[name] = (ufunc, op_def, types, getattr(nl, name)(own))
     assert len(results) > 25
-    for name, (ufunc, row, types, result) in results.items():
+    for name, (ufunc, op_def, types, result) in results.items():
         got = result.get()
         assert got.dtype == types[-1], name
         want = ufunc(x)
         if types[-1] != dtype:
             assert_bits_equal(got, want, message=name)
-        elif row.exact:
+        elif op_def.exact:
             apart = steps_apart(got, want)
             assert not apart.any(), (name, x[apart > 0][:5], got[apart > 0][:5], want[apart > 0][:5])
         else:
@@ -149,15 +149,15 @@ def test_binary_functions(dtype: Any, executor: str) -> None:
         x, y = np.resize(x, x.size + 3), np.resize(y, y.size + 3)
     a, b = nl.asarray(x), nl.asarray(y)
     results = {}
-    for name, (ufunc, row) in BINARY.items():
+    for name, (ufunc, op_def) in BINARY.items():
         try:
             types = ufunc.resolve_dtypes((np.dtype(dtype), np.dtype(dtype), None))
         except TypeError:
             with pytest.raises(TypeError):
                 getattr(nl, name)(a, b)
             continue
-        results[name] = (ufunc, row, types, getattr(nl, name)(a, b))
-    for name, (ufunc, row, types, result) in results.items():
+        results[name] = (ufunc, op_def, types, getattr(nl, name)(a, b))
+    for name, (ufunc, op_def, types, result) in results.items():
         got, want = result.get(), ufunc(x, y)
         assert got.dtype == types[-1], name
         if types[-1] != dtype:
@@ -167,7 +167,7 @@ def test_binary_functions(dtype: Any, executor: str) -> None:
                 assert_bits_equal(got, want, message=name)
             continue
         apart = steps_apart(got, want)
-        most = 0 if row.exact and name != "power" else 1
+        most = 0 if op_def.exact and name != "power" else 1
         wrong = apart > most
         assert not wrong.any(), (
             name,

@@ -14,9 +14,9 @@ from single_loops import CTYPE, DTYPE, INCLUDE, load, random_values, same_bits, 
 
 from compilers import needed
 from numloom.base.dtypes import NUMPY_CHARS as CHARS
+from numloom.ops.definitions import ReductionDef
 from numloom.ops.elementwise import ELEMENTWISE, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers, reduction_of
-from numloom.ops.rows import Reduction
 
 INTEGER_ONLY = {"bitwise_and", "bitwise_or", "bitwise_xor"}
 FLOAT_ONLY = {"mean", "m2", "var"}
@@ -36,44 +36,47 @@ def accepts(name: str, char: str) -> bool:
 CASES = [(name, char) for name in REDUCTIONS for char in CHARS if accepts(name, char)]
 
 
-def reduction_text(row: Reduction, char: str, entry: str) -> str:
+def reduction_text(op_def: ReductionDef, char: str, entry: str) -> str:
     """A function that reduces from left to right, an identity between any two values."""
-    out = row.out_char(char)
-    carrier, value = row.carrier(char), value_type(char)
-    lifted = row.lift.format(x="x", index="i")
-    combine = row.combine.replace("{a}", "a").replace("{b}", "b")
-    finish = row.finish.replace("{a}", "a").replace("{n}", "n").replace("{T}", value_type(out))
+    out = op_def.out_char(char)
+    accumulator, value = op_def.accumulator(char), value_type(char)
+    mapped = op_def.map.format(x="x", index="i")
+    combine = op_def.combine.replace("{a}", "a").replace("{b}", "b")
+    finalized = op_def.finalize.replace("{a}", "a").replace("{n}", "n").replace("{T}", value_type(out))
     return (
         f'extern "C" void {entry}(const {CTYPE[char]}* p, {CTYPE[out]}* q, i64 n) {{\n'
-        f"{carrier} a = {row.identity(char)};\n"
-        f"for (i64 i = 0; i < n; ++i) {{ {value} x = {load(char, 'p')}; {carrier} b = {lifted}; a = {combine};\n"
-        f"b = {row.identity(char)}; a = {combine}; }}\n"
-        f"{value_type(out)} r = {finish}; {'r = nl::round_f16(r);' if out == 'e' else ''} *q = {store(out, 'r')}; }}\n"
+        f"{accumulator} a = {op_def.identity(char)};\n"
+        f"for (i64 i = 0; i < n; ++i) {{ {value} x = {load(char, 'p')}; {accumulator} b = {mapped}; a = {combine};\n"
+        f"b = {op_def.identity(char)}; a = {combine}; }}\n"
+        f"{value_type(out)} r = {finalized}; {'r = nl::round_f16(r);' if out == 'e' else ''} "
+        f"*q = {store(out, 'r')}; }}\n"
     )
 
 
 @functools.cache
 def compiled() -> dict[tuple[str, str], Any]:
-    rows = {(name, char): REDUCTIONS[name] for name, char in CASES}
-    rows |= {
+    op_defs = {(name, char): REDUCTIONS[name] for name, char in CASES}
+    op_defs |= {
         ("ufunc " + name, char): reduction_of(ELEMENTWISE[name], char) for name, chars in DERIVED for char in chars
     }
-    headers = {header for (_, char), row in rows.items() for header in reduction_headers(row, char)} | {"half"}
+    headers = {header for (_, char), op_def in op_defs.items() for header in reduction_headers(op_def, char)} | {"half"}
     text = "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in header_order(headers))
-    text += "".join(reduction_text(row, key[1], f"reduce{k}") for k, (key, row) in enumerate(rows.items()))
+    text += "".join(reduction_text(op_def, key[1], f"reduce{k}") for k, (key, op_def) in enumerate(op_defs.items()))
     with tempfile.NamedTemporaryFile(suffix=".so") as file:
         Path(file.name).write_bytes(needed().compile(text))
         library = ctypes.CDLL(file.name)
 
-    def runner(function: Any, row: Reduction, char: str) -> Any:
+    def runner(function: Any, op_def: ReductionDef, char: str) -> Any:
         def run(x: Any) -> Any:
-            x, out = np.ascontiguousarray(x), np.empty(1, DTYPE[row.out_char(char)])
+            x, out = np.ascontiguousarray(x), np.empty(1, DTYPE[op_def.out_char(char)])
             function(ctypes.c_void_p(x.ctypes.data), ctypes.c_void_p(out.ctypes.data), ctypes.c_longlong(x.size))
             return out[0]
 
         return run
 
-    return {key: runner(getattr(library, f"reduce{k}"), row, key[1]) for k, (key, row) in enumerate(rows.items())}
+    return {
+        key: runner(getattr(library, f"reduce{k}"), op_def, key[1]) for k, (key, op_def) in enumerate(op_defs.items())
+    }
 
 
 @pytest.fixture(autouse=True)
@@ -92,13 +95,13 @@ def close(got: Any, want: Any, char: str, count: int) -> bool:
 @pytest.mark.parametrize(("name", "char"), CASES)
 def test_rows_agree_with_numpy(name: str, char: str) -> None:
     rng = np.random.default_rng(3)
-    row = REDUCTIONS[name]
+    op_def = REDUCTIONS[name]
     for count in (1, 2, 17, 100):
         x = random_values(char, count, rng)
         if DTYPE[char].kind in "fc":
             x = (rng.standard_normal(count) + (1j * rng.standard_normal(count) if char in "FD" else 0)).astype(char)
-        got, want = compiled()[name, char](x), row.numpy(x)
-        assert got.dtype == DTYPE[row.out_char(char)]
+        got, want = compiled()[name, char](x), op_def.numpy(x)
+        assert got.dtype == DTYPE[op_def.out_char(char)]
         assert close(got, want, char, count), (x, got, want)
 
 
@@ -153,10 +156,10 @@ def test_derived_rows_are_refused() -> None:
 
 @pytest.mark.parametrize("char", "efdFD")
 def test_runs_of_moments(char: str) -> None:
-    carrier, identity = REDUCTIONS["m2"].carrier(char), REDUCTIONS["m2"].identity(char)
+    accumulator, identity = REDUCTIONS["m2"].accumulator(char), REDUCTIONS["m2"].identity(char)
     headers = header_order([*reduction_headers(REDUCTIONS["m2"], char), "half"])
     text = "\n".join((INCLUDE / f"{name}.hpp").read_text() for name in headers) + (
-        f'extern "C" double run(const {value_type(char)}* p, i64 n) {{ {carrier} a = {identity};\n'
+        f'extern "C" double run(const {value_type(char)}* p, i64 n) {{ {accumulator} a = {identity};\n'
         "for (i64 i = 0; i < n; i += 16) a = nl::merge(a, nl::moments_run(p + i, (int)(n - i < 16 ? n - i : 16)));\n"
         "return a.m2; }\n"
     )

@@ -16,7 +16,7 @@ import numloom as nl
 from compilers import found
 from numloom.base.dtypes import BF16, DTYPES, F16, I16, U16, limits_of
 from numloom.device import registry
-from numloom.ops.rows import is_low, is_rounded
+from numloom.ops.definitions import is_low, is_rounded
 
 SIXTEEN = {DTYPES[code]: np.arange(1 << 16, dtype=np.uint16).view(DTYPES[code]) for code in (F16, BF16, I16, U16)}
 """The dtypes, and all of their numbers."""

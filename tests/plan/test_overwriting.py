@@ -66,7 +66,7 @@ def expression(draw: st.DataObject, x: Any, shape: tuple[int, ...]) -> Any:
 
 def update_of(array: Any) -> Node | None:
     """The update that the memory of an array is waiting for."""
-    node: Node = array.cell.value
+    node: Node = array.storage.value
     return node if node.kind == UPDATE else None
 
 

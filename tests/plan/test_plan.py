@@ -54,7 +54,7 @@ def written(x: Node, value: Node, start: int, stop: int) -> Node:
     return build.update(x, value, start * itemsize, (stop - start,), (itemsize,), x.code)
 
 
-FIELDS = ("kind", "row", "args", "code", "shape", "strides", "size", "attr", "buffer", "readers", "cells")
+FIELDS = ("kind", "op_def", "args", "code", "shape", "strides", "size", "attr", "buffer", "readers", "storages")
 
 
 @pytest.mark.parametrize(("count", "code", "cluster", "kernels"), [
@@ -203,7 +203,7 @@ def test_two_results_share_a_kernel(held: Any) -> None:
     step, program = only(planned(a, b))
     assert len(program.stores) == 2
     assert set(step.computed) == {a.number, b.number}
-    assert [instr.row.name for instr in program.body if instr.kind == "op"].count("exp") == 1
+    assert [instr.op_def.name for instr in program.body if instr.kind == "op"].count("exp") == 1
 
 
 def test_what_a_live_array_holds_is_stored_too(held: Any) -> None:
@@ -236,7 +236,7 @@ def test_work_before_and_after_a_reduction_is_its_kernel(axes: tuple[int, ...]) 
     total = op("sqrt", reduce("sum", op("multiply", d, d), *axes))
     _, program = only(planned(total))
     assert len(program.reductions) == 1
-    assert [instr.row.name for instr in program.post if instr.kind == "op"] == ["sqrt"]
+    assert [instr.op_def.name for instr in program.post if instr.kind == "op"] == ["sqrt"]
     assert program.fast == (axes != (0,))
 
 
@@ -256,8 +256,8 @@ def test_rows_go_through_stages_in_one_kernel() -> None:
     _, program = only(planned(softmax(leaf(30, 40))))
     assert program.by_rows
     assert program.stages().passes == 3
-    assert [r.row.name for r in program.reductions] == ["max", "sum"]
-    names = [instr.row.name for instr in program.body if instr.kind == "op"]
+    assert [r.op_def.name for r in program.reductions] == ["max", "sum"]
+    names = [instr.op_def.name for instr in program.body if instr.kind == "op"]
     assert names == ["subtract", "exp", "divide"], "the exponential is computed once"
     assert len([operand for operand in program.operands if not operand.written]) == 1
 
@@ -267,8 +267,8 @@ def test_what_there_is_one_of_for_a_row_is_computed_once() -> None:
     centred = op("subtract", x, reduce("mean", x, 1, keepdims=True))
     variance = reduce("mean", op("multiply", centred, centred), 1, keepdims=True)
     _, program = only(planned(op("divide", centred, op("sqrt", op("add", variance, 1e-5)))))
-    assert "sqrt" not in [instr.row.name for instr in program.body if instr.kind == "op"]
-    assert [instr.row.name for instr in program.post if instr.kind == "op"] == ["add", "sqrt"]
+    assert "sqrt" not in [instr.op_def.name for instr in program.body if instr.kind == "op"]
+    assert [instr.op_def.name for instr in program.post if instr.kind == "op"] == ["add", "sqrt"]
 
 
 def test_rows_with_and_without_their_axis_share_a_kernel() -> None:

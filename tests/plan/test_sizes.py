@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from numloom.engine.structure import play
-from numloom.plan.sizes import Trace, of_sizes
+from numloom.engine.symbolic_key import play
+from numloom.plan.sizes import GuardTrace, of_sizes
 
 
 @of_sizes
@@ -54,7 +54,7 @@ FUNCTIONS: list[Callable[[int, int, int], Any]] = [
 def settled(thing: Any, values: list[Any]) -> Any:
     if isinstance(thing, (tuple, list)):
         return [settled(each, values) for each in thing]
-    return values[thing.place] if hasattr(thing, "place") else thing
+    return values[thing.slot] if hasattr(thing, "slot") else thing
 
 
 @settings(max_examples=60, deadline=None)
@@ -62,14 +62,14 @@ def settled(thing: Any, values: list[Any]) -> Any:
 def test_a_tape_gives_what_the_function_gives(function: Any, first: Any, second: Any, near: bool) -> None:
     if near:
         second = (first[0], first[1], second[2])
-    trace = Trace(first)
+    trace = GuardTrace(first)
     traced = function(*(trace.size(k) for k in range(3)))
-    wanted = [size.place for size in _sizes(traced)]
+    wanted = [size.slot for size in _sizes(traced)]
     held = []
     for sizes in (first, second):
-        for tape, rest in (trace.program(), trace.program(wanted)):
+        for entries, rest in (trace.program(), trace.program(wanted)):
             values = [*sizes, *rest]
-            held.append(play(tape, values))
+            held.append(play(entries, values))
             if held[-1]:
                 assert settled(traced, values) == settled(function(*sizes), [])
     assert held[0] and held[1]
@@ -79,7 +79,7 @@ def test_a_tape_gives_what_the_function_gives(function: Any, first: Any, second:
 def _sizes(thing: Any) -> list[Any]:
     if isinstance(thing, (tuple, list)):
         return [size for each in thing for size in _sizes(each)]
-    return [thing] if hasattr(thing, "place") else []
+    return [thing] if hasattr(thing, "slot") else []
 
 
 @pytest.mark.parametrize(
@@ -98,28 +98,28 @@ def _sizes(thing: Any) -> list[Any]:
 )
 def test_where_a_tape_holds(function: Callable[[Any], Any], same: list[int], other: list[int]) -> None:
     """Only what was asked decides for which numbers it holds; it was traced for 7."""
-    trace = Trace([7])
+    trace = GuardTrace([7])
     function(trace.size(0))
-    tape, rest = trace.program()
-    held = [number for number in (*same, *other) if play(tape, [number, *rest])]
+    entries, rest = trace.program()
+    held = [number for number in (*same, *other) if play(entries, [number, *rest])]
     assert held == same
 
 
 def test_equal_computations_are_one() -> None:
-    trace = Trace([6, 8])
+    trace = GuardTrace([6, 8])
     a, b = trace.size(0), trace.size(1)
     assert a * b is a * b
     assert a is trace.size(0)
-    asked = len(trace.tape)
+    asked = len(trace.entries)
     assert a * b == a * b
-    assert len(trace.tape) == asked
+    assert len(trace.entries) == asked
     assert a != b
     assert a != b
-    assert len(trace.tape) == asked + 1
+    assert len(trace.entries) == asked + 1
 
 
 def test_what_is_no_number_is_refused() -> None:
-    size: Any = Trace([3]).size(0)
+    size: Any = GuardTrace([3]).size(0)
     for wrong in (lambda: size + "a", lambda: size < None, lambda: size & 1.5, lambda: size // []):
         with pytest.raises(TypeError):
             wrong()

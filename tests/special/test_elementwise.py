@@ -40,7 +40,7 @@ def arguments(name: str, nin: int, dtype: str) -> list[Any]:
 
 @pytest.mark.parametrize("nin", [1, 2, 3])
 def test_rows_agree_with_scipy(nin: int) -> None:
-    compare([name for name, row in SPECIAL.items() if row.nin == nin], nin, "f8")
+    compare([name for name, op_def in SPECIAL.items() if op_def.nin == nin], nin, "f8")
 
 
 def test_single_precision_agrees_with_scipy() -> None:

@@ -2,7 +2,7 @@
 
 from cpython.object cimport PyObject
 
-from numloom.api.calling cimport ElementwiseCall, call_plainly
+from numloom.api.calling cimport ElementwiseCall, call_fast
 
 cdef extern from "Python.h":
     ctypedef struct TypeObject "PyTypeObject":
@@ -19,14 +19,14 @@ cdef object call(ElementwiseCall function, PyObject* const* arguments, size_t fl
     cdef Py_ssize_t count = PyVectorcall_NARGS(flags)
     cdef Py_ssize_t place
     if names is NULL and count == function.nin:
-        result = call_plainly(function, <object>arguments[0], <object>arguments[1] if count > 1 else None, None)
+        result = call_fast(function, <object>arguments[0], <object>arguments[1] if count > 1 else None, None)
         if result is not NotImplemented:
             return result
     cdef tuple keys = () if names is NULL else <tuple>names
     cdef object out = None
     if count == function.nin and len(keys) == 1 and keys[0] == "out":
         out = <object>arguments[count]
-        result = call_plainly(
+        result = call_fast(
             function, <object>arguments[0], <object>arguments[1] if count > 1 else None, out
         )
         if result is not NotImplemented:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, normal_axes, normal_axis
 from numloom.api.sorting import searchsorted
@@ -32,7 +32,7 @@ def _along(ndim: int, axis: int, part: Any) -> tuple[Any, ...]:
     return tuple(part if k == axis else slice(None) for k in range(ndim))
 
 
-@recalled
+@traced
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: Any = NO_VALUE) -> Array:
     """The n-th difference of neighbours along an axis.
 
@@ -75,7 +75,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = NO_VALUE, append: An
     return array
 
 
-@recalled
+@traced
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Differences of neighbours of the flattened array, with optional values before and after."""
     array = asarray(ary).ravel()
@@ -92,7 +92,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concatenate(parts) if len(parts) > 1 else parts[0]
 
 
-@recalled
+@traced
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Central differences inside, one-sided ones at the ends.
 
@@ -203,7 +203,7 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
     return result
 
 
-@recalled
+@traced
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """The integral of samples along an axis by the trapezoidal rule.
 
@@ -236,7 +236,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     return (width * (array[after] + array[before]) / 2.0).sum(along)
 
 
-@recalled
+@traced
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Piecewise linear interpolation.
 

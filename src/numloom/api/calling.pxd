@@ -1,10 +1,10 @@
 cimport cython
-from numloom.array.ndarray cimport apply1, apply2, cell_of, ndarray, node_of, operated, record2, view_of, wrap
-from numloom.array.storage cimport Cell, put, write
+from numloom.array.ndarray cimport apply1, apply2, storage_of, ndarray, node_of, operated, record2, view_of, wrap
+from numloom.array.storage cimport Storage, put, write
 from numloom.device.registry cimport current
 from numloom.graph.build cimport cast, elementwise, scalar, unary
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport Chain, Chains, again, find, replay
+from numloom.graph.replay cimport RecordedTrace, RecordedTraces, replay_one, find, replay
 
 
 cdef int BOOL, F64
@@ -13,8 +13,8 @@ cdef bint _verify
 
 
 cdef class ElementwiseCall:
-    cdef public object _row
-    cdef public tuple _rows
+    cdef public object _op_def
+    cdef public tuple _op_defs
     cdef public int nin
     cdef public int nout
     cdef public bint careful
@@ -22,21 +22,21 @@ cdef class ElementwiseCall:
 
 
 @cython.locals(results=list)
-cpdef object call_plainly(ElementwiseCall function, object x, object y, object out)
+cpdef object call_fast(ElementwiseCall function, object x, object y, object out)
 
 
 @cython.locals(result=ndarray)
-cpdef object choose_plainly(object row, ndarray condition, ndarray x, ndarray y)
+cpdef object choose_fast(object op_def, ndarray condition, ndarray x, ndarray y)
 
 
-cpdef bint store_plainly(ndarray out, Node node) except -1
+cpdef bint store_fast(ndarray out, Node node) except -1
 
 
 @cython.final
 cdef class Plain:
     cdef readonly object general
-    cdef readonly Chains chains
-    cdef readonly Chains keeping
+    cdef readonly RecordedTraces traces
+    cdef readonly RecordedTraces keeping
     cdef readonly object device
 
 
@@ -61,24 +61,24 @@ cdef bint _is_plain(object axis) except -1
 
 @cython.locals(notes=list, kind=object)
 cpdef object noted(object values, list arrays)
-cdef Chain _found(Plain plain, object given, list operands)
-@cython.locals(operands=list, chain=Chain, array=ndarray, node=Node)
+cdef RecordedTrace _found(Plain plain, object given, list operands)
+@cython.locals(operands=list, recorded=RecordedTrace, array=ndarray, node=Node)
 cdef object _compose(Plain plain, object given, tuple arrays, tuple args, dict options)
-@cython.locals(cell=Cell, arrays=list, operands=list, value=Node, array=ndarray, chain=Chain)
+@cython.locals(storage=Storage, arrays=list, operands=list, value=Node, array=ndarray, recorded=RecordedTrace)
 cdef bint _rewritten(Plain plain, ndarray target, tuple args, dict options) except -1
 @cython.locals(parts=list)
 cpdef object frozen(object given)
 
-@cython.locals(operands=list, chain=Chain, chains=Chains, keep=cython.bint, given=ndarray, node=Node, operand=Node, result=ndarray)
-cpdef object reduce_plainly(Plain function, object array, object axis, object keepdims)
+@cython.locals(operands=list, recorded=RecordedTrace, traces=RecordedTraces, keep=cython.bint, given=ndarray, node=Node, operand=Node, result=ndarray)
+cpdef object reduce_fast(Plain function, object array, object axis, object keepdims)
 
-@cython.locals(operands=list, chain=Chain, left=ndarray, right=ndarray, node=Node, result=ndarray)
-cpdef object combine_plainly(Plain function, object x, object y)
-cpdef object compose_plainly(Plain function, object given, tuple arrays)
+@cython.locals(operands=list, recorded=RecordedTrace, left=ndarray, right=ndarray, node=Node, result=ndarray)
+cpdef object combine_fast(Plain function, object x, object y)
+cpdef object compose_fast(Plain function, object given, tuple arrays)
 @cython.locals(node=Node)
-cdef object _recalled(Chain chain, list operands, tuple arrays)
+cdef object _replayed(RecordedTrace recorded, list operands, tuple arrays)
 @cython.locals(ending=Ending, node=Node, number=cython.Py_ssize_t, results=list)
-cdef object _recalled_all(Chain chain, Endings endings, list operands, tuple arrays)
+cdef object _replayed_all(RecordedTrace recorded, Endings endings, list operands, tuple arrays)
 @cython.locals(array=ndarray, result=ndarray)
 cdef object _of_operand(Ending ending, tuple arrays)
 @cython.locals(base=ndarray, result=ndarray)

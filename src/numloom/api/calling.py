@@ -17,7 +17,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.api.verifying import beside, compared, memory, tried, tried_write
-from numloom.array.ndarray import apply1, apply2, cell_of, ndarray, node_of, operated, record2, view_of, wrap
+from numloom.array.ndarray import apply1, apply2, ndarray, node_of, operated, record2, storage_of, view_of, wrap
 from numloom.array.storage import put, write
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, F64, KINDS
@@ -25,7 +25,7 @@ from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
 from numloom.graph.node import Node
-from numloom.graph.replay import Chain, Chains, again, begin, end, find, learn, learning, replay
+from numloom.graph.replay import RecordedTrace, RecordedTraces, begin, end, find, learn, learning, replay, replay_one
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SAME_KIND, _ANY = "same_kind", "K"
@@ -56,16 +56,16 @@ class ElementwiseCall:
     ----------
     nin, nout : int
         Number of inputs and of outputs.
-    _row : Op
+    _op_def : OpDef
         The operation, of several outputs the first one's.
-    _rows : tuple of Op
+    _op_defs : tuple of OpDef
         Those of all outputs.
     careful : bool
         Whether numbers of some dtypes must be looked at before they are operated on (`_general` does).
     """
 
-    _row: Any
-    _rows: tuple[Any, ...]
+    _op_def: Any
+    _op_defs: tuple[Any, ...]
     nin: int
     nout: int
     careful: bool
@@ -92,7 +92,7 @@ class ElementwiseCall:
             and (casting is _SAME_KIND or casting == _SAME_KIND)
             and (order is _ANY or order == _ANY)
         ):
-            result = call_plainly(self, args[0], args[1] if count > 1 else None, out)
+            result = call_fast(self, args[0], args[1] if count > 1 else None, out)
             if result is not NotImplemented:
                 return result
         return self._general(args, out, where, casting, order, dtype, subok, signature, sig)
@@ -102,36 +102,36 @@ class ElementwiseCall:
         raise NotImplementedError
 
 
-def call_plainly(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
+def call_fast(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
     """What a call of a ufunc gives for its inputs and an output; NotImplemented where more must be looked at."""
-    row = function._row
+    op_def = function._op_def
     if function.nout == 1:
         if function.nin == 2:
             if function.careful and not _harmless(x, y):
                 return NotImplemented
             if out is None:
-                return apply2(row, x, y)
+                return apply2(op_def, x, y)
             if type(out) is ndarray and out.writeable:
-                node = record2(row, x, y)
-                if node is not NotImplemented and store_plainly(out, node):
+                node = record2(op_def, x, y)
+                if node is not NotImplemented and store_fast(out, node):
                     return out
         elif function.nin == 1 and type(x) is ndarray:
             if out is None:
-                return apply1(row, cython.cast(ndarray, x))
-            if type(out) is ndarray and out.writeable and store_plainly(out, unary(row, node_of(x))):
+                return apply1(op_def, cython.cast(ndarray, x))
+            if type(out) is ndarray and out.writeable and store_fast(out, unary(op_def, node_of(x))):
                 return out
         elif function.nin == 1 and type(x) is float and out is None:
-            number = operated(row, x, None, True) if cython.compiled else None
-            return number if number is not None else wrap(unary(row, scalar(x, F64)))
+            number = operated(op_def, x, None, True) if cython.compiled else None
+            return number if number is not None else wrap(unary(op_def, scalar(x, F64)))
         return NotImplemented
     if out is not None:
         return NotImplemented
     results = []
-    for row in function._rows:
+    for op_def in function._op_defs:
         if function.nin == 2:
-            result = apply2(row, x, y)
+            result = apply2(op_def, x, y)
         elif function.nin == 1 and type(x) is ndarray:
-            result = apply1(row, x)
+            result = apply1(op_def, x)
         else:
             result = NotImplemented
         if result is NotImplemented:
@@ -147,19 +147,19 @@ def _harmless(x: Any, y: Any) -> bool:
     return type(x) is float or (type(x) is ndarray and KINDS[x.code] in "fc") or (type(y) is int and y >= 0)
 
 
-def choose_plainly(row: Any, condition: Any, x: Any, y: Any) -> Any:
+def choose_fast(op_def: Any, condition: Any, x: Any, y: Any) -> Any:
     """An operation on a truth value and two values, all of them arrays of ours."""
-    result = wrap(elementwise(row, (cast(node_of(condition), BOOL), node_of(x), node_of(y))))
-    if cell_of(condition).pins or cell_of(x).pins or cell_of(y).pins:
-        after_record(cell_of(result).value, now=True)
+    result = wrap(elementwise(op_def, (cast(node_of(condition), BOOL), node_of(x), node_of(y))))
+    if storage_of(condition).pins or storage_of(x).pins or storage_of(y).pins:
+        after_record(storage_of(result).value, now=True)
     return result
 
 
-def store_plainly(out: Any, node: Node) -> bool:
+def store_fast(out: Any, node: Node) -> bool:
     """Write a value to an array that is just like it; False where more must be looked at."""
-    if not out.writeable or node.code != out.code or node.shape != out.extents:
+    if not out.writeable or node.code != out.code or node.shape != out._shape:
         return False
-    write(cell_of(out), out.code, out.offset, out.extents, out.steps, node)
+    write(storage_of(out), out.code, out.offset, out._shape, out._strides, node)
     return True
 
 
@@ -171,27 +171,27 @@ class Plain:
     general : callable
         The call in full: ``general(array, axis, keepdims=...)`` of reductions, ``general(x, y)`` of products,
         ``general(given, *arrays)`` of others.
-    chains, keeping : Chains
+    traces, keeping : RecordedTraces
         What it recorded before; of reductions that keep their axes, the other one.
     device : Device or None
         Of a composed call, where that was: where waiting costs, other things are recorded.
     """
 
-    __slots__ = ("chains", "device", "general", "keeping")
+    __slots__ = ("device", "general", "keeping", "traces")
 
     general: Callable[..., Any]
-    chains: Chains
-    keeping: Chains
+    traces: RecordedTraces
+    keeping: RecordedTraces
     device: Any
 
     def __init__(self, general: Callable[..., Any]) -> None:
         self.general = general
-        self.chains = Chains()
-        self.keeping = Chains()
+        self.traces = RecordedTraces()
+        self.keeping = RecordedTraces()
         self.device = None
 
     def __call__(self, x: Any, y: Any) -> Any:
-        return combine_plainly(self, x, y)
+        return combine_fast(self, x, y)
 
 
 class Ending:
@@ -226,8 +226,8 @@ class Ending:
             return
         self.code = result.code
         self.offset = offset
-        self.shape = one_tuple(result.extents)
-        self.strides = one_tuple(result.steps)
+        self.shape = one_tuple(result._shape)
+        self.strides = one_tuple(result._strides)
         self.based = result.base is not None
         self.writeable = result.writeable
 
@@ -245,48 +245,48 @@ class Endings:
         self.parts = parts
 
 
-def reduce_plainly(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
+def reduce_fast(function: Plain, array: Any, axis: Any, keepdims: Any) -> Any:
     """The reduction of an array over axes; what is known of arrays like it is recorded at once."""
     keep = keepdims is True or (keepdims is not False and keepdims is not _NO_VALUE and bool(keepdims))
     if type(array) is not ndarray or not _is_plain(axis):
         return function.general(array, axis, keepdims=keep)
-    chains = function.keeping if keep else function.chains
+    traces = function.keeping if keep else function.traces
     given = array
     operand = node_of(given)
-    node = again(chains, axis, operand)
+    node = replay_one(traces, axis, operand)
     if node is not None:
         result = wrap(node)
-        if cell_of(given).pins:
+        if storage_of(given).pins:
             after_record(node, now=True)
         if _verify:
             return compared(result, partial(function.general, array, axis, keepdims=keep))
         return result
     operands = [operand]
-    chain = find(chains, axis, operands)
-    if chain is not None and not _verify:
-        return _recalled(chain, operands, (array,))
-    return _in_full(chain, chains, axis, operands, (array,), partial(function.general, array, axis, keepdims=keep))
+    recorded = find(traces, axis, operands)
+    if recorded is not None and not _verify:
+        return _replayed(recorded, operands, (array,))
+    return _in_full(recorded, traces, axis, operands, (array,), partial(function.general, array, axis, keepdims=keep))
 
 
-def combine_plainly(function: Plain, x: Any, y: Any) -> Any:
+def combine_fast(function: Plain, x: Any, y: Any) -> Any:
     """The product of two values; what is known of arrays like them is recorded at once."""
     if type(x) is not ndarray or type(y) is not ndarray:
         return function.general(x, y)
     left, right = x, y
     operands = [node_of(left), node_of(right)]
-    chain = find(function.chains, None, operands)
-    if chain is not None and not _verify:
-        if chain.ending is not None:
-            return _recalled(chain, operands, (x, y))
-        node = replay(chain, operands)
+    recorded = find(function.traces, None, operands)
+    if recorded is not None and not _verify:
+        if recorded.ending is not None:
+            return _replayed(recorded, operands, (x, y))
+        node = replay(recorded, operands)
         result = wrap(node)
-        if cell_of(left).pins or cell_of(right).pins:
+        if storage_of(left).pins or storage_of(right).pins:
             after_record(node, now=True)
         return result
-    return _in_full(chain, function.chains, None, operands, (x, y), partial(function.general, x, y))
+    return _in_full(recorded, function.traces, None, operands, (x, y), partial(function.general, x, y))
 
 
-def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any:
+def compose_fast(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any:
     """What a call gives that follows from its arguments (`given`) and from dtypes, shapes and orders of arrays alone.
 
     `given` is hashed and compared, so it may have no numbers of which different ones are equal.
@@ -298,36 +298,36 @@ def compose_plainly(function: Plain, given: Any, arrays: tuple[Any, ...]) -> Any
 
 
 def _in_full(
-    known: Chain | None, chains: Chains, given: Any, operands: list[Node], arrays: tuple[Any, ...],
+    known: RecordedTrace | None, traces: RecordedTraces, given: Any, operands: list[Node], arrays: tuple[Any, ...],
     call: partial[Any], keeps: bool = False,
 ) -> Any:  # fmt: skip
-    """What a call gives that no chain is known for; one is learned from it if that can be.
+    """What a call gives that no trace is known for; one is learned from it if that can be.
 
-    If there is a chain after all, what that gives is compared.
+    If there is a recorded trace after all, what that gives is compared.
     """
     if known is not None:
-        return beside(call, partial(_recalled, known, operands, arrays))
-    trace = begin(chains, given, operands, keeps)
-    if trace is None:
+        return beside(call, partial(_replayed, known, operands, arrays))
+    recorder = begin(traces, given, operands, keeps)
+    if recorder is None:
         return call()
-    before = [cell_of(array).value for array in arrays]
+    before = [storage_of(array).value for array in arrays]
     try:
         result = call()
     finally:
-        end(trace)
+        end(recorder)
     # What writes to its operands does more than give a result.
-    if all([cell_of(array).value is value for array, value in zip(arrays, before, strict=True)]):
-        _learn(chains, trace, given, arrays, result)
+    if all([storage_of(array).value is value for array, value in zip(arrays, before, strict=True)]):
+        _learn(traces, recorder, given, arrays, result)
         if _verify and not learning():
-            learned = chains.known.get(trace.key)
+            learned = traces.known.get(recorder.key)
             if learned is not None:
-                tried(chains, given, learned, arrays, call, _recalled)
+                tried(traces, given, learned, arrays, call, _replayed)
                 return compared(result, call)  # It may have been made of parts that were recalled.
     return result
 
 
-def recalled(function: Function) -> Function:
-    """A function that also takes the short way of `compose_plainly`, where it takes arrays of ours and plain things.
+def traced(function: Function) -> Function:
+    """A function that also takes the short way of `compose_fast`, where it takes arrays of ours and plain things.
 
     What it gives (arrays, one or a tuple or list of them) must follow from its arguments and from the dtypes, shapes
     and orders of arrays alone; where it looks at values or writes to an array it is not recalled. It must not warn.
@@ -348,8 +348,8 @@ def recalled(function: Function) -> Function:
     return call  # type: ignore[return-value]
 
 
-def rewriting(function: Function) -> Function:
-    """A function that writes to its first argument, an array, and takes the short way as `recalled` ones do.
+def traced_in_place(function: Function) -> Function:
+    """A function that writes to its first argument, an array, and takes the short way as `traced` ones do.
 
     What that array holds then must follow as results of those do; the function gives nothing.
     """
@@ -365,83 +365,83 @@ def rewriting(function: Function) -> Function:
 
 def _rewritten(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
     """Write to an array by what is known of a call, or learn of the call; False where neither can be done."""
-    cell = cell_of(target)
+    storage = storage_of(target)
     arrays: list[Any] = []
-    given = noted(args, arrays) if target.writeable and not cell.pins else None
+    given = noted(args, arrays) if target.writeable and not storage.pins else None
     if given is not None and options:
         named = noted(tuple(options.values()), arrays)
         given = None if named is None else (given, tuple(options), named)
     if given is None:
         return False
-    value = cell.value
+    value = storage.value
     operands: list[Any] = [value]
     for array in arrays:
-        if cell_of(array).pins:
+        if storage_of(array).pins:
             return False
         operands.append(node_of(array))
     if not is_whole(target):
-        given = (_PART, given, target.code, target.offset, target.extents, target.steps)
-    chain = _found(plain, given, operands)
-    if chain is not None:
+        given = (_PART, given, target.code, target.offset, target._shape, target._strides)
+    recorded = _found(plain, given, operands)
+    if recorded is not None:
         if not _verify or learning():
-            put(cell, replay(chain, operands))
+            put(storage, replay(recorded, operands))
             return True
         twin = wrap(value)  # While it has this value, too, no routine changes it in place.
-        put(twin.cell, replay(chain, operands))
-        beside(partial(_general, plain, target, args, options), lambda: memory(target, twin.cell.value))
+        put(twin.storage, replay(recorded, operands))
+        beside(partial(_general, plain, target, args, options), lambda: memory(target, twin.storage.value))
         return True
-    trace = begin(plain.chains, given, operands, True)
-    if trace is None:
+    recorder = begin(plain.traces, given, operands, True)
+    if recorder is None:
         return False
     try:
         plain.general(target, *args, **options)
     finally:
-        end(trace)
-    if cell.value is not value:
-        learn(plain.chains, trace, given, cell.value)
+        end(recorder)
+    if storage.value is not value:
+        learn(plain.traces, recorder, given, storage.value)
         if _verify and not learning():
-            learned = plain.chains.known.get(trace.key)
+            learned = plain.traces.known.get(recorder.key)
             if learned is not None:
                 write = partial(plain.general, target, *args, **options)
-                tried_write(plain.chains, given, learned, (target, *arrays), write)
+                tried_write(plain.traces, given, learned, (target, *arrays), write)
     return True
 
 
-def _found(plain: Plain, given: Any, operands: list[Any]) -> Chain | None:
-    """The chain of a call on the device that is in use now."""
+def _found(plain: Plain, given: Any, operands: list[Any]) -> RecordedTrace | None:
+    """The trace of a call on the device that is in use now."""
     device = current()
     if device is not plain.device:
         plain.device = device
-        plain.chains = Chains()
-    return find(plain.chains, given, operands)
+        plain.traces = RecordedTraces()
+    return find(plain.traces, given, operands)
 
 
 def _compose(
     plain: Plain, given: Any, arrays: tuple[Any, ...], args: tuple[Any, ...], options: dict[str, Any] | None
 ) -> Any:
-    """A call by its chain, or in full: with its arguments as they came, or (no `options`) what was noted of them."""
+    """A call by its trace, or in full: with its arguments as they came, or (no `options`) what was noted of them."""
     operands: list[Any] = []
     asked = given
     for array in arrays:
         node = node_of(array)
         operands.append(node)
-        if array.steps is not node.strides and array.steps != node.strides:
-            asked = (_LIES, asked, array.steps)  # A part that is read as a value of its own.
-    chain = _found(plain, asked, operands)
-    if chain is not None and not _verify:
-        return _recalled(chain, operands, arrays)
+        if array._strides is not node.strides and array._strides != node.strides:
+            asked = (_LIES, asked, array._strides)  # A part that is read as a value of its own.
+    recorded = _found(plain, asked, operands)
+    if recorded is not None and not _verify:
+        return _replayed(recorded, operands, arrays)
     call = partial(plain.general, given, *args) if options is None else partial(plain.general, *args, **options)
-    return _in_full(chain, plain.chains, asked, operands, arrays, call, True)
+    return _in_full(recorded, plain.traces, asked, operands, arrays, call, True)
 
 
 def _general(plain: Plain, target: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """Write to an array in full; what it holds then."""
     plain.general(target, *args, **options)
-    return memory(target, cell_of(target).value)
+    return memory(target, storage_of(target).value)
 
 
 def noted(values: Any, arrays: list[Any]) -> Any:
-    """Arguments as what chains are found by, None where one is not plain; arrays of ours are added to a list.
+    """Arguments as what traces are found by, None where one is not plain; arrays of ours are added to a list.
 
     Different ones are equal nowhere: not True and 1, not 2 and 2.0, not a list and a tuple.
     """
@@ -476,25 +476,25 @@ def noted(values: Any, arrays: list[Any]) -> Any:
     return tuple(notes)
 
 
-def _recalled(chain: Any, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
-    """The array (or the arrays) that a chain leads to."""
-    ending = chain.ending
+def _replayed(recorded: Any, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
+    """The array (or the arrays) that a recorded trace leads to."""
+    ending = recorded.ending
     if type(ending) is Endings:
-        return _recalled_all(chain, ending, operands, arrays)
+        return _replayed_all(recorded, ending, operands, arrays)
     if ending is not None and ending.operand >= 0:
         return _of_operand(ending, arrays)
-    node = replay(chain, operands)
+    node = replay(recorded, operands)
     result = wrap(node) if ending is None else _of_value(ending, node)
     _run_pinned(arrays, node)
     return result
 
 
-def _recalled_all(chain: Any, endings: Endings, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
+def _replayed_all(recorded: Any, endings: Endings, operands: list[Node], arrays: tuple[Any, ...]) -> Any:
     """Several arrays; they have values of their own, or are views of operands."""
-    if chain.links:
-        replay(chain, operands)
+    if recorded.instructions:
+        replay(recorded, operands)
     results: list[Any] = []
-    for part, number in zip(endings.parts, chain.results, strict=True):
+    for part, number in zip(endings.parts, recorded.results, strict=True):
         ending = part
         if number < 0:
             results.append(_of_operand(ending, arrays))
@@ -529,12 +529,12 @@ def _of_value(ending: Ending, node: Node) -> Any:
 def _run_pinned(arrays: tuple[Any, ...], node: Node) -> None:
     """What reads memory that others may write runs now."""
     for array in arrays:
-        if cell_of(array).pins:
+        if storage_of(array).pins:
             after_record(node, now=True)
             break
 
 
-def _learn(chains: Chains, trace: Any, given: Any, arrays: tuple[Any, ...], result: Any) -> None:
+def _learn(traces: RecordedTraces, recorder: Any, given: Any, arrays: tuple[Any, ...], result: Any) -> None:
     """Keep what a call led to, if its arguments and operands alone say it."""
     kind = type(result)
     several = kind is tuple or kind is list
@@ -544,54 +544,54 @@ def _learn(chains: Chains, trace: Any, given: Any, arrays: tuple[Any, ...], resu
     for one in result if several else (result,):
         if type(one) is not ndarray:
             return
-        ending = _ending(trace, arrays, one)
+        ending = _ending(recorder, arrays, one)
         if ending is NotImplemented:
             return
         endings.append(ending)
         if ending is not None and ending.operand >= 0:
             nodes.append(None)
-        elif id(cell_of(one)) in own:
+        elif id(storage_of(one)) in own:
             return
         else:
-            own.add(id(cell_of(one)))
-            nodes.append(cell_of(one).value)
+            own.add(id(storage_of(one)))
+            nodes.append(storage_of(one).value)
     if several:
-        learn(chains, trace, given, nodes, Endings(kind, endings))
+        learn(traces, recorder, given, nodes, Endings(kind, endings))
     else:
-        learn(chains, trace, given, nodes[0], endings[0])
+        learn(traces, recorder, given, nodes[0], endings[0])
 
 
-def _ending(trace: Any, arrays: tuple[Any, ...], result: Any) -> Any:
+def _ending(recorder: Any, arrays: tuple[Any, ...], result: Any) -> Any:
     """How a result is made; None if `wrap` makes it of its value, NotImplemented where that is not known."""
     for place, array in enumerate(arrays):
         if result is array:
             return Ending(place)
-        if cell_of(result) is cell_of(array):
-            lies = trace.operands[place]
-            told = array.code == lies.code and array.extents == lies.shape and array.steps == lies.strides
+        if storage_of(result) is storage_of(array):
+            lies = recorder.operands[place]
+            told = array.code == lies.code and array._shape == lies.shape and array._strides == lies.strides
             told = told and array.writeable and result.base is (array if array.base is None else array.base)
             if told and not array.is_scalar and not result.is_scalar:
                 return Ending(place, result.offset - array.offset, result)
             return NotImplemented
     if is_whole(result):
         return None
-    if not result.is_scalar and result.writeable and not cell_of(result).pins:
+    if not result.is_scalar and result.writeable and not storage_of(result).pins:
         whole = result.base is None or (type(result.base) is ndarray and is_whole(result.base))
-        if whole and cell_of(result).value.shape:
+        if whole and storage_of(result).value.shape:
             return Ending(-1, result.offset, result)
     return NotImplemented
 
 
 def is_whole(array: Any) -> bool:
     """Whether an array is what `wrap` makes of the value that its memory holds."""
-    node = cell_of(array).value
+    node = storage_of(array).value
     whole = array.offset == 0 and array.code == node.code and array.is_scalar == (not node.shape)
     whole = whole and array.writeable and array.base is None
-    return whole and array.extents == node.shape and array.steps == node.strides
+    return whole and array._shape == node.shape and array._strides == node.strides
 
 
 def frozen(given: Any) -> Any:
-    """Arguments as what `compose_plainly` compares: integers, text, None, and lists of such; NotImplemented for others.
+    """Arguments as what `compose_fast` compares: integers, text, None, and lists of such; NotImplemented for others.
 
     Different ones of these are equal nowhere, as True and 1 or 2 and 2.0 are.
     """
@@ -626,14 +626,14 @@ def _is_plain(axis: Any) -> bool:
 __all__ = [
     "ElementwiseCall",
     "Plain",
-    "call_plainly",
-    "choose_plainly",
-    "combine_plainly",
-    "compose_plainly",
+    "call_fast",
+    "choose_fast",
+    "combine_fast",
+    "compose_fast",
     "frozen",
     "is_whole",
     "noted",
-    "recalled",
-    "reduce_plainly",
-    "rewriting",
+    "reduce_fast",
+    "traced",
+    "traced_in_place",
 ]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
@@ -194,7 +194,7 @@ def empty_like(
     return new_array(empty_leaf(code, extents, strides))
 
 
-@recalled
+@traced
 def zeros_like(
     a: Any, dtype: Any = None, order: str | None = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
@@ -202,7 +202,7 @@ def zeros_like(
     return full_like(a, 0, dtype, order, subok, shape, device=device)
 
 
-@recalled
+@traced
 def ones_like(
     a: Any, dtype: Any = None, order: str | None = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Array:
@@ -210,7 +210,7 @@ def ones_like(
     return full_like(a, 1, dtype, order, subok, shape, device=device)
 
 
-@recalled
+@traced
 def full_like(
     a: Any,
     fill_value: Any,
@@ -413,7 +413,7 @@ def fromfunction(
 # ---------------------------------------------------------------- numbered
 
 
-@recalled
+@traced
 def arange(
     start: Any = NotImplemented,
     stop: Any = None,
@@ -509,7 +509,7 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
     return node
 
 
-@recalled
+@traced
 def linspace(
     start: Any,
     stop: Any,
@@ -636,7 +636,7 @@ def _whole(dtype: Any) -> bool:
     return dtype is not None and np.dtype(dtype).kind in "iu"
 
 
-@recalled
+@traced
 def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Array:
@@ -653,7 +653,7 @@ def logspace(
     return result if dtype is None else result.astype(dtype)
 
 
-@recalled
+@traced
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
     low, high = [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
@@ -688,7 +688,7 @@ def _along(node: Node, shape: tuple[int, ...], axis: int) -> Node:
     return build.view(node, node.code, 0, shape, strides)
 
 
-@recalled
+@traced
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Coordinates of the elements of an array: one array an axis, stacked (a tuple of open ones if `sparse`)."""
     shape = shape_of(dimensions)
@@ -706,7 +706,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     return result
 
 
-@recalled
+@traced
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Array, ...]:
     """Coordinate matrices of vectors of coordinates.
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from numloom.ops.definitions import OpDef
 from numloom.ops.descriptions import DESCRIPTIONS, ERRORS
-from numloom.ops.rows import Op
 
 
-def described(name: str, nin: int, nout: int, rows: tuple[Op, ...]) -> str:
+def described(name: str, nin: int, nout: int, op_defs: tuple[OpDef, ...]) -> str:
     """The docstring of a ufunc.
 
     Examples
@@ -44,7 +44,7 @@ Returns
 
 Notes
 -----
-{_accuracy(name, rows)}
+{_accuracy(name, op_defs)}
 
 Examples
 --------
@@ -54,14 +54,14 @@ Examples
 """
 
 
-def _accuracy(name: str, rows: tuple[Op, ...]) -> str:
-    if name in ERRORS and not rows[0].exact:
+def _accuracy(name: str, op_defs: tuple[OpDef, ...]) -> str:
+    if name in ERRORS and not op_defs[0].exact:
         single, double = ERRORS[name]
         return (
             f"Largest errors seen on the host: {single} units in the last place of float32, {double} of float64.\n"
             "float64 has the same bits on the GPU; docs/accuracy.md has the rest."
         )
-    if all(row.exact for row in rows):
+    if all(op_def.exact for op_def in op_defs):
         return "Real numbers have NumPy's bits, on every device."
     return "docs/accuracy.md has the errors."
 

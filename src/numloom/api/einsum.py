@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, frozen, recalled
+from numloom.api.calling import Plain, compose_fast, frozen, traced
 from numloom.api.products import MULTIPLY, arranged, delivered, permuted, product, reshaped, seen, summed
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, view_of, wrap
@@ -73,11 +73,11 @@ def einsum(
             recall = frozen(optimize) is not NotImplemented
             optimize = frozen(optimize) if recall else optimize
         given = given, None if dtype is None else code_of(dtype), named_order(order, "K"), casting, optimize, kind
-    result = compose_plainly(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
+    result = compose_fast(_EINSUM, given, arrays) if recall else _einsum(given, *arrays)
     return result if out is None else delivered(node_of(result), out, "einsum", *arrays, casting=casting)
 
 
-@recalled
+@traced
 def _einsum_of_lists(*operands: Any, **options: Any) -> Array:
     """`einsum` by lists of labels."""
     text, arrays = _from_lists(operands)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import choose_plainly, recalled
+from numloom.api.calling import choose_fast, traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.inserting import ordered_as, relaid
 from numloom.api.powers import Power
@@ -162,8 +162,8 @@ def operator_power(x: Any, y: Any) -> Any:
         elif kind is float and y in OF_FLOATS and _is_other(x.code, y):
             return apply1(OF_FLOATS[y], x)
         if (kind is int or kind is float) and y in HALVES.get(x.code, ()) and not numpy_is_near():
-            row = OF_HALVES.get(y)
-            return apply2(POWER_BY_HALVES, x, y) if row is None else apply1(row, x)
+            op_def = OF_HALVES.get(y)
+            return apply2(POWER_BY_HALVES, x, y) if op_def is None else apply1(op_def, x)
     if (type(y) is not int or y < 0) and _whole(x) and _whole(y):
         return power(x, y)
     return apply2(POWER, x, y)
@@ -199,7 +199,7 @@ def where(condition: Any, x: Any = NO_VALUE, y: Any = NO_VALUE, /) -> Any:
     ndarray or tuple of ndarray
     """
     if type(condition) is ndarray and type(x) is ndarray and type(y) is ndarray:
-        result = choose_plainly(WHERE, condition, x, y)
+        result = choose_fast(WHERE, condition, x, y)
         result.is_scalar = False
         return result
     return _where(condition, x, y)
@@ -295,7 +295,7 @@ def _greatest(code: int) -> int:
     return 1 if code == BOOL else int(np.iinfo(DTYPES[code]).max)
 
 
-@recalled
+@traced
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """`x` with NaN and infinities replaced by numbers (by default 0 and the largest finite ones).
 
@@ -347,7 +347,7 @@ def _replaced(node: Node, mask: Array, value: Any) -> Node:
 # ---------------------------------------------------------------- rounding
 
 
-@recalled
+@traced
 def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     """Values rounded to `decimals` places, halves to the even neighbour.
 
@@ -394,7 +394,7 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
 around = round
 
 
-@recalled
+@traced
 def fix(x: Any, out: Array | None = None) -> Array:
     """Values rounded towards zero."""
     return trunc(asarray(x), out=out)
@@ -415,7 +415,7 @@ def imag(val: Any) -> Array:
     return array.imag
 
 
-@recalled
+@traced
 def angle(z: Any, deg: bool = False) -> Array:
     """The angle of complex numbers, in radians or degrees."""
     array = asarray(z)
@@ -456,7 +456,7 @@ def _infinite(x: Any, out: Any, positive: bool) -> Array:
 # ---------------------------------------------------------------- special functions
 
 
-@recalled
+@traced
 def sinc(x: Any) -> Array:
     """``sin(pi x) / (pi x)``, 1 at 0."""
     array = asarray(x)
@@ -467,7 +467,7 @@ def sinc(x: Any) -> Array:
     return sin(angle_) / angle_
 
 
-@recalled
+@traced
 def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: float = 2 * np.pi) -> Array:
     """Angles along `axis` with jumps of more than half a period taken out."""
     array = asarray(p)
@@ -521,7 +521,7 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     """
     if type(dst) is not ndarray:
         raise TypeError(f"copyto() argument 1 must be a numloom array, not {type(dst).__name__}")
-    if type(src) is ndarray and src.cell is dst.cell and _lies(src) == _lies(dst):
+    if type(src) is ndarray and src.storage is dst.storage and _lies(src) == _lies(dst):
         return
     if not dst.writeable:
         raise ValueError("assignment destination is read-only")
@@ -543,14 +543,14 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
 
 def _lies(array: Array) -> tuple[Any, ...]:
     """Where an array lies in its memory."""
-    return array.code, array.offset, array.extents, array.steps
+    return array.code, array.offset, array._shape, array._strides
 
 
-def compare_out_of_range(row: Any, a: Any, b: Any) -> Array:
+def compare_out_of_range(op_def: Any, a: Any, b: Any) -> Array:
     """Compare a value with a Python integer that its dtype cannot hold: the answer is known."""
     array, number, swapped = (a, b, False) if type(a) is Node else (b, a, True)
     below, above = (0, 1) if number > 0 else (1, 0)
-    truth = bool(row.numpy(above, below) if swapped else row.numpy(below, above))
+    truth = bool(op_def.numpy(above, below) if swapped else op_def.numpy(below, above))
     return wrap(build.full(truth, BOOL, array.shape, k_strides(array.shape, [array.strides], 1)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, recalled
+from numloom.api.calling import Plain, compose_fast, traced
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import isfinite, minimum, where
 from numloom.api.manipulation import atleast_2d, repeat
@@ -23,7 +23,7 @@ from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
 from numloom.engine.routines import call
 from numloom.graph import build
-from numloom.graph.place import here
+from numloom.graph.source_location import here
 from numloom.ops.routines import TABLE_BINS
 
 KEPT_BINS = 1 << 16
@@ -406,7 +406,7 @@ def histogram(
     """
     # Else the edges are looked at, or made of ends that are.
     alike = type(bins) is int and (range is not None or not numpy_is_near())
-    return (_recalled_histogram if alike else _histogram)(a, bins, range, density, weights)
+    return (_traced_histogram if alike else _histogram)(a, bins, range, density, weights)
 
 
 def _histogram(a: Any, bins: Any, limits: Any, density: Any, weights: Any) -> tuple[Array, Array]:
@@ -414,7 +414,7 @@ def _histogram(a: Any, bins: Any, limits: Any, density: Any, weights: Any) -> tu
     sides = _edges(array, bins, limits, weights)
     uniform = not np.ndim(bins)
     if amounts is None:
-        total = compose_plainly(_COUNTED, "uniform" if uniform else "", (array, sides))
+        total = compose_fast(_COUNTED, "uniform" if uniform else "", (array, sides))
     else:
         total = _counts(array, sides, amounts, uniform)
     if not density:
@@ -423,7 +423,7 @@ def _histogram(a: Any, bins: Any, limits: Any, density: Any, weights: Any) -> tu
     return total / widths / total.sum(), sides
 
 
-_recalled_histogram = recalled(_histogram)
+_traced_histogram = traced(_histogram)
 
 
 def _counted(given: str, array: Array, sides: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, recalled, rewriting
+from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import logical_not, logical_or
 from numloom.api.inserting import relaid
@@ -100,7 +100,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Array | None = None
     """
     plain = type(a) is ndarray and type(indices) is ndarray and (axis is None or type(axis) is int)
     if plain and out is None and type(mode) is str and 0 not in a.shape:
-        return compose_plainly(_TAKE, (axis, mode), (a, indices))
+        return compose_fast(_TAKE, (axis, mode), (a, indices))
     return _take((axis, mode), a, indices, out)
 
 
@@ -150,7 +150,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Array | None 
     return take(a, flatnonzero(mask), axis, out)
 
 
-@recalled
+@traced
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     """Elements at positions along an axis, positions given for each line of the others.
 
@@ -211,7 +211,7 @@ def _along_axis(array: Array, where: Array, axis: int) -> list[Node]:
     return nodes
 
 
-@recalled
+@traced
 def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") -> Array:
     """Elements of one of several arrays, as `a` says.
 
@@ -260,7 +260,7 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     return deliver(node, (a, *arrays)) if out is None else store(out, node, "choose", exact=True)
 
 
-@recalled
+@traced
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     """Elements of the first of several arrays whose condition is true, else `default`.
 
@@ -303,7 +303,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     return result
 
 
-@recalled
+@traced
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """A read-only view of a diagonal."""
     return diagonal_view(asarray(a), offset, axis1, axis2)
@@ -318,7 +318,7 @@ def _flat_target(a: Any, name: str) -> Array:
     return check_out(a)
 
 
-@rewriting
+@traced_in_place
 def put(a: Array, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write values (repeated as needed) at positions of the flattened array; of equal positions the last one wins.
 
@@ -463,10 +463,10 @@ def putmask(a: Array, mask: Any, values: Any) -> None:
         value = node_of(wrap(repeated).reshape(target.shape))
     condition = build.cast(node_of(chosen.reshape(target.shape)), BOOL)
     node = build.elementwise(WHERE, (condition, build.cast(value, target.code), node_of(target)))
-    write(target.cell, target.code, target.offset, target.shape, target.strides, node)
+    write(target.storage, target.code, target.offset, target.shape, target.strides, node)
 
 
-@rewriting
+@traced_in_place
 def put_along_axis(arr: Array, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at positions along an axis, positions given for each line of the others.
 
@@ -530,7 +530,7 @@ def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
         if repeated is None:
             return
         value = repeated
-    write(line.cell, line.code, line.offset, line.shape, line.strides, value)
+    write(line.storage, line.code, line.offset, line.shape, line.strides, value)
 
 
 # ---------------------------------------------------------------- making indices

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, recalled
+from numloom.api.calling import Plain, compose_fast, traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.manipulation import (
     atleast_1d,
@@ -48,23 +48,23 @@ def concatenate(
     """Arrays put one after another along `axis` (flattened first if it is None)."""
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
-        return compose_plainly(_CONCATENATE, _joins(arrays, axis), arrays)
+        return compose_fast(_CONCATENATE, _joins(arrays, axis), arrays)
     return _concatenated(arrays, axis, out, dtype, casting)
 
 
 def _joins(arrays: tuple[Any, ...], axis: int) -> Any:
     """What arrays of ours are joined by: an axis, and which of them are in memory, where that counts."""
     first = arrays[0] if arrays else None
-    if type(first) is not ndarray or not -first.ndim <= axis < first.ndim or first.extents[axis] != 1:
+    if type(first) is not ndarray or not -first.ndim <= axis < first.ndim or first._shape[axis] != 1:
         return axis
     return axis, *_in_memory(arrays)
 
 
-def _joined_plainly(given: Any, *arrays: Any) -> Array:
+def _joined_fast(given: Any, *arrays: Any) -> Array:
     return _concatenated(arrays, given[0] if type(given) is tuple else given, None, None, "same_kind")
 
 
-_CONCATENATE = Plain(_joined_plainly)
+_CONCATENATE = Plain(_joined_fast)
 
 
 def _concatenated(arrays: Any, axis: int | None, out: Array | None, dtype: Any, casting: str) -> Array:
@@ -180,15 +180,15 @@ def stack(
     if out is None and dtype is None and casting == "same_kind" and type(axis) is int:
         arrays = tuple(arrays)
         given = axis, *_in_memory(arrays)
-        return compose_plainly(_STACK, given, arrays)
+        return compose_fast(_STACK, given, arrays)
     return _stack(arrays, axis, out, dtype, casting)
 
 
-def _stack_plainly(given: Any, *arrays: Any) -> Array:
+def _stack_fast(given: Any, *arrays: Any) -> Array:
     return _stack(arrays, given[0], None, None, "same_kind")
 
 
-_STACK = Plain(_stack_plainly)
+_STACK = Plain(_stack_fast)
 
 
 def _stack(arrays: Any, axis: Any, out: Array | None, dtype: Any, casting: str) -> Array:
@@ -224,7 +224,7 @@ def _stacked(parts: list[Array], axis: int) -> Array:
 def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays (vectors as rows) one below another."""
     if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):
-        return compose_plainly(_VSTACK, None, tuple(tup))
+        return compose_fast(_VSTACK, None, tuple(tup))
     return concatenate(_several(atleast_2d, tup), 0, dtype=dtype, casting=casting)
 
 
@@ -245,7 +245,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Array:
     """Arrays side by side along the second axis (vectors along the first)."""
     if dtype is None and casting == "same_kind" and isinstance(tup, (list, tuple)):
         arrays = tuple(tup)
-        return compose_plainly(_HSTACK, _in_memory(arrays), arrays)
+        return compose_fast(_HSTACK, _in_memory(arrays), arrays)
     return _hstack((), *_several(atleast_1d, tup), dtype=dtype, casting=casting)
 
 
@@ -257,13 +257,13 @@ def _hstack(given: tuple[bool, ...], *arrays: Any, dtype: Any = None, casting: s
 _HSTACK = Plain(_hstack)
 
 
-@recalled
+@traced
 def dstack(tup: Any) -> Array:
     """Arrays put together along the third axis."""
     return concatenate(_several(atleast_3d, tup), 2)
 
 
-@recalled
+@traced
 def column_stack(tup: Any) -> Array:
     """Vectors as columns (and matrices) side by side."""
     parts = [asarray(array) for array in tup]
@@ -274,7 +274,7 @@ def _several(view: Any, arrays: Any) -> list[Array]:
     return [view(array) for array in arrays]
 
 
-@recalled
+@traced
 def block(arrays: Any) -> Array:
     """Nested lists of arrays put together: innermost lists along the last axis, and so outwards."""
     depth = _block_depth(arrays)
@@ -313,7 +313,7 @@ def _block_leaves(item: Any) -> Iterable[Any]:
 # ---------------------------------------------------------------- splitting
 
 
-@recalled
+@traced
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Views of parts along `axis`: that many nearly equal ones, or cut at the given indices."""
     array = asarray(ary)
@@ -333,7 +333,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     return [array[(*lead, slice(start, stop))] for start, stop in pairwise(cuts)]
 
 
-@recalled
+@traced
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     """Views of equal parts along `axis`, or of parts cut at the given indices."""
     array = asarray(ary)
@@ -344,7 +344,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return array_split(array, indices_or_sections, axis)
 
 
-@recalled
+@traced
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the second axis (the first of a vector)."""
     array = asarray(ary)
@@ -353,7 +353,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 1 if array.ndim > 1 else 0)
 
 
-@recalled
+@traced
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the first axis."""
     array = asarray(ary)
@@ -362,7 +362,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 0)
 
 
-@recalled
+@traced
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     """Parts along the third axis."""
     array = asarray(ary)
@@ -371,7 +371,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     return split(array, indices_or_sections, 2)
 
 
-@recalled
+@traced
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """Views of an array's parts along `axis`, without that axis."""
     array = asarray(x)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import I64
@@ -61,19 +61,19 @@ def lines_along(array: Array, axis: Any) -> tuple[Array, int]:
 # ---------------------------------------------------------------- shape
 
 
-@recalled
+@traced
 def reshape(a: Any, /, shape: Any, order: str | None = "C", *, copy: bool | None = None) -> Array:
     """The same values in another shape: a view where the memory allows, else a copy."""
     return asarray(a).reshape(shape, order=order, copy=copy)
 
 
-@recalled
+@traced
 def ravel(a: Any, order: str | None = "C") -> Array:
     """The elements as one dimension: a view where the memory allows."""
     return asarray(a).ravel(order)
 
 
-@recalled
+@traced
 def transpose(a: Any, axes: Any = None) -> Array:
     """A view with the axes permuted (reversed if `axes` is None)."""
     array: Any = a if type(a) is ndarray else asarray(a)
@@ -83,7 +83,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
 permute_dims = transpose
 
 
-@recalled
+@traced
 def matrix_transpose(x: Any, /) -> Array:
     """A view with the last two axes exchanged."""
     array = asarray(x)
@@ -92,13 +92,13 @@ def matrix_transpose(x: Any, /) -> Array:
     return array.swapaxes(-1, -2)
 
 
-@recalled
+@traced
 def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """A view with two axes exchanged."""
     return asarray(a).swapaxes(axis1, axis2)
 
 
-@recalled
+@traced
 def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """A view with axes moved to other places; the others keep their order."""
     array = asarray(a)
@@ -113,7 +113,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     return array.transpose(tuple(order))
 
 
-@recalled
+@traced
 def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     """A view with `axis` moved before the axis that stands at `start`."""
     array = asarray(a)
@@ -128,7 +128,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
     return array.transpose(tuple(order))
 
 
-@recalled
+@traced
 def expand_dims(a: Any, axis: Any) -> Array:
     """A view with new axes of extent 1 at the places `axis` of the result."""
     array = asarray(a)
@@ -138,7 +138,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
     return array.reshape(tuple(1 if place in places else next(extents) for place in range(ndim)))
 
 
-@recalled
+@traced
 def squeeze(a: Any, axis: Any = None) -> Array:
     """A view without axes of extent 1 (all of them, or those of `axis`)."""
     array = a if type(a) is ndarray else asarray(a)
@@ -152,19 +152,19 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     return view_of(array, array.offset, tuple(array.shape[k] for k in kept), tuple(array.strides[k] for k in kept))
 
 
-@recalled
+@traced
 def atleast_1d(*arys: Any) -> Any:
     """Arrays seen with at least one axis; a tuple if there are several."""
     return _each(lambda a: a if a.ndim else a.reshape(1), arys)
 
 
-@recalled
+@traced
 def atleast_2d(*arys: Any) -> Any:
     """Arrays seen with at least two axes; a tuple if there are several."""
     return _each(lambda a: a if a.ndim >= 2 else a.reshape((1, a.size)), arys)
 
 
-@recalled
+@traced
 def atleast_3d(*arys: Any) -> Any:
     """Arrays seen with at least three axes; a tuple if there are several."""
     return _each(
@@ -183,7 +183,7 @@ def _each(view: Any, arrays: tuple[Any, ...]) -> Any:
 # ---------------------------------------------------------------- broadcasting
 
 
-@recalled
+@traced
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """A read-only view repeated to `shape`."""
     array = asarray(array)
@@ -203,7 +203,7 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     return result
 
 
-@recalled
+@traced
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Array, ...]:
     """Views of the arrays at their common shape (read-only where elements repeat).
 
@@ -242,7 +242,7 @@ def _shown(shape: Sequence[int]) -> str:
 # ---------------------------------------------------------------- repeating
 
 
-@recalled
+@traced
 def tile(A: Any, reps: Any) -> Array:
     """An array repeated `reps` times along each axis."""
     array = asarray(A)
@@ -257,7 +257,7 @@ def tile(A: Any, reps: Any) -> Array:
     return broadcast_to(spread, target).reshape(tuple(t * e for t, e in zip(times, shape, strict=True)), copy=True)
 
 
-@recalled
+@traced
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Each element repeated along an axis.
 
@@ -324,7 +324,7 @@ def taken(array: Array, index: np.ndarray[Any, Any], axis: int) -> Array:
     return wrap(build.gather(node_of(array), [node_of(asarray(index))], (axis,), axis, inside=True))
 
 
-@recalled
+@traced
 def resize(a: Any, new_shape: Any) -> Array:
     """A new array of `new_shape`, filled with the elements of `a` again and again."""
     array = asarray(a).ravel()
@@ -346,7 +346,7 @@ def resize(a: Any, new_shape: Any) -> Array:
 # ---------------------------------------------------------------- reordering
 
 
-@recalled
+@traced
 def flip(m: Any, axis: Any = None) -> Array:
     """A view with the order along `axis` (all axes if None) reversed."""
     array = asarray(m)
@@ -354,7 +354,7 @@ def flip(m: Any, axis: Any = None) -> Array:
     return array[tuple(slice(None, None, -1) if k in axes else slice(None) for k in range(array.ndim))]
 
 
-@recalled
+@traced
 def fliplr(m: Any) -> Array:
     """A view with the second axis reversed."""
     array = asarray(m)
@@ -363,7 +363,7 @@ def fliplr(m: Any) -> Array:
     return array[:, ::-1]
 
 
-@recalled
+@traced
 def flipud(m: Any) -> Array:
     """A view with the first axis reversed."""
     array = asarray(m)
@@ -372,7 +372,7 @@ def flipud(m: Any) -> Array:
     return array[::-1]
 
 
-@recalled
+@traced
 def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
     """A view turned by `k` quarter turns in the plane of two axes."""
     array = asarray(m)
@@ -393,7 +393,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
     return turned if k == 1 else flip(turned, axes[1])
 
 
-@recalled
+@traced
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Elements moved along `axis` (of the flattened array if None), what leaves at the end enters in front.
 
@@ -459,7 +459,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: int = 0) -> bool:
 
     NumPy's arrays share it with ours where one was made over the other's (DLPack, the host's memory).
     """
-    if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.cell is not b.cell:
+    if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.storage is not b.storage:
         one, other = _placed(a), _placed(b)
         return one is not None and other is not None and np.may_share_memory(one, other)
     if not a.size or not b.size:
@@ -473,7 +473,7 @@ def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
     """Whether two arrays have an element of memory in common."""
     if not may_share_memory(a, b):
         return False
-    if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.cell is not b.cell:
+    if not (isinstance(a, ndarray) and isinstance(b, ndarray)) or a.storage is not b.storage:
         return np.shares_memory(_placed(a), _placed(b), max_work)  # type: ignore[arg-type]
     if not may_overlap(
         Layout(a.offset, a.shape, a.strides), a.itemsize, Layout(b.offset, b.shape, b.strides), b.itemsize
@@ -487,7 +487,7 @@ def _placed(x: Any) -> Any:
     if not isinstance(x, ndarray):
         return x if isinstance(x, np.ndarray) else None
     array: Any = x
-    return _Shadow(array, array.cell.value.buffer.ptr) if array.cell.pins else None
+    return _Shadow(array, array.storage.value.buffer.ptr) if array.storage.pins else None
 
 
 class _Shadow:

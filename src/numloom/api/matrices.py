@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.creation import arange, empty, full, new_array, shape_of, zeros
 from numloom.api.elementwise import multiply, where
 from numloom.array.convert import asarray, check_device, made_like
@@ -31,7 +31,7 @@ def _diagonal_mask(rows: int, columns: int, k: int) -> Node:
     return build.binary(EQUAL, row, column)
 
 
-@recalled
+@traced
 def eye(
     N: int,
     M: int | None = None,
@@ -57,7 +57,7 @@ def eye(
     return new_array(node)
 
 
-@recalled
+@traced
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
     """The square identity matrix."""
     if like is not None:
@@ -65,7 +65,7 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
     return eye(n, dtype=float if dtype is None else dtype)
 
 
-@recalled
+@traced
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
     """Ones on and below a diagonal, zeros above; generated."""
     if like is not None:
@@ -81,13 +81,13 @@ def _lower(rows: int, columns: int, k: int) -> Node:
     return build.binary(ELEMENTWISE["greater_equal"], row, column)
 
 
-@recalled
+@traced
 def tril(m: Any, k: int = 0) -> Array:
     """A matrix with zeros above a diagonal."""
     return _part(m, k, lower=True)
 
 
-@recalled
+@traced
 def triu(m: Any, k: int = 0) -> Array:
     """A matrix with zeros below a diagonal."""
     return _part(m, k - 1, lower=False)
@@ -105,7 +105,7 @@ def _part(m: Any, k: int, lower: bool) -> Array:
     return new_array(build.elementwise(WHERE, (mask, node, zero) if lower else (mask, zero, node)))
 
 
-@recalled
+@traced
 def diag(v: Any, k: int = 0) -> Array:
     """A matrix with a vector on a diagonal, or a diagonal of a matrix (a read-only view)."""
     array = asarray(v)
@@ -124,7 +124,7 @@ def diag(v: Any, k: int = 0) -> Array:
     return result
 
 
-@recalled
+@traced
 def diagflat(v: Any, k: int = 0) -> Array:
     """A matrix with the flattened values on a diagonal."""
     return diag(asarray(v).ravel(), k)
@@ -134,7 +134,7 @@ _FEW_COLUMNS = 8
 """Columns up to which a power is chosen element by element."""
 
 
-@recalled
+@traced
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Powers of a vector as the columns of a matrix."""
     vector = asarray(x)

@@ -64,7 +64,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: str = "big") -> Array:
     array, axis = lines_along(array, axis)
     extent = array.shape[axis]
     # A value that is computed only here is fused with the sum of its bits; bytes in memory are read eight at a time.
-    in_memory = array.itemsize == 1 and array.cell.value.buffer is not None and array.flags.c_contiguous
+    in_memory = array.itemsize == 1 and array.storage.value.buffer is not None and array.flags.c_contiguous
     if in_memory and extent and not extent % 8 and axis == array.ndim - 1:
         return _gathered(array.view(np.uint64), bitorder)
     bits = not_equal(array, 0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.elementwise import maximum, minimum, where
 from numloom.api.manipulation import gathered, moveaxis
 from numloom.api.quantiles import median
@@ -36,7 +36,7 @@ _KEYWORDS: dict[str, dict[str, Any]] = {
 }
 
 
-@recalled
+@traced
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """An array with borders, in the memory order of the array.
 

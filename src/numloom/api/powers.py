@@ -17,8 +17,8 @@ from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, k_strides
 from numloom.graph.node import CAST, FILL, LEAF, SCALAR, Node
 from numloom.graph.replay import lose
+from numloom.ops.definitions import OpDef
 from numloom.ops.elementwise import ELEMENTWISE
-from numloom.ops.rows import Op
 
 Array = Any
 
@@ -34,8 +34,8 @@ _REFUSED = "Integers to negative integer powers are not allowed."
 class Power(ufunc):
     """`numpy.power`: an integer's exponent that is an integer must not be negative."""
 
-    def __init__(self, numpy: np.ufunc, rows: tuple[Op, ...]) -> None:
-        super().__init__(numpy, rows)
+    def __init__(self, numpy: np.ufunc, op_defs: tuple[OpDef, ...]) -> None:
+        super().__init__(numpy, op_defs)
         self.careful = True
 
     def _checked(self, nodes: list[Node], where: Any) -> list[Node]:
@@ -46,12 +46,12 @@ class Power(ufunc):
             return nodes
         return [base, allowed(exponent, mask)]
 
-    def _rows_for(self, nodes: list[Node]) -> tuple[Op, ...]:
+    def _op_defs_for(self, nodes: list[Node]) -> tuple[OpDef, ...]:
         """As NumPy takes a square root for a power of 0.5."""
         exponent = nodes[1]
         if exponent.kind == SCALAR and exponent.attr == 0.5 and KINDS[exponent.code] == "f":
             return (_SQRT,)
-        return self._rows
+        return self._op_defs
 
     def _checked_at(self, a: Array, indices: Any, value: Node | None) -> Node | None:
         if value is None or KINDS[value.code] != "i" or not a[indices].size:

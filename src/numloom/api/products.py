@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, combine_plainly, compose_plainly, frozen, recalled, store_plainly
+from numloom.api.calling import Plain, combine_fast, compose_fast, frozen, store_fast, traced
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
@@ -196,8 +196,8 @@ def delivered(node: Node, out: Any, name: str, *operands: Array, casting: str = 
     if order != "K":
         node = in_order(node, operands, order)
     result = reshaped_array(node)
-    if any(operand.cell.pins for operand in operands):
-        after_record(result.cell.value, now=True)
+    if any(operand.storage.pins for operand in operands):
+        after_record(result.storage.value, now=True)
     return result
 
 
@@ -441,10 +441,10 @@ def matmul(
     ):  # fmt: skip
         if out is None:
             found = _short.dot(x1, x2) if _short is not None else None
-            return found if found is not None else combine_plainly(_MATMUL, x1, x2)
-        if type(out) is ndarray and len(x1.extents) == 2 and out.extents == (*x1.extents[:1], *x2.extents[1:]):
-            node = node_of(combine_plainly(_MATMUL, x1, x2))
-            return out if store_plainly(out, node) else store(out, node, "matmul", casting)
+            return found if found is not None else combine_fast(_MATMUL, x1, x2)
+        if type(out) is ndarray and len(x1._shape) == 2 and out._shape == (*x1._shape[:1], *x2._shape[1:]):
+            node = node_of(combine_fast(_MATMUL, x1, x2))
+            return out if store_fast(out, node) else store(out, node, "matmul", casting)
     return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
 
 
@@ -593,7 +593,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
         found = _short.dot(a, b)
         if found is not None:
             return found
-    return combine_plainly(_DOT, a, b) if out is None else _general_dot(a, b, out)
+    return combine_fast(_DOT, a, b) if out is None else _general_dot(a, b, out)
 
 
 def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
@@ -631,7 +631,7 @@ def _dotted(node: Node, out: Any, left: Array, right: Array) -> Array:
 
 def vdot(a: Any, b: Any, /) -> Array:
     """Inner product of two flattened arrays, the first conjugated."""
-    return combine_plainly(_VDOT, a, b)
+    return combine_fast(_VDOT, a, b)
 
 
 def _vdot(a: Any, b: Any) -> Array:
@@ -648,7 +648,7 @@ _VDOT = Plain(_vdot)
 
 def inner(a: Any, b: Any, /) -> Array:
     """Products summed over the last axes."""
-    return combine_plainly(_INNER, a, b)
+    return combine_fast(_INNER, a, b)
 
 
 def _inner(a: Any, b: Any) -> Array:
@@ -671,7 +671,7 @@ _INNER = Plain(_inner)
 
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Products of every element of the one with every element of the other (both flattened)."""
-    return combine_plainly(_OUTER, a, b) if out is None else _outer(a, b, out)
+    return combine_fast(_OUTER, a, b) if out is None else _outer(a, b, out)
 
 
 def _outer(a: Any, b: Any, out: Any = None) -> Array:
@@ -689,7 +689,7 @@ _OUTER = Plain(_outer)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Products summed over pairs of axes: the last `axes` of `a` with the first of `b`, or two lists of axes."""
     given = frozen(axes)
-    result = _tensordot(axes, a, b) if given is NotImplemented else compose_plainly(_TENSORDOT, given, (a, b))
+    result = _tensordot(axes, a, b) if given is NotImplemented else compose_fast(_TENSORDOT, given, (a, b))
     result.is_scalar = False
     return result
 
@@ -737,7 +737,7 @@ def contracted(a: Node, b: Node, a_axes: tuple[int, ...], b_axes: tuple[int, ...
 
 def kron(a: Any, b: Any) -> Array:
     """Kronecker product: every element of `a` times the whole of `b`."""
-    result = combine_plainly(_KRON, a, b)
+    result = combine_fast(_KRON, a, b)
     result.is_scalar = not result.shape
     return result
 
@@ -812,7 +812,7 @@ def _cross(a: Any, b: Any, axisa: int, axisb: int, axisc: int) -> Array:
     return moveaxis(wrap(build.binary(SUBTRACT, forward, backward)), -1, axisc)
 
 
-_spatial_cross = recalled(_cross)
+_spatial_cross = traced(_cross)
 
 
 def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
@@ -838,7 +838,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     given = frozen((offset, axis1, axis2)) if dtype is None and out is None else NotImplemented
     if given is NotImplemented:
         return _trace((offset, axis1, axis2), a, dtype, out)
-    return compose_plainly(_TRACE, given, (a,))
+    return compose_fast(_TRACE, given, (a,))
 
 
 def _trace(given: tuple[Any, Any, Any], a: Any, dtype: Any = None, out: Any = None) -> Array:

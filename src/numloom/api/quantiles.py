@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.elementwise import where
 from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, normal_axes
@@ -235,7 +235,7 @@ def _delivered(result: Array, shape: tuple[int, ...], out: Any, name: str) -> Ar
 # ---------------------------------------------------------------- quantiles
 
 
-@recalled
+@traced
 def quantile(
     a: Any,
     q: Any,
@@ -285,7 +285,7 @@ def quantile(
     return _quantiles(array, levels, axis, out, method, keepdims, weights)
 
 
-@recalled
+@traced
 def percentile(
     a: Any,
     q: Any,
@@ -372,7 +372,7 @@ def _reached(share: Array, levels: np.ndarray[Any, Any], last: Any) -> Array:
 # ---------------------------------------------------------------- without NaN
 
 
-@recalled
+@traced
 def nanquantile(
     a: Any,
     q: Any,
@@ -389,7 +389,7 @@ def nanquantile(
     return _nan_quantiles(array, levels, axis, out, method, keepdims, weights)
 
 
-@recalled
+@traced
 def nanpercentile(
     a: Any,
     q: Any,
@@ -446,7 +446,7 @@ def _without_nan(lines: Lines, levels: Levels, method: str) -> Array:
 # ---------------------------------------------------------------- medians
 
 
-@recalled
+@traced
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False) -> Array:
     """The middle of the sorted elements along axes, the mean of the two middle ones of an even number.
 
@@ -486,7 +486,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     return _delivered(middle, lines.shape, out, "median")
 
 
-@recalled
+@traced
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NO_VALUE
 ) -> Array:

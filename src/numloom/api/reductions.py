@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, recalled, reduce_plainly
+from numloom.api.calling import Plain, reduce_fast, traced
 from numloom.api.conditions import numpy_is_near, raised_where
 from numloom.api.elementwise import (
     UFUNCS,
@@ -82,7 +82,7 @@ def sum(
         0-d where NumPy gives a scalar: nothing waits.
     """
     if dtype is None and out is None and initial is NO_VALUE and where is True:
-        return reduce_plainly(_SUM, a, axis, keepdims)
+        return reduce_fast(_SUM, a, axis, keepdims)
     return add.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -97,7 +97,7 @@ def prod(
 ) -> Array:
     """The product of the elements over axes; arguments as for `sum`."""
     if dtype is None and out is None and initial is NO_VALUE and where is True:
-        return reduce_plainly(_PROD, a, axis, keepdims)
+        return reduce_fast(_PROD, a, axis, keepdims)
     return multiply.reduce(a, axis, dtype, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -111,7 +111,7 @@ def max(
 ) -> Array:
     """The largest element over axes, NaN if there is one; arguments as for `sum`."""
     if out is None and initial is NO_VALUE and where is True:
-        return reduce_plainly(_MAX, a, axis, keepdims)
+        return reduce_fast(_MAX, a, axis, keepdims)
     return maximum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -125,7 +125,7 @@ def min(
 ) -> Array:
     """The smallest element over axes, NaN if there is one; arguments as for `sum`."""
     if out is None and initial is NO_VALUE and where is True:
-        return reduce_plainly(_MIN, a, axis, keepdims)
+        return reduce_fast(_MIN, a, axis, keepdims)
     return minimum.reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
@@ -136,18 +136,18 @@ amin = min
 def any(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether an element over axes is not zero."""
     if out is None and where is True:
-        return reduce_plainly(_ANY, a, axis, keepdims)
+        return reduce_fast(_ANY, a, axis, keepdims)
     return logical_or.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
 def all(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False, *, where: Any = True) -> Array:
     """Whether no element over axes is zero."""
     if out is None and where is True:
-        return reduce_plainly(_ALL, a, axis, keepdims)
+        return reduce_fast(_ALL, a, axis, keepdims)
     return logical_and.reduce(a, axis, None, out, _flag(keepdims), NO_VALUE, _mask(where))
 
 
-@recalled
+@traced
 def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = False) -> Array:
     """The largest minus the smallest element over axes."""
     array = asarray(a)
@@ -157,7 +157,7 @@ def ptp(a: Any, axis: Any = None, out: Array | None = None, keepdims: Any = Fals
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Array:
     """How many elements over axes are not zero."""
-    return reduce_plainly(_COUNT, a, axis, keepdims)
+    return reduce_fast(_COUNT, a, axis, keepdims)
 
 
 def _count(a: Any, axis: Any, keepdims: bool) -> Array:
@@ -187,14 +187,14 @@ def _mask(where: Any) -> Any:
 def argmax(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the largest element (the first NaN if there is one) along an axis or of the flattened array."""
     if out is None:
-        return reduce_plainly(_ARGMAX, a, axis, keepdims)
+        return reduce_fast(_ARGMAX, a, axis, keepdims)
     return _position("argmax", a, axis, out, _flag(keepdims))
 
 
 def argmin(a: Any, axis: int | None = None, out: Array | None = None, *, keepdims: Any = False) -> Array:
     """Position of the smallest element (the first NaN if there is one) along an axis or of the flattened array."""
     if out is None:
-        return reduce_plainly(_ARGMIN, a, axis, keepdims)
+        return reduce_fast(_ARGMIN, a, axis, keepdims)
     return _position("argmin", a, axis, out, _flag(keepdims))
 
 
@@ -263,7 +263,7 @@ def mean(
     ndarray
     """
     if dtype is None and out is None and where is True:
-        return reduce_plainly(_MEAN, a, axis, keepdims)
+        return reduce_fast(_MEAN, a, axis, keepdims)
     return _mean(a, axis, dtype, out, keepdims, where)
 
 
@@ -332,11 +332,11 @@ def var(
     ndarray
     """
     if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
-        return reduce_plainly(_VAR, a, axis, keepdims)
+        return reduce_fast(_VAR, a, axis, keepdims)
     return _any_var(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-@recalled
+@traced
 def _any_var(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
 ) -> Array:
@@ -357,11 +357,11 @@ def std(
 ) -> Array:
     """The standard deviation over axes; arguments as for `var`."""
     if dtype is None and out is None and not ddof and where is True and mean is NO_VALUE and correction is NO_VALUE:
-        return reduce_plainly(_STD, a, axis, keepdims)
+        return reduce_fast(_STD, a, axis, keepdims)
     return _any_std(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-@recalled
+@traced
 def _any_std(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
 ) -> Array:
@@ -463,14 +463,14 @@ def _counted(mask: Node, node: Node, axis: Any, keepdims: bool) -> Node:
     return node_of(add.reduce(wrap(spread), axis, None, None, keepdims))
 
 
-def _reduced(row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, code: int) -> Node:
+def _reduced(op_def: Any, node: Node, axes: tuple[int, ...], keepdims: bool, code: int) -> Node:
     """A mean or variance; of nothing it is NaN (a sum of squares 0)."""
     if not node.size:
         shape = tuple(1 if k in axes else e for k, e in enumerate(node.shape) if keepdims or k not in axes)
-        return build.full(0.0 if row is M2 else nan_of(code), code, shape)
+        return build.full(0.0 if op_def is M2 else nan_of(code), code, shape)
     if axes:
-        return build.reduce(row, node, axes, keepdims, code)
-    if row is MEAN:
+        return build.reduce(op_def, node, axes, keepdims, code)
+    if op_def is MEAN:
         return build.cast(node, code)
     # Over no axes each element is its own mean.
     zero = build.binary(ELEMENTWISE["subtract"], node, node)
@@ -545,7 +545,7 @@ def _filled(array: Array, value: Any) -> Array:
     return deliver(build.elementwise(WHERE, (build.unary(ISNAN, node), value, node)), (array,))
 
 
-@recalled
+@traced
 def nansum(
     a: Any,
     axis: Any = None,
@@ -560,7 +560,7 @@ def nansum(
     return sum(_filled(array, 0) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
 
 
-@recalled
+@traced
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -575,7 +575,7 @@ def nanprod(
     return prod(_filled(array, 1) if _inexact(array) else array, axis, dtype, out, keepdims, initial, where)
 
 
-@recalled
+@traced
 def nanmax(
     a: Any,
     axis: Any = None,
@@ -588,7 +588,7 @@ def nanmax(
     return UFUNCS["fmax"].reduce(a, axis, None, out, _flag(keepdims), initial, _mask(where))
 
 
-@recalled
+@traced
 def nanmin(
     a: Any,
     axis: Any = None,
@@ -634,7 +634,7 @@ def _arg_of_numbers(function: Any, array: Array, worst: float, axis: Any, out: A
     return result if out is None else function(_filled(array, worst), axis, out, keepdims=keepdims)
 
 
-@recalled
+@traced
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -659,7 +659,7 @@ def _check_inexact(dtype: Any, out: Any) -> None:
             raise TypeError(f"If a is inexact, then {name} must be inexact")
 
 
-@recalled
+@traced
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -676,7 +676,7 @@ def nanvar(
     return finish(_nan_variance(a, axis, dtype, ddof, keepdims, where, mean, correction), out, (a,), "var", "unsafe")
 
 
-@recalled
+@traced
 def nanstd(
     a: Any,
     axis: Any = None,

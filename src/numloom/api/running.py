@@ -48,13 +48,13 @@ def waiting(given: Any) -> list[Node]:
     """What has to be asked for so that an array's value runs: all else that arrays hold runs anyway."""
     if type(given) is not ndarray:
         raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
-    value = cython.cast(ndarray, given).cell.value
+    value = cython.cast(ndarray, given).storage.value
     return [value] if value.kind < VIEW and value.buffer is None else _NOTHING
 
 
 def insist(given: Any) -> None:
     """Raise why an array's value was not computed, if it was not."""
-    value = cython.cast(ndarray, given).cell.value
+    value = cython.cast(ndarray, given).storage.value
     if value.buffer is None:
         evaluate_values([value])
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
 from numloom.api.manipulation import lines_along, normal_axis
@@ -63,7 +63,7 @@ def _copied(array: Array) -> tuple[int, ...]:
     return strides_in_order(array.shape, array.strides, array.itemsize, "K")
 
 
-@recalled
+@traced
 def sort(
     a: Any,
     axis: Any = -1,
@@ -101,7 +101,7 @@ def sort(
     return _opposed(result) if descending else result
 
 
-@recalled
+@traced
 def argsort(
     a: Any,
     axis: Any = -1,
@@ -124,7 +124,7 @@ def argsort(
     return wrap(call("argsort", node_of(array), code=I64, shape=array.shape, axis=axis))
 
 
-@recalled
+@traced
 def sort_complex(a: Any) -> Array:
     """A sorted copy along the last axis, as complex numbers: by real part, then by imaginary part."""
     ordered = sort(a)
@@ -158,7 +158,7 @@ def _positions(kth: Any, extent: int) -> tuple[int, ...]:
     return tuple(result)
 
 
-@recalled
+@traced
 def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """A copy in which the elements at positions `kth` are where sorting would put them."""
     array, axis = _flat_axis(a, axis)
@@ -178,7 +178,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     )
 
 
-@recalled
+@traced
 def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Positions that would partition."""
     array = asarray(a)
@@ -196,7 +196,7 @@ def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introsel
     a[...] = partition(a, kth, as_index(axis), kind, order)
 
 
-@recalled
+@traced
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """Positions that sort by the last key, ties by the one before it, and so on.
 
@@ -224,7 +224,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return wrap(call("lexsort", *map(node_of, arrays), code=I64, shape=shape, axis=axis))
 
 
-@recalled
+@traced
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Where each of `v` would go in the sorted vector `a`.
 
@@ -352,13 +352,13 @@ def scan_code(op: str, dtype: np.dtype[Any], out: Any = None) -> int:
     return code_of(dtype)
 
 
-@recalled
+@traced
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis (of the flattened array if it is None)."""
     return scanned("add", a, axis, dtype, out, "cumsum")
 
 
-@recalled
+@traced
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running products along an axis (of the flattened array if it is None)."""
     return scanned("multiply", a, axis, dtype, out, "cumprod")
@@ -404,13 +404,13 @@ def _cumulative(op: str, x: Any, axis: Any, dtype: Any, out: Any, initial: bool,
     return store_result(out, result, name)
 
 
-@recalled
+@traced
 def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running sums along an axis, NaN counting as 0."""
     return scanned("add", _without_nan(a, 0), axis, dtype, out, "nancumsum")
 
 
-@recalled
+@traced
 def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
     """Running products along an axis, NaN counting as 1."""
     return scanned("multiply", _without_nan(a, 1), axis, dtype, out, "nancumprod")

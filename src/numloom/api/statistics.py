@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, recalled
+from numloom.api.calling import Plain, compose_fast, traced
 from numloom.api.joining import concatenate
 from numloom.api.products import matmul
 from numloom.array.convert import asarray
@@ -63,7 +63,7 @@ def cov(
         raise ValueError("ddof must be integer")
     if type(m) is ndarray and y is None and fweights is None and aweights is None:
         given = bool(rowvar), bool(bias), None if ddof is None else int(ddof), None if dtype is None else code_of(dtype)
-        return compose_plainly(_COV, given, (m,))
+        return compose_fast(_COV, given, (m,))
     return _cov(m, y, rowvar, bias, ddof, fweights, aweights, dtype)
 
 
@@ -138,7 +138,7 @@ def _weights(fweights: Any, aweights: Any, count: int) -> Array | None:
     return weights
 
 
-@recalled
+@traced
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
     """Correlation coefficients of variables: their covariances by the product of their deviations.
 
@@ -166,7 +166,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # ---------------------------------------------------------------- signals
 
 
-@recalled
+@traced
 def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     """The discrete convolution of two vectors.
 
@@ -192,7 +192,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Array:
     return _correlated(x, turned.conj() if y.dtype.kind == "c" else turned, mode)
 
 
-@recalled
+@traced
 def correlate(a: Any, v: Any, mode: str = "valid") -> Array:
     """The cross-correlation of two vectors: sums of products at each shift, `v` conjugated.
 

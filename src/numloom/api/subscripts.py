@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import Plain, compose_plainly, recalled, rewriting
+from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
 from numloom.api.running import deliver
 from numloom.array.convert import from_host
 from numloom.array.ndarray import assign, assigned_value, bind, ndarray, node_of, seen_through, wrap
@@ -21,7 +21,7 @@ from numloom.engine.selecting import nonzero as nonzero_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, indexed_strides, shown
 from numloom.graph.node import CAST, FILL, VIEW, Node
-from numloom.graph.place import here
+from numloom.graph.source_location import here
 from numloom.ops.elementwise import ELEMENTWISE
 
 try:
@@ -145,7 +145,7 @@ def _index_nodes(found: Advanced) -> list[Node]:
 
 def take_advanced(array: Array, found: Advanced) -> Array:
     """Read an array at index arrays: recorded, unless a mask's count must be known."""
-    node = read(array.cell, array.code, found.offset, found.shape, found.strides)
+    node = read(array.storage, array.code, found.offset, found.shape, found.strides)
     mask = _only_mask(found)
     if mask is not None and found.axes[0] == 0:
         return _compressed(node, mask)
@@ -179,21 +179,21 @@ def read_item(array: Array, index: Any) -> Array:
 
 
 def _read_item(array: Array, index: Any) -> Array:
-    found = subscript(array.offset, array.extents, array.steps, index, expand_index)
+    found = subscript(array.offset, array._shape, array._strides, index, expand_index)
     if type(found) is Advanced:
         return take_advanced(array, found)
     assert type(found) is Basic
     return seen_through(array, found)
 
 
-_read_at_lists = recalled(_read_item)
+_read_at_lists = traced(_read_item)
 
 
 def taken(array: Array, index: Array) -> Array:
     """Read an array at an index array of integers."""
     if 0 in array.shape or 0 in index.shape:  # Then indices may be looked at.
         return _taken(None, array, index)
-    return compose_plainly(_TAKEN, None, (array, index))
+    return compose_fast(_TAKEN, None, (array, index))
 
 
 def _taken(given: None, array: Array, index: Array) -> Array:
@@ -240,7 +240,7 @@ def put_item(array: Array, index: Any, value: Any) -> None:
     if _indexing is not None and _indexing.put(array, index, value):
         return
     # How many values a mask takes is looked at, which cannot be recalled.
-    counted = type(index) is ndarray and index.code == BOOL and type(value) is ndarray and value.extents
+    counted = type(index) is ndarray and index.code == BOOL and type(value) is ndarray and value._shape
     if _has_lists(index) and not counted:
         _put_at_lists(array, index, value)
     else:
@@ -248,7 +248,7 @@ def put_item(array: Array, index: Any, value: Any) -> None:
 
 
 def _put_item(array: Array, index: Any, value: Any) -> None:
-    found = subscript(array.offset, array.extents, array.steps, index, expand_index)
+    found = subscript(array.offset, array._shape, array._strides, index, expand_index)
     if type(found) is Advanced:
         put_advanced(array, index, found, value)
     else:
@@ -256,7 +256,7 @@ def _put_item(array: Array, index: Any, value: Any) -> None:
         assign(array, found, value)
 
 
-_put_at_lists = rewriting(_put_item)
+_put_at_lists = traced_in_place(_put_item)
 
 
 def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
@@ -332,9 +332,9 @@ def apply_at(array: Array, index: Any, value: Node | None, op: str, loop: tuple[
         write_indices(array, found, [*values, *indices], op, loop)
         return
     assert type(found) is Basic
-    old = build.cast(read(array.cell, array.code, found.offset, shape, found.strides), loop[0])
+    old = build.cast(read(array.storage, array.code, found.offset, shape, found.strides), loop[0])
     write(
-        array.cell,
+        array.storage,
         array.code,
         found.offset,
         shape,
@@ -384,14 +384,14 @@ def write_indices(
         # The routine reads indices of any integer dtype: one array need not be widened first.
         operands = [*operands[:-1], last.args[0]]
     write_at(
-        array.cell, array.code, found.offset, found.shape, found.strides, operands, axes=found.axes,
+        array.storage, array.code, found.offset, found.shape, found.strides, operands, axes=found.axes,
         position=found.position, op=op, loop=loop, place=here(),
     )  # fmt: skip
 
 
 def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
     """Write a value that is the same for all that a mask selects: one choice, element by element."""
-    old = read(array.cell, array.code, found.offset, found.shape, found.strides)
+    old = read(array.storage, array.code, found.offset, found.shape, found.strides)
     first, ndim = found.axes[0], len(found.shape)
     lead = (0,) * first
     behind = (0,) * (ndim - first - len(mask.shape))
@@ -404,7 +404,7 @@ def _put_where(array: Array, found: Advanced, mask: Node, new: Node) -> None:
         raise ValueError(
             f"shape mismatch: value array of shape {shown(new.shape)} could not be broadcast to indexing result"
         )
-    write(array.cell, array.code, found.offset, found.shape, found.strides, chosen)
+    write(array.storage, array.code, found.offset, found.shape, found.strides, chosen)
 
 
 bind(

@@ -1,4 +1,4 @@
-"""Universal functions: one class, NumPy's call and methods over rows of the operation tables."""
+"""Universal functions: one class, NumPy's call and methods over op definitions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ try:
 except ImportError:
     take_calls = None
 
-from numloom.api.calling import ElementwiseCall, recalled, rewriting
+from numloom.api.calling import ElementwiseCall, traced, traced_in_place
 from numloom.api.description import described
 from numloom.api.running import deliver
 from numloom.api.subscripts import apply_at
@@ -42,10 +42,10 @@ from numloom.graph.layout import (
     reduced_strides,
 )
 from numloom.graph.node import Node
-from numloom.graph.place import here
+from numloom.graph.source_location import here
+from numloom.ops.definitions import OpDef, ReductionDef
 from numloom.ops.elementwise import ELEMENTWISE, OF_UFUNC
 from numloom.ops.reductions import reduction_of
-from numloom.ops.rows import Op, Reduction
 
 Array = Any
 
@@ -89,7 +89,7 @@ def store(out: Array, node: Node, name: str, casting: str = "same_kind", exact: 
                 f"output parameter for {name} has shape {out.shape}, but the result has shape {node.shape}"
             )
         check_broadcast(node.shape, out.shape)
-    write(out.cell, out.code, out.offset, out.shape, out.strides, node)
+    write(out.storage, out.code, out.offset, out.shape, out.strides, node)
     return out
 
 
@@ -98,7 +98,7 @@ def finish(node: Node, out: Any, operands: Sequence[Any], name: str, casting: st
     return deliver(node, operands) if out is None else store(out, node, name, casting, exact=True)
 
 
-@recalled
+@traced
 def scan(array: Array, op: str, axis: int, code: int) -> Array:
     """Running `op` along an axis, in the dtype of this code."""
     node = build.cast(node_of(array), code)
@@ -197,20 +197,20 @@ class ufunc(ElementwiseCall):
 
     __module__ = "numloom"  # where pickle finds them by name
 
-    def __init__(self, numpy: np.ufunc, rows: tuple[Op, ...]) -> None:
+    def __init__(self, numpy: np.ufunc, op_defs: tuple[OpDef, ...]) -> None:
         self.__name__ = self.__qualname__ = numpy.__name__
         self.nin = numpy.nin
         self.nout = numpy.nout
         self.nargs = numpy.nargs
         self.careful = False
         self._numpy = numpy
-        self._rows = rows
-        self._row = rows[0]
+        self._op_defs = op_defs
+        self._op_def = op_defs[0]
         # Row and dtype codes of plain reductions, by the code of what is reduced.
-        self._plain: dict[int, tuple[Reduction, int, int]] = {}
-        self._in_place = rewriting(self._at)
+        self._plain: dict[int, tuple[ReductionDef, int, int]] = {}
+        self._in_place = traced_in_place(self._at)
         self.__signature__ = _signature(self.nin, self.nout)
-        self.__doc__ = described(self.__name__, self.nin, self.nout, rows)
+        self.__doc__ = described(self.__name__, self.nin, self.nout, op_defs)
         FUNCTIONS[numpy] = self
         if take_calls is not None:
             take_calls(self)
@@ -281,22 +281,25 @@ class ufunc(ElementwiseCall):
                 raise
             nodes = _in_loop(values, codes)
         except OverflowError:
-            if self._row not in _COMPARISONS:
+            if self._op_def not in _COMPARISONS:
                 raise
             # A Python integer that the dtype cannot hold: the operators know the answer.
-            return self._finish([node_at(apply2(self._row, *args))], args, outs, where, order)
+            return self._finish([node_at(apply2(self._op_def, *args))], args, outs, where, order)
         nodes = self._checked(nodes, where)
-        rows = self._rows_for(nodes)
-        results = [build.loop(row, nodes[: row.nin], code) for row, code in zip(rows, codes[self.nin :], strict=True)]
+        op_defs = self._op_defs_for(nodes)
+        results = [
+            build.loop(op_def, nodes[: op_def.nin], code)
+            for op_def, code in zip(op_defs, codes[self.nin :], strict=True)
+        ]
         return self._finish(results, args, outs, where, order)
 
     def _checked(self, nodes: list[Node], where: Any) -> list[Node]:
         """Operands of the loop's dtypes, of which some are refused."""
         return nodes
 
-    def _rows_for(self, nodes: list[Node]) -> tuple[Op, ...]:
+    def _op_defs_for(self, nodes: list[Node]) -> tuple[OpDef, ...]:
         """The operations for operands of the loop's dtypes, of which one may take fewer."""
-        return self._rows
+        return self._op_defs
 
     def _checked_at(self, a: Array, indices: Any, value: Node | None) -> Node | None:
         """The second operand of `at`, of the loop's dtype."""
@@ -373,7 +376,7 @@ class ufunc(ElementwiseCall):
         check_broadcast(shape, out.shape)
         if mask is not None:
             node = build.elementwise(WHERE, (mask, build.cast(node, out.code), node_of(out)))
-        write(out.cell, out.code, out.offset, out.shape, out.strides, node)
+        write(out.storage, out.code, out.offset, out.shape, out.strides, node)
         return out
 
     # ------------------------------------------------------------ methods
@@ -427,25 +430,32 @@ class ufunc(ElementwiseCall):
         if out is None and dtype is None and initial is NO_VALUE and where is True and node.size and axes:
             plain = self._plain.get(node.code)
             if plain is not None and (len(axes) == 1 or self.__name__ in _REORDERABLE):
-                row, loop, code = plain
-                return deliver(build.reduce(row, build.cast(node, loop), axes, keepdims, code), (array,))
+                op_def, loop, code = plain
+                return deliver(build.reduce(op_def, build.cast(node, loop), axes, keepdims, code), (array,))
         codes = self._reduction_codes(node.code, dtype, out)
         if len(axes) > 1 and self.__name__ not in _REORDERABLE:
             raise ValueError(
                 f"reduction operation '{self.__name__}' is not reorderable, so at most one axis may be specified"
             )
-        row = reduction_of(self._row, CHARS[codes[0]])
-        if not row.commutative:
+        op_def = reduction_of(self._op_def, CHARS[codes[0]])
+        if not op_def.commutative:
             node = self._reduced_in_turn(build.cast(node, codes[1]), axes, keepdims, initial, where)
             return finish(build.cast(node, codes[2]), out, (array,), self.__name__, "unsafe")
         if dtype is None and out is None:
-            self._plain[node.code] = row, codes[1], codes[2]
+            self._plain[node.code] = op_def, codes[1], codes[2]
         node = build.cast(node, codes[1])
-        node = self._reduced(row, node, axes, keepdims, codes[2], initial, where)
+        node = self._reduced(op_def, node, axes, keepdims, codes[2], initial, where)
         return finish(node, out, (array,), self.__name__, "unsafe")
 
     def _reduced(
-        self, row: Reduction, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, initial: Any, where: Any
+        self,
+        op_def: ReductionDef,
+        node: Node,
+        axes: tuple[int, ...],
+        keepdims: bool,
+        code: int,
+        initial: Any,
+        where: Any,
     ) -> Node:
         """Reduce with an initial value, over the elements that a mask selects."""
         value = self.identity if initial is NO_VALUE else initial
@@ -461,10 +471,10 @@ class ufunc(ElementwiseCall):
             value = _packed(initial, code)
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
-        result = build.reduce(row, node, axes, keepdims, code) if axes else build.cast(node, code)
+        result = build.reduce(op_def, node, axes, keepdims, code) if axes else build.cast(node, code)
         if initial is not NO_VALUE and initial is not None:
             first = build.scalar_as(value, code)
-            result = build.cast(build.loop(self._row, (first, result), code), code)
+            result = build.cast(build.loop(self._op_def, (first, result), code), code)
         return result
 
     def _reduced_in_turn(self, node: Node, axes: tuple[int, ...], keepdims: bool, initial: Any, where: Any) -> Node:
@@ -489,7 +499,7 @@ class ufunc(ElementwiseCall):
             number = _number(value, code) if initial is NO_VALUE else _packed(value, code)
             others.append(build.scalar_as(number, code))
         if not axes:
-            return build.loop(self._row, (*others, node), code) if first else node
+            return build.loop(self._op_def, (*others, node), code) if first else node
         if mask is not None:
             others.append(mask)
         rest = tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
@@ -498,7 +508,7 @@ class ufunc(ElementwiseCall):
             node, *others[first:] = (_lines(one, axes) for one in (node, *others[first:]))
         strides = reduced_strides(shape, order, axes, False, ITEMSIZES[code])
         result = call_routine(
-            "fold", node, *others, code=code, shape=rest, strides=strides, op=self._row.name,
+            "fold", node, *others, code=code, shape=rest, strides=strides, op=self._op_def.name,
             axis=axes[0] if len(axes) == 1 else len(rest), initial=first,
         )  # fmt: skip
         if keepdims:
@@ -549,13 +559,13 @@ class ufunc(ElementwiseCall):
         if not node.shape:
             raise TypeError("cannot accumulate on a scalar")
         axis = _one_axis(axis, node, "accumulate")
-        result = scan(given, self._row.name, axis, self._kept_code(node.code, dtype, out, "accumulate"))
+        result = scan(given, self._op_def.name, axis, self._kept_code(node.code, dtype, out, "accumulate"))
         return result if out is None else finish(node_of(result), out, (array,), self.__name__, "unsafe")
 
     def _kept_code(self, code: int, dtype: Any, out: Any, method: str) -> int:
         """The dtype in which `accumulate` and `reduceat` run."""
         codes = self._reduction_codes(code, dtype, out)
-        if codes[0] != codes[2] or (codes[1] != codes[2] and not self._row.name.startswith("logical_")):
+        if codes[0] != codes[2] or (codes[1] != codes[2] and not self._op_def.name.startswith("logical_")):
             resolved = tuple(DTYPES[one] for one in codes)
             raise TypeError(
                 f"the resolved dtypes are not compatible with {self.__name__}.{method}. Resolved {resolved}"
@@ -603,7 +613,7 @@ class ufunc(ElementwiseCall):
         known = tuple(0 if k == axis else stride for k, stride in enumerate(node.strides))
         result = call_routine(
             "reduceat", node, starts, code=code, shape=shape, strides=k_strides(shape, [known], ITEMSIZES[code]),
-            op=self._row.name, axis=axis, place=here().id,
+            op=self._op_def.name, axis=axis, place=here().id,
         )  # fmt: skip
         return finish(result, out, (array,), self.__name__, "unsafe")
 
@@ -681,7 +691,7 @@ class ufunc(ElementwiseCall):
         given = (a.dtype,) if value is None else (a.dtype, DTYPES[value.code])
         codes = loop_of(self._numpy, (*given, a.dtype), None, "unsafe")
         value = self._checked_at(a, indices, None if value is None else build.cast(value, codes[1]))
-        apply_at(a, indices, value, self._row.name, codes)
+        apply_at(a, indices, value, self._op_def.name, codes)
 
 
 _REORDERABLE = frozenset(
@@ -748,10 +758,10 @@ def _cut(value: Any, code: int) -> Any:
 
 def _packed(value: Any, code: int) -> Any:
     """An ``initial=`` value as a Python number of dtype `code`; NumPy's errors if it does not fit."""
-    cell = np.zeros((), DTYPES[code])
+    made = np.zeros((), DTYPES[code])
     with np.errstate(all="ignore"):
-        cell[()] = _host(value)
-    return cell.item()
+        made[()] = _host(value)
+    return made.item()
 
 
 def _host(x: Any) -> Any:
@@ -770,18 +780,20 @@ def in_order(node: Node, operands: Sequence[Any], order: str) -> Node:
 
 
 def make_ufuncs(special: dict[np.ufunc, type[ufunc]]) -> dict[str, ufunc]:
-    """Our function for every ufunc of NumPy that has rows, by all of its names; some have classes of their own."""
+    """Our function for every ufunc of NumPy that has op definitions, by all of its names; some have classes of their
+    own.
+    """
     several = {
         np.divmod: ("floor_divide", "remainder"),
         np.modf: ("modf_fraction", "modf_integral"),
         np.frexp: ("frexp_mantissa", "frexp_exponent"),
     }
-    rows: dict[Any, tuple[Op, ...]] = {function: (row,) for function, row in OF_UFUNC.items()}
-    rows.update({function: tuple(ELEMENTWISE[name] for name in names) for function, names in several.items()})
+    op_defs: dict[Any, tuple[OpDef, ...]] = {function: (op_def,) for function, op_def in OF_UFUNC.items()}
+    op_defs.update({function: tuple(ELEMENTWISE[name] for name in names) for function, names in several.items()})
     found: dict[str, ufunc] = {}
     for name, function in vars(np).items():  # not dir(np): that imports NumPy's submodules
-        if isinstance(function, np.ufunc) and function in rows:
-            found[name] = FUNCTIONS.get(function) or special.get(function, ufunc)(function, rows[function])
+        if isinstance(function, np.ufunc) and function in op_defs:
+            found[name] = FUNCTIONS.get(function) or special.get(function, ufunc)(function, op_defs[function])
     return found
 
 

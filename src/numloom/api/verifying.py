@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import cell_of, ndarray, node_of, view_of, wrap
+from numloom.array.ndarray import ndarray, node_of, storage_of, view_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, code_of
 from numloom.device.registry import current
 from numloom.engine.evaluate import download_layout, evaluate, leaf_memory
 from numloom.engine.verify import VerificationError, is_unset, same_bits
 from numloom.graph.build import copied, leaf
 from numloom.graph.node import Node
-from numloom.graph.replay import Chain, Chains, find, in_full, learning, replay
+from numloom.graph.replay import RecordedTrace, RecordedTraces, find, in_full, learning, replay
 
 Host = np.ndarray[Any, Any]
 
@@ -61,25 +61,32 @@ def compare(got: Any, want: Any) -> None:
         for one, other in zip(got, want, strict=True):
             compare(one, other)
         return
-    forms = [(x.code, x.extents, x.steps, x.is_scalar, x.writeable) for x in (got, want)]
-    if forms[0] != forms[1]:
-        raise VerificationError(f"a recalled call gave dtype code, shape, strides, ... {forms[0]}, in full {forms[1]}")
-    if not any([is_unset(cell_of(x).value) for x in (got, want)]):
-        one, other = (memory(x, cell_of(x).value) for x in (got, want))
+    told_apart = [(x.code, x._shape, x._strides, x.is_scalar, x.writeable) for x in (got, want)]
+    if told_apart[0] != told_apart[1]:
+        raise VerificationError(
+            f"a recalled call gave dtype code, shape, strides, ... {told_apart[0]}, in full {told_apart[1]}"
+        )
+    if not any([is_unset(storage_of(x).value) for x in (got, want)]):
+        one, other = (memory(x, storage_of(x).value) for x in (got, want))
         same_bits(np.ascontiguousarray(one), np.ascontiguousarray(other), want.code, "a recalled call")
 
 
 def memory(target: Any, value: Node) -> Host:
     """What an array holds if this is the value of its memory."""
-    return download_layout(value, target.code, target.offset, target.extents, target.steps)
+    return download_layout(value, target.code, target.offset, target._shape, target._strides)
 
 
 def tried(
-    chains: Chains, given: Any, chain: Chain, arrays: Sequence[Any], call: partial[Any], again: Callable[..., Any]
+    traces: RecordedTraces,
+    given: Any,
+    recorded: RecordedTrace,
+    arrays: Sequence[Any],
+    call: partial[Any],
+    again: Callable[..., Any],
 ) -> None:
     """Compare what was learned of a call with the call in full, for arrays like its own with other elements.
 
-    `again` gives what the chain leads to.
+    `again` gives what the trace leads to.
 
     Raises
     ------
@@ -90,30 +97,32 @@ def tried(
     def full(others: list[Any]) -> Any:
         result = _with(call, arrays, others)()
         for part in result if type(result) in (tuple, list) else (result,):
-            memory(part, cell_of(part).value)  # raises what a kernel finds wrong with the elements
+            memory(part, storage_of(part).value)  # raises what a kernel finds wrong with the elements
         return result
 
     for others, operands in _others(arrays):
-        if find(chains, given, operands) is chain:
+        if find(traces, given, operands) is recorded:
             want = _in_full(full, others)
             if want is not None:
-                compare(again(chain, operands, tuple(others)), want)
+                compare(again(recorded, operands, tuple(others)), want)
 
 
-def tried_write(chains: Chains, given: Any, chain: Chain, arrays: Sequence[Any], write: partial[Any]) -> None:
+def tried_write(
+    traces: RecordedTraces, given: Any, recorded: RecordedTrace, arrays: Sequence[Any], write: partial[Any]
+) -> None:
     """The same for a call that writes to the first of `arrays`."""
 
     def full(others: list[Any]) -> Any:
         copies = _like(others, lambda elements: elements, False)
         _with(write, arrays, copies)()
-        return memory(copies[0], cell_of(copies[0]).value)
+        return memory(copies[0], storage_of(copies[0]).value)
 
     for others, operands in _others(arrays):
-        operands[0] = cell_of(others[0]).value
-        if find(chains, given, operands) is chain:
+        operands[0] = storage_of(others[0]).value
+        if find(traces, given, operands) is recorded:
             want = _in_full(full, others)
             if want is not None:
-                compare(memory(others[0], replay(chain, operands)), want)
+                compare(memory(others[0], replay(recorded, operands)), want)
 
 
 def _in_full(full: Callable[[list[Any]], Any], others: list[Any]) -> Any:
@@ -129,7 +138,7 @@ def _in_full(full: Callable[[list[Any]], Any], others: list[Any]) -> Any:
 
 def _others(arrays: Sequence[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
     """Arrays like these with other elements, computed and not yet, and their values; none if an address is known."""
-    if not any([cell_of(array).pins for array in arrays]):
+    if not any([storage_of(array).pins for array in arrays]):
         for change in (_backwards, _next):
             for pending in (False, True):
                 others = _like(arrays, change, pending)
@@ -143,8 +152,8 @@ def _like(arrays: Sequence[Any], change: Callable[[Host], Host], pending: bool) 
     wholes: dict[int, Any] = {}
     others: list[Any] = []
     for array in arrays:
-        cell = cell_of(array)
-        value = cell.value
+        storage = storage_of(array)
+        value = storage.value
         if id(value) not in leaves:
             if value.buffer is None:
                 evaluate([value])
@@ -152,10 +161,10 @@ def _like(arrays: Sequence[Any], change: Callable[[Host], Host], pending: bool) 
             changed = np.ascontiguousarray(change(elements)).view(np.uint8)
             new = leaf(device.upload(changed), value.code, value.shape, value.strides)
             leaves[id(value)] = copied(new, new.strides, new.code) if pending else new
-        if id(cell) not in wholes:
-            wholes[id(cell)] = wrap(leaves[id(value)])
-            wholes[id(cell)].is_scalar = False
-        other = view_of(wholes[id(cell)], array.offset, array.extents, array.steps)
+        if id(storage) not in wholes:
+            wholes[id(storage)] = wrap(leaves[id(value)])
+            wholes[id(storage)].is_scalar = False
+        other = view_of(wholes[id(storage)], array.offset, array._shape, array._strides)
         other.code, other.is_scalar, other.writeable = array.code, array.is_scalar, array.writeable
         if array.base is None:
             other.base = None

@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t, intptr_t
 from libc.string cimport memset
 
 from numloom.array.ndarray cimport ndarray, take_number, wrap
-from numloom.array.storage cimport Cell
+from numloom.array.storage cimport Storage
 from numloom.device.memory cimport Buffer
 from numloom.device.registry cimport current
 from numloom.engine._indexing cimport (
@@ -34,25 +34,25 @@ cdef enum:
 cdef int BOOL = _BOOL, F16 = _F16, LEAF = _node.LEAF
 
 
-cdef Cell at_hand(ndarray array):
+cdef Storage at_hand(ndarray array):
     """The memory of an array if it is computed; what is pending and small is computed for it."""
-    cdef Cell cell = array.held
-    if cell is None or cell.pins:
+    cdef Storage storage = array.held
+    if storage is None or storage.pins:
         return None
-    if cell.value.kind != LEAF:
-        if cell.value.size > MOST or not waits_for_nobody(cell.value):
+    if storage.value.kind != LEAF:
+        if storage.value.size > MOST or not waits_for_nobody(storage.value):
             return None
         try:
-            evaluate([cell.value])
+            evaluate([storage.value])
         except Exception:  # Which belongs to the value, and is raised when somebody looks at that.
             return None
-        if cell.value.kind != LEAF:
+        if storage.value.kind != LEAF:
             return None
-    return cell
+    return storage
 
 
-cdef bint see(Rows* rows, Cell cell, ndarray array, Py_ssize_t lead) except -1:
-    return take_rows(rows, cell.value, array.code, array.offset, array.extents, array.steps, lead)
+cdef bint see(Rows* rows, Storage storage, ndarray array, Py_ssize_t lead) except -1:
+    return take_rows(rows, storage.value, array.code, array.offset, array._shape, array._strides, lead)
 
 
 cdef Py_ssize_t offsets[MOST]  # where index arrays lead, from the begin of an array's layout
@@ -78,7 +78,7 @@ cdef Py_ssize_t axes_of(object index) except -2:
 
 
 cdef bint is_index(ndarray index) except -1:
-    return len(index.extents) == 1 and BOOL < index.code < F16 and at_hand(index) is not None
+    return len(index._shape) == 1 and BOOL < index.code < F16 and at_hand(index) is not None
 
 
 cdef bint is_plain(list index) except -1:
@@ -104,10 +104,10 @@ cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
         item = items[axis]
         if type(item) is int:
             at = PyLong_AsLongLongAndOverflow(item, &beyond)
-            extent = <Py_ssize_t>array.extents[axis]
+            extent = <Py_ssize_t>array._shape[axis]
             if beyond or at >= extent or at < -extent:
                 return -1
-            fixed += (at + extent if at < 0 else at) * <Py_ssize_t>array.steps[axis]
+            fixed += (at + extent if at < 0 else at) * <Py_ssize_t>array._strides[axis]
             continue
         if type(item) is ndarray:
             one = item
@@ -127,8 +127,8 @@ cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
         elif count != places.count:
             return -1
         if not add_offsets(
-            offsets, &places, one.code if type(item) is ndarray else 7, <Py_ssize_t>array.extents[axis],
-            <Py_ssize_t>array.steps[axis],
+            offsets, &places, one.code if type(item) is ndarray else 7, <Py_ssize_t>array._shape[axis],
+            <Py_ssize_t>array._strides[axis],
         ):
             return -1
     for place in range(count):
@@ -139,23 +139,23 @@ cdef Py_ssize_t find_offsets(ndarray array, object index) except -2:
 def taken(ndarray array, object index):
     """An array at index arrays of integers along its first axes."""
     cdef Rows rows
-    cdef Cell memory
+    cdef Storage memory
     cdef Buffer buffer
     cdef Py_ssize_t count, axes
     cdef Node node
-    if learning() or not array.extents or not is_host():
+    if learning() or not array._shape or not is_host():
         return None
     axes = axes_of(index)
-    memory = None if not 0 < axes <= len(array.extents) else at_hand(array)
-    if memory is None or not take_block(&rows, memory.value, array.code, array.offset, array.extents, array.steps, axes):
+    memory = None if not 0 < axes <= len(array._shape) else at_hand(array)
+    if memory is None or not take_block(&rows, memory.value, array.code, array.offset, array._shape, array._strides, axes):
         return None
     count = find_offsets(array, index)
     if count <= 0 or count * rows.bytes > 8 * MOST:
         return None
-    if len(array.extents) == 1 and type(index) is ndarray:
-        shape = (<ndarray>index).extents
+    if len(array._shape) == 1 and type(index) is ndarray:
+        shape = (<ndarray>index)._shape
     else:
-        shape = one_tuple((count, *array.extents[axes:]))
+        shape = one_tuple((count, *array._shape[axes:]))
     buffer = (<Buffer>memory.value.buffer).pool.allocate(count * rows.bytes)  # May run finalisers, and so other reads.
     count = find_offsets(array, index)
     read_rows(<char*><intptr_t>buffer.ptr, rows.start, offsets, count, rows.bytes)
@@ -165,10 +165,10 @@ def taken(ndarray array, object index):
 def selected(ndarray array, ndarray mask):
     """An array at a mask of its first axes."""
     cdef Rows rows, which
-    cdef Cell memory, at
+    cdef Storage memory, at
     cdef Buffer buffer
-    cdef Py_ssize_t lead = len(mask.extents)
-    if learning() or mask.code != BOOL or not lead or mask.extents != array.extents[:lead] or not is_host():
+    cdef Py_ssize_t lead = len(mask._shape)
+    if learning() or mask.code != BOOL or not lead or mask._shape != array._shape[:lead] or not is_host():
         return None
     memory = at_hand(array)
     at = None if memory is None else at_hand(mask)
@@ -177,28 +177,28 @@ def selected(ndarray array, ndarray mask):
     if rows.count * rows.bytes > 8 * MOST:
         return None
     buffer = memory.value.buffer
-    return wrap(read_where(&rows, &which, buffer.pool, array.code, array.extents[lead:]))
+    return wrap(read_where(&rows, &which, buffer.pool, array.code, array._shape[lead:]))
 
 
 def nonzero(ndarray mask):
     """Indices of the true elements of a mask, an array an axis."""
     cdef Rows which
-    cdef Cell at
+    cdef Storage at
     cdef Buffer buffer
-    cdef Py_ssize_t lead = len(mask.extents)
+    cdef Py_ssize_t lead = len(mask._shape)
     if learning() or mask.code != BOOL or not 0 < lead <= 8 or not is_host():
         return None
     at = at_hand(mask)
     if at is None or not see(&which, at, mask, lead):
         return None
     buffer = at.value.buffer
-    return tuple([wrap(node) for node in places_where(&which, buffer.pool, mask.extents)])
+    return tuple([wrap(node) for node in places_where(&which, buffer.pool, mask._shape)])
 
 
 def put(ndarray array, object index, object value):
     """Store a number, or an array of just the right dtype and shape, at index arrays or at a mask; whether it was."""
     cdef Rows rows, places, given
-    cdef Cell memory, at, source
+    cdef Storage memory, at, source
     cdef ndarray values = None
     cdef Node node
     cdef double number[2]
@@ -208,27 +208,27 @@ def put(ndarray array, object index, object value):
     cdef Py_ssize_t part, done
     cdef bint repeated = False
     cdef bint by_mask = type(index) is ndarray and (<ndarray>index).code == BOOL
-    if learning() or not array.extents or not is_host():
+    if learning() or not array._shape or not is_host():
         return False
     if by_mask:
-        lead = len((<ndarray>index).extents)
-        if not lead or (<ndarray>index).extents != array.extents[:lead]:
+        lead = len((<ndarray>index)._shape)
+        if not lead or (<ndarray>index)._shape != array._shape[:lead]:
             return False
         at = at_hand(index)
         if at is None:
             return False
     else:
         lead = axes_of(index)
-    if not 0 < lead <= len(array.extents) or is_among(array, index):
+    if not 0 < lead <= len(array._shape) or is_among(array, index):
         return False
-    if type(value) is ndarray and (<ndarray>value).extents:
+    if type(value) is ndarray and (<ndarray>value)._shape:
         values = value
         if values.code != array.code or values.held is array.held:
             return False
-        repeated = values.extents == array.extents[lead:]  # A row for each.
-        if not repeated and values.extents[1:] != array.extents[lead:]:
+        repeated = values._shape == array._shape[lead:]  # A row for each.
+        if not repeated and values._shape[1:] != array._shape[lead:]:
             return False
-        if by_mask and not repeated and not values.extents[0]:
+        if by_mask and not repeated and not values._shape[0]:
             return see(&places, at, index, lead) and not count_true(&places)
         source = at_hand(values)
         if source is None:
@@ -245,14 +245,14 @@ def put(ndarray array, object index, object value):
             return False
         count = -1 if values is None or repeated else count_true(&places)
     else:
-        if not take_block(&rows, memory.value, array.code, array.offset, array.extents, array.steps, lead):
+        if not take_block(&rows, memory.value, array.code, array.offset, array._shape, array._strides, lead):
             return False
         count = find_offsets(array, index)
         if count <= 0:
             return False
     if values is not None:
         if repeated:
-            if not take_block(&given, source.value, values.code, values.offset, values.extents, values.steps, 0):
+            if not take_block(&given, source.value, values.code, values.offset, values._shape, values._strides, 0):
                 return False
         else:
             if not see(&given, source, values, 1) or given.count != count:

@@ -30,16 +30,16 @@ def dot(ndarray x, ndarray y):
     """The dot product of two computed vectors of floats, by the tree that sums have."""
     cdef Rows left, right
     cdef double number[2]
-    cdef tuple shape = x.extents
-    if len(shape) != 1 or (shape is not y.extents and shape != y.extents) or x.code != y.code:
+    cdef tuple shape = x._shape
+    if len(shape) != 1 or (shape is not y._shape and shape != y._shape) or x.code != y.code:
         return None
     if x.code != F64 and x.code != F32 or <Py_ssize_t>shape[0] > MOST_DOTTED or learning():
         return None
     if x.held is None or y.held is None or x.held.pins or y.held.pins or not is_host():
         return None
-    if not take_rows(&left, x.held.value, x.code, x.offset, shape, x.steps, 1):
+    if not take_rows(&left, x.held.value, x.code, x.offset, shape, x._strides, 1):
         return None
-    if not take_rows(&right, y.held.value, y.code, y.offset, shape, y.steps, 1):
+    if not take_rows(&right, y.held.value, y.code, y.offset, shape, y._strides, 1):
         return None
     dot_rows(x.code == F32, left.start, left.step, right.start, right.step, left.count, number)
     return of_number(x.code, number)

@@ -47,7 +47,9 @@ from typing import Any
 
 from numloom.array.ndarray import bind
 
-_INTERNAL = frozenset(("cell", "code", "era", "extents", "held", "is_scalar", "number", "offset", "steps", "writeable"))
+_INTERNAL = frozenset(
+    ("storage", "code", "era", "_shape", "held", "is_scalar", "number", "offset", "_strides", "writeable")
+)
 
 
 def public_names(array: Any) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 from numloom.array import about
 from numloom.array.hostcopy import host_copy
 from numloom.array.ndarray import bind, construct, ndarray, node_of, operand, view_of, wrap
-from numloom.array.storage import Cell, pin, pin_foreign, unpin
+from numloom.array.storage import Storage, pin, pin_foreign, unpin
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
 from numloom.base.errors import casting_error
 from numloom.base.wording import NOTHING
@@ -365,23 +365,23 @@ def unpickle(host: Host) -> Array:
 class _Exported:
     """Keeps the memory of an array pinned; unpinned when the last user lets go."""
 
-    __slots__ = ("cell",)
+    __slots__ = ("storage",)
 
-    def __init__(self, cell: Cell) -> None:
-        pin(cell)
-        self.cell = cell
+    def __init__(self, storage: Storage) -> None:
+        pin(storage)
+        self.storage = storage
 
     def __del__(self) -> None:
-        if hasattr(self, "cell"):
-            unpin(self.cell)
+        if hasattr(self, "storage"):
+            unpin(self.storage)
 
 
 def exported_on_host(array: Array) -> Host:
     """The array's own memory as a NumPy array, pinned while that lives; for devices that are the host."""
-    cell = array.cell
-    owner = _Exported(cell)
+    storage = array.storage
+    owner = _Exported(storage)
     dtype = DTYPES[array.code]
-    view = look.lend(registry.current(), cell.value.buffer, array.offset, array.extents, array.steps, dtype, owner)
+    view = look.lend(registry.current(), storage.value.buffer, array.offset, array._shape, array._strides, dtype, owner)
     if not array.writeable:
         view.flags.writeable = False
     return view
@@ -404,7 +404,7 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
     cast = dtype is not None and np.dtype(dtype) != array.dtype
     if cast and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested: the dtype changes")
-    if cast or copy or not array.size or array.cell.value.tree:
+    if cast or copy or not array.size or array.storage.value.tree:
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
     counters.waits += 1
     return exported_on_host(array)
@@ -720,22 +720,22 @@ def over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tu
         raise BufferError(f"the memory is not aligned: an address or a stride is no multiple of {dtype.itemsize} bytes")
     low, high = extent_of(Layout(0, shape, strides), dtype.itemsize)
     buffer = Buffer(address + low, high - low, None, owner)
-    # The cell holds the whole stretch of memory as a vector, of which the array is a view: of bytes, if it is no
+    # The storage holds the whole stretch of memory as a vector, of which the array is a view: of bytes, if it is no
     # number of elements.
     unit = code if (high - low) % dtype.itemsize == 0 else U8
     array = wrap(build.leaf(buffer, unit, ((high - low) // ITEMSIZES[unit],), (ITEMSIZES[unit],)))
-    pin_foreign(array.cell)
+    pin_foreign(array.storage)
     result = view_of(array, -low, shape, strides)
     result.code = code
     return result
 
 
 def cuda_array_interface(array: Array) -> dict[str, Any]:
-    """The array's ``__cuda_array_interface__``; its memory stays pinned for the life of the cell."""
+    """The array's ``__cuda_array_interface__``; its memory stays pinned for the life of the storage."""
     if registry.current().dlpack[0] != _CUDA:
         raise AttributeError("'numloom.ndarray' object has no attribute '__cuda_array_interface__' on the CPU")
-    cell: Cell = array.cell
-    node = pin(cell)
+    storage: Storage = array.storage
+    node = pin(storage)
     return {
         "shape": array.shape,
         "typestr": array.dtype.str,
@@ -758,31 +758,31 @@ def assigned_other(value: Any, code: int, basic: bool) -> Node:
     if isinstance(value, (list, tuple)):
         return node_of(asarray(value, DTYPES[code]))
     if basic and isinstance(value, np.generic) and DTYPES[code].kind in "iu":
-        cell = np.zeros((), DTYPES[code])
-        cell[()] = value  # NumPy knows which of them must fit.
-        return build.scalar(cell.item(), code)
+        made = np.zeros((), DTYPES[code])
+        made[()] = value  # NumPy knows which of them must fit.
+        return build.scalar(made.item(), code)
     strange = isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind not in "biufc"
     node = NotImplemented if strange else operand(value)
     if node is NotImplemented:
         # Text, None and arrays of them, objects with a number: NumPy knows which it is.
-        cell = np.zeros(np.shape(value) if isinstance(value, np.ndarray) else (), DTYPES[code])
-        cell[...] = value
-        return node_of(asarray(cell)) if cell.shape else build.scalar(cell.item(), code)
+        made = np.zeros(np.shape(value) if isinstance(value, np.ndarray) else (), DTYPES[code])
+        made[...] = value
+        return node_of(asarray(made)) if made.shape else build.scalar(made.item(), code)
     return node if type(node) is Node else build.scalar(node, code)
 
 
-def check_cast(row: Any, target: Any, other: Any) -> None:
+def check_cast(op_def: Any, target: Any, other: Any) -> None:
     """NumPy's error if an operation's result does not cast to `target`, told before one of shapes."""
     value = operand(other)
-    code = resolve(row, (DTYPES[target.code], DTYPES[value.code] if type(value) is Node else type(value)))[1]
+    code = resolve(op_def, (DTYPES[target.code], DTYPES[value.code] if type(value) is Node else type(value)))[1]
     if not np.can_cast(DTYPES[code], DTYPES[target.code], "same_kind"):
-        raise casting_error(row.name, "same_kind", code, target.code) from None
+        raise casting_error(op_def.name, "same_kind", code, target.code) from None
 
 
 def unlike(array: Any, other: Any, answer: bool) -> Any:
     """What comparing with no number and no array gives: the same for each element, as in NumPy."""
     if other is None or isinstance(other, (str, bytes)):
-        return wrap(build.full(answer, BOOL, array.extents))
+        return wrap(build.full(answer, BOOL, array._shape))
     return NotImplemented
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.ndarray import bind, cell_of, later, ndarray, reshaped_before, view_of, wrap
+from numloom.array.ndarray import bind, later, ndarray, reshaped_before, storage_of, view_of, wrap
 from numloom.array.storage import read
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, code_of
 from numloom.graph.build import cast, copied
@@ -20,7 +20,7 @@ def view(array: Any, dtype: Any = None, type: Any = None) -> Any:
     if wanted is not None and wanted is not ndarray:
         raise TypeError("views are numloom arrays: there are no subclasses")
     if dtype is None or dtype is ndarray:
-        return view_of(array, array.offset, array.extents, array.steps)
+        return view_of(array, array.offset, array._shape, array._strides)
     return later("view_as")(array, dtype)
 
 
@@ -33,7 +33,7 @@ def reshape(array: Any, *shape: Any, order: str | None = "C", copy: bool | None 
             if type(extent) is not int:  # 2.0 would be found as 2 is.
                 break
         else:
-            known = reshaped_before.get((array.extents, array.steps, array.code, shape))
+            known = reshaped_before.get((array._shape, array._strides, array.code, shape))
             if known is not None:
                 return view_of(array, array.offset, known[0], known[1])
     return later("reshaped")(array, shape, order, copy)
@@ -41,10 +41,10 @@ def reshape(array: Any, *shape: Any, order: str | None = "C", copy: bool | None 
 
 def copy(array: Any, order: str | None = "C") -> Any:
     """A new array with the same values; costs nothing until one of the two is written."""
-    node = read(cell_of(array), array.code, array.offset, array.extents, array.steps)
+    node = read(storage_of(array), array.code, array.offset, array._shape, array._strides)
     order = "C" if order is None else order
-    strides = strides_in_order(array.extents, array.steps, ITEMSIZES[array.code], order)
-    if cell_of(array).pins or node.kind == VIEW or node.strides != strides:
+    strides = strides_in_order(array._shape, array._strides, ITEMSIZES[array.code], order)
+    if storage_of(array).pins or node.kind == VIEW or node.strides != strides:
         node = copied(node, strides, array.code)
     result = wrap(node)
     result.is_scalar = array.is_scalar
@@ -67,13 +67,13 @@ def astype(
         )
     if code == array.code:
         return array.copy(order) if copy or order not in "KA" else array
-    source = read(cell_of(array), array.code, array.offset, array.extents, array.steps)
+    source = read(storage_of(array), array.code, array.offset, array._shape, array._strides)
     node = cast(source, code)
     result = wrap(node)
     if order != "K" or source.kind == VIEW:
         # "A" and "K" ask how this array lies.
         itemsize, wide = ITEMSIZES[array.code], ITEMSIZES[code]
-        lying = strides_in_order(array.extents, array.steps, itemsize, order)
+        lying = strides_in_order(array._shape, array._strides, itemsize, order)
         wanted = tuple([stride // itemsize * wide for stride in lying])
         if wanted != node.strides:
             result = wrap(copied(node, wanted, code))
@@ -96,7 +96,7 @@ def transpose(array: Any, *axes: Any) -> Any:
         order.append(axis % len(axes))
     if len(set(order)) != len(order):
         raise ValueError("repeated axis in transpose")
-    shape, strides = array.extents, array.steps
+    shape, strides = array._shape, array._strides
     return view_of(array, array.offset, tuple(shape[axis] for axis in order), tuple(strides[axis] for axis in order))
 
 
@@ -104,13 +104,13 @@ def turned_matrices(array: Any) -> Any:
     """A view with the last two axes exchanged."""
     if array.ndim < 2:
         raise ValueError("matrix transpose with ndim < 2 is undefined")
-    shape, strides = array.extents, array.steps
+    shape, strides = array._shape, array._strides
     return view_of(array, array.offset, (*shape[:-2], shape[-1], shape[-2]), (*strides[:-2], strides[-1], strides[-2]))
 
 
 def part_of(array: Any, offset: int) -> Any:
     """A view of the halves of complex numbers that begin so many bytes after them."""
-    part = view_of(array, array.offset + offset, array.extents, array.steps)
+    part = view_of(array, array.offset + offset, array._shape, array._strides)
     part.code = F32 if array.code == C64 else F64
     return part
 

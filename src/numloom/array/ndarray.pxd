@@ -1,7 +1,7 @@
 cimport cython
 cimport numloom.base.instances
 from numloom.array.numbers cimport binary_number, known_number, number_as, unary_number
-from numloom.array.storage cimport Cell, new_cell, read, write, write_number
+from numloom.array.storage cimport Storage, new_storage, read, write, write_number
 from numloom.array.subscript cimport Basic, simple, turned
 from numloom.engine.evaluate cimport at_hand, element, element_at_once, element_on_host, number
 from numloom.engine.look cimport is_near
@@ -19,10 +19,10 @@ cdef tuple ITEMSIZES, _NOTHING
 
 @cython.final
 cdef class ndarray:
-    cdef public Cell held
+    cdef public Storage held
     cdef public int code
-    cdef public tuple extents
-    cdef public tuple steps
+    cdef public tuple _shape
+    cdef public tuple _strides
     cdef public Py_ssize_t offset
     cdef public bint is_scalar
     cdef public bint writeable
@@ -56,41 +56,41 @@ cdef object as_integer(object index)
 @cython.locals(array=ndarray, found=cython.bint)
 cdef object with_integers(object index)
 
-@cython.locals(cell=Cell, current=Node)
+@cython.locals(storage=Storage, current=Node)
 cpdef Node node_of(ndarray array)
 
 cpdef object number_of(ndarray array)
-cpdef Cell cell_of(ndarray array)
+cpdef Storage storage_of(ndarray array)
 @cython.locals(result=ndarray)
 cdef ndarray of_number(int code, double* number)
 @cython.locals(array=ndarray)
 cdef int take_number(object x, double* to) except -3
 @cython.locals(first=cython.int, second=cython.int, code=cython.int, left=cython.double[2], right=cython.double[2],
                result=cython.double[2])
-cpdef object operated(object row, object x, object y, bint alone)
-@cython.locals(cell=Cell, offset=cython.Py_ssize_t, found=cython.double[2])
+cpdef object operated(object op_def, object x, object y, bint alone)
+@cython.locals(storage=Storage, offset=cython.Py_ssize_t, found=cython.double[2])
 cdef object element_of(ndarray array, object index)
-@cython.locals(cell=Cell, offset=cython.Py_ssize_t, code=cython.int, number=cython.double[2])
+@cython.locals(storage=Storage, offset=cython.Py_ssize_t, code=cython.int, number=cython.double[2])
 cdef bint set_element(ndarray array, object index, object value) except -1
 cpdef object only_number(ndarray array)
 
 @cython.locals(array=ndarray)
 cdef object _number_of(object x)
 @cython.locals(a=ndarray, b=ndarray, result=ndarray, node=Node)
-cpdef object apply2(object row, object x, object y)
+cpdef object apply2(object op_def, object x, object y)
 @cython.locals(node=object, result=ndarray)
-cdef object _apply2_other(object row, object x, object y)
+cdef object _apply2_other(object op_def, object x, object y)
 @cython.locals(a=object, b=object)
-cpdef object record2(object row, object x, object y)
+cpdef object record2(object op_def, object x, object y)
 cpdef object operand(object value)
 
 @cython.locals(array=ndarray)
 cpdef bint pinned(object x)
 
 @cython.locals(node=Node, result=ndarray)
-cpdef object apply1(object row, ndarray x)
+cpdef object apply1(object op_def, ndarray x)
 
 @cython.locals(node=Node, given=ndarray)
-cpdef object apply_inplace(object row, ndarray target, object other)
+cpdef object apply_inplace(object op_def, ndarray target, object other)
 
 cpdef Node assigned_value(object value, int code, bint basic=*)

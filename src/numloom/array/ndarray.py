@@ -1,4 +1,4 @@
-"""The array that users hold: a storage cell seen through a layout.
+"""The array that users hold: a storage seen through a layout.
 
 Operators record, but on numbers. What needs the API (reductions, printing) is bound late: its modules call `bind`.
 """
@@ -19,7 +19,7 @@ except ImportError:
 
 from numloom.array.members import set_member
 from numloom.array.numbers import binary_number, known_number, number_as, unary_number
-from numloom.array.storage import Cell, arranged, new_cell, read, write, write_number
+from numloom.array.storage import Storage, arranged, new_storage, read, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
 from numloom.base.errors import casting_error
@@ -80,18 +80,18 @@ def later(name: str) -> Any:
 class ndarray:
     """What it is to users stands in `numloom.array.about`; here, what it is made of.
 
-    Its memory is `cell`, shared with its views (a number gets one when somebody asks); its layout `code` of the dtype,
-    byte `offset`, shape `extents` and strides `steps`. `is_scalar`: NumPy would have given an immutable scalar, and
-    in-place operators rebind. `writeable`: assignment is allowed.
+    Its memory is `storage`, shared with its views (a number gets one when somebody asks); its layout `code` of the
+    dtype, byte `offset`, shape `_shape` and strides `_strides`. `is_scalar`: NumPy would have given an immutable
+    scalar, and in-place operators rebind. `writeable`: assignment is allowed.
     """
 
     __module__ = "numloom"
-    __slots__ = ("base", "code", "era", "extents", "held", "is_scalar", "number", "offset", "steps", "writeable")
+    __slots__ = ("_shape", "_strides", "base", "code", "era", "held", "is_scalar", "number", "offset", "writeable")
 
-    held: Cell
+    held: Storage
     code: int
-    extents: tuple[int, ...]
-    steps: tuple[int, ...]
+    _shape: tuple[int, ...]
+    _strides: tuple[int, ...]
     offset: int
     is_scalar: bool
     writeable: bool
@@ -100,12 +100,12 @@ class ndarray:
     __array_priority__ = 1000.0
 
     @property
-    def cell(self) -> Cell:
-        return cell_of(self)
+    def storage(self) -> Storage:
+        return storage_of(self)
 
-    @cell.setter
-    def cell(self, cell: Cell) -> None:
-        self.held = cell
+    @storage.setter
+    def storage(self, storage: Storage) -> None:
+        self.held = storage
 
     @classmethod
     def __class_getitem__(cls, item: Any) -> Any:
@@ -281,7 +281,7 @@ class ndarray:
             return _looked_up(self, index)
         if cython.compiled and (number := element_of(self, index)) is not None:
             return number
-        found = simple(self.offset, self.extents, self.steps, index)
+        found = simple(self.offset, self._shape, self._strides, index)
         return seen_through(self, found) if found is not None else _looked_up(self, index)
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -291,10 +291,10 @@ class ndarray:
             index = as_integer(index)
         if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
             return
-        found = simple(self.offset, self.extents, self.steps, index)
+        found = simple(self.offset, self._shape, self._strides, index)
         if found is None and (plain := with_integers(index)) is not index:
             index = plain
-            found = simple(self.offset, self.extents, self.steps, index)
+            found = simple(self.offset, self._shape, self._strides, index)
         if found is not None:
             assign(self, found, value)
         else:
@@ -304,12 +304,12 @@ class ndarray:
         raise ValueError("cannot delete array elements")
 
     def __len__(self) -> int:
-        if not self.extents:
+        if not self._shape:
             raise TypeError("len() of unsized object")
-        return self.extents[0]
+        return self._shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        if not self.extents:
+        if not self._shape:
             raise TypeError("iteration over a 0-d array")
         return _bound["iterate"](self)  # type: ignore[no-any-return]
 
@@ -320,7 +320,7 @@ class ndarray:
 
     def get(self) -> np.ndarray[Any, Any]:
         """The values as a NumPy array (a copy, in the same memory order); runs what is recorded and waits."""
-        return download_layout(cell_of(self).value, self.code, self.offset, self.extents, self.steps)
+        return download_layout(storage_of(self).value, self.code, self.offset, self._shape, self._strides)
 
     def tolist(self) -> Any:
         """The values as (nested) lists of Python numbers; waits."""
@@ -338,14 +338,14 @@ class ndarray:
         -------
         bool, int, float or complex
         """
-        found = simple(self.offset, self.extents, self.steps, index)
+        found = simple(self.offset, self._shape, self._strides, index)
         offset = found.offset if found is not None and found.scalar else _bound["offset_of_item"](self, index)
-        return number(cell_of(self).value, self.code, offset)
+        return number(storage_of(self).value, self.code, offset)
 
     def _only_element(self) -> Any:
         if self.size != 1:
             raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-        return element(cell_of(self).value, self.code, self.offset)
+        return element(storage_of(self).value, self.code, self.offset)
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -369,19 +369,19 @@ class ndarray:
         return complex(only_number(self))
 
     def __index__(self) -> int:
-        if self.extents or DTYPES[self.code].kind not in "iu":
+        if self._shape or DTYPES[self.code].kind not in "iu":
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         return int(number_of(self))
 
     def __round__(self, digits: int | None = None) -> Any:
-        if self.extents:
+        if self._shape:
             raise TypeError("type numloom.ndarray doesn't define __round__ method")
         return round(self._only_element(), digits) if digits is not None else round(self._only_element())
 
     def __format__(self, spec: str) -> str:
-        if self.extents and spec:
+        if self._shape and spec:
             raise TypeError("unsupported format string passed to numloom.ndarray.__format__")
-        return str(self) if self.extents else format(self.get()[()], spec)
+        return str(self) if self._shape else format(self.get()[()], spec)
 
     def __hash__(self) -> int:
         if self.is_scalar:
@@ -425,7 +425,7 @@ class ndarray:
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of elements along each axis; may be set, as in NumPy."""
-        return self.extents
+        return self._shape
 
     @shape.setter
     def shape(self, value: Any) -> None:
@@ -434,7 +434,7 @@ class ndarray:
     @property
     def strides(self) -> tuple[int, ...]:
         """Bytes from one element to the next along each axis."""
-        return self.steps
+        return self._strides
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -448,13 +448,13 @@ class ndarray:
     @property
     def ndim(self) -> int:
         """Number of axes."""
-        return len(self.extents)
+        return len(self._shape)
 
     @property
     def size(self) -> int:
         """Number of elements."""
         size = 1
-        for extent in self.extents:
+        for extent in self._shape:
             size *= extent
         return size
 
@@ -471,9 +471,9 @@ class ndarray:
     @property
     def T(self) -> Any:
         """The array with its axes in reverse order (a view)."""
-        found = turned(self.extents, self.steps)
+        found = turned(self._shape, self._strides)
         if found is None:
-            return view_of(self, self.offset, self.extents[::-1], self.steps[::-1])
+            return view_of(self, self.offset, self._shape[::-1], self._strides[::-1])
         return view_of(self, self.offset, found.shape, found.strides)
 
     @property
@@ -494,7 +494,7 @@ def number_of(array: Any) -> Any:
 
 def only_number(array: Any) -> Any:
     """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
-    if not array.extents:
+    if not array._shape:
         return number_of(array)
     raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
 
@@ -523,10 +523,10 @@ def wrap(node: Node) -> Any:
     if node.kind == VIEW:
         return wrap(_apart(node))
     result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
-    result.held = new_cell(node)
+    result.held = new_storage(node)
     result.code = node.code
-    result.extents = node.shape
-    result.steps = node.strides
+    result._shape = node.shape
+    result._strides = node.strides
     result.offset = 0
     result.is_scalar = not node.shape
     result.writeable = True
@@ -544,10 +544,10 @@ def _apart(node: Node) -> Node:
     return copied(node, strides, node.code)
 
 
-def cell_of(array: Any) -> Cell:
+def storage_of(array: Any) -> Storage:
     """The memory of an array; a number's is made now."""
     if array.held is None:
-        array.held = new_cell(node_for(array.number, array.code, array.era))
+        array.held = new_storage(node_for(array.number, array.code, array.era))
     return array.held  # type: ignore[no-any-return]
 
 
@@ -555,8 +555,8 @@ def of_number(code: int, number: Any) -> Any:
     """A scalar that is known, of which nobody has asked for a value yet."""
     result: Any = ndarray.__new__(ndarray)
     result.code = code
-    result.extents = _NOTHING
-    result.steps = _NOTHING
+    result._shape = _NOTHING
+    result._strides = _NOTHING
     result.is_scalar = True
     result.writeable = True
     result.era = register.era
@@ -570,7 +570,7 @@ def take_number(x: Any, to: Any) -> int:
     if type(x) is not ndarray:
         return take_python(x, to)  # type: ignore[no-any-return]
     array = cython.cast(ndarray, x)
-    if array.extents:
+    if array._shape:
         return -1
     if array.held is not None:
         return -1 if array.held.pins else take_known(array.held.value, array.code, array.offset, to)  # type: ignore[no-any-return]
@@ -579,7 +579,7 @@ def take_number(x: Any, to: Any) -> int:
     return array.code
 
 
-def operated(row: Any, x: Any, y: Any, alone: bool) -> Any:
+def operated(op_def: Any, x: Any, y: Any, alone: bool) -> Any:
     """An operation on numbers (of one, if `alone`), done at once; None where it must be recorded."""
     if not cython.compiled:  # Memory for a number of C each.
         left = right = result = [0.0, 0.0]
@@ -591,7 +591,7 @@ def operated(row: Any, x: Any, y: Any, alone: bool) -> Any:
     second = ALONE if alone else take_number(y, right)
     if second < 0 or not is_host():
         return None
-    code = operate(row, first, left, second, right, result)
+    code = operate(op_def, first, left, second, right, result)
     return None if code < 0 else of_number(code, result)
 
 
@@ -599,36 +599,36 @@ def element_of(array: Any, index: Any) -> Any:
     """The element that integers lead to, if it is computed and the host sees it; else None."""
     if not cython.compiled:
         found = [0.0, 0.0]
-    cell = array.held
-    if cell is None or cell.pins or (cell.value.kind != LEAF and cell.value.kind != FILL):
+    storage = array.held
+    if storage is None or storage.pins or (storage.value.kind != LEAF and storage.value.kind != FILL):
         return None
-    offset = place_of(array.offset, array.extents, array.steps, index)
-    if offset < 0 or take_known(cell.value, array.code, offset, found) < 0:
+    offset = place_of(array.offset, array._shape, array._strides, index)
+    if offset < 0 or take_known(storage.value, array.code, offset, found) < 0:
         return None
     return of_number(array.code, found)
 
 
 def set_element(array: Any, index: Any, value: Any) -> bool:
     """Store a number of the same dtype in the element that integers lead to at once, if nobody else has the memory."""
-    cell = array.held
-    if cell is None or cell.pins or cell.value.kind != LEAF:
+    storage = array.held
+    if storage is None or storage.pins or storage.value.kind != LEAF:
         return False
     if not cython.compiled:
         number = [0.0, 0.0]
     code = take_number(value, number)
     if code < 0 or not stores_as(code, array.code, number):
         return False
-    offset = place_of(array.offset, array.extents, array.steps, index)
-    return offset >= 0 and put_known(cell.value, array.code, offset, number)  # type: ignore[no-any-return]
+    offset = place_of(array.offset, array._shape, array._strides, index)
+    return offset >= 0 and put_known(storage.value, array.code, offset, number)  # type: ignore[no-any-return]
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     """Another array over the same memory; of a scalar, which cannot be written, over a copy (a scalar without axes)."""
     result = ndarray.__new__(ndarray) if cython.compiled else object.__new__(ndarray)
-    result.held = new_cell(cell_of(array).value) if array.is_scalar else array.held
+    result.held = new_storage(storage_of(array).value) if array.is_scalar else array.held
     result.code = array.code
-    result.extents = shape
-    result.steps = strides
+    result._shape = shape
+    result._strides = strides
     result.offset = offset
     result.is_scalar = array.is_scalar and not shape
     result.writeable = array.writeable
@@ -642,27 +642,27 @@ def seen_through(array: Any, found: Basic) -> Any:
         result = view_of(array, found.offset, found.shape, found.strides)
         result.is_scalar = False
         return result
-    cell = cell_of(array)
-    value = None if cell.pins else element_at_once(cell.value, array.code, found.offset)
-    return wrap(known(value, array.code) if value is not None else read(cell, array.code, found.offset, (), ()))
+    storage = storage_of(array)
+    value = None if storage.pins else element_at_once(storage.value, array.code, found.offset)
+    return wrap(known(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ()))
 
 
 def _looked_up(array: Any, index: Any) -> Any:
     """What any subscript gives."""
     kind = type(index)
-    several = kind is ndarray and index.extents
+    several = kind is ndarray and index._shape
     if (several or kind is list or kind is tuple) and (found := _bound["read_at_once"](array, index)) is not None:
         return found
     if several:
         if index.code != BOOL:
             return _bound["taken"](array, index)
-        if index.extents == array.extents:
+        if index._shape == array._shape:
             return _bound["selected"](array, index)
     elif (plain := with_integers(index)) is not index:
         return array[plain]
     elif kind is list or kind is tuple:
         return _bound["read_item"](array, index)
-    found = subscript(array.offset, array.extents, array.steps, index, _bound["expand_index"])
+    found = subscript(array.offset, array._shape, array._strides, index, _bound["expand_index"])
     if type(found) is Advanced:
         return _bound["take_advanced"](array, found)
     return seen_through(array, found)  # type: ignore[arg-type]
@@ -682,7 +682,7 @@ def with_integers(index: Any) -> Any:
     for item in items:
         if type(item) is ndarray:
             array = cython.cast(ndarray, item)
-            if array.extents or not (array.is_scalar and BOOL < array.code < F16):
+            if array._shape or not (array.is_scalar and BOOL < array.code < F16):
                 return index
             if array.held is not None and not at_hand(array.held.value):
                 return index
@@ -700,46 +700,46 @@ def assign(array: Any, found: Basic, value: Any) -> None:
     given = value if type(value) is ndarray else None
     if (
         given is not None
-        and cell_of(given) is cell_of(array)
+        and storage_of(given) is storage_of(array)
         and given.offset == found.offset
         and given.code == array.code
-        and (given.extents is found.shape or given.extents == found.shape)
-        and (given.steps is found.strides or given.steps == found.strides)
+        and (given._shape is found.shape or given._shape == found.shape)
+        and (given._strides is found.strides or given._strides == found.strides)
     ):
         return  # What `x[i] += y` assigns last is what is there already.
     if (
         found.scalar
-        and (given is None or not given.extents)
+        and (given is None or not given._shape)
         and _is_at_hand(array)
-        and write_number(cell_of(array), array.code, found.offset, value if given is None else number_of(given))
+        and write_number(storage_of(array), array.code, found.offset, value if given is None else number_of(given))
     ):
         return
     node = assigned_value(value, array.code, True)
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
         kind = TypeError if array.code in (C64, C128) or (given is None and BOOL < array.code < F16) else ValueError
         raise kind("setting an array element with a sequence.")
-    write(cell_of(array), array.code, found.offset, found.shape, found.strides, node)
+    write(storage_of(array), array.code, found.offset, found.shape, found.strides, node)
 
 
 def _is_at_hand(array: Any) -> bool:
     """Whether an element may be written at once: computed memory that the host sees, while no call is learned."""
-    value = cell_of(array).value
+    value = storage_of(array).value
     return value.kind == LEAF and not learning() and is_near(value.buffer)
 
 
 def node_of(array: Any) -> Node:
     """The array's current value."""
-    cell = cell_of(array)
-    current = cell.value
+    storage = storage_of(array)
+    current = storage.value
     if (
-        current.shape is array.extents
-        and current.strides is array.steps
+        current.shape is array._shape
+        and current.strides is array._strides
         and current.code == array.code
         and array.offset == 0
-        and not cell.pins
+        and not storage.pins
     ):
         return current
-    return read(cell, array.code, array.offset, array.extents, array.steps)
+    return read(storage, array.code, array.offset, array._shape, array._strides)
 
 
 # ---------------------------------------------------------------- operands and operations
@@ -757,22 +757,22 @@ def operand(value: Any) -> Any:
     return NotImplemented if _bound["defers_to"](value) else _bound["foreign_operand"](value)
 
 
-def apply2(row: Any, x: Any, y: Any) -> Any:
+def apply2(op_def: Any, x: Any, y: Any) -> Any:
     """A binary operation on arrays, numbers and what can become an array: recorded, but of numbers done at once."""
-    if cython.compiled and (number := operated(row, x, y, False)) is not None:
+    if cython.compiled and (number := operated(op_def, x, y, False)) is not None:
         return number
     p = None if learning() else _number_of(x)  # which is a look
     if p is not None:
         q = _number_of(y)
-        node = None if q is None else binary_number(row, p, q)
+        node = None if q is None else binary_number(op_def, p, q)
         if node is not None:
             return wrap(node)
     if type(x) is not ndarray or type(y) is not ndarray:
-        return _apply2_other(row, x, y)
+        return _apply2_other(op_def, x, y)
     a, b = cython.cast(ndarray, x), cython.cast(ndarray, y)
-    result = wrap(binary(row, node_of(a), node_of(b)))
-    if cell_of(a).pins or cell_of(b).pins:
-        after_record(cell_of(result).value, now=True)
+    result = wrap(binary(op_def, node_of(a), node_of(b)))
+    if storage_of(a).pins or storage_of(b).pins:
+        after_record(storage_of(result).value, now=True)
     return result
 
 
@@ -781,12 +781,12 @@ def _number_of(x: Any) -> Any:
     if type(x) is not ndarray:
         return x
     array = cython.cast(ndarray, x)
-    return None if array.extents else known_number(cell_of(array), array.code, array.offset)
+    return None if array._shape else known_number(storage_of(array), array.code, array.offset)
 
 
-def _apply2_other(row: Any, x: Any, y: Any) -> Any:
+def _apply2_other(op_def: Any, x: Any, y: Any) -> Any:
     """`apply2` where one operand is no array of ours."""
-    node = record2(row, x, y)
+    node = record2(op_def, x, y)
     if node is NotImplemented:
         return node
     result = wrap(node)
@@ -795,18 +795,18 @@ def _apply2_other(row: Any, x: Any, y: Any) -> Any:
     return result
 
 
-def record2(row: Any, x: Any, y: Any) -> Any:
+def record2(op_def: Any, x: Any, y: Any) -> Any:
     """`apply2`, but for the array: a value, or NotImplemented."""
     if type(x) is ndarray:
         if type(y) is ndarray:
-            return binary(row, node_of(x), node_of(y))
+            return binary(op_def, node_of(x), node_of(y))
         if type(y) is float:  # Which overflows nothing.
-            return binary_scalar(row, node_of(x), y)
+            return binary_scalar(op_def, node_of(x), y)
         a = node_of(x)
         b = operand(y)
     elif type(y) is ndarray:
         if type(x) is float:
-            return scalar_binary(row, x, node_of(y))
+            return scalar_binary(op_def, x, node_of(y))
         a = operand(x)
         b = node_of(y)
     else:
@@ -818,32 +818,32 @@ def record2(row: Any, x: Any, y: Any) -> Any:
         if type(b) is not Node:
             if type(a) is not Node:
                 a = node_of(_bound["asarray"](a))
-            return binary_scalar(row, a, b)
+            return binary_scalar(op_def, a, b)
         if type(a) is not Node:
-            return scalar_binary(row, a, b)
-        return binary(row, a, b)
+            return scalar_binary(op_def, a, b)
+        return binary(op_def, a, b)
     except OverflowError:
-        if row not in _COMPARISONS:
+        if op_def not in _COMPARISONS:
             raise
-        return node_of(_bound["compare_out_of_range"](row, a, b))
+        return node_of(_bound["compare_out_of_range"](op_def, a, b))
 
 
 def pinned(x: Any) -> bool:
     """Whether `x` is an array whose memory's address is exported."""
-    return type(x) is ndarray and cell_of(x).pins > 0
+    return type(x) is ndarray and storage_of(x).pins > 0
 
 
-def apply1(row: Any, x: Any) -> Any:
+def apply1(op_def: Any, x: Any) -> Any:
     """A unary operation on an array: recorded, but of a number done at once."""
-    if cython.compiled and (number := operated(row, x, None, True)) is not None:
+    if cython.compiled and (number := operated(op_def, x, None, True)) is not None:
         return number
     p = None if learning() else _number_of(x)  # which is a look
-    node = None if p is None else unary_number(row, p)
+    node = None if p is None else unary_number(op_def, p)
     if node is not None:
         return wrap(node)
-    node = unary(row, node_of(x))
+    node = unary(op_def, node_of(x))
     result = wrap(node)
-    if cell_of(x).pins:
+    if storage_of(x).pins:
         after_record(node, now=True)
     return result
 
@@ -858,28 +858,28 @@ def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
     return _bound["assigned_other"](value, code, basic)
 
 
-def apply_inplace(row: Any, target: Any, other: Any) -> Any:
+def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
     if not target.writeable and not target.is_scalar:
         raise ValueError("output array is read-only")
-    if type(other) is ndarray and not target.is_scalar and row is not POWER:
+    if type(other) is ndarray and not target.is_scalar and op_def is not POWER:
         given = other
-        if given.extents is target.extents or given.extents == target.extents:
+        if given._shape is target._shape or given._shape == target._shape:
             # As below, without an array for the result in between.
-            node = binary(row, node_of(target), node_of(given))
+            node = binary(op_def, node_of(target), node_of(given))
             if node.code == target.code:
-                write(cell_of(target), target.code, target.offset, target.extents, target.steps, node)
+                write(storage_of(target), target.code, target.offset, target._shape, target._strides, node)
                 return target
     try:
-        result = _bound["operator_power"](target, other) if row is POWER else apply2(row, target, other)
+        result = _bound["operator_power"](target, other) if op_def is POWER else apply2(op_def, target, other)
     except ValueError:
-        _bound["check_cast"](row, target, other)
+        _bound["check_cast"](op_def, target, other)
         raise
     if result is NotImplemented:
         if isinstance(other, np.ndarray) and not target.is_scalar:
-            raise TypeError(f"cannot {row.name} an array of dtype {other.dtype} in place to one of {target.dtype}")
+            raise TypeError(f"cannot {op_def.name} an array of dtype {other.dtype} in place to one of {target.dtype}")
         return result
-    return store_result(target, result, row.name)
+    return store_result(target, result, op_def.name)
 
 
 def store_result(target: Any, result: Any, name: str) -> Any:
@@ -888,12 +888,12 @@ def store_result(target: Any, result: Any, name: str) -> Any:
         return result
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
         raise casting_error(name, "same_kind", result.code, target.code)
-    if result.shape != target.extents:
+    if result.shape != target._shape:
         raise ValueError(
-            f"non-broadcastable output operand with shape {shown(target.extents)} doesn't match the broadcast shape "
+            f"non-broadcastable output operand with shape {shown(target._shape)} doesn't match the broadcast shape "
             f"{shown(result.shape)}"
         )
-    write(cell_of(target), target.code, target.offset, target.extents, target.steps, cell_of(result).value)
+    write(storage_of(target), target.code, target.offset, target._shape, target._strides, storage_of(result).value)
     return target
 
 

@@ -1,5 +1,5 @@
 cimport cython
-from numloom.array.storage cimport Cell
+from numloom.array.storage cimport Storage
 from numloom.engine.evaluate cimport element_on_host
 from numloom.graph.build cimport known
 from numloom.graph.node cimport Node
@@ -9,10 +9,10 @@ cdef object _EQUAL, _NOT_EQUAL, _NEGATIVE, _ABSOLUTE, _MOST, _LEAST, _WHOLE
 cdef int BOOL, F16, F32, F64, FILL, I64, LEAF, SCALAR
 
 @cython.locals(node=Node)
-cpdef object known_number(Cell cell, int code, Py_ssize_t offset)
+cpdef object known_number(Storage storage, int code, Py_ssize_t offset)
 cpdef Node node_of_number(object value)
 cpdef Node number_as(object value, int code)
-cpdef Node binary_number(object row, object p, object q)
+cpdef Node binary_number(object op_def, object p, object q)
 @cython.locals(real=cython.bint)
-cdef object _binary(object row, object p, object q)
-cpdef Node unary_number(object row, object p)
+cdef object _binary(object op_def, object p, object q)
+cpdef Node unary_number(object op_def, object p)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.storage import Cell
+from numloom.array.storage import Storage
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64
 from numloom.engine.evaluate import element_on_host
 from numloom.graph.build import known, scalar, scalar_as
@@ -32,10 +32,10 @@ _WHOLE = 1 << 53
 """Integers up to here are numbers of float64."""
 
 
-def known_number(cell: Cell, code: int, offset: int) -> Any:
+def known_number(storage: Storage, code: int, offset: int) -> Any:
     """The float, integer or bool that a 0-d array is, if the host knows it and it is a number as Python has them."""
-    node = cell.value
-    if node.code != code or cell.pins or node.shape or offset:
+    node = storage.value
+    if node.code != code or storage.pins or node.shape or offset:
         return None
     if node.kind == LEAF:
         value = element_on_host(node, code, 0)
@@ -76,13 +76,13 @@ def number_as(value: Any, code: int) -> Node:
     return scalar(value, code)
 
 
-def binary_number(row: Any, p: Any, q: Any) -> Node | None:
+def binary_number(op_def: Any, p: Any, q: Any) -> Node | None:
     """An operation on floats or on integers, one of which is of an array; None where it is not for here."""
-    found = _binary(row, p, q)
+    found = _binary(op_def, p, q)
     return None if found is None else node_of_number(found)
 
 
-def _binary(row: Any, p: Any, q: Any) -> Any:
+def _binary(op_def: Any, p: Any, q: Any) -> Any:
     real = type(p) is float
     if real != (type(q) is float):
         # An integer beside a float becomes one.
@@ -99,45 +99,45 @@ def _binary(row: Any, p: Any, q: Any) -> Any:
         type(p) is not int or type(q) is not int or not _LEAST <= p <= _MOST or not _LEAST <= q <= _MOST
     ):
         return None
-    if row is _ADD:
+    if op_def is _ADD:
         found = p + q
-    elif row is _SUBTRACT:
+    elif op_def is _SUBTRACT:
         found = p - q
-    elif row is _MULTIPLY:
+    elif op_def is _MULTIPLY:
         found = p * q
-    elif row is _LESS:
+    elif op_def is _LESS:
         return p < q
-    elif row is _GREATER:
+    elif op_def is _GREATER:
         return p > q
-    elif row is _LESS_EQUAL:
+    elif op_def is _LESS_EQUAL:
         return p <= q
-    elif row is _GREATER_EQUAL:
+    elif op_def is _GREATER_EQUAL:
         return p >= q
-    elif row is _EQUAL:
+    elif op_def is _EQUAL:
         return p == q
-    elif row is _NOT_EQUAL:
+    elif op_def is _NOT_EQUAL:
         return p != q
-    elif row is _DIVIDE:
+    elif op_def is _DIVIDE:
         if q == 0 or not (real or (-_WHOLE <= p <= _WHOLE and -_WHOLE <= q <= _WHOLE)):
             return None
         return p / q
-    elif not real and q > 0 and row is _FLOOR_DIVIDE:
+    elif not real and q > 0 and op_def is _FLOOR_DIVIDE:
         return p // q
-    elif not real and q > 0 and row is _REMAINDER:
+    elif not real and q > 0 and op_def is _REMAINDER:
         return p % q
     else:
         return None
     return found if real or _LEAST <= found <= _MOST else None
 
 
-def unary_number(row: Any, p: Any) -> Node | None:
+def unary_number(op_def: Any, p: Any) -> Node | None:
     """An operation on a float or an integer; None where it is not for here."""
     kind = type(p)
     if kind is bool or (kind is int and not -_MOST <= p <= _MOST):
         return None
-    if row is _NEGATIVE:
+    if op_def is _NEGATIVE:
         return node_of_number(-p)
-    return node_of_number(abs(p)) if row is _ABSOLUTE else None
+    return node_of_number(abs(p)) if op_def is _ABSOLUTE else None
 
 
 __all__ = ["binary_number", "known_number", "number_as", "unary_number"]

@@ -3,7 +3,7 @@ cimport numloom.base.instances
 from numloom.engine.look cimport put_number
 from numloom.device.memory cimport Buffer
 from numloom.graph.build cimport cast, copied, full, known_update, leaf, unary, update, view
-from numloom.graph.node cimport Form, Node, Register, formed2, hold, unhold
+from numloom.graph.node cimport NodeSignature, Node, Register, recorded_as2, hold, unhold
 
 cdef int C64, C128, F32, F64, U8
 cdef int FILL, LEAF, SCALAR, VIEW
@@ -11,17 +11,17 @@ cdef tuple ITEMSIZES
 
 
 @cython.final
-cdef class Cell:
+cdef class Storage:
     cdef public Node value
     cdef public Py_ssize_t pins
 
 
-@cython.locals(cell=Cell)
-cpdef Cell new_cell(Node value)
+@cython.locals(storage=Storage)
+cpdef Storage new_storage(Node value)
 @cython.locals(old=Node)
-cpdef void set_value(Cell cell, Node value) noexcept
+cpdef void set_value(Storage storage, Node value) noexcept
 @cython.locals(current=Node)
-cpdef Node read(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides)
+cpdef Node read(Storage storage, int code, Py_ssize_t offset, tuple shape, tuple strides)
 @cython.locals(itemsize=cython.Py_ssize_t, part=cython.Py_ssize_t)
 cpdef Node read_part(Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)
 @cython.locals(stride=cython.Py_ssize_t, buffer=Buffer)
@@ -31,15 +31,15 @@ cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
 cdef Py_ssize_t _count(tuple shape) except? -1
 @cython.locals(r=Register)
-cpdef object put(Cell cell, Node value)
+cpdef object put(Storage storage, Node value)
 @cython.locals(value=Node)
-cpdef bint write_number(Cell cell, int code, Py_ssize_t offset, object number) except -1
-@cython.locals(current=Node, known=Form, new=Node, changed=Node)
-cpdef object write(Cell cell, int code, Py_ssize_t offset, tuple shape, tuple strides, Node value)
+cpdef bint write_number(Storage storage, int code, Py_ssize_t offset, object number) except -1
+@cython.locals(current=Node, known=NodeSignature, new=Node, changed=Node)
+cpdef object write(Storage storage, int code, Py_ssize_t offset, tuple shape, tuple strides, Node value)
 @cython.locals(itemsize=cython.Py_ssize_t, current=Node, kept=object)
-cdef Node _written(Cell cell, Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)
+cdef Node _written(Storage storage, Node value, int code, Py_ssize_t offset, tuple shape, tuple strides)
 
-cpdef Node materialize(Cell cell)
+cpdef Node materialize(Storage storage)
 @cython.locals(value=Node, own=Node)
-cpdef Node pin(Cell cell)
-cpdef object unpin(Cell cell)
+cpdef Node pin(Storage storage)
+cpdef object unpin(Storage storage)

@@ -1,7 +1,7 @@
-"""Storage cells: what arrays that share memory share, and the only module that knows aliasing.
+"""Storages: what arrays that share memory share, and the only module that knows aliasing.
 
-A cell refers to the value that its memory holds now. Reading gives that value through a layout;
-writing the whole puts a new value in the cell; writing a part records an UPDATE, "the old value,
+A storage refers to the value that its memory holds now. Reading gives that value through a layout;
+writing the whole puts a new value in the storage; writing a part records an UPDATE, "the old value,
 but there new", which runs in place when nobody else needs the old one. Values never change, so
 what was read before stays what it was, and overlapping self-assignment needs no care at all.
 """
@@ -32,7 +32,7 @@ from numloom.graph.layout import (
     may_self_overlap,
     shown,
 )
-from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, formed2, hold, register, unhold
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, recorded_as2, register, unhold
 from numloom.graph.replay import lose
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -43,7 +43,7 @@ _IMAG = ELEMENTWISE["imag"]
 @cython.no_gc
 @cython.freelist(128)
 @cython.cclass
-class Cell:
+class Storage:
     """A mutable reference to the value that one block of memory holds now.
 
     Attributes
@@ -67,27 +67,27 @@ class Cell:
         __del__ = __dealloc__
 
 
-def new_cell(value: Node) -> Cell:
-    """A cell whose memory holds `value`."""
-    cell = Cell.__new__(Cell)
-    cell.value = value
-    cell.pins = 0
+def new_storage(value: Node) -> Storage:
+    """A storage whose memory holds `value`."""
+    storage = Storage.__new__(Storage)
+    storage.value = value
+    storage.pins = 0
     hold(value)
-    return cell
+    return storage
 
 
-def set_value(cell: Cell, value: Node) -> None:
+def set_value(storage: Storage, value: Node) -> None:
     """The memory now holds `value`."""
-    old = cell.value
+    old = storage.value
     hold(value)
-    cell.value = value
+    storage.value = value
     unhold(old)
 
 
-def read(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
-    """The cell's current value seen through a layout."""
-    current = cell.value
-    if cell.pins:
+def read(storage: Storage, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
+    """The storage's current value seen through a layout."""
+    current = storage.value
+    if storage.pins:
         # Others may write this memory unseen: what reads it must run as soon as it is recorded, and nobody may
         # take the value itself for a copy.
         register.recorded = register.limit + 1
@@ -111,17 +111,17 @@ def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strid
     ):
         itemsize = 8 if code == F32 else 16
         part = offset % itemsize
-        row = _REAL if part == 0 else _IMAG if 2 * part == itemsize else None
+        op_def = _REAL if part == 0 else _IMAG if 2 * part == itemsize else None
         # No view where the whole is read: two layouts of one value would have it stored.
         if (
-            row is not None
+            op_def is not None
             and offset == part
             and (shape is value.shape or shape == value.shape)
             and (strides is value.strides or strides == value.strides)
         ):
-            return unary(row, value)
-        if row is not None and not any([stride % itemsize for stride in strides]):
-            return unary(row, view(value, value.code, offset - part, shape, strides))
+            return unary(op_def, value)
+        if op_def is not None and not any([stride % itemsize for stride in strides]):
+            return unary(op_def, view(value, value.code, offset - part, shape, strides))
     if _is_aligned(value, ITEMSIZES[code], offset, strides):
         return view(value, code, offset, shape, strides)
     # Kernels read whole elements, which a GPU does at multiples of their size alone: these bytes are moved first.
@@ -183,18 +183,25 @@ def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code:
     return copied(node, strides, code)
 
 
-def put(cell: Cell, value: Node) -> None:
+def put(storage: Storage, value: Node) -> None:
     """The memory, whose address nobody knows, holds `value` now; that runs if a budget asks for it."""
-    set_value(cell, value)
+    set_value(storage, value)
     r = register
     if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
         after_record(value)
 
 
-def write_number(cell: Cell, code: int, offset: int, number: Any) -> bool:
+def write_number(storage: Storage, code: int, offset: int, number: Any) -> bool:
     """Store a number in one element at once, if that is all there is to do and nobody else has the memory."""
-    value = cell.value
-    if value.kind != LEAF or value.code != code or cell.pins or not cython.compiled or value.readers or value.cells > 1:
+    value = storage.value
+    if (
+        value.kind != LEAF
+        or value.code != code
+        or storage.pins
+        or not cython.compiled
+        or value.readers
+        or value.storages > 1
+    ):
         return False
     mirror = value.attr
     if mirror is None or type(mirror) is np.ndarray:
@@ -202,9 +209,11 @@ def write_number(cell: Cell, code: int, offset: int, number: Any) -> bool:
     return put_number(value, code, offset, number)
 
 
-def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node) -> None:
+def write(
+    storage: Storage, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node
+) -> None:
     """Store `value` (any dtype, broadcastable) through a layout; recorded, or at once if pinned."""
-    current = cell.value
+    current = storage.value
     known = known_update(current, offset, shape, strides, code)
     if (
         known is not None
@@ -213,29 +222,29 @@ def write(cell: Cell, code: int, offset: int, shape: tuple[int, ...], strides: t
         and value.kind != VIEW
         and _is_aligned(current, ITEMSIZES[code], offset, strides)
     ):
-        new = formed2(known, current, value)
+        new = recorded_as2(known, current, value)
     elif shape and 0 in shape:
         broadcast_value(value, shape)
         return
     else:
-        changed = _written(cell, value, code, offset, shape, strides)
+        changed = _written(storage, value, code, offset, shape, strides)
         if changed is None:
             return
         new = changed
-    if cell.pins:
-        if new.cells or new.readers:
+    if storage.pins:
+        if new.storages or new.readers:
             # Others have this value, too: it must not come to lie in memory that is written in place.
             new = copied(new, new.strides, new.code)
         pin_value(current, new)
-    put(cell, new)
+    put(storage, new)
 
 
 def _written(
-    cell: Cell, value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
+    storage: Storage, value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> Node | None:
     """What the memory holds once `value` has been stored; None where it has been, by way of the host."""
     itemsize = ITEMSIZES[code]
-    current = cell.value
+    current = storage.value
     if (
         offset == 0
         and _count(shape) * itemsize == current.size * ITEMSIZES[current.code]
@@ -243,7 +252,7 @@ def _written(
     ):
         return arranged(value, shape, strides, code)
     if shape and may_self_overlap(shape, strides, itemsize):
-        value, offset, kept, strides = _last_written(cell, value, code, offset, shape, strides)
+        value, offset, kept, strides = _last_written(storage, value, code, offset, shape, strides)
         if kept is None:
             return None
         shape = kept
@@ -266,7 +275,7 @@ def _count(shape: tuple[int, ...]) -> int:
 
 
 def _last_written(
-    cell: Cell, value: Node, code: int, offset: int, shape: Any, strides: tuple[int, ...]
+    storage: Storage, value: Node, code: int, offset: int, shape: Any, strides: tuple[int, ...]
 ) -> tuple[Node, int, Any, tuple[int, ...]]:
     """Writing through a layout that overlaps itself: the last element in C order stays.
 
@@ -283,20 +292,20 @@ def _last_written(
         last_strides = tuple(value.strides[axis] for axis in kept)
         return view(base, value.code, at, kept_shape, last_strides), offset, kept_shape, kept_strides
     host = download_value(value)
-    old = cell.value
+    old = storage.value
     memory = np.array(download_value(old))
     flat = np.lib.stride_tricks.as_strided(memory, (memory.size,), (memory.itemsize,)).view(np.uint8)
     target = np.ndarray(shape, DTYPES[code], flat.data, offset, strides)
     target[...] = host
     new = leaf_from_host(memory, old.strides)
-    if cell.pins:
+    if storage.pins:
         pin_value(old, new)
-    set_value(cell, new)
+    set_value(storage, new)
     return value, 0, None, ()
 
 
 def write_at(
-    cell: Cell,
+    storage: Storage,
     code: int,
     offset: int,
     shape: tuple[int, ...],
@@ -308,22 +317,22 @@ def write_at(
     itemsize = ITEMSIZES[code]
     aligned = not offset % itemsize and not any([stride % itemsize for stride in strides])
     if not aligned or may_self_overlap(shape, strides, itemsize):
-        dense = copied(read(cell, code, offset, shape, strides), c_strides(shape, itemsize), code)
+        dense = copied(read(storage, code, offset, shape, strides), c_strides(shape, itemsize), code)
         evaluate([dense])
         call_in_place("scatter", dense, *operands, **options)
-        write(cell, code, offset, shape, strides, dense)
+        write(storage, code, offset, shape, strides, dense)
         return
-    value = cell.value
+    value = storage.value
     operands = [_apart(node, value) for node in operands]
-    if not cell.pins:
-        set_value(cell, Change("scatter", (code, offset, shape, strides), options)(value, *operands))
+    if not storage.pins:
+        set_value(storage, Change("scatter", (code, offset, shape, strides), options)(value, *operands))
         return
     # Others know the address: it is this memory that changes, whoever reads it.
     evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
     call_in_place("scatter", view(value, code, offset, shape, strides), *operands, **options)
     new = leaf(value.buffer, value.code, value.shape, value.strides)
     new.attr = None
-    set_value(cell, new)
+    set_value(storage, new)
 
 
 def _apart(node: Node, value: Node) -> Node:
@@ -333,36 +342,36 @@ def _apart(node: Node, value: Node) -> Node:
     return node
 
 
-def materialize(cell: Cell) -> Node:
-    """The cell's value, computed: a leaf with a buffer, in memory of the current device."""
-    if cell.value.buffer is None:
-        evaluate([cell.value])
-    bring_home(cell.value)
-    return cell.value
+def materialize(storage: Storage) -> Node:
+    """The storage's value, computed: a leaf with a buffer, in memory of the current device."""
+    if storage.value.buffer is None:
+        evaluate([storage.value])
+    bring_home(storage.value)
+    return storage.value
 
 
-def pin(cell: Cell) -> Node:
-    """Fix the cell to its buffer for an export; what reads it now runs first. Undo with `unpin`."""
+def pin(storage: Storage) -> Node:
+    """Fix the storage to its buffer for an export; what reads it now runs first. Undo with `unpin`."""
     lose()
-    value = materialize(cell)
+    value = materialize(storage)
     evaluate([])
-    if not cell.pins and value.cells > 1:
-        # Another cell shares the value (a lazy copy): this one takes memory of its own.
+    if not storage.pins and value.storages > 1:
+        # Another storage shares the value (a lazy copy): this one takes memory of its own.
         own = copied(value, value.strides, value.code)
-        set_value(cell, own)
+        set_value(storage, own)
         evaluate([own])
         bring_home(own)
-    cell.pins += 1
-    cell.value.attr = None  # What of it was read before need not be so for long.
-    return cell.value
+    storage.pins += 1
+    storage.value.attr = None  # What of it was read before need not be so for long.
+    return storage.value
 
 
-def pin_foreign(cell: Cell) -> None:
-    """Fix a cell over memory that others may write at any time, for good."""
-    cell.pins = 1
-    cell.value.attr = None
+def pin_foreign(storage: Storage) -> None:
+    """Fix a storage over memory that others may write at any time, for good."""
+    storage.pins = 1
+    storage.value.attr = None
 
 
-def unpin(cell: Cell) -> None:
+def unpin(storage: Storage) -> None:
     """One export of the memory's address is gone."""
-    cell.pins -= 1
+    storage.pins -= 1

@@ -14,7 +14,7 @@ cdef class Basic:
 cpdef Basic new_basic(Py_ssize_t offset, tuple shape, tuple strides, bint scalar)
 
 cdef tuple _NOTHING
-cdef Py_ssize_t _AXES, _PLACES
+cdef Py_ssize_t _AXES, _SLOTS
 
 
 @cython.final
@@ -24,7 +24,7 @@ cdef class Layouts:
     cdef list shapes
     cdef list strides
 
-    @cython.locals(place=cython.Py_ssize_t, at=cython.Py_ssize_t, begin=cython.Py_ssize_t, axis=cython.Py_ssize_t)
+    @cython.locals(slot=cython.Py_ssize_t, at=cython.Py_ssize_t, begin=cython.Py_ssize_t, axis=cython.Py_ssize_t)
     cdef Py_ssize_t find(self, Py_ssize_t* numbers, Py_ssize_t count) except -1
 
 
@@ -33,9 +33,9 @@ cdef Layouts _layouts
 @cython.locals(layouts=Layouts, items=tuple, several=cython.bint, given=cython.Py_ssize_t, ndim=cython.Py_ssize_t,
                axis=cython.Py_ssize_t, item=object, extent=cython.Py_ssize_t, stride=cython.Py_ssize_t,
                position=cython.Py_ssize_t, start=cython.Py_ssize_t, count=cython.Py_ssize_t, step=cython.Py_ssize_t,
-               place=cython.Py_ssize_t, numbers=cython.Py_ssize_t[16])
+               slot=cython.Py_ssize_t, numbers=cython.Py_ssize_t[16])
 cpdef Basic simple(Py_ssize_t offset, tuple shape, tuple strides, object index)
 
-@cython.locals(layouts=Layouts, ndim=cython.Py_ssize_t, axis=cython.Py_ssize_t, place=cython.Py_ssize_t,
+@cython.locals(layouts=Layouts, ndim=cython.Py_ssize_t, axis=cython.Py_ssize_t, slot=cython.Py_ssize_t,
                numbers=cython.Py_ssize_t[16])
 cpdef Basic turned(tuple shape, tuple strides)

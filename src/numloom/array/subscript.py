@@ -61,11 +61,11 @@ class Advanced(NamedTuple):
 
 
 _AXES = 8
-_PLACES = 512
+_SLOTS = 512
 
 
 class Layouts:
-    """Shapes and strides met last, by their numbers: equal ones are the same objects, which forms are found by.
+    """Shapes and strides met last, by their numbers: equal ones are the same objects, which signatures are found by.
 
     Attributes
     ----------
@@ -79,30 +79,30 @@ class Layouts:
 
     def __init__(self) -> None:
         if not cython.compiled:  # Arrays of C there.
-            self.kept = [0] * (2 * _AXES * _PLACES)
-            self.counts = [0] * _PLACES
-        self.shapes: list[Any] = [()] * _PLACES
-        self.strides: list[Any] = [()] * _PLACES
+            self.kept = [0] * (2 * _AXES * _SLOTS)
+            self.counts = [0] * _SLOTS
+        self.shapes: list[Any] = [()] * _SLOTS
+        self.strides: list[Any] = [()] * _SLOTS
 
     def find(self, numbers: list[int], count: int) -> int:
         """Place of the layout of `count` axes whose extents and strides are `numbers`."""
-        place = count
+        slot = count
         for at in range(2 * count):
-            place = (place * 31 + numbers[at]) & 0xFFFFFFF
-        place = (place ^ (place >> 9)) & (_PLACES - 1)
-        begin = 2 * _AXES * place
-        if self.counts[place] == count:
+            slot = (slot * 31 + numbers[at]) & 0xFFFFFFF
+        slot = (slot ^ (slot >> 9)) & (_SLOTS - 1)
+        begin = 2 * _AXES * slot
+        if self.counts[slot] == count:
             for at in range(2 * count):
                 if self.kept[begin + at] != numbers[at]:
                     break
             else:
-                return place
+                return slot
         for at in range(2 * count):
             self.kept[begin + at] = numbers[at]
-        self.counts[place] = count
-        self.shapes[place] = one_tuple(tuple([numbers[2 * axis] for axis in range(count)]))
-        self.strides[place] = one_tuple(tuple([numbers[2 * axis + 1] for axis in range(count)]))
-        return place
+        self.counts[slot] = count
+        self.shapes[slot] = one_tuple(tuple([numbers[2 * axis] for axis in range(count)]))
+        self.strides[slot] = one_tuple(tuple([numbers[2 * axis + 1] for axis in range(count)]))
+        return slot
 
 
 _layouts = Layouts()
@@ -142,8 +142,8 @@ def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index:
         count += 1
     if count == 0:
         return new_basic(offset, _NOTHING, _NOTHING, True)
-    place = layouts.find(numbers, count)
-    return new_basic(offset, layouts.shapes[place], layouts.strides[place], False)
+    slot = layouts.find(numbers, count)
+    return new_basic(offset, layouts.shapes[slot], layouts.strides[slot], False)
 
 
 def turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> Basic | None:
@@ -157,8 +157,8 @@ def turned(shape: tuple[int, ...], strides: tuple[int, ...]) -> Basic | None:
     for axis in range(ndim):
         numbers[2 * (ndim - 1 - axis)] = shape[axis]
         numbers[2 * (ndim - 1 - axis) + 1] = strides[axis]
-    place = layouts.find(numbers, ndim)
-    return new_basic(0, layouts.shapes[place], layouts.strides[place], False)
+    slot = layouts.find(numbers, ndim)
+    return new_basic(0, layouts.shapes[slot], layouts.strides[slot], False)
 
 
 def check_integer(index: int, axis: int, extent: int) -> int:
@@ -198,7 +198,7 @@ def subscript(
     used = 0
     ellipsis_at = -1
     any_array = False
-    for place, item in enumerate(items):
+    for number, item in enumerate(items):
         kind = type(item)
         if kind is int or isinstance(item, np.integer):
             parsed.append(("int", int(item)))
@@ -217,7 +217,7 @@ def subscript(
             parsed.append(("int", item.__index__()))
             used += 1
         else:
-            axis = used if ellipsis_at < 0 else len(shape) - sum(map(axes_taken, items[place:]))
+            axis = used if ellipsis_at < 0 else len(shape) - sum(map(axes_taken, items[number:]))
             arrays, count = expand(item, axis, shape)
             any_array = True
             parsed.append(("arrays" if count else "truth", arrays))
@@ -232,9 +232,9 @@ def subscript(
     new_strides: list[int] = []
     indices: list[Any] = []
     axes: list[int] = []
-    places: list[int] = []
+    positions: list[int] = []
     axis = 0
-    for place, (what, item) in enumerate(parsed):
+    for number, (what, item) in enumerate(parsed):
         if what == "slice":
             start, extent, step = bounds(item, shape[axis])
             offset += start * strides[axis] if extent else 0
@@ -246,7 +246,7 @@ def subscript(
             if any_array:
                 indices.append(position)
                 axes.append(len(new_shape))
-                places.append(place)
+                positions.append(number)
                 new_shape.append(shape[axis])
                 new_strides.append(strides[axis])
             else:
@@ -263,20 +263,20 @@ def subscript(
         elif what == "truth":
             indices.append(item[0])
             axes.append(len(new_shape))
-            places.append(place)
+            positions.append(number)
             new_shape.append(1)
             new_strides.append(0)
         else:
             for array in item:
                 indices.append(array)
                 axes.append(len(new_shape))
-                places.append(place)
+                positions.append(number)
                 new_shape.append(shape[axis])
                 new_strides.append(strides[axis])
                 axis += 1
     if not any_array:
         scalar = not new_shape and all(what == "int" or what == "ellipsis" for what, _ in parsed)
         return new_basic(offset, tuple(new_shape), tuple(new_strides), scalar and Ellipsis not in items)
-    adjacent = places[-1] - places[0] <= len(set(places)) - 1
+    adjacent = positions[-1] - positions[0] <= len(set(positions)) - 1
     position = axes[0] if adjacent and axes else 0
     return Advanced(offset, tuple(new_shape), tuple(new_strides), tuple(indices), tuple(axes), position)

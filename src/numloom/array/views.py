@@ -16,7 +16,7 @@ import numpy as np
 from numloom.array.convert import exported_on_host
 from numloom.array.methods import reshape
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, number_of, reshaped_before, view_of, wrap
-from numloom.array.storage import new_cell
+from numloom.array.storage import new_storage
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, code_of
 from numloom.device import registry
 from numloom.engine.evaluate import at_hand
@@ -76,7 +76,7 @@ def set_dtype(array: Array, dtype: Any) -> None:
     """See an array's own memory with another dtype from here on."""
     seen = view_as(array, dtype)
     array.code = seen.code
-    array.extents, array.steps = seen.shape, seen.strides
+    array._shape, array._strides = seen.shape, seen.strides
 
 
 def getfield(array: Array, dtype: Any, offset: int = 0) -> Array:
@@ -140,11 +140,11 @@ def set_shape(array: Array, shape: Any) -> None:
         raise AttributeError(
             "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
         ) from error
-    array.extents, array.steps = seen.shape, seen.strides
+    array._shape, array._strides = seen.shape, seen.strides
 
 
 def _holders(array: Array) -> int:
-    return sys.getrefcount(array.cell)
+    return sys.getrefcount(array.storage)
 
 
 _ALONE = _holders(wrap(build.scalar(0, 0)))
@@ -181,7 +181,7 @@ def resize(array: Array, *new_shape: Any, refcheck: bool = True) -> None:
             raise ValueError("cannot resize this array: it does not own its data")
         if not array.writeable:
             raise ValueError("cannot resize an array that is read-only")
-        if array.cell.pins or (refcheck and _holders(array) > _ALONE):
+        if array.storage.pins or (refcheck and _holders(array) > _ALONE):
             raise ValueError(
                 "cannot resize an array that references or is referenced\nby another array in this way.\n"
                 "Use the np.resize function or refcheck=False"
@@ -194,10 +194,10 @@ def resize(array: Array, *new_shape: Any, refcheck: bool = True) -> None:
         part = build.copied(build.view(flat, array.code, 0, (kept,), (itemsize,)), (itemsize,), array.code)
         node = build.update(node, part, 0, (kept,), (itemsize,), array.code)
     if size != array.size:
-        array.cell = new_cell(node)
+        array.storage = new_storage(node)
         array.offset = 0
-    array.extents = extents
-    array.steps = (c_strides if in_c else f_strides)(extents, itemsize)
+    array._shape = extents
+    array._strides = (c_strides if in_c else f_strides)(extents, itemsize)
 
 
 def setflags(array: Array, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
@@ -396,11 +396,11 @@ def _elements(array: Array) -> Iterator[Any]:
         for i in range(array.shape[0]):
             yield array[i]
         return
-    value = array.cell.value
+    value = array.storage.value
     host = array.get().tolist()
     for i in range(len(host)):
         # What was written meanwhile is seen, as in NumPy.
-        if array.cell.value is value and not array.cell.pins:
+        if array.storage.value is value and not array.storage.pins:
             yield wrap(build.known(host[i], array.code))
         else:
             yield array[i]

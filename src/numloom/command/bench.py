@@ -22,7 +22,7 @@ LARGE, SMALL = 1_000_000, 1_000
 
 
 @dataclass(frozen=True)
-class Program:
+class BenchProgram:
     """A program that both libraries run: ``run(xp, *inputs)`` over random float32 arrays of these shapes."""
 
     name: str
@@ -39,21 +39,21 @@ def _smoothed(xp: Any, x: Any) -> Any:
 
 
 PROGRAMS = (
-    Program("a + b, 1,000 elements", lambda xp, a, b: a + b, ((SMALL,), (SMALL,))),
-    Program("a + b", lambda xp, a, b: a + b, ((LARGE,), (LARGE,))),
-    Program(
+    BenchProgram("a + b, 1,000 elements", lambda xp, a, b: a + b, ((SMALL,), (SMALL,))),
+    BenchProgram("a + b", lambda xp, a, b: a + b, ((LARGE,), (LARGE,))),
+    BenchProgram(
         "softplus", lambda xp, x: xp.maximum(x, 0) + xp.log1p(xp.exp(-abs(x))), ((LARGE,),)
     ),
-    Program("sum", lambda xp, x: x.sum(), ((LARGE,),)),
-    Program("rows less mean, by deviation", _standardise, ((1000, 1000),)),
-    Program("stencil of five points", _smoothed, ((1000, 1000),)),
-    Program("cumulative sum", lambda xp, x: xp.cumsum(x), ((LARGE,),)),
-    Program("sort", lambda xp, x: xp.sort(x), ((LARGE,),)),
-    Program("matrix product", lambda xp, a, b: a @ b, ((500, 500), (500, 500))),
+    BenchProgram("sum", lambda xp, x: x.sum(), ((LARGE,),)),
+    BenchProgram("rows less mean, by deviation", _standardise, ((1000, 1000),)),
+    BenchProgram("stencil of five points", _smoothed, ((1000, 1000),)),
+    BenchProgram("cumulative sum", lambda xp, x: xp.cumsum(x), ((LARGE,),)),
+    BenchProgram("sort", lambda xp, x: xp.sort(x), ((LARGE,),)),
+    BenchProgram("matrix product", lambda xp, a, b: a @ b, ((500, 500), (500, 500))),
 )  # fmt: skip
 
 
-def bench(*, quick: bool = False, console: Console | None = None, programs: tuple[Program, ...] = PROGRAMS) -> int:
+def bench(*, quick: bool = False, console: Console | None = None, programs: tuple[BenchProgram, ...] = PROGRAMS) -> int:
     """Time the programs, print the table; always 0."""
     console = console or Console()
     numloom = importlib.import_module("numloom")

@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from numloom.command.serve.namespace import Namespace, Server
-from numloom.command.serve.program import Program
+from numloom.command.serve.program import ServedProgram
 
 _MAGIC = "numloom"
 _servers: dict[int, Server] = {}
@@ -27,7 +27,7 @@ def load(ipython: Any) -> None:
     """
     if id(ipython) in _servers:
         return
-    server = _servers[id(ipython)] = Server(Program((os.getcwd(),)))
+    server = _servers[id(ipython)] = Server(ServedProgram((os.getcwd(),)))
     server.__enter__()
     for name, value in list(ipython.user_ns.items()):
         if not name.startswith("_") and _is_numpy(value) and not isinstance(value, Namespace):

@@ -13,7 +13,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 from numloom.command.serve.namespace import Server
-from numloom.command.serve.program import Program, is_ours
+from numloom.command.serve.program import ServedProgram, is_ours
 from numloom.engine.evaluate import synchronize
 
 REPORTS = ("text", "json", "none")
@@ -55,7 +55,7 @@ def run(
     """
     target = arguments[0]
     start, folders, also = _PREPARE[kind](target, also)
-    server = Server(Program(folders, also, keep), fallback)
+    server = Server(ServedProgram(folders, also, keep), fallback)
     before = sys.argv, sys.path[:], sys.modules.get("__main__")
     sys.argv = ["-c" if kind == "code" else target, *arguments[1:]]
     try:

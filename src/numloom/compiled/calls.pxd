@@ -1,9 +1,9 @@
 cimport cython
 from numloom.array.ndarray cimport ndarray, node_of, wrap
-from numloom.array.storage cimport Cell, set_value
+from numloom.array.storage cimport Storage, set_value
 from numloom.engine.evaluate cimport evaluate
 from numloom.graph.node cimport Node
-from numloom.graph.replay cimport Chain, replay
+from numloom.graph.replay cimport RecordedTrace, replay
 
 
 cdef int LEAF
@@ -11,6 +11,6 @@ cdef int LEAF
 
 @cython.locals(
     count=cython.Py_ssize_t, place=cython.Py_ssize_t, first=cython.Py_ssize_t, number=cython.Py_ssize_t,
-    array=ndarray, like=Node, node=Node, cell=Cell, operands=list, arrays=list, wanted=list,
+    array=ndarray, like=Node, node=Node, cell=Storage, operands=list, arrays=list, wanted=list,
 )
-cpdef object run_plainly(Chain chain, tuple results, list likes, list cells, list updated, object args)
+cpdef object run_fast(RecordedTrace recorded, tuple results, list likes, list storages, list updated, object args)

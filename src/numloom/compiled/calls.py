@@ -10,28 +10,33 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.array.storage import Cell, set_value
+from numloom.array.storage import Storage, set_value
 from numloom.engine.evaluate import evaluate
 from numloom.graph.node import LEAF, Node
-from numloom.graph.replay import Chain, replay
+from numloom.graph.replay import RecordedTrace, replay
 
 
-def run_plainly(
-    chain: Chain, results: tuple[int, ...], likes: list[Node], cells: list[Cell], updated: list[Cell], args: Any
+def run_fast(
+    recorded: RecordedTrace,
+    results: tuple[int, ...],
+    likes: list[Node],
+    storages: list[Storage],
+    updated: list[Storage],
+    args: Any,
 ) -> Any:
-    """Arrays of what a chain records for `args`, all of them computed; None where more must be looked at.
+    """Arrays of what a trace records for `args`, all of them computed; None where more must be looked at.
 
     Parameters
     ----------
-    chain : Chain
+    recorded : RecordedTrace
         What is recorded.
     results : tuple of int
         Numbers of the results among operands and instructions; the last ones are new values of `updated`.
     likes : list of Node
         The symbols that `args` stand for.
-    cells : list of Cell
+    storages : list of Storage
         Shared variables, which are the operands after them.
-    updated : list of Cell
+    updated : list of Storage
         Shared variables that get the last results, once all are computed.
     args : sequence
         What a call gives.
@@ -46,15 +51,15 @@ def run_plainly(
             return None
         array = cython.cast(ndarray, given)
         like = likes[place]
-        if array.code != like.code or (array.extents is not like.shape and array.extents != like.shape):
+        if array.code != like.code or (array._shape is not like.shape and array._shape != like.shape):
             return None
         node = node_of(array)
         if node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
             return None
         operands.append(node)
-    for cell in cells:
+    for cell in storages:
         operands.append(cell.value)
-    replay(chain, operands)
+    replay(recorded, operands)
     arrays: list[Any] = []
     wanted: list[Node] = []
     for number in results:
@@ -73,4 +78,4 @@ def run_plainly(
     return arrays
 
 
-__all__ = ["run_plainly"]
+__all__ = ["run_fast"]

@@ -12,7 +12,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of
 from numloom.compiled.function import Function
-from numloom.compiled.structure import flat, form, like
+from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.graph.node import register
 from numloom.graph.tree import Placeholder
@@ -50,7 +50,7 @@ class Compiled:
     def __call__(self, *args: Any, **named: Any) -> Any:
         last = self._last
         if last is not None and not named and not register.tracing:
-            arrays = last.run_plainly(args)
+            arrays = last.run_fast(args)
             if arrays is not None:
                 return arrays[0] if last.plain else last.given(arrays)
         given = (args, named)
@@ -60,7 +60,7 @@ class Compiled:
         if register.tracing:
             return self.function(*args, **named)
         values = []
-        notes: list[Any] = [form(given)]
+        notes: list[Any] = [signature(given)]
         for leaf in leaves:
             if isinstance(leaf, _ARRAYS):
                 array = leaf if type(leaf) is ndarray else asarray(leaf)

@@ -20,7 +20,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, U8
 from numloom.compiled.function import laid_out
 from numloom.compiled.program import Program
-from numloom.compiled.structure import flat, form, like
+from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.device.registry import current
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, leaf_memory
@@ -64,7 +64,7 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     first, second = (
         value() if callable(value) and type(value) is not ndarray else value for value in (then, otherwise)
     )
-    if form(first) != form(second):
+    if signature(first) != signature(second):
         raise TypeError("the two values of an ifelse in a tree must have the same form")
     whether = condition.reshape(())
     results = []
@@ -137,8 +137,8 @@ class Traced:
         """Its results, computed."""
         given = [laid_out(node, as_is) for node, as_is in zip(operands, self.likes, strict=True)]
         arrays = [wrap(node) for node in self.program.run(given)]
-        evaluate([array.cell.value for array in arrays if array.cell.value.buffer is None])
-        return [array.cell.value for array in arrays]
+        evaluate([array.storage.value for array in arrays if array.storage.value.buffer is None])
+        return [array.storage.value for array in arrays]
 
     def run_by_numpy(self, operands: list[Any]) -> list[Any]:
         """Its results, by NumPy alone."""
@@ -175,7 +175,7 @@ class Loop:
         self.first = first
         self.steps = steps
         self.states = states
-        self.row = _Row(self._by_numpy)
+        self.op_def = _Row(self._by_numpy)
         self.options: dict[str, Any] = {}
         self.layout: list[tuple[int, int, tuple[int, ...]]] = []
         at = 0
@@ -266,7 +266,7 @@ def _is_tree(arrays: Sequence[Array]) -> bool:
 
 def _checked(before: Sequence[Array], state: Any, after: Any, what: str) -> list[Array]:
     """The next state, which has the form, dtypes and shapes of the one before."""
-    if form(state) != form(after):
+    if signature(state) != signature(after):
         raise TypeError(f"the body of a {what} must give a state of the form that it takes")
     arrays = [leaf if type(leaf) is ndarray else asarray(leaf) for leaf in flat(after)]
     for number, (old, new) in enumerate(zip(before, arrays, strict=True)):

@@ -27,29 +27,29 @@ class Deferred:
     """
 
     __array_priority__ = 2000.0
-    __slots__ = ("__weakref__", "args", "call", "dtype", "extents", "name", "options")
+    __slots__ = ("__weakref__", "_shape", "args", "call", "dtype", "name", "options")
 
     def __init__(self, call: Callable[..., Any] | None, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         self.call = call
         self.args = args
         self.options = options
         self.name = ""
-        self.extents: tuple[int | None, ...] | None = None
+        self._shape: tuple[int | None, ...] | None = None
         self.dtype: Any = None
 
     @classmethod
     def symbol(cls, name: str, extents: tuple[int | None, ...], dtype: np.dtype[Any]) -> Deferred:
         """A symbol with unknown extents."""
         result = cls(None, (), {})
-        result.name, result.extents, result.dtype = name, extents, dtype
+        result.name, result._shape, result.dtype = name, extents, dtype
         return result
 
     @property
     def shape(self) -> tuple[int | None, ...]:
         """Extents of a symbol, None where they are not known; of an expression nobody knows."""
-        if self.extents is None:
+        if self._shape is None:
             raise TypeError("the shape of an expression of symbols with unknown extents is known when it is called")
-        return self.extents
+        return self._shape
 
     @property
     def ndim(self) -> int:

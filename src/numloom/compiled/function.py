@@ -13,7 +13,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import set_value
 from numloom.base.dtypes import DTYPES
 from numloom.base.wording import counted
-from numloom.compiled.calls import run_plainly
+from numloom.compiled.calls import run_fast
 from numloom.compiled.deferred import Deferred, parts_of, resolved
 from numloom.compiled.program import Program
 from numloom.compiled.shared import SharedPlaceholder, shared_of
@@ -197,7 +197,7 @@ class Function:
     def __call__(self, *args: Any, **named: Any) -> Any:
         ready = self._single
         if ready is not None and ready.plainly is not None and not named and not register.tracing:
-            arrays = ready.run_plainly(args)
+            arrays = ready.run_fast(args)
             if arrays is not None:
                 return arrays[0] if ready.plain else ready.given(arrays)
         return self._called(args, named)
@@ -213,7 +213,7 @@ class Function:
         operands: list[Node] = []
         if ready is not None:
             for value, given, alike in zip(args, inputs, ready.likes, strict=True):
-                if type(value) is ndarray and value.code == alike.code and value.extents == alike.shape:
+                if type(value) is ndarray and value.code == alike.code and value._shape == alike.shape:
                     operands.append(laid_out(node_of(value), alike))
                 else:
                     operands.append(laid_out(taken(given, value), alike))
@@ -314,12 +314,12 @@ class _Ready:
             one.stream[0].advance(-one.stream[1])
         self.plain = type(outputs) is ndarray and not self.host
         self.nothing = outputs is None
-        self.updated = [found.cell for found in self.shared if found is not None]
-        cells = [one.cell for one in self.rest if isinstance(one, SharedPlaceholder)]
+        self.updated = [found.storage for found in self.shared if found is not None]
+        storages = [one.storage for one in self.rest if isinstance(one, SharedPlaceholder)]
         self.plainly: Any = None
-        simple = function.profile is None and not program.several and len(cells) == len(self.rest)
-        if program.chain is not None and simple:
-            self.plainly = (program.chain, program.chain.results, self.likes, cells, self.updated)
+        simple = function.profile is None and not program.several and len(storages) == len(self.rest)
+        if program.recorded is not None and simple:
+            self.plainly = (program.recorded, program.recorded.results, self.likes, storages, self.updated)
 
     def operands(self, operands: list[Node], advance: bool) -> None:
         """Add what a run takes beside the inputs."""
@@ -349,16 +349,16 @@ class _Ready:
                 operands.append(one.value)  # type: ignore[arg-type]
         results = self.program.run(operands)
         arrays = [wrap(node) for node in results]
-        evaluate([array.cell.value for array in arrays if array.cell.value.kind != LEAF])
+        evaluate([array.storage.value for array in arrays if array.storage.value.kind != LEAF])
         settled = [_settled(array) for array in arrays[self.count :]]
         for cell, node in zip(self.updated, settled, strict=True):
             set_value(cell, node)
         return arrays[0] if self.plain else self.given(arrays)
 
-    def run_plainly(self, args: Any) -> Any:
+    def run_fast(self, args: Any) -> Any:
         """Arrays by the short way, or None where more must be looked at."""
-        chain, results, likes, cells, updated = self.plainly
-        return run_plainly(chain, results, likes, cells, updated, args)
+        recorded, results, likes, storages, updated = self.plainly
+        return run_fast(recorded, results, likes, storages, updated, args)
 
     def given(self, arrays: list[Array]) -> Any:
         """Outputs as they were asked for."""
@@ -398,7 +398,7 @@ class _Ready:
 
 def _settled(array: Array) -> Node:
     """The new value of a shared variable, computed: dense, and nobody else's."""
-    node: Node = array.cell.value
+    node: Node = array.storage.value
     if node.kind != LEAF:  # A filled array, which nobody computes unasked.
         node = copied(node, node.strides, node.code)
         evaluate([node])

@@ -19,8 +19,8 @@ def is_loop(node: Node) -> bool:
     """Whether a value is a loop's packed results."""
     if node.kind != ROUTINE:
         return False
-    row: Any = node.row
-    return bool(row.row.name == "loop")
+    row: Any = node.op_def
+    return bool(row.op_def.name == "loop")
 
 
 def without_loops(roots: Sequence[Node]) -> list[Node]:
@@ -47,7 +47,7 @@ def without_loops(roots: Sequence[Node]) -> list[Node]:
 
 def _steps(node: Node) -> dict[int, Node]:
     """A loop's results by where they lie, of steps recorded one after the other."""
-    loop: Any = node.row
+    loop: Any = node.op_def
     if loop.condition is not None:
         raise NoGradientError(
             "while_loop has no gradient, since its number of steps follows from values: use fori_loop or scan, and "

@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import prod
 
 from numloom.array.ndarray import node_of, wrap
-from numloom.array.storage import new_cell, write, write_at
+from numloom.array.storage import new_storage, write, write_at
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS
 from numloom.compiled.gradient_values import (
     Array,
@@ -20,7 +20,7 @@ from numloom.compiled.gradient_values import (
 from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.graph.node import VIEW, Node
-from numloom.graph.place import here
+from numloom.graph.source_location import here
 
 
 def of_view(g: Array, view: Node, base: Node) -> Array:
@@ -44,7 +44,7 @@ def of_view(g: Array, view: Node, base: Node) -> Array:
     elif code == base.code and prod(shape) == base.size:
         return _from_memory_order(g, base)
     else:
-        cell = new_cell(zeros_like(base))
+        cell = new_storage(zeros_like(base))
         write(cell, code, offset, shape, strides, node_of(g))
         found = _as_it_was(cell.value, base)
     return _conjugated(array_of(found), base.code, code)
@@ -114,7 +114,7 @@ def _added_at(g: Array, offset: int, strides: tuple[int, ...], base: Node, code:
         place = place + count.reshape([-1 if k == axis else 1 for k in range(g.ndim)])
     count = base.size * ITEMSIZES[base.code] // itemsize
     flat = build.full(0, code, (count,))
-    cell = new_cell(flat)
+    cell = new_storage(flat)
     operands = [node_of(g), node_of(broadcast(place, g.shape))]
     write_at(
         cell, code, 0, flat.shape, flat.strides, operands, axes=(0,), position=0, op="add", loop=(code, code),
@@ -144,7 +144,7 @@ def of_update(g: Array, update: Node, value: Node) -> tuple[Array, Array]:
 def without(g: Array, memory: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Array:
     """The gradient of memory's old value: none where it was written."""
     _check_code(code, memory.code)
-    cell = new_cell(in_memory_order(g, memory))
+    cell = new_storage(in_memory_order(g, memory))
     write(cell, code, offset, shape, strides, build.scalar(0, code))
     return array_of(_as_it_was(cell.value, memory))
 
@@ -168,7 +168,7 @@ def of_gather(g: Array, gather: Node, base: Node, indices: list[Node]) -> Array:
     plain = build.full(0, base.code, base.shape) if base.kind == VIEW else zeros_like(base)
     if not base.size or not g.size:
         return wrap(plain)
-    cell = new_cell(plain)
+    cell = new_storage(plain)
     write_at(
         cell, base.code, 0, plain.shape, plain.strides, [node_of(cast_to(g, base.code)), *indices], axes=axes,
         position=position, op="add", loop=(base.code, base.code), place=here(),

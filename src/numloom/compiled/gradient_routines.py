@@ -14,7 +14,7 @@ from numloom.api.products import matmul
 from numloom.api.sorting import argsort, cumsum
 from numloom.api.ufunc import scan as scanned
 from numloom.array.ndarray import node_of, wrap
-from numloom.array.storage import new_cell, write_at
+from numloom.array.storage import new_storage, write_at
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS
 from numloom.compiled import gradient_linalg as matrices
 from numloom.compiled.gradient_memory import written
@@ -33,7 +33,7 @@ from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.node import Node
-from numloom.graph.place import here
+from numloom.graph.source_location import here
 
 Parts = Sequence[Array | None]
 
@@ -46,8 +46,8 @@ def routine(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) ->
     NoGradientError
         If it has no rule.
     """
-    row: Any = node.row
-    name = row.row.name
+    row: Any = node.op_def
+    name = row.op_def.name
     if name == "scatter":
         return of_scatter(node, args, g)
     options = dict(row.options)
@@ -58,7 +58,7 @@ def routine(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) ->
         return of_host(g, y, operands, wanted, **options)
     rule = FACTORISATIONS.get(name)
     if rule is not None:
-        return rule(getattr(row.row, "number", 0), g, y, operands, **options)
+        return rule(getattr(row.op_def, "number", 0), g, y, operands, **options)
     if name not in RULES:
         raise NoGradientError(f"{name} has no gradient")
     return RULES[name](g, y, operands, **options)
@@ -273,7 +273,7 @@ def of_reduceat(g: Array, y: Array, operands: list[Array], *, op: str, axis: int
 
 def _add_at(target: Array, index: Array, value: Array) -> None:
     write_at(
-        target.cell, target.code, 0, target.extents, target.steps, [node_of(value), node_of(index)], axes=(0,),
+        target.storage, target.code, 0, target._shape, target._strides, [node_of(value), node_of(index)], axes=(0,),
         position=0, op="add", loop=(target.code, target.code), place=here(),
     )  # fmt: skip
 
@@ -285,7 +285,7 @@ class _Store:
     """A scatter: memory, the layout through which it is seen, and the indices."""
 
     def __init__(self, node: Node, args: tuple[Node, ...]) -> None:
-        row: Any = node.row
+        row: Any = node.op_def
         options = row.options
         self.node = node
         self.code, self.offset, self.shape, self.strides = row.seen
@@ -298,7 +298,7 @@ class _Store:
     def changed(self, memory: Array, value: Node, op: str, code: int | None = None) -> Array:
         """Memory after a store of `value` at the same places."""
         code = memory.code if code is None else code
-        cell = new_cell(in_memory_order(memory, self.node) if code == self.node.code else node_of(memory))
+        cell = new_storage(in_memory_order(memory, self.node) if code == self.node.code else node_of(memory))
         strides = self.strides if code == self.node.code else cell.value.strides
         offset, shape = (self.offset, self.shape) if code == self.node.code else (0, cell.value.shape)
         write_at(

@@ -14,9 +14,9 @@ from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
 from numloom.graph.node import FILL, Node
+from numloom.ops.definitions import OpDef, ReductionDef
 from numloom.ops.derivatives import HOST_DERIVATIVES, ZERO, refused
 from numloom.ops.elementwise import ELEMENTWISE
-from numloom.ops.rows import Op, Reduction
 from numloom.ops.special import ON_HOST, SPECIAL
 
 
@@ -98,7 +98,7 @@ def function_of(text: str, names: tuple[str, ...]) -> Callable[..., Any]:
 # --- elementwise ------------------------------------------------------------------------------------
 
 
-def elementwise(row: Op, g: Array, y: Array, operands: list[Array], wanted: list[bool]) -> list[Array | None]:
+def elementwise(row: OpDef, g: Array, y: Array, operands: list[Array], wanted: list[bool]) -> list[Array | None]:
     """What flows back to the operands of an elementwise operation.
 
     Raises
@@ -157,7 +157,7 @@ def _as_array(part: Any, g: Array) -> Array:
 # --- reductions -------------------------------------------------------------------------------------
 
 
-def reduction(row: Reduction, g: Array, y: Array, a: Array, axes: tuple[int, ...]) -> Array | None:
+def reduction(row: ReductionDef, g: Array, y: Array, a: Array, axes: tuple[int, ...]) -> Array | None:
     """What flows back to the elements of a reduction over `axes`."""
     if row.gradient is None:
         raise NoGradientError(f"the reduction {row.name} has no rule for its gradient")

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from numloom.array.ndarray import ndarray, node_of, view_of, wrap
-from numloom.array.storage import arranged, broadcast_value, new_cell
+from numloom.array.storage import arranged, broadcast_value, new_storage
 from numloom.base.dtypes import DTYPES, KINDS
 from numloom.graph import build
 from numloom.graph.node import FILL, SCALAR, VIEW, Node
+from numloom.ops.definitions import OpDef
 from numloom.ops.elementwise import ELEMENTWISE
-from numloom.ops.rows import Op
 
 Array = Any
 
@@ -42,7 +42,7 @@ def seen_by(array: Array, code: int, offset: int, shape: tuple[int, ...], stride
     return array_of(build.view(node_of(array), code, offset, shape, strides))
 
 
-def applied(row: Op, *operands: Any) -> Array:
+def applied(row: OpDef, *operands: Any) -> Array:
     """An elementwise operation on arrays and Python numbers."""
     return wrap(build.elementwise(row, [node_of(x) if isinstance(x, ndarray) else x for x in operands]))
 
@@ -117,7 +117,7 @@ __all__ = [
     "in_memory_order",
     "is_smooth",
     "named",
-    "new_cell",
+    "new_storage",
     "seen_by",
     "summed_to",
     "turned",

@@ -111,9 +111,9 @@ def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> S
     if kind == VIEW:
         return [of_view(g, node, args[0])]
     if kind == OP:
-        return elementwise(node.row, g, array_of(node), values_of(list(args)), wanted)
+        return elementwise(node.op_def, g, array_of(node), values_of(list(args)), wanted)
     if kind == REDUCE:
-        return [reduction(node.row, g, array_of(node), array_of(args[0]), node.attr[0])]
+        return [reduction(node.op_def, g, array_of(node), array_of(args[0]), node.attr[0])]
     if kind == UPDATE:
         return of_update(g, node, args[1])
     if kind == GATHER:
@@ -201,8 +201,8 @@ def _laid_out(flow: Array, node: Node) -> Array:
 
 def _target(array: Array) -> tuple[Node, Any]:
     """The value that an array's memory holds, and the layout through which the array sees it, if not its own."""
-    node = array.cell.value
-    layout = (array.code, array.offset, array.extents, array.steps)
+    node = array.storage.value
+    layout = (array.code, array.offset, array._shape, array._strides)
     if (node.code, 0, node.shape, node.strides) == layout:
         return node, None
     return node, layout
@@ -534,7 +534,7 @@ def jacobian(function: Function, argnums: Any = 0) -> Function:
     def jacobian_of(*args: Any, **options: Any) -> Any:
         traced = Traced(function, _numbers(argnums), args, options)
         root = node_of(_result(function, traced.result))
-        seed = symbol_node(Placeholder("row", None), root.code, root.shape)
+        seed = symbol_node(Placeholder("op_def", None), root.code, root.shape)
         flows = [node_of(flow) for flow in traced.gradients(root, wrap(seed), allow_unused=True)]
         rows: list[list[Array]] = [[] for _ in flows]
         for place in range(root.size):

@@ -28,7 +28,7 @@ from numloom.graph.node import (
     new_node,
     new_number,
 )
-from numloom.graph.place import INSIDE, here
+from numloom.graph.source_location import INSIDE, here
 from numloom.graph.tree import Placeholder, recording, symbol_node, tree_nodes
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
@@ -68,15 +68,15 @@ def _call(call: Any) -> Packed:
     """A routine's call."""
     kept = {name: complaint for name, complaint in getattr(call, "complaints", {}).items()}
     if isinstance(call, Call):
-        form = call.form
-        return "call", call.row.name, call.options, kept, form.code, form.shape, form.strides
+        signature = call.signature
+        return "call", call.op_def.name, call.options, kept, signature.code, signature.shape, signature.strides
     if isinstance(call, Change):
-        return "change", call.row.name, call.options, kept, call.seen
+        return "change", call.op_def.name, call.options, kept, call.seen
     if isinstance(call, Output):
-        return "output", call.row.name, call.options, call.row.number, call.shape, call.code
+        return "output", call.op_def.name, call.options, call.op_def.number, call.shape, call.code
     if isinstance(call, Product):
-        return "product", call.row.name, call.options, call.strides
-    raise TypeError(f"a tree with {call.row.name} cannot be pickled")
+        return "product", call.op_def.name, call.options, call.strides
+    raise TypeError(f"a tree with {call.op_def.name} cannot be pickled")
 
 
 def _called(packed: Packed) -> Any:
@@ -109,11 +109,11 @@ def pack(root: Node) -> Packed:
         args = tuple([numbers[id(arg)] for arg in node.args])
         head: tuple[Any, ...] = (node.kind, args, node.code, node.shape, node.strides)
         if node.kind == ROUTINE:
-            add(node, (*head, _call(node.row)))
+            add(node, (*head, _call(node.op_def)))
         elif node.kind == GATHER:
-            add(node, (*head, node.attr, None if node.row is INSIDE else node.row.complaint))
+            add(node, (*head, node.attr, None if node.op_def is INSIDE else node.op_def.complaint))
         elif node.kind in (OP, REDUCE):
-            add(node, (*head, node.attr, _row(node.row)))
+            add(node, (*head, node.attr, _row(node.op_def)))
         else:
             add(node, (*head, node.attr))
     return (rows,)

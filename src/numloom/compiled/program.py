@@ -21,12 +21,12 @@ from numloom.graph.node import (
     SCALAR,
     SYMBOL,
     VIEW,
-    Form,
     Node,
-    form_by,
-    form_of,
+    NodeSignature,
+    signature_by,
+    signature_of,
 )
-from numloom.graph.replay import Chain, Link, replay
+from numloom.graph.replay import Instruction, RecordedTrace, replay
 from numloom.graph.tree import Placeholder, tree_nodes
 
 
@@ -39,7 +39,7 @@ class Program:
         What the operands of a run stand for, in turn; the operands must be laid out as the symbols are.
     results : list of int
         Numbers of the trees' ends among operands and instructions.
-    chain : Chain or None
+    recorded : RecordedTrace or None
         The instructions; None where there are none.
     several : bool
         Whether some of them are results of one routine.
@@ -58,33 +58,33 @@ class Program:
                     operands.append(node)
                     self.placeholders.append(node.attr)
                 numbers[id(node)] = place
-        links: list[Link] = []
+        instructions: list[Instruction] = []
 
         def number(node: Node) -> int:
             found = numbers.get(id(node))
             if found is None:  # A value from outside of the tree.
-                links.append(_constant(node))
-                found = numbers[id(node)] = len(operands) + len(links) - 1
+                instructions.append(_constant(node))
+                found = numbers[id(node)] = len(operands) + len(instructions) - 1
             return found
 
         for node in order:
             if node.kind != SYMBOL:
                 args = [number(arg) for arg in node.args]
-                if node.kind == ROUTINE and node.row.row.in_place and _is_needed(node.args[0], roots):
-                    links.append(Link(_copy_of(node.args[0]), args[:1]))
-                    args[0] = len(operands) + len(links) - 1
-                links.append(_link(node, args))
-                numbers[id(node)] = len(operands) + len(links) - 1
+                if node.kind == ROUTINE and node.op_def.op_def.in_place and _is_needed(node.args[0], roots):
+                    instructions.append(Instruction(_copy_of(node.args[0]), args[:1]))
+                    args[0] = len(operands) + len(instructions) - 1
+                instructions.append(_link(node, args))
+                numbers[id(node)] = len(operands) + len(instructions) - 1
         self.results = [number(root) for root in roots]
-        self.several = any([isinstance(link.call, Output) for link in links])
+        self.several = any([isinstance(instruction.call, Output) for instruction in instructions])
         # A chain gives its last value, and all of them in the list that grows.
-        self.chain = Chain(None, operands, links, None, tuple(self.results)) if links else None
+        self.recorded = RecordedTrace(None, operands, instructions, None, tuple(self.results)) if instructions else None
 
     def run(self, operands: list[Node]) -> list[Node]:
         """Record the trees for operands; the list grows."""
-        if self.chain is not None:
+        if self.recorded is not None:
             try:
-                replay(self.chain, operands)
+                replay(self.recorded, operands)
             finally:
                 if self.several:
                     forget_results()
@@ -93,32 +93,34 @@ class Program:
 
 def _is_needed(old: Node, roots: Sequence[Node]) -> bool:
     """Whether a value that a routine changes where it lies is, or may be, needed by others."""
-    return not old.tree or old.kind == SYMBOL or old.readers > 1 or old.cells > 0 or any([old is one for one in roots])
+    return (
+        not old.tree or old.kind == SYMBOL or old.readers > 1 or old.storages > 0 or any([old is one for one in roots])
+    )
 
 
-def _copy_of(node: Node) -> Form:
+def _copy_of(node: Node) -> NodeSignature:
     """The form of a copy of a value."""
     strides = node.strides if node.kind != VIEW else one_tuple(c_strides(node.shape, ITEMSIZES[node.code]))
-    return form_by(CAST, None, node.code, node.shape, strides, node.size, None)
+    return signature_by(CAST, None, node.code, node.shape, strides, node.size, None)
 
 
-def _constant(node: Node) -> Link:
+def _constant(node: Node) -> Instruction:
     """The instruction for a value from outside of the tree: what is generated is generated anew."""
     if node.kind in (SCALAR, FILL, IOTA):
-        return Link(form_of(node), (), node.attr)
-    return Link(None, (), node)
+        return Instruction(signature_of(node), (), node.attr)
+    return Instruction(None, (), node)
 
 
-def _link(node: Node, args: list[int]) -> Link:
+def _link(node: Node, args: list[int]) -> Instruction:
     """The instruction that records a node."""
     kind = node.kind
     if kind == ROUTINE:
-        return Link(None, args, None, node.row)
+        return Instruction(None, args, None, node.op_def)
     if kind == VIEW:
-        return Link(form_of(node), args, node.attr)
+        return Instruction(signature_of(node), args, node.attr)
     if kind == GATHER:
-        return Link(form_of(node), args, node.row)
-    return Link(form_of(node), args)
+        return Instruction(signature_of(node), args, node.op_def)
+    return Instruction(signature_of(node), args)
 
 
 __all__ = ["Program"]

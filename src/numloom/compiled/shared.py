@@ -9,7 +9,7 @@ import numpy as np
 from numloom.array import storage
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
-from numloom.array.storage import Cell, new_cell
+from numloom.array.storage import Storage, new_storage
 from numloom.base.dtypes import ITEMSIZES
 from numloom.compiled.symbols import symbol_of
 from numloom.engine.evaluate import evaluate
@@ -26,21 +26,21 @@ class SharedPlaceholder(Placeholder):
 
     Attributes
     ----------
-    cell : Cell
+    storage : Storage
         The memory whose value it has.
     """
 
-    __slots__ = ("cell",)
+    __slots__ = ("storage",)
 
-    def __init__(self, name: str, cell: Cell) -> None:
+    def __init__(self, name: str, cell: Storage) -> None:
         self.name = name
         self.stream = None
-        self.cell = cell
+        self.storage = cell
 
     @property
     def value(self) -> Node:  # type: ignore[override]
         """The value that it has now."""
-        return self.cell.value
+        return self.storage.value
 
 
 def _dense(array: Array, copy: bool) -> Node:
@@ -80,7 +80,7 @@ def shared(value: Any, name: str = "shared", borrow: bool = False) -> Array:
     """
     array = asarray(value)
     node = _dense(array, not borrow and type(value) is ndarray)
-    return symbol_of(SharedPlaceholder(name, new_cell(node)), node.code, node.shape)
+    return symbol_of(SharedPlaceholder(name, new_storage(node)), node.code, node.shape)
 
 
 def shared_of(array: Array) -> SharedPlaceholder | None:
@@ -109,7 +109,7 @@ def get_value(array: Array, borrow: bool = False, host: bool = True) -> Any:
     host : bool
         Whether as a NumPy array; else as an array of numloom.
     """
-    value = _only_shared(array).cell.value
+    value = _only_shared(array).storage.value
     if host:
         return wrap(value).get()
     result = wrap(value) if borrow else wrap(_dense(wrap(value), True))
@@ -132,7 +132,7 @@ def set_value(array: Array, value: Any, borrow: bool = False) -> None:
 
 def put(found: SharedPlaceholder, node: Node) -> None:
     """The variable has this computed value now."""
-    storage.set_value(found.cell, node)
+    storage.set_value(found.storage, node)
 
 
 bind(method_get_value=get_value, method_set_value=set_value)

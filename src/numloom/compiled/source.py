@@ -146,7 +146,7 @@ class Source:
         return self._routine(node, args)
 
     def _operation(self, node: Node, args: list[str]) -> str:
-        name = node.row.name
+        name = node.op_def.name
         alone = [arg.kind == SCALAR for arg in node.args]
         if all(alone) or any([_is_low(arg) for arg in (*node.args, node)]):
             return self._own_operation(node, args)
@@ -162,17 +162,17 @@ class Source:
         if name in ("real", "imag"):
             return f"{_atom(texts[0])}.{name}"
         known = getattr(np, name, None)
-        if known is not None and ELEMENTWISE.get(name) is node.row and _same_loop(known, node):
+        if known is not None and ELEMENTWISE.get(name) is node.op_def and _same_loop(known, node):
             return f"np.{name}({', '.join(map(_stripped, texts))})"
         return self._own_operation(node, args)
 
     def _own_operation(self, node: Node, args: list[str]) -> str:
-        return self._call("operation", repr(node.row.name), _dtype(DTYPES[node.code]), *map(_stripped, args))
+        return self._call("operation", repr(node.op_def.name), _dtype(DTYPES[node.code]), *map(_stripped, args))
 
     def _reduction(self, node: Node, arg: str) -> str:
         axes, fast, keepdims = node.attr
         operand = node.args[0]
-        name = node.row.name
+        name = node.op_def.name
         shown = "None" if len(axes) == len(operand.shape) else str(axes[0] if len(axes) == 1 else axes)
         keep = ", keepdims=True" if keepdims else ""
         dtype = DTYPES[node.code]
@@ -185,9 +185,9 @@ class Source:
         )
 
     def _routine(self, node: Node, args: list[str]) -> str:
-        call: Any = node.row
-        name, options = call.row.name, dict(call.options_here())
-        if call.row.in_place:
+        call: Any = node.op_def
+        name, options = call.op_def.name, dict(call.options_here())
+        if call.op_def.in_place:
             code, *layout = call.seen
             return self._call(
                 "changed", repr(name), f"[{', '.join(map(_stripped, args))}]", node.strides, _dtype(DTYPES[code]),
@@ -204,7 +204,7 @@ class Source:
                 return f"np.{short}({_stripped(args[0])}, {options['axis']})"
         if name in _LINALG and not options.get("upper") and options.get("check", True):
             return f"np.linalg.{name}({_stripped(args[0])})"
-        number = getattr(call.row, "number", 0)
+        number = getattr(call.op_def, "number", 0)
         return self._call("routine", repr(name), number, f"[{', '.join(map(_stripped, args))}]", options)
 
     def _view(self, node: Node, arg: str) -> str:
@@ -219,7 +219,7 @@ class Source:
 def _same_loop(function: Any, node: Node) -> bool:
     """Whether NumPy's function takes these dtypes, and gives this one."""
     if not isinstance(function, np.ufunc):
-        return node.row.name == "where" or node.row.name == "clip"
+        return node.op_def.name == "where" or node.op_def.name == "clip"
     if function.nout != 1 or function.nin != len(node.args):
         return False
     try:

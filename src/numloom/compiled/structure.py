@@ -33,15 +33,15 @@ def _like(value: Any, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
-def form(value: Any) -> Any:
+def signature(value: Any) -> Any:
     """What makes two nested forms the same, as something to compare; leaves count not."""
     if value is None:
         return None
     if isinstance(value, (list, tuple)):
-        return type(value), tuple(map(form, value))
+        return type(value), tuple(map(signature, value))
     if isinstance(value, dict):
-        return dict, tuple([(name, form(part)) for name, part in value.items()])
+        return dict, tuple([(name, signature(part)) for name, part in value.items()])
     return ...
 
 
-__all__ = ["flat", "form", "like"]
+__all__ = ["flat", "like", "signature"]

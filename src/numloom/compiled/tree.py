@@ -297,10 +297,10 @@ def _matches(pattern: Node, node: Node, wild: list[Any], bound: dict[int, Node])
             if ours.attr != theirs.attr:
                 return False
         elif ours.kind in (OP, REDUCE):
-            if ours.row is not theirs.row:
+            if ours.op_def is not theirs.op_def:
                 return False
         elif ours.kind == ROUTINE:
-            if ours.row.row is not theirs.row.row or ours.row.options != theirs.row.options:
+            if ours.op_def.op_def is not theirs.op_def.op_def or ours.op_def.options != theirs.op_def.options:
                 return False
         elif not ours.args or ours.attr != theirs.attr:
             return False
@@ -333,8 +333,8 @@ def ascuda(array: Array) -> Array:
         return array
     with recording(False):
         result = wrap(concrete(node))
-        if result.cell.value.buffer is None:
-            evaluate([result.cell.value])
+        if result.storage.value.buffer is None:
+            evaluate([result.storage.value])
     return result
 
 
@@ -375,7 +375,7 @@ def restored(*packed: Any) -> Array:
     with recording():
         result = wrap(unpack(*packed))
     result.is_scalar = False
-    if result.cell.value.kind == SYMBOL:
+    if result.storage.value.kind == SYMBOL:
         result.writeable = False
     return result
 

@@ -283,7 +283,7 @@ class Device(Protocol):
     def routine(self, name: str) -> Callable[..., Any]:
         """A device-wide routine by name: ``routine(name)(device, *operands, **options)``.
 
-        Names and options are those of the rows in `numloom.ops.routines`. Operands are `Strided`;
+        Names and options are those of the definitions in `numloom.ops.routines`. Operands are `Strided`;
         a result of known size is written to the operand called `out`, others come back as fresh,
         dense `Strided`. A backend that has a method ``select(blocks)`` too runs kernels of `numloom.emit.selecting`
         in so many blocks: what it gives has methods ``elements(a, queue)``, ``indices(shape, queue)`` and
@@ -292,7 +292,7 @@ class Device(Protocol):
         Raises
         ------
         KeyError
-            If the backend has none: the row's NumPy twin does it.
+            If the backend has none: the definition's NumPy twin does it.
         """
 
     def bound_routine(self, name: str, *operands: Strided, **options: Any) -> Callable[..., Any] | None:

@@ -1,14 +1,14 @@
-"""How the threads of a row make its carrier of theirs: lanes of a warp, groups of a block, blocks of a cluster.
+"""How the threads of a row make its accumulator of theirs: lanes of a warp, groups of a block, blocks of a cluster.
 
-Text for CUDA alone. Before it a thread has carriers ``lane[j]`` of its lanes, in thread ``u`` of group ``g``; after it
-every thread of the row has the row's carrier ``a``. All follow the tree of docs/design/reductions.md.
+Text for CUDA alone. Before it a thread has accumulators ``lane[j]`` of its lanes, in thread ``u`` of group ``g``; after
+it every thread of the row has the row's accumulator ``a``. All follow the tree of docs/design/reductions.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numloom.emit.carriers import Carriers
+from numloom.emit.accumulators import Accumulators
 from numloom.emit.pairing import Pairing
 from numloom.emit.sharing import Shape
 from numloom.ops.tree import LANES
@@ -17,26 +17,33 @@ MEET = "nl::cluster_arrive();\nnl::cluster_wait();\n"
 
 
 class Across:
-    """Text that merges the carriers of each pass over rows which threads share by `shape`."""
+    """Text that merges the accumulators of each pass over rows which threads share by `shape`."""
 
     def __init__(
-        self, shape: Shape, carriers: Sequence[Carriers], columns: bool, asked: bool, pairing: Pairing | None
+        self,
+        shape: Shape,
+        accumulators: Sequence[Accumulators],
+        columns: bool,
+        dynamic_shared: bool,
+        pairing: Pairing | None,
     ) -> None:
         self.shape = shape
-        self.pairing = [pairing if each.has_runs() else None for each in carriers]
+        self.pairing = [pairing if each.has_runs() else None for each in accumulators]
         """How lanes merge in passes with moments, where that is known."""
         self.columns = columns
         self.side = shape.threads if columns else LANES
-        """Carriers beside each other: lanes, or columns."""
-        self.plain = [each.plain() for each in carriers]
-        self.asked = asked
+        """Accumulators beside each other: lanes, or columns."""
+        self.plain = [each.plain() for each in accumulators]
+        self.dynamic_shared = dynamic_shared
         """Whether the shared memory is so much that it is asked for."""
-        self.turns = [n for n, each in enumerate(carriers) if each.reductions and (asked or not self.plain[n])]
-        """Passes that take turns in one piece of shared memory: those with carriers of several numbers."""
+        self.turns = [
+            n for n, each in enumerate(accumulators) if each.reductions and (dynamic_shared or not self.plain[n])
+        ]
+        """Passes that take turns in one piece of shared memory: those with accumulators of several numbers."""
 
     def memory(self) -> str:
         """The declaration of what passes take turns in."""
-        if self.asked:
+        if self.dynamic_shared:
             return "extern __shared__ __align__(16) char exchanged[];\n"
         if not self.turns or self._in_warp():
             return ""
@@ -46,7 +53,7 @@ class Across:
         return f"alignas(16) __shared__ u8 exchanged[{max(self.shape.exchanged, 1)} * {most}];\n"
 
     def merged(self, number: int) -> str:
-        """Statements that merge a pass's carriers."""
+        """Statements that merge a pass's accumulators."""
         if self.columns:
             return self._columns(number)
         if self._in_warp():
@@ -76,7 +83,7 @@ class Across:
         chunks = -(-groups // each)
         plain = self.plain[number]
         text = self._parts(number, "part", groups) + self._gathered(number, groups, each)
-        if plain and groups <= 2 and not self.asked:
+        if plain and groups <= 2 and not self.dynamic_shared:
             # Every warp for itself, which spares a second barrier.
             return f"{text}const int from = 0;\n{self._lanes(number, 'part', groups, groups)}"
         return (
@@ -89,7 +96,7 @@ class Across:
     def _cluster(self, number: int) -> str:
         """Blocks are neighbours in the tree: each sends the others what it has, and then merges what all have sent.
 
-        That is a carrier for each chunk where blocks have whole ones, else one for each lane.
+        That is an accumulator for each chunk where blocks have whole ones, else one for each lane.
         """
         cluster, groups, each = self.shape.cluster, self.shape.groups, self.shape.of_chunk
         # Nobody sends before all blocks run, nor where others may still read what came before.
@@ -128,7 +135,9 @@ class Across:
         ) + self._totals(number, chunks)
 
     def _columns(self, number: int) -> str:
-        """Groups are neighbours in the tree of each column, and so are blocks: a carrier for each column is sent."""
+        """Groups are neighbours in the tree of each column, and so are blocks: an accumulator for each column is
+        sent.
+        """
         cluster, groups = self.shape.cluster, self.shape.groups
         text, own = "", "lane[0]"
         if cluster > 1 and not number:
@@ -160,7 +169,9 @@ class Across:
         return f"A (&{name})[{count}][{self.side}] = *(A(*)[{count}][{self.side}]){begin};\n"
 
     def _gathered(self, number: int, count: int, each: int) -> str:
-        """Statements that bring groups together in ``part``; carriers of several numbers are merged by `each` there."""
+        """Statements that bring groups together in ``part``; accumulators of several numbers are merged by `each`
+        there.
+        """
         return f"part[g][u] = lane[0];\n__syncthreads();\n{self._merges(number, 'part', count, each)}"
 
     def _merges(self, number: int, parts: str, count: int, each: int) -> str:

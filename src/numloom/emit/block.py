@@ -9,7 +9,7 @@ MEMORY_TYPES = tuple("bool8" if code == BOOL else ctype for code, ctype in enume
 """C++ types of elements in memory by dtype code."""
 
 
-class Block:
+class ParameterBlock:
     """Collects the fields of ``P``, each in its own 8-byte words, in the order of asking.
 
     Each method gives the C++ expression of the field (``p.name``) and adds the field once.

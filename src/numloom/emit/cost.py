@@ -36,7 +36,7 @@ FUNCTIONS_HERE = {
 RUN = 0.5
 """Nanoseconds of an element of moments."""
 LONG = 10
-"""Cost of an expression without branches from which on a loop takes several vectors abreast."""
+"""Cost of an expression without branches from which on a loop takes several vectors unrolled."""
 ABREAST = ((150, 4), (300, 2))
 """How many, by the cost: what is longer has work enough, and takes long to compile."""
 FUNCTIONS = {
@@ -45,7 +45,7 @@ FUNCTIONS = {
 }  # fmt: skip
 """Headers with functions of real numbers that are long and have no branch in short forms; how many wait for each other.
 
-Two vectors abreast are enough for one, and keep what they need in registers (measured).
+Two vectors unrolled are enough for one, and keep what they need in registers (measured).
 """
 STRAIGHT = FUNCTIONS.keys() | {"integer", "order", "libm"}
 """Headers whose functions of real numbers have no branch."""
@@ -56,7 +56,7 @@ def nanoseconds(program: Program) -> float:
     body, operands = program.body, program.operands
     total = sum(ITEMSIZES[operands[store.operand].code] for store in program.stores) / BYTES
     for reduction in program.reductions:
-        total += RUN if reduction.row.run else INSTRUCTION * ITEMSIZES[body[reduction.value].code]
+        total += RUN if reduction.op_def.run else INSTRUCTION * ITEMSIZES[body[reduction.value].code]
     for instr in body:
         if instr.kind == "load" and any(operands[instr.operand].strides):
             total += ITEMSIZES[instr.code] / BYTES
@@ -64,11 +64,11 @@ def nanoseconds(program: Program) -> float:
             total += GATHER
         elif instr.kind in ("op", "cast") and instr.args:
             code = max((body[arg].code for arg in instr.args), key=ITEMSIZES.__getitem__)
-            cost, exact = (1, True) if instr.row is None else (instr.row.cost, instr.row.exact)
+            cost, exact = (1, True) if instr.op_def is None else (instr.op_def.cost, instr.op_def.exact)
             alone = KINDS[code] == "c" and not exact
-            if KINDS[code] == "f" and instr.row is not None:
-                cost = FUNCTIONS_HERE.get(instr.row.name, cost)
-            longer = SHORT if instr.row is not None and "c" in instr.row.near else SCALAR
+            if KINDS[code] == "f" and instr.op_def is not None:
+                cost = FUNCTIONS_HERE.get(instr.op_def.name, cost)
+            longer = SHORT if instr.op_def is not None and "c" in instr.op_def.fast_path else SCALAR
             total += INSTRUCTION * ITEMSIZES[code] * cost * (longer if alone else 1)
     return total
 
@@ -95,18 +95,18 @@ def whole_pieces(each: float, elements: int) -> int:
     return int(each * elements / GRAIN)
 
 
-def abreast(program: Program) -> int:
+def vectors_unrolled(program: Program) -> int:
     """Vectors that a loop over the program's elements takes at a time."""
     cost = functions = 0
     for instr in program.body:
         if instr.kind == "gather" or KINDS[instr.code] == "c":
             return 1
         if instr.kind == "op" and KINDS[instr.code] == "f":
-            if instr.row.preamble or not STRAIGHT.issuperset(instr.row.headers):
+            if instr.op_def.preamble or not STRAIGHT.issuperset(instr.op_def.headers):
                 return 1
-            deep = max((FUNCTIONS.get(name, 0) for name in instr.row.headers), default=0)
+            deep = max((FUNCTIONS.get(name, 0) for name in instr.op_def.headers), default=0)
             functions += deep
-            cost += instr.row.cost if deep else 0
+            cost += instr.op_def.cost if deep else 0
     many = next((many for most, many in ABREAST if LONG <= cost <= most), 1)
     return min(many, 2) if functions == 1 else many
 
@@ -118,12 +118,12 @@ def work_of(program: Program) -> tuple[int, int]:
     operations = instructions = 0
     inside = [(inner.body, points * inner.shape[0]) for inner in program.nested]
     for instrs, count in ((program.body, points), (program.post, outputs), *inside):
-        rows = [instr.row for instr in instrs if instr.kind == "op"]
-        operations += len(rows) * count
-        instructions += sum(row.cost for row in rows) * count
+        op_defs = [instr.op_def for instr in instrs if instr.kind == "op"]
+        operations += len(op_defs) * count
+        instructions += sum(op_def.cost for op_def in op_defs) * count
         instructions += 2 * count * sum(instr.kind == "cast" for instr in instrs)
     combined = points * len(program.reductions) + sum(points * inner.shape[0] for inner in program.nested)
     return operations + combined, instructions + combined
 
 
-__all__ = ["SHARED_PIECES", "abreast", "grain_of", "nanoseconds", "pieces_of", "work_of"]
+__all__ = ["SHARED_PIECES", "grain_of", "nanoseconds", "pieces_of", "vectors_unrolled", "work_of"]

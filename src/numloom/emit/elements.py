@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import prod
 
-from numloom.emit.block import MEMORY_TYPES, Block
+from numloom.emit.block import MEMORY_TYPES, ParameterBlock
 from numloom.emit.mapping import index_type, magic
 from numloom.emit.values import (
     behind,
@@ -28,7 +28,7 @@ class Elements:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.block = Block()
+        self.block = ParameterBlock()
         self.kept = program.kept
         self.rank = len(program.shape)
         self.outputs = prod(program.shape[: self.kept])
@@ -187,7 +187,7 @@ class Elements:
         """Statements for the body's values (those in `only`) at position r of a row.
 
         `kept` gives values of the row, `reads` elements that were read before, `inverses` those of values of the row,
-        `nested` results of programs inside.
+        `nested` results of nested reductions.
         """
         program = self.program
         lines = self.position_lines()

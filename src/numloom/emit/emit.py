@@ -7,10 +7,10 @@ from functools import partial
 
 from numloom.emit.maps import emit_map
 from numloom.emit.nested import emit_nested
+from numloom.emit.outer_products import emit_outer_product, pair_tile_of
 from numloom.emit.reducing_host import emit_reduction
 from numloom.emit.rows import emit_rows
 from numloom.emit.selecting import emit_select
-from numloom.emit.tiles import emit_tiles, tile_of
 from numloom.emit.user import guarded
 from numloom.emit.words import in_words
 from numloom.ops.elementwise import header_order
@@ -34,8 +34,8 @@ def emit(program: Program, fast_math: bool = False) -> Source:
     elif program.by_rows:
         family = emit_rows
     elif program.reductions:
-        tile = tile_of(program)
-        family = emit_reduction if tile is None else partial(emit_tiles, tile=tile)
+        tile = pair_tile_of(program)
+        family = emit_reduction if tile is None else partial(emit_outer_product, tile=tile)
     else:
         family = emit_select if program.select else emit_map
     source = family(in_words(program), _ENTRY)
@@ -49,5 +49,5 @@ def emit(program: Program, fast_math: bool = False) -> Source:
 
 def _makes_random_numbers(program: Program) -> bool:
     inside = [instr for inner in program.nested for instr in inner.body]
-    rows = [instr.row for instr in (*program.body, *program.post, *inside) if instr.kind == "op"]
-    return any("philox" in header_order(row.headers) for row in rows)
+    op_defs = [instr.op_def for instr in (*program.body, *program.post, *inside) if instr.kind == "op"]
+    return any("philox" in header_order(op_def.headers) for op_def in op_defs)

@@ -51,13 +51,13 @@ def step_text(op: str, code: int, loop: tuple[int, ...], headers: Collection[str
     Defines T and V (memory and value of what is kept), U and W (of the other operand, which has the dtype of the
     loop's second input already), ``get``, ``put`` and ``step``; a unary operation has no second operand.
     """
-    row = ELEMENTWISE[op]
+    op_def = ELEMENTWISE[op]
     chars = "".join(CHARS[c] for c in loop)
     ins, out, own = chars[:-1], chars[-1], CHARS[code]
-    needed = {*headers, *headers_for(row, ins, out), *cast_headers(own, ins[0]), *cast_headers(out, own)}
+    needed = {*headers, *headers_for(op_def, ins, out), *cast_headers(own, ins[0]), *cast_headers(out, own)}
     needed |= dtype_headers(own + chars)
     x = cast_text(own, ins[0]).replace("{0}", "a")
-    result = row.text(ins, out).replace("{0}", "x").replace("{1}", "b").replace("{T}", VALUE_TYPES[loop[-1]])
+    result = op_def.text(ins, out).replace("{0}", "x").replace("{1}", "b").replace("{T}", VALUE_TYPES[loop[-1]])
     result = rounded(result, loop[-1])
     other = loop[1] if len(ins) == 2 else code
     second = f", {VALUE_TYPES[other]} b" if len(ins) == 2 else ""

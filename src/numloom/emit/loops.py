@@ -16,13 +16,13 @@ from pathlib import Path
 from numloom.base.dtypes import CHARS, DTYPES, KINDS, LOW
 from numloom.emit.maps import emit_map
 from numloom.emit.values import header, prelude
+from numloom.ops.definitions import OpDef
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, cast_text, resolve
-from numloom.ops.rows import Op
 from numloom.ops.special import SPECIAL
 from numloom.plan.program import Instr, Operand, Program, Source, Store
 
 CASTS = {
-    code: Op(
+    code: OpDef(
         name=f"cast_{char}",
         nin=1,
         numpy=lambda x, dtype=dtype: x.astype(dtype),
@@ -38,28 +38,28 @@ CASTS = {
 its place in the array."""
 
 
-def loop_name(op: Op, in_chars: str) -> str:
+def loop_name(op: OpDef, in_chars: str) -> str:
     """Entry of the loop of `op` for these dtypes (a bool is written b1 in a name)."""
     return f"loop_{op.name}_{in_chars.replace('?', 'b1')}"
 
 
-def loop_program(op: Op, in_codes: tuple[int, ...], out_code: int) -> Program:
+def loop_program(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> Program:
     """A map of one operation over contiguous memory."""
     body = tuple(Instr("load", code, operand=k) for k, code in enumerate(in_codes))
-    body += (Instr("op", out_code, tuple(range(len(in_codes))), row=op),)
+    body += (Instr("op", out_code, tuple(range(len(in_codes))), op_def=op),)
     operands = tuple(Operand(code, (1,), word=0) for code in in_codes)
     operands += (Operand(out_code, (1,), word=0, written=True),)
     return Program((1024,), 1, body, (Store(len(in_codes), len(in_codes)),), operands)
 
 
 @cache
-def loop_source(op: Op, in_codes: tuple[int, ...], out_code: int) -> Source:
+def loop_source(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> Source:
     """The loop as a kernel of its own."""
     in_chars = "".join(CHARS[code] for code in in_codes)
     return emit_map(loop_program(op, in_codes, out_code), loop_name(op, in_chars))
 
 
-def all_loops() -> Iterator[tuple[Op, tuple[int, ...], int]]:
+def all_loops() -> Iterator[tuple[OpDef, tuple[int, ...], int]]:
     """Every loop that NumPy's bits or pace do not serve (what is computed in float32 has the loop of that)."""
     for op in (*ELEMENTWISE.values(), *CASTS.values(), *SPECIAL.values()):
         if op.exact and op.exact_kinds == "?biufc" and not op.looped:

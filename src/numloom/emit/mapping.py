@@ -6,7 +6,7 @@ from functools import cached_property
 from math import prod
 
 from numloom.base.dtypes import CTYPES
-from numloom.emit.block import MEMORY_TYPES, Block
+from numloom.emit.block import MEMORY_TYPES, ParameterBlock
 from numloom.emit.values import (
     VALUE_TYPES,
     behind,
@@ -54,7 +54,7 @@ class MapText:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.block = Block()
+        self.block = ParameterBlock()
         self.index = index_type(program)
         self.rank = len(program.shape)
         self.reads = read_operands(program.body)
@@ -62,7 +62,7 @@ class MapText:
         self.gathers = gather_instrs(program.body)
         self.taken: list[int] = []
 
-    def element(self, near: bool = False) -> str:
+    def element(self, fast: bool = False) -> str:
         """The function that computes one element's outputs from its inputs; a near one may set ``far`` instead."""
         program = self.program
         args = ["const P& p"]
@@ -80,14 +80,14 @@ class MapText:
             {i.index: f"iota{i.index}" for i in self.iotas},
             {n: f"g{n}" for n in self.gathers},
             taken={n: f"taken{n}" for n in self.taken},
-            near=near,
+            fast=fast,
         )
         for store in program.stores:
             lines.append(f"out{store.operand} = {stored(f'v{store.value}', program.operands[store.operand].code)};")
         name = "element"
-        if near:
+        if fast:
             name, args = "near_element", [*args, "nl::Far& far"]
-        places = self._places() if self.taken and not near else ""
+        places = self._places() if self.taken and not fast else ""
         return f"{places}NL_DEV void {name}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
 
     def _places(self) -> str:
@@ -161,7 +161,7 @@ class MapText:
         outs: dict[int, str],
         taken: dict[int, str] | None = None,
         first: str = "",
-        near: bool = False,
+        fast: bool = False,
     ) -> str:
         """The call of `element` at indices: loaded values and output lvalues by operand, taken values by gather."""
         program = self.program
@@ -173,7 +173,7 @@ class MapText:
             k = program.body[n].operand
             args.append(f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, indices, kind)})")
         args += [outs[s.operand] for s in program.stores]
-        return f"near_element({', '.join(args)}, far);" if near else f"element({', '.join(args)});"
+        return f"near_element({', '.join(args)}, far);" if fast else f"element({', '.join(args)});"
 
     def store_offset(self, k: int, names: list[str], kind: str) -> str:
         return self.offset(f"s{k}", self.program.operands[k].strides, names, kind)

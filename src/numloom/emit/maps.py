@@ -1,7 +1,7 @@
 """Kernels of maps: every point of the space on its own, one or several outputs.
 
 CUDA: a thread takes V elements. Where the inner accesses are aligned these are V neighbours, read
-and written 16 bytes at a time; otherwise a block takes a patch of rows (`patches.py`), or (where rows are
+and written 16 bytes at a time; otherwise a block takes a stencil of rows (`stencils.py`), or (where rows are
 short) elements 256 apart, so that every access of a warp is coalesced whatever its alignment. Operands that
 lie across (neighbours in memory along another dimension) go through square tiles of shared memory. CPU: a
 plain loop over the inner dimension that the compiler vectorises; items are elements of a one-dimensional
@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
-from numloom.emit.cost import abreast, grain_of
+from numloom.emit.cost import grain_of, vectors_unrolled
 from numloom.emit.mapping import THREADS, MapText, magic
-from numloom.emit.patches import blocks_of, patch_body, patch_of
+from numloom.emit.stencils import blocks_of, stencil_body, stencil_of
 from numloom.emit.values import behind, header, loaded, prelude
 from numloom.plan.program import Geometry, Operand, Program, Source
 
@@ -40,7 +40,7 @@ def emit_map(program: Program, entry: str) -> Source:
     kernel = _Map(program)
     body = kernel.element()
     # Such a kernel waits for memory; others, and reductions, run slower than they could with this (measured).
-    cost = sum(instr.row.cost for instr in program.body if instr.row is not None)
+    cost = sum(instr.op_def.cost for instr in program.body if instr.op_def is not None)
     light = kernel.wide and kernel.rank == 1 and program.box is None and cost <= LIGHT
     quick = "// nvrtc: -Ofc=min\n" if light else ""
     text = "".join(
@@ -64,9 +64,9 @@ def is_dear(program: Program) -> bool:
     """Whether an element takes long to compute; functions of complex numbers are made of several real ones."""
     cost = 0
     for instr in program.body:
-        if instr.row is not None:
-            function = KINDS[instr.code] == "c" and instr.row.cost >= FUNCTION
-            cost += instr.row.cost * (COMPLEX if function else 1)
+        if instr.op_def is not None:
+            function = KINDS[instr.code] == "c" and instr.op_def.cost >= FUNCTION
+            cost += instr.op_def.cost * (COMPLEX if function else 1)
     return cost >= DEAR
 
 
@@ -82,8 +82,8 @@ class _Map(MapText):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         sizes = [ITEMSIZES[o.code] for o in program.operands] or [4]
-        near = [ITEMSIZES[o.code] for o in program.operands if o.strides[-1]] or sizes
-        self.vector = max(1, min(16 // min(near), 32 // max(near)))
+        moving = [ITEMSIZES[o.code] for o in program.operands if o.strides[-1]] or sizes
+        self.vector = max(1, min(16 // min(moving), 32 // max(moving)))
         inner = program.shape[-1]
         contiguous = [o for o in program.operands if o.strides[-1] == 1]
         self.taken = self.gathers if self._takes_rows() else []
@@ -105,7 +105,7 @@ class _Map(MapText):
         self.across, self.turned = self._turned()
         room = sum(64 * 65 * ITEMSIZES[program.operands[k].code] for k in self.turned)
         self.tile = 64 if room <= TILE_BYTES else 32
-        self.patch = None if self.wide or self.turned or dear else patch_of(self)
+        self.stencil = None if self.wide or self.turned or dear else stencil_of(self)
 
     def _takes_rows(self) -> bool:
         """Whether all gathers take rows: where one reads is the same for neighbours, who read neighbours there."""
@@ -174,8 +174,8 @@ class _Map(MapText):
                 lines.append(f"else\n#pragma unroll 1\nfor ({kind} i = i0; i < ({kind}){n}; ++i) {{")
                 lines += self._scalar_body(["i"], kind)
                 lines.append("}")
-        elif self.patch is not None:
-            lines += patch_body(self, self.patch, names, kind)
+        elif self.stencil is not None:
+            lines += stencil_body(self, self.stencil, names, kind)
         else:
             lines.append(f"const {kind} first = ({kind})blockIdx.x * {THREADS * v} + ({kind})threadIdx.x;")
             where = [f"const {kind} at = first + v * {THREADS};", f"if (at < ({kind}){n}) {{"]
@@ -327,7 +327,8 @@ class _Map(MapText):
         return lines
 
     def _tiled_body(self, names: list[str], kind: str) -> list[str]:
-        """A block a tile: what lies across is read along its own neighbours into shared memory, and read there turned.
+        """A block a tile: a transposed operand is read along its own neighbours into shared memory, and read there
+        turned.
 
         Each thread has elements eight rows apart. What else is read is asked for before the tile is there, if all is
         little, else for four elements at a time.
@@ -394,11 +395,13 @@ class _Map(MapText):
     # ------------------------------------------------------------ CPU
 
     def cpu(self, entry: str) -> str:
-        near = self.element(near=True) if self._is_near() else ""
-        return near + (self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry))
+        fast = self.element(fast=True) if self._has_fast_path() else ""
+        return fast + (self._cpu_tiles(entry) if self.turned else self._cpu_rows(entry))
 
     def _cpu_tiles(self, entry: str) -> str:
-        """What lies across is turned in the cache, a tile at a time; the rows of a tile are loops like all others."""
+        """A transposed operand is turned in the cache, a tile at a time; the rows of a tile are loops like all
+        others.
+        """
         program, number, size = self.program, self.block.number, self.tile
         across, last = self.across, self.rank - 1
         outer = [f"i{d}" for d in range(last)]
@@ -424,7 +427,7 @@ class _Map(MapText):
         lines += ["for (i64 a = 0; a < an; ++a) {", f"const i64 i{across} = a0 + a;"]
         turned = {k: f"tile{k}[a][i - j0]" for k in self.turned}
         lines += [*self._cpu_pointers(outer, "j0", "j0 + jn"), *self._cpu_loop("j0", "j0 + jn", outer, turned)]
-        return "\n".join([*lines, "}", "}", *(["NL_LEAVE"] if self._is_near() else []), "}"]) + "\n"
+        return "\n".join([*lines, "}", "}", *(["NL_LEAVE"] if self._has_fast_path() else []), "}"]) + "\n"
 
     def _cpu_rows(self, entry: str) -> str:
         program, block = self.program, self.block
@@ -454,7 +457,7 @@ class _Map(MapText):
         lines += self._cpu_loop(low, high, outer, {})
         if self.rank > 1:
             lines.append("}")
-        return "\n".join([*lines, *(["NL_LEAVE"] if self._is_near() else []), "}"]) + "\n"
+        return "\n".join([*lines, *(["NL_LEAVE"] if self._has_fast_path() else []), "}"]) + "\n"
 
     def _cpu_pointers(self, outer: list[str], low: str, high: str) -> list[str]:
         """Where each operand's row begins, and what there is one of for a row."""
@@ -497,8 +500,8 @@ class _Map(MapText):
         given = ", ".join(f"{const}{MEMORY_TYPES[code]}* __restrict__ y{k}" for k, const, code in kinds)
         many = self._abreast()
         row = _Row(outer, elsewhere, taken)
-        if self._is_near():
-            return lines + self._cpu_near(low, high, row, given, used)
+        if self._has_fast_path():
+            return lines + self._cpu_fast(low, high, row, given, used)
         each = self._cpu_each(low, high, row)
         if many == 1:
             return lines + each
@@ -511,7 +514,7 @@ class _Map(MapText):
             f"}}({pointers});",
         ]
 
-    def _cpu_near(self, low: str, high: str, row: _Row, given: str, used: list[int]) -> list[str]:
+    def _cpu_fast(self, low: str, high: str, row: _Row, given: str, used: list[int]) -> list[str]:
         """The loop over a row by short forms of functions, some hundred elements at a time; where they are far, again.
 
         What is left at the end becomes a vector, too: with elements before it, or with copies of its last one.
@@ -521,7 +524,7 @@ class _Map(MapText):
         called, many = "__attribute__((noinline))", self._abreast()
         lines = [f"const auto near = [&]({given}, const i64 begin, const i64 count) {called} NL_SCHEDULED {{"]
         lines += ["nl::Far far = {};", *([f"NL_ABREAST({many})"] if many > 1 else [])]
-        lines += self._cpu_each("0", f"(count & -{lanes})", row, near=True)
+        lines += self._cpu_each("0", f"(count & -{lanes})", row, fast=True)
         lines += ["return nl::is_far(far);", "};"]
         lines += [f"const auto whole = [&]({given}, const i64 begin, const i64 end) {called} {{"]
         lines += [*self._cpu_each("begin", "end", row), "};"]
@@ -558,12 +561,12 @@ class _Map(MapText):
         lines.append(f"if (near({ends}, first, {lanes})) whole({whole}, first, {high});")
         return [*lines, f"else for (i64 k = 0; k < left; ++k) {{ {copies} }}", "}", "}"]
 
-    def _cpu_each(self, low: str, high: str, row: _Row, near: bool = False) -> list[str]:
+    def _cpu_each(self, low: str, high: str, row: _Row, fast: bool = False) -> list[str]:
         """The loop itself; a near one begins at `begin`, where its pointers point to."""
         program = self.program
         lines = ["NL_IVDEP", f"for (i64 i = {low}; i < {high}; ++i) {{"]
         at = "i"
-        if near:
+        if fast:
             lines, at = ["NL_IVDEP", f"for (i64 k = {low}; k < {high}; ++k) {{", "const i64 i = begin + k;"], "k"
         values = {}
         for k in self.reads:
@@ -576,16 +579,20 @@ class _Map(MapText):
         grid = self.box_grid(self.rank - 1, "i", "i64") if program.box is not None else ""
         if grid:
             lines.append(f"if (!({grid})) {{ {self._cpu_copy()} continue; }}")
-        lines.append(self.call(values, [*row.outer, "i"], "i64", outs, row.taken, near=near))
+        lines.append(self.call(values, [*row.outer, "i"], "i64", outs, row.taken, fast=fast))
         for s in program.stores:
             lines.append(f"y{s.operand}[{self._inner(s.operand, program.operands[s.operand], at)}] = r{s.operand};")
         lines.append("}")
         return lines
 
-    def _is_near(self) -> bool:
+    def _has_fast_path(self) -> bool:
         """Whether loops first take functions to be of ordinary arguments."""
         body = self.program.body
-        kinds = {KINDS[instr.code] for instr in body if instr.row is not None and KINDS[instr.code] in instr.row.near}
+        kinds = {
+            KINDS[instr.code]
+            for instr in body
+            if instr.op_def is not None and KINDS[instr.code] in instr.op_def.fast_path
+        }
         return self._is_free() and ("c" in kinds or ("f" in kinds and self._abreast() > 1))
 
     def _is_free(self) -> bool:
@@ -594,7 +601,7 @@ class _Map(MapText):
 
     def _abreast(self) -> int:
         """Vectors that a loop takes at a time."""
-        return abreast(self.program) if self._is_free() else 1
+        return vectors_unrolled(self.program) if self._is_free() else 1
 
     def _outer_offset(self, k: int, operand: Operand, outer: list[str]) -> str:
         terms = [
@@ -659,8 +666,8 @@ class _Map(MapText):
             items, each = blocks, 2 * self.tile**2
         elif self.wide and self.taken:
             blocks = -(-threads // (THREADS * TAKEN))
-        elif self.patch is not None:
-            blocks = blocks_of(self.program, self.patch)
+        elif self.stencil is not None:
+            blocks = blocks_of(self.program, self.stencil)
         return Geometry(items=items, grain=grain_of(self.program, each), blocks=blocks, threads=THREADS)
 
 

@@ -18,7 +18,7 @@ from operator import index
 from numloom.base.dtypes import CHARS, ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.reducing import FULL, LEVELS, WARP
-from numloom.emit.reducing_host import Kernel
+from numloom.emit.reducing_host import HostReductionText
 from numloom.emit.values import VALUE_TYPES, header, loaded, read_operands, rounded, statements
 from numloom.ops.reductions import REDUCTIONS
 from numloom.ops.tree import LANES, RUN
@@ -44,13 +44,13 @@ BUSY = FULL // 4
 
 
 def emit_nested(program: Program, entry: str) -> Source:
-    """Emit a reduction of what programs inside give; the entry's name is a placeholder that the caller fills in."""
+    """Emit a reduction of what nested reductions give; the entry's name is a placeholder that the caller fills in."""
     kernel = _Nested(program)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
-class _Nested(Kernel):
+class _Nested(HostReductionText):
     def __init__(self, program: Program) -> None:
         super().__init__(program)
         last = self.kept - 1
@@ -68,7 +68,7 @@ class _Nested(Kernel):
             if k not in own and (not self.kept or not operands[k].strides[last]) and operands[k].inner[0]
         ]
         most = next((points for registers, points in POINTS if taken <= registers), 1)
-        if any(reduction.row.run for reduction in program.reductions):
+        if any(reduction.op_def.run for reduction in program.reductions):
             most = 1
         self.staged = next((k for k in self.shared if self._fits(k)), -1)
         self.across = program.shape[last] if self.kept else 1
@@ -82,7 +82,7 @@ class _Nested(Kernel):
             )
         self.points = index(self.points)
         # Positions are sought beside the tree of the others, which they need not.
-        self.sought = [] if self._is_free() else self.carriers.sought()
+        self.sought = [] if self._is_free() else self.accumulators.sought()
         self.strategy = "columns" if self.chunks == 1 else "columns_split"
         self.vector, self.ahead = 1, False
         self.per_row = -(-self.across // (self.columns * self.points))
@@ -93,7 +93,9 @@ class _Nested(Kernel):
     # ------------------------------------------------------------ shared text
 
     def shared_text(self) -> str:
-        return self.carriers.text() + header("reduce") + header("stack") + self.row() + self._element() + self._post()
+        return (
+            self.accumulators.text() + header("reduce") + header("stack") + self.row() + self._element() + self._post()
+        )
 
     def _element(self) -> str:
         """nested0(p, rows...), element_of(p, row, r, rows..., values...), and element(p, row, r, values...)."""
@@ -102,8 +104,8 @@ class _Nested(Kernel):
         lines = self.element_lines(nested=inside)
         lines += [self.store_line(store) for store in program.stores]
         lines += [f"o{k} = v{reduction.value};" for k, reduction in enumerate(program.reductions)]
-        outs = ", ".join(f"{ctype}& o{k}" for k, ctype in enumerate(self.carriers.types))
-        names = ", ".join(f"o{k}" for k in range(len(self.carriers.types)))
+        outs = ", ".join(f"{ctype}& o{k}" for k, ctype in enumerate(self.accumulators.types))
+        names = ", ".join(f"o{k}" for k in range(len(self.accumulators.types)))
         rows = {k: f"row.q{k} + {self.position(k)}, {self._inner(k)}" for k in self.extents}
         return (
             self.index_text()
@@ -135,21 +137,21 @@ class _Nested(Kernel):
         """The function that reduces one short row: lanes merged by halving, or runs in turn."""
         inner = self.program.nested[m]
         reduction, extent = inner.reductions[0], index(inner.shape[0])
-        row, char = reduction.row, CHARS[inner.body[reduction.value].code]
-        ctype, result = row.carrier(char), VALUE_TYPES[reduction.code]
+        op_def, char = reduction.op_def, CHARS[inner.body[reduction.value].code]
+        ctype, result = op_def.accumulator(char), VALUE_TYPES[reduction.code]
         cast = f"({ctype})" if ctype in MEMORY_TYPES else ""
         reads = {k: loaded(f"n{k}[l * m{k}]", self.program.operands[k].code) for k in read_operands(inner.body)}
         value = " ".join(statements(inner.body, self.block, "u", reads, {}, {}))
-        lift = row.lift.replace("{x}", f"u{reduction.value}")
+        mapped = op_def.map.replace("{x}", f"u{reduction.value}")
 
         def merge(a: str, b: str) -> str:
-            return f"{a} = {cast}({row.combined(char, a, b)});"
+            return f"{a} = {cast}({op_def.combined(char, a, b)});"
 
         if inner.fast:
             width = 1 << (extent - 1).bit_length()
             lines = [
                 f"{ctype} lane[{extent}];",
-                f"NL_UNROLL\nfor (int l = 0; l < {extent}; ++l) {{ {value} lane[l] = {lift}; }}",
+                f"NL_UNROLL\nfor (int l = 0; l < {extent}; ++l) {{ {value} lane[l] = {mapped}; }}",
             ]
             while width > 1:
                 width //= 2
@@ -163,16 +165,16 @@ class _Nested(Kernel):
             lines = [f"{ctype} lane[{runs}];"]
             for run in range(runs):
                 end = min(extent, (run + 1) * RUN)
-                lines.append(f"{{ const int l = {run * RUN}; {value} lane[{run}] = {lift}; }}")
+                lines.append(f"{{ const int l = {run * RUN}; {value} lane[{run}] = {mapped}; }}")
                 lines.append(
                     f"NL_UNROLL\nfor (int l = {run * RUN + 1}; l < {end}; ++l) {{ {value} "
-                    f"const {ctype} x = {lift}; {merge(f'lane[{run}]', 'x')} }}"
+                    f"const {ctype} x = {mapped}; {merge(f'lane[{run}]', 'x')} }}"
                 )
             step = 1
             while step < runs:
                 lines += [merge(f"lane[{k}]", f"lane[{k + step}]") for k in range(0, runs - step, 2 * step)]
                 step *= 2
-        finished = row.finish.replace("{a}", "lane[0]").replace("{n}", str(extent)).replace("{T}", result)
+        finished = op_def.finalize.replace("{a}", "lane[0]").replace("{n}", str(extent)).replace("{T}", result)
         finished = rounded(finished, reduction.code)
         body = "\n  ".join(lines)
         return f"NL_DEV {result} nested{m}(const P& p{self._arguments(m)}) {{\n  {body}\n  return {finished};\n}}\n"
@@ -246,20 +248,25 @@ class _Nested(Kernel):
         return (
             f"{{ const nl_index r = {at}; {' '.join(self.position_lines())}\n{reads}"
             f"#pragma unroll\nfor (int j = 0; j < {self.points}; ++j) {{ const Row& row = rows[j]; "
-            f"{self.carriers.declared} element_of(p, row, r{rows}, {', '.join(self.carriers.values)}); {collect} }} }}"
+            f"{self.accumulators.declared} element_of(p, row, r{rows}, {', '.join(self.accumulators.values)}); "
+            f"{collect} }} }}"
         )
 
     def _collect(self) -> str:
         """Statements that take values into ``acc[j]``, or (positions beside a tree) into ``best[j]`` and ``at[j]``."""
         if not self.sought:
-            return self.carriers.collect("r").replace("acc.", "acc[j].")
+            return self.accumulators.collect("r").replace("acc.", "acc[j].")
         lines = []
-        for k, reduction in enumerate(self.carriers.reductions):
+        for k, reduction in enumerate(self.accumulators.reductions):
             if k not in self.sought:
-                add = f"buf{k}[e] = x{k};" if reduction.row.run else self.carriers.add(k, f"acc[j].a{k}", "(i64)(r)")
+                add = (
+                    f"buf{k}[e] = x{k};"
+                    if reduction.op_def.run
+                    else self.accumulators.add(k, f"acc[j].a{k}", "(i64)(r)")
+                )
                 lines.append(f"{{ {add} }}")
                 continue
-            as_good = ">=" if reduction.row.better == "<" else "<="
+            as_good = ">=" if reduction.op_def.better == "<" else "<="
             best, at = f"best{k}[j]", f"at{k}[j]"
             lines.append(
                 f"const bool wins{k} = (!(x{k} {as_good} {best}) & ({best} == {best})) | "
@@ -273,15 +280,14 @@ class _Nested(Kernel):
         last = f"({kind})(~({kind.replace('i', 'u')})0 >> 1)"
         before, after = "", ""
         for k in self.sought:
-            reduction, char = self.carriers.reductions[k], self.carriers.chars[k]
-            worst = REDUCTIONS["min" if reduction.row.better == "<" else "max"].identity(char)
+            reduction, char = self.accumulators.reductions[k], self.accumulators.chars[k]
+            worst = REDUCTIONS["min" if reduction.op_def.better == "<" else "max"].identity(char)
             before += (
-                f"{self.carriers.types[k]} best{k}[{self.points}]; {kind} at{k}[{self.points}];\n#pragma unroll\n"
+                f"{self.accumulators.types[k]} best{k}[{self.points}]; {kind} at{k}[{self.points}];\n#pragma unroll\n"
                 f"for (int j = 0; j < {self.points}; ++j) {{ best{k}[j] = {worst}; at{k}[j] = {last}; }}\n"
             )
-            after += (
-                f"all[j].a{k} = {reduction.row.carrier(char)}{{best{k}[j], at{k}[j] == {last} ? -1 : (i64)at{k}[j]}};"
-            )
+            accumulator = reduction.op_def.accumulator(char)
+            after += f"all[j].a{k} = {accumulator}{{best{k}[j], at{k}[j] == {last} ? -1 : (i64)at{k}[j]}};"
         return before, after
 
     def _fits(self, k: int) -> bool:
@@ -311,9 +317,9 @@ class _Nested(Kernel):
 
     def _run(self, start: str, limit: str, step: int) -> str:
         """Statements that take a run of elements, `step` apart, into fresh ``acc[j]``."""
-        buffers = self.carriers.buffers()
+        buffers = self.accumulators.buffers()
         count = "++e" if buffers else ""
-        close = self.carriers.close("e").replace("acc.", "acc[0].")
+        close = self.accumulators.close("e").replace("acc.", "acc[0].")
         after = f", {count}" if count else ""
         return (
             f"A acc[{self.points}];\n#pragma unroll\nfor (int j = 0; j < {self.points}; ++j) acc[j] = a_none();\n"
@@ -340,11 +346,11 @@ class _Nested(Kernel):
 
     def _is_free(self) -> bool:
         """Whether no tree changes the results: positions of extremes, or whole numbers and truth values."""
-        return self.carriers.positions() or self.carriers.unordered()
+        return self.accumulators.positions() or self.accumulators.unordered()
 
     def _taken(self, kind: str) -> str:
         """Statements that take the elements from `begin` to `end` where no tree changes the results."""
-        return self._search(kind) if self.carriers.positions() else self._run("begin", "end", 1)
+        return self._search(kind) if self.accumulators.positions() else self._run("begin", "end", 1)
 
     def _pieces(self, kind: str) -> tuple[str, str]:
         """Parts are pieces of a chunk, if no tree changes the results."""
@@ -363,8 +369,8 @@ class _Nested(Kernel):
         """
         each = f"#pragma unroll\nfor (int j = 0; j < {self.points}; ++j) "
         before, take, after = [], [], []
-        for k, (reduction, ctype) in enumerate(zip(self.carriers.reductions, self.carriers.types, strict=True)):
-            better, char = reduction.row.better, self.carriers.chars[k]
+        for k, (reduction, ctype) in enumerate(zip(self.accumulators.reductions, self.accumulators.types, strict=True)):
+            better, char = reduction.op_def.better, self.accumulators.chars[k]
             worst = REDUCTIONS["min" if better == "<" else "max"].identity(char)
             before.append(f"{ctype} best{k}[{self.points}]; {kind} at{k}[{self.points}];")
             before.append(f"{each}{{ best{k}[j] = {worst}; at{k}[j] = begin; }}")
@@ -374,7 +380,7 @@ class _Nested(Kernel):
                 f"best{k}[j] = wins{k} ? x{k} : best{k}[j]; at{k}[j] = wins{k} ? r : at{k}[j];"
             )
             after.append(
-                f"acc[j].a{k} = {reduction.row.carrier(char)}{{best{k}[j], begin < end ? (i64)at{k}[j] : -1}};"
+                f"acc[j].a{k} = {reduction.op_def.accumulator(char)}{{best{k}[j], begin < end ? (i64)at{k}[j] : -1}};"
             )
         return (
             "\n".join(before)
@@ -413,18 +419,18 @@ class _Nested(Kernel):
             step = int(f"{g:b}".zfill(bits)[::-1], 2) if bits else 0
             lines.append(f"{{ const {kind} at = lane + {step};\n")
             guard = "" if self.count == self.width else f"if (at < {n}) "
-            buffers = self.carriers.buffers()
+            buffers = self.accumulators.buffers()
             lines.append(f"{all_j}some[{g}][j] = a_none();\n{guard}{{ A (&acc)[{points}] = some[{g}]; ")
             lines.append(f"{buffers} {'const int e = 0;' if buffers else ''} {self._take('at')}\n")
-            lines.append(f"{self.carriers.close('1').replace('acc.', 'acc[0].')} }} }}\n")
+            lines.append(f"{self.accumulators.close('1').replace('acc.', 'acc[0].')} }} }}\n")
         step = 1
         while step < together:
             for g in range(0, together, 2 * step):
                 lines.append(f"{all_j}some[{g}][j] = a_merge(some[{g}][j], some[{g + step}][j]);\n")
             step *= 2
         levels = (self.width // together).bit_length()
-        others = [k for k in range(len(self.carriers.types)) if k not in self.sought]
-        kept = "stack" if any(self.carriers.reductions[k].row.run for k in others) else "counter"
+        others = [k for k in range(len(self.accumulators.types)) if k not in self.sought]
+        kept = "stack" if any(self.accumulators.reductions[k].op_def.run for k in others) else "counter"
         return (
             f"{self._counter('c', levels, kept)}#pragma unroll 1\n"
             f"for (int i = ty * {each}; i < (ty + 1) * {each}; i += {together}) {{\n"

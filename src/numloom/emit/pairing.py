@@ -1,9 +1,9 @@
 """Lanes of a row merged by what is known of their lengths: for moments, whose merges are dear.
 
 How many elements a lane of a chunk has follows from the row's length, and so does what two lanes have together: the
-lower one as many as the upper one, or one more. So nothing is divided, and no thread looks whether a carrier is empty.
-The numbers are parameters of the kernel, which rows of other lengths share; they stand in the text where rows are short
-and many, so that compilers leave out what no thread has.
+lower one as many as the upper one, or one more. So nothing is divided, and no thread looks whether an accumulator is
+empty. The numbers are parameters of the kernel, which rows of other lengths share; they stand in the text where rows
+are short and many, so that compilers leave out what no thread has.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from struct import pack
 
-from numloom.emit.carriers import Carriers
+from numloom.emit.accumulators import Accumulators
 from numloom.plan.sizes import of_sizes
 
 
@@ -20,19 +20,19 @@ from numloom.plan.sizes import of_sizes
 class Pairing:
     """How `width` lanes of a row of one chunk merge, all of equal lengths if `whole`.
 
-    Rows whose length is `known` have a text of their own.
+    Rows whose length is `static_length` have a text of their own.
     """
 
     width: int
     whole: bool
-    known: bool = False
+    static_length: bool = False
 
-    def text(self, carriers: Carriers, count: int, number: Callable[[str, int], str]) -> str:
+    def text(self, accumulators: Accumulators, count: int, number: Callable[[str, int], str]) -> str:
         """pair<half>(p, a, b, lane): what lanes `lane` and `lane + half` have of a row of `count` elements."""
-        text = carriers.merge_by()
+        text = accumulators.merge_by()
         for half in [] if self.whole else distances(self.width):
             share = share_bits(count, half)
-            row, bits = (count, share) if self.known else (number("count", count), number(f"w{half}", share))
+            row, bits = (count, share) if self.static_length else (number("count", count), number(f"w{half}", share))
             text += (
                 f"NL_DEV A pair{half}(const P& p, const A& a, const A& b, int lane) {{\n"
                 f"const int n = ((int){row} >> {half.bit_length() - 1}) + (lane < ((int){row} & {half - 1}));\n"
@@ -41,7 +41,7 @@ class Pairing:
         return text
 
     def merged(self, half: int, a: str, b: str, lane: str) -> str:
-        """The carrier of lanes `lane` and `lane + half`."""
+        """The accumulator of lanes `lane` and `lane + half`."""
         return f"a_merge_by({a}, {b}, 0.5)" if self.whole else f"pair{half}(p, {a}, {b}, {lane})"
 
     def in_thread(self, each: int, threads: int, thread: str = "u") -> str:

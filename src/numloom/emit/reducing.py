@@ -22,8 +22,8 @@ from collections.abc import Iterable, Sequence
 from math import log2, prod
 
 from numloom.base.dtypes import CTYPES, ITEMSIZES
+from numloom.emit.accumulators import Accumulators
 from numloom.emit.block import MEMORY_TYPES
-from numloom.emit.carriers import Carriers
 from numloom.emit.elements import Elements
 from numloom.emit.pairing import Pairing, distances, merged_at_once
 from numloom.emit.values import VALUE_TYPES, header, loaded
@@ -50,7 +50,7 @@ VECTORS = 4
 GROUPS = 4
 """Most threads that share a lane of a chunk."""
 SHARED = 32 << 10
-"""Bytes of carriers that a block exchanges at most."""
+"""Bytes of accumulators that a block exchanges at most."""
 BLOCK = 256
 COLUMNS = 32
 ABREAST = 4
@@ -67,17 +67,17 @@ LEVELS = (9, 30)
 """Levels of a column's counter: the fewest that hold its runs are in the text."""
 
 
-class Reduction(Elements):
+class ReductionText(Elements):
     """A program that reduces: how its rows are shared out, and its CUDA text."""
 
     def __init__(self, program: Program) -> None:
         super().__init__(program)
-        self.carriers = Carriers(program, program.reductions)
+        self.accumulators = Accumulators(program, program.reductions)
         self.lanes = LANES if program.fast else 1
         self.chunk = chunk_of(self.count)
         self.together = 1
         self.line = 32
-        self.groups = self.abreast = self.neighbours = 1
+        self.groups = self.outputs_per_thread = self.unrolled = 1
         if program.fast:
             self.chunks = max(1, -(-self.count // self.chunk))
             if self.count <= SHORT or (self.count <= REUSED and self._reuse() >= 8):
@@ -86,22 +86,24 @@ class Reduction(Elements):
             elif self.count <= LANES:
                 self.strategy = "line"
                 width = 1 << (self.count - 1).bit_length()
-                each = 2 * EACH if self.carriers.positions() else EACH
+                each = 2 * EACH if self.accumulators.positions() else EACH
                 while not program.stores and self.line > max(width // each, 4) and self.outputs * self.line >= 2 * FULL:
                     self.line //= 2
             elif self.count <= WARP and self.outputs * LANES > FULL:
                 self.strategy = "warp"
             else:
                 self.strategy = "block" if self.chunks == 1 else "split"
-            self.neighbours = self._neighbours()
+            self.unrolled = self._unrolled()
             if self.strategy in ("block", "split"):
                 self.groups = self._groups()
         else:
             # One lane: any split at multiples of 16 * 2^k builds the same tree.
-            self.abreast = self._abreast()
-            self.columns, self.parts, self.part, self.chunks = column_split(self.outputs // self.abreast, self.count)
+            self.outputs_per_thread = self._outputs_per_thread()
+            self.columns, self.parts, self.part, self.chunks = column_split(
+                self.outputs // self.outputs_per_thread, self.count
+            )
             self.strategy = "columns" if self.chunks == 1 else "columns_split"
-        self.split = self.rank - self.kept > 1 and self.abreast == self.neighbours == 1
+        self.split = self.rank - self.kept > 1 and self.outputs_per_thread == self.unrolled == 1
         """Whether positions of a row are split into several indices."""
         self.pairing = self._pairing()
         self.stride = LANES if program.fast else 1
@@ -109,16 +111,16 @@ class Reduction(Elements):
         self.paired = not program.fast and self._is_paired()
         self.ahead = self.vector == 1 and not self.paired and self._is_ahead()
 
-    def _abreast(self) -> int:
+    def _outputs_per_thread(self) -> int:
         """Neighbouring columns that a thread takes at a time: a few that read the same, so that it is computed once."""
         program = self.program
         extent = program.shape[self.kept - 1] if self.kept > 1 else 1
         last = [program.operands[k].strides[self.kept - 1] for k in self.reads]
         same = len(last) > 1 and any(last) and not all(last) and not program.stores and not self.gathers
-        plain = not self.carriers.has_runs() and not self.carriers.positions()
+        plain = not self.accumulators.has_runs() and not self.accumulators.positions()
         return extent if same and plain and extent <= ABREAST else 1
 
-    def _neighbours(self) -> int:
+    def _unrolled(self) -> int:
         """Neighbouring rows that a warp or block takes at a time: of numbers each has one of, and rows that all share.
 
         What the shared rows need is then read and computed once for all of them: tables of pairs.
@@ -128,14 +130,18 @@ class Reduction(Elements):
             return 1
         strides = [program.operands[k].strides for k in self.reads]
         own = [each for each in strides if each[last]]
-        if self.carriers.has_runs() or not 0 < len(own) < len(strides) or any(any(each[self.kept :]) for each in own):
+        if (
+            self.accumulators.has_runs()
+            or not 0 < len(own) < len(strides)
+            or any(any(each[self.kept :]) for each in own)
+        ):
             return 1
         threads = 32 if self.strategy == "warp" else LANES
         return next((n for n in NEIGHBOURS if program.shape[last] % n == 0 and self.outputs // n * threads >= FULL), 1)
 
     def _most_groups(self) -> int:
         """Most groups of a block: known from the structure, so that rows of all lengths share a text."""
-        return max(1, min(GROUPS, SHARED // (LANES * self.carriers.nbytes())))
+        return max(1, min(GROUPS, SHARED // (LANES * self.accumulators.nbytes())))
 
     def _groups(self) -> int:
         """Threads that share a lane of a chunk, each an equal part of its runs, so that the device is full.
@@ -144,9 +150,11 @@ class Reduction(Elements):
         work end together (four groups instead of two: sum of 1e8 101 instead of 109 µs, moments of rows 119 instead of
         105, measured).
         """
-        least = 1 if self.strategy == "block" else 4 if self.carriers.plain() or self.carriers.positions() else 2
+        least = (
+            1 if self.strategy == "block" else 4 if self.accumulators.plain() or self.accumulators.positions() else 2
+        )
         return groups_of(
-            self.outputs // self.neighbours * self.chunks, self.count, self.chunk, self._most_groups(), least
+            self.outputs // self.unrolled * self.chunks, self.count, self.chunk, self._most_groups(), least
         )
 
     def _together(self) -> int:
@@ -172,20 +180,20 @@ class Reduction(Elements):
         return min((self.outputs * self.count / max(elements, 1) for elements in unique), default=1)
 
     def _tiles(self) -> int:
-        return -(-(self.outputs // self.abreast) // self.columns)
+        return -(-(self.outputs // self.outputs_per_thread) // self.columns)
 
     # ------------------------------------------------------------ shared text
 
     def shared_text(self) -> str:
-        """Carrier, positions of streams, the element function and the post stage."""
-        pairs = self.pairing.text(self.carriers, self.count, self.number) if self.pairing is not None else ""
-        if self.strategy == "thread" and self.carriers.has_runs():
-            pairs = self.carriers.merge_by()
-        return self.carriers.text() + header("reduce") + self.row() + pairs + self._element() + self._post()
+        """Accumulator, positions of streams, the element function and the post stage."""
+        pairs = self.pairing.text(self.accumulators, self.count, self.number) if self.pairing is not None else ""
+        if self.strategy == "thread" and self.accumulators.has_runs():
+            pairs = self.accumulators.merge_by()
+        return self.accumulators.text() + header("reduce") + self.row() + pairs + self._element() + self._post()
 
     def _pairing(self) -> Pairing | None:
         """How lanes of a row merge, if what is known of their lengths helps."""
-        if self.strategy not in ("line", "warp", "block") or not self.carriers.has_runs():
+        if self.strategy not in ("line", "warp", "block") or not self.accumulators.has_runs():
             return None
         width = LANES if self.strategy in ("warp", "block") else 1 << max(self.count - 1, 0).bit_length()
         known = self.strategy == "line" and self.line < 32
@@ -203,11 +211,11 @@ class Reduction(Elements):
         Elsewhere it costs registers and gains nothing (sum and max of columns 10 % slower, moments the same, measured).
         """
         program = self.program
-        ahead = self.carriers.positions() or (len(program.reductions) > 1 and not program.fast)
+        ahead = self.accumulators.positions() or (len(program.reductions) > 1 and not program.fast)
         ahead = ahead and not (self.gathers or program.stores)
         ahead = (
             ahead
-            and self.abreast == self.neighbours == 1
+            and self.outputs_per_thread == self.unrolled == 1
             and self.strategy in ("block", "split", "columns", "columns_split")
         )
         nbytes = sum(ITEMSIZES[program.operands[k].code] for k in self.reads)
@@ -217,10 +225,10 @@ class Reduction(Elements):
         """Neighbours that a thread reads at once, 16 bytes, where no order of elements changes the results; else 1."""
         program = self.program
         streams = [program.operands[k] for k in self.reads]
-        if self.strategy not in ("block", "split") or not self.carriers.unordered() or self.rank - self.kept != 1:
+        if self.strategy not in ("block", "split") or not self.accumulators.unordered() or self.rank - self.kept != 1:
             return 1
         if (
-            self.neighbours > 1
+            self.unrolled > 1
             or self.gathers
             or program.stores
             or any(o.written or o.strides[-1] not in (0, 1) for o in streams)
@@ -250,7 +258,7 @@ class Reduction(Elements):
             + each
             + f"if (start < end) {{ Row part = row; {' '.join(moves)}\n"
             f"#pragma unroll\nfor (int e = 0; e < {width}; ++e) "
-            f"{{ {self.carriers.declared} {self._call('e', 'part')} {self.carriers.collect('e')} }} }} }}\n}}\n"
+            f"{{ {self.accumulators.declared} {self._call('e', 'part')} {self.accumulators.collect('e')} }} }} }}\n}}\n"
         )
 
     def _read(self) -> str:
@@ -284,7 +292,7 @@ class Reduction(Elements):
         lines += [self.store_line(store) for store in program.stores]
         outs = []
         for k, reduction in enumerate(program.reductions):
-            outs.append(f"{self.carriers.types[k]}& o{k}")
+            outs.append(f"{self.accumulators.types[k]}& o{k}")
             lines.append(f"o{k} = v{reduction.value};")
         given = ", const W& w" if reads is not None else ""
         head = f"NL_DEV void element(const P& p, const Row& row, nl_index r{given}, {', '.join(outs)}) {{\n  "
@@ -293,12 +301,12 @@ class Reduction(Elements):
             inside = f"NL_DEV void element_at(const P& p, const Row& row, {names}, {', '.join(outs)}) {{\n  "
             head = inside + "\n  ".join(lines) + f"\n}}\n{head}"
             lines = [*places, self._call_at(f"o{k}" for k in range(len(outs)))]
-        many = max(self.abreast, self.neighbours)
+        many = max(self.outputs_per_thread, self.unrolled)
         several = self._several_elements(many) if many > 1 else ""
         return ("" if self.ahead else self.index_text()) + head + "\n  ".join(lines) + "\n}\n" + several
 
     def _several_elements(self, many: int) -> str:
-        """elements(p, rows, r, x): the reduced values of rows abreast, what they share computed once."""
+        """elements(p, rows, r, x): the reduced values of rows unrolled, what they share computed once."""
         program = self.program
         own: set[int] = set()
         for number, instr in enumerate(program.body):
@@ -311,7 +319,7 @@ class Reduction(Elements):
         each = " ".join([*self.element_lines(only=sorted(own)), *values])
         lines += [f"{{ const Row& row = rows[{j}]; {each.replace('{j}', str(j))} }}" for j in range(many)]
         return (
-            f"struct X {{ {self.carriers.declared} }};\n"
+            f"struct X {{ {self.accumulators.declared} }};\n"
             "NL_DEV void elements(const P& p, const Row* rows, nl_index r, X* x) {\n  const Row& row = rows[0];\n  "
             + "\n  ".join(lines)
             + "\n}\n"
@@ -319,7 +327,7 @@ class Reduction(Elements):
 
     def _call(self, at: str, row: str = "row") -> str:
         """The call of the element function."""
-        return f"element(p, {row}, {at}, {', '.join(self.carriers.values)});"
+        return f"element(p, {row}, {at}, {', '.join(self.accumulators.values)});"
 
     def _call_at(self, values: Iterable[str], last: str = "") -> str:
         """The call of the function of an element whose indices are known."""
@@ -330,7 +338,7 @@ class Reduction(Elements):
         program = self.program
         count = self.number("count", self.count)
         finished = {
-            k: self.carriers.finished(k, self.count, count, VALUE_TYPES[reduction.code])
+            k: self.accumulators.finished(k, self.count, count, VALUE_TYPES[reduction.code])
             for k, reduction in enumerate(program.reductions)
         }
         lines = self.post_lines(finished)
@@ -346,24 +354,24 @@ class Reduction(Elements):
     # ------------------------------------------------------------ CUDA
 
     def _run_text(self, exists: str, index: str, kind: str, fresh: bool = True) -> str:
-        """Statements that add one run (RUN elements at `index`, by e) into carrier `acc`."""
+        """Statements that add one run (RUN elements at `index`, by e) into accumulator `acc`."""
         if not self.ahead:
-            run = self.carriers.run(self._call(f"({kind})({index})"), index, exists, fresh and not self.split)
+            run = self.accumulators.run(self._call(f"({kind})({index})"), index, exists, fresh and not self.split)
             if not self.split:
                 return run
             # Along the last dimension what the others fix is read once, and no position is divided.
             last, extent = f"r{self.rank - 1}", self.number(f"e{self.rank - 1}", self.program.shape[-1])
-            call = self._call_at(self.carriers.values, f"({kind})({last} + e * {self.stride})")
+            call = self._call_at(self.accumulators.values, f"({kind})({last} + e * {self.stride})")
             return (
                 f"{'A acc = a_none();' * fresh}\n{{ const nl_index r = at;\n{' '.join(self.position_lines())}\n"
                 f"if (full && {last} + {self.stride * (RUN - 1)} < {extent}) {{\n"
-                f"{self.carriers.whole_run(call, index)}}} else {{ {run}}} }}\n"
+                f"{self.accumulators.whole_run(call, index)}}} else {{ {run}}} }}\n"
             )
-        call = f"element(p, row, ({kind})({index}), w[e], {', '.join(self.carriers.values)});"
+        call = f"element(p, row, ({kind})({index}), w[e], {', '.join(self.accumulators.values)});"
         return (
             f"W w[{RUN}];\n#pragma unroll\nfor (int e = 0; e < {RUN}; ++e) w[e] = next[e];\n"
             f"if (end - at > {self.stride * RUN}) ask(p, row, at + {self.stride * RUN}, end, next);\n"
-            + self.carriers.run(call, index, exists, fresh, held=True)
+            + self.accumulators.run(call, index, exists, fresh, in_registers=True)
         )
 
     def _first(self, at: str, live: str = "") -> str:
@@ -372,10 +380,10 @@ class Reduction(Elements):
 
     def _counting(self, run: str, levels: int) -> tuple[str, str, str]:
         """How a thread takes run after run: what stands before, for each (`run` fills `acc`), and the total."""
-        if self.carriers.positions():
+        if self.accumulators.positions():
             return "A acc = a_none();", run, "acc"
-        if self.carriers.plain() or levels <= FEW:
-            kept = "counter" if self.carriers.plain() else "few_levels"
+        if self.accumulators.plain() or levels <= FEW:
+            kept = "counter" if self.accumulators.plain() else "few_levels"
             return f"{kept}<{levels}> c; counter_start(c);", f"{run}\ncounter_add(c, acc);", "counter_total(c)"
         start = f"low_levels c; A level[{levels - 2}]; counter_start(c);"
         return start, f"{run}\ncounter_add(c, level, acc);", "counter_total(c, level)"
@@ -384,15 +392,15 @@ class Reduction(Elements):
         """`_counting` of `many` rows (by j), whose elements are `at` (by e)."""
         dear = self.strategy == "block" or self._cost() >= DEAR
         each = f"#pragma unroll\nfor (int j = 0; j < {many}; ++j) "
-        run = self.carriers.abreast(f"elements(p, rows, ({kind})({at}), x);", at, exists, many, dear)
-        fresh = self.carriers.fresh(many)
-        if self.carriers.positions():
+        run = self.accumulators.unrolled(f"elements(p, rows, ({kind})({at}), x);", at, exists, many, dear)
+        fresh = self.accumulators.fresh(many)
+        if self.accumulators.positions():
             return fresh, run, "accs[j]"
         start = f"counter<{levels}> c[{many}];\n{each}counter_start(c[j]);"
         return start, f"{fresh}{run}{each}counter_add(c[j], accs[j]);", "counter_total(c[j])"
 
     def _cost(self) -> int:
-        return sum(instr.row.cost for instr in self.program.body if instr.kind == "op")
+        return sum(instr.op_def.cost for instr in self.program.body if instr.kind == "op")
 
     def cuda(self, entry: str) -> str:
         kind = self.index
@@ -400,7 +408,7 @@ class Reduction(Elements):
         outputs = self.number("outputs", self.outputs)
         threads = LANES * self._most_groups() if self.strategy in ("block", "split") else 256
         # Moments: 64 registers, so that more threads wait for memory at a time (var of 512 rows of 65536 58 to 46 us).
-        least = ", 2" if self.strategy in ("block", "split") and self.carriers.has_runs() else ""
+        least = ", 2" if self.strategy in ("block", "split") and self.accumulators.has_runs() else ""
         head = (
             f'extern "C" __global__ void __launch_bounds__({threads}{least}) {entry}(const __grid_constant__ P p) {{\n'
         )
@@ -477,15 +485,15 @@ class Reduction(Elements):
         """
         width = 1 << max(self.count - 1, 0).bit_length()
         known = width if width == self.count else 0
-        if self.carriers.has_runs() or self.together > 1:
+        if self.accumulators.has_runs() or self.together > 1:
             known = int(self.count)
-        if self.carriers.positions():
-            sure = known or width // 2
-            places = self.carriers.places(self._call("e"), "e", known or width, sure, f"e < {n}")
+        if self.accumulators.positions():
+            always_valid = known or width // 2
+            places = self.accumulators.places(self._call("e"), "e", known or width, always_valid, f"e < {n}")
             return f"{places}A* lane = accs;\n{post}\n"
-        one = self.carriers.single(self._call("start"), "start", "" if known else f"start < {n}")
+        one = self.accumulators.single(self._call("start"), "start", "" if known else f"start < {n}")
         lanes = known or width
-        if self.carriers.has_runs():
+        if self.accumulators.has_runs():
             merged = merged_at_once(lanes)
         elif 0 < known < width:
             merged = "".join(
@@ -518,7 +526,7 @@ class Reduction(Elements):
         """
         width, threads = 1 << (self.count - 1).bit_length(), self.line
         each = width // threads
-        if self.pairing is not None and self.pairing.known:
+        if self.pairing is not None and self.pairing.static_length:
             n = str(int(self.count))
         return (
             f"i64 output = (i64)blockIdx.x * {256 // threads} + threadIdx.x / {threads};\n"
@@ -535,14 +543,14 @@ class Reduction(Elements):
         )
 
     def _line_lanes(self, kind: str, n: str, width: int, each: int) -> str:
-        """Statements that make a thread's carrier `a` of its elements of a row of at most 128."""
+        """Statements that make a thread's accumulator `a` of its elements of a row of at most 128."""
         at = f"({kind})(u + {self.line} * e)"
-        if self.carriers.positions():
+        if self.accumulators.positions():
             # Their order is that of positions, not of the tree.
-            sure = min(each, int(self.count // self.line))
+            always_valid = min(each, int(self.count // self.line))
             call = self._call(at)
-            return f"{self.carriers.places(call, at, each, sure, f'{at} < {n}')}A a = accs[0];\n"
-        one = self.carriers.single(self._call(at), at, "" if width == self.count else f"{at} < {n}")
+            return f"{self.accumulators.places(call, at, each, always_valid, f'{at} < {n}')}A a = accs[0];\n"
+        one = self.accumulators.single(self._call(at), at, "" if width == self.count else f"{at} < {n}")
         return (
             f"A lane[{each}];\n#pragma unroll\nfor (int e = 0; e < {each}; ++e) {{ {one} lane[e] = acc; }}\n"
             f"{self._in_thread(each, self.line)}A a = lane[0];\n"
@@ -551,32 +559,34 @@ class Reduction(Elements):
     def _cuda_warp(self, kind: str, n: str, outputs: str) -> str:
         """A warp a row, four lanes a thread, one run each; the text knows how long runs are, about or exactly."""
         lines = -(-self.count // LANES)
-        length = int(lines) if self.carriers.has_runs() else 1 << int((lines - 1).bit_length())
-        least = length - 1 if self.carriers.has_runs() else length // 2
-        many, carriers = self.neighbours, self.carriers
+        length = int(lines) if self.accumulators.has_runs() else 1 << int((lines - 1).bit_length())
+        least = length - 1 if self.accumulators.has_runs() else length // 2
+        many, accumulators = self.unrolled, self.accumulators
         units = outputs if many == 1 else self.number("units", self.outputs // many)
         head = (
             f"const i64 unit = (i64)blockIdx.x * 8 + (threadIdx.x >> 5);\nif (unit >= {units}) return;\n"
-            f"const i64 output = unit * {many};\n{self._rows_abreast()}const int u = threadIdx.x & 31;\n"
+            f"const i64 output = unit * {many};\n{self._rows_unrolled()}const int u = threadIdx.x & 31;\n"
         )
         whole = self.count == length * LANES
 
         def call(at: str) -> str:
             return self._call(at) if many == 1 else f"elements(p, rows, {at}, x);"
 
-        if carriers.positions():
-            at, sure = f"({kind})(u + 32 * e)", 4 * (length if whole else least)
-            body = carriers.places(call(at), at, 4 * length, sure, f"{at} < {n}", many)
+        if accumulators.positions():
+            at, always_valid = f"({kind})(u + 32 * e)", 4 * (length if whole else least)
+            body = accumulators.places(call(at), at, 4 * length, always_valid, f"{at} < {n}", many)
             own = "accs[k]"
         else:
             at = f"at + e * {LANES}"
-            run = carriers.known_run(call(f"({kind})({at})"), at, length, least, "" if whole else f"{at} < {n}", many)
+            run = accumulators.known_run(
+                call(f"({kind})({at})"), at, length, least, "" if whole else f"{at} < {n}", many
+            )
             body = (
                 f"A lanes[{many}][4];\n#pragma unroll\nfor (int j = 0; j < 4; ++j) {{ const {kind} at = u + 32 * j;\n"
                 f"{run}\n#pragma unroll\nfor (int k = 0; k < {many}; ++k) lanes[k][j] = accs[k]; }}\n"
             )
             own = "lane[0]"
-        merge = "" if carriers.positions() else f"A (&lane)[4] = lanes[k];\n{self._in_thread(4, 32)}"
+        merge = "" if accumulators.positions() else f"A (&lane)[4] = lanes[k];\n{self._in_thread(4, 32)}"
         return (
             f"{head}{body}#pragma unroll\nfor (int k = 0; k < {many}; ++k) {{\n{merge}A a = {own};\n"
             f"{self._across(32)}if (u == 0) post(p, output + k, a);\n}}\n"
@@ -586,11 +596,11 @@ class Reduction(Elements):
         """A block a chunk; the last block of a row merges its chunks."""
         split, most = self.strategy == "split", self._most_groups()
         levels = (CHUNKS[-1] // WARP).bit_length()
-        if self.carriers.has_runs() and self.count <= WARP << FEW - 1:
+        if self.accumulators.has_runs() and self.count <= WARP << FEW - 1:
             levels = next(most for most in range(1, FEW + 1) if self.count <= WARP << most - 1)
-        many, at = self.neighbours, f"at + e * {LANES}"
+        many, at = self.unrolled, f"at + e * {LANES}"
         if many == 1:
-            run = self._run_text(f"{at} < end", at, kind, not self.carriers.positions())
+            run = self._run_text(f"{at} < end", at, kind, not self.accumulators.positions())
             start, add, total = self._counting(run, levels)
         else:
             start, add, total = self._counting_abreast(many, levels, at, kind, f"{at} < end")
@@ -604,12 +614,12 @@ class Reduction(Elements):
         )
         if self.vector > 1:
             loop, total = self._vectors(kind), "acc"
-        rolled = "" if self.carriers.plain() else " 1"  # once a block, and much text
+        rolled = "" if self.accumulators.plain() else " 1"  # once a block, and much text
         text = (
             f"const i64 output = (i64)blockIdx.x / {chunks} * {many};\n"
             f"const {kind} chunk = ({kind})(blockIdx.x % {chunks});\n@WORK@"
             f"const int u = threadIdx.x % {LANES}, group = threadIdx.x / {LANES}, groups = blockDim.x / {LANES};\n"
-            f"{self._rows_abreast()}"
+            f"{self._rows_unrolled()}"
             f"const {kind} begin = chunk * {size}, rest = {n} - begin;\n"
             f"const {kind} from = group * {each} < rest ? begin + group * {each} : {n};\n"
             f"const {kind} end = {each} < {n} - from ? from + {each} : {n};\n{loop}"
@@ -629,7 +639,7 @@ class Reduction(Elements):
             return text if many == 1 else f"{text}__syncthreads();\n}}\n"
         work = self.block.workspace()
         partial = self.number("partials", self._counter_bytes())
-        second = self.number("second", self._counter_bytes() + self.outputs * self.chunks * self.carriers.nbytes())
+        second = self.number("second", self._counter_bytes() + self.outputs * self.chunks * self.accumulators.nbytes())
         start = (
             f"A* partial = (A*)({work} + {partial}) + output * {chunks};\n"
             f"u32* done = (u32*){work} + output;\n__shared__ bool last;\n"
@@ -672,21 +682,21 @@ class Reduction(Elements):
 
     def _merge_space(self) -> tuple[int, int]:
         """Counters and partial results of a tile whose chunks are merged by groups, and groups of these."""
-        return merge_space(self.chunks, self.parts * ahead_of(self.carriers.nbytes()))
+        return merge_space(self.chunks, self.parts * ahead_of(self.accumulators.nbytes()))
 
     def column_space(self, many: int) -> int:
         """Bytes of workspace of columns that several blocks share, of which a thread has `many`."""
         partials = self._tiles() * self._merge_space()[1] * self.columns * many
-        return self._counter_bytes() + partials * self.carriers.nbytes()
+        return self._counter_bytes() + partials * self.accumulators.nbytes()
 
     def _cuda_columns(self, kind: str, n: str, outputs: str) -> str:
         """Columns by parts a block: neighbouring threads have neighbouring outputs, or groups of a few abreast."""
         columns = self.block.narrow("columns", self.columns, "i32")
         part = self.number("part", self.part)
         levels = next(most for most in LEVELS if self.part // RUN < 1 << most)
-        many, pairs = self.abreast, ""
+        many, pairs = self.outputs_per_thread, ""
         if many == 1:
-            run = self._run_text("at + e < end", "at + e", kind, not self.carriers.positions())
+            run = self._run_text("at + e < end", "at + e", kind, not self.accumulators.positions())
             start, add, total = self._counting(run, levels)
             pairs = self._pairs_of_runs(kind) if self.paired else ""
         else:
@@ -696,7 +706,7 @@ class Reduction(Elements):
             "const int tx = threadIdx.x & (columns - 1), ty = threadIdx.x / columns;\n"
             "const i64 tile = blockIdx.x, column = tile * columns + tx;\n"
             f"const bool live = column < {outputs if many == 1 else self.number('units', self.outputs // many)};\n"
-            f"const i64 output = live ? column{f' * {many}' if many > 1 else ''} : 0;\n{self._rows_abreast()}{start}\n"
+            f"const i64 output = live ? column{f' * {many}' if many > 1 else ''} : 0;\n{self._rows_unrolled()}{start}\n"
             f"const i64 begin64 = ((i64)blockIdx.y * parts + ty) * {part};\n"
             f"const {kind} begin = begin64 < {n} ? ({kind})begin64 : {n};\n"
             f"const {kind} end = begin64 + {part} < {n} ? ({kind})(begin64 + {part}) : {n};\n"
@@ -709,12 +719,12 @@ class Reduction(Elements):
     def _is_paired(self) -> bool:
         """Whether a thread takes two runs of a column at a time: moments, where much waits for what it needs."""
         nbytes = sum(ITEMSIZES[self.program.operands[k].code] for k in self.reads)
-        plain = self.abreast == 1 and not self.gathers and not self.program.stores
-        return self.carriers.has_runs() and plain and nbytes <= 8 and self._cost() < DEAR
+        plain = self.outputs_per_thread == 1 and not self.gathers and not self.program.stores
+        return self.accumulators.has_runs() and plain and nbytes <= 8 and self._cost() < DEAR
 
     def _pairs_of_runs(self, kind: str) -> str:
         """A loop that takes two whole runs of a column at a time."""
-        runs = self.carriers.whole_runs(lambda k: self._call(f"({kind})(at + {k * RUN} + e)"), 2)
+        runs = self.accumulators.whole_runs(lambda k: self._call(f"({kind})(at + {k * RUN} + e)"), 2)
         return (
             f"if (live) for (; end - at >= {2 * RUN}; at += {2 * RUN}) {{\n{runs}"
             "counter_add(c, level, accs[0], accs[1]);\n}\n"
@@ -737,7 +747,7 @@ class Reduction(Elements):
         work, chunks = self.block.workspace(), self.number("chunks", self.chunks)
         space, start = self.number("space", partials), self.number("partials", self._counter_bytes())
         line = f"(({{}}) * {many} + j) * columns + tx"
-        ahead = ahead_of(self.carriers.nbytes())
+        ahead = ahead_of(self.accumulators.nbytes())
         return (
             f"A* partial = (A*)({work} + {start}) + tile * {space} * columns * {many};\n"
             f"u32* done = (u32*){work} + tile * {self.number('counters', counters)};\n"
@@ -766,9 +776,9 @@ class Reduction(Elements):
             "left = (left + (1 << shift) - 1) >> shift; done += left; k = group;\n}\n"
         )
 
-    def _rows_abreast(self, first: str = "row_of(p, output)") -> str:
+    def _rows_unrolled(self, first: str = "row_of(p, output)") -> str:
         """The rows of a thread's outputs; all but the first are the first one moved."""
-        many = max(self.abreast, self.neighbours)
+        many = max(self.outputs_per_thread, self.unrolled)
         if many == 1:
             return "const Row row = row_of(p, output);\n"
         last, moves = self.kept - 1, []

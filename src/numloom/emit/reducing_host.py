@@ -6,9 +6,9 @@ On the CPU a chunk is a loop over arrays of 128 lanes, or of up to 256 columns, 
 from __future__ import annotations
 
 from numloom.base.dtypes import ITEMSIZES, ROUNDED
-from numloom.emit.carriers import LINES
+from numloom.emit.accumulators import LINES
 from numloom.emit.cost import SHARED_PIECES, grain_of, pieces_of
-from numloom.emit.reducing import BLOCK, SHORT, Reduction
+from numloom.emit.reducing import BLOCK, SHORT, ReductionText
 from numloom.ops.tree import LANES, RUN
 from numloom.plan.program import Geometry, Program, Source
 
@@ -26,12 +26,12 @@ SMALL = 6
 
 def emit_reduction(program: Program, entry: str) -> Source:
     """Emit a program with reductions; the entry's name is a placeholder that the caller fills in."""
-    kernel = Kernel(program)
+    kernel = HostReductionText(program)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
-class Kernel(Reduction):
+class HostReductionText(ReductionText):
     """A program that reduces: texts for both targets, and their launch."""
 
     # ------------------------------------------------------------ CPU
@@ -40,24 +40,24 @@ class Kernel(Reduction):
         if (
             self.program.fast
             and self.count <= LANES
-            and self.carriers.plain()
+            and self.accumulators.plain()
             and not (self.gathers or self.program.stores)
         ):
             if self.count > SHORT:
                 return self._cpu_line_rows(entry)
             if self._abreast_pays():
-                return self._cpu_rows_abreast(entry)
+                return self._cpu_rows_unrolled(entry)
         if self.program.fast and self.count <= SHORT:
-            if self.carriers.positions() and self._abreast_pays() and not (self.gathers or self.program.stores):
-                return self._cpu_rows_abreast(entry)
+            if self.accumulators.positions() and self._abreast_pays() and not (self.gathers or self.program.stores):
+                return self._cpu_rows_unrolled(entry)
             return self._cpu_short(entry)
         return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
 
     def _cpu_short(self, entry: str) -> str:
         """Rows of a few elements: one after another, each unrolled."""
         n = f"(nl_index){self.number('count', self.count)}"
-        if self.carriers.positions():
-            row = self.carriers.positions_in_turn(n, self._call("at")) + "post(p, output, done[0]);\n"
+        if self.accumulators.positions():
+            row = self.accumulators.positions_in_turn(n, self._call("at")) + "post(p, output, done[0]);\n"
         else:
             row = self._short_row(n, "nl_index")
         return (
@@ -74,8 +74,8 @@ class Kernel(Reduction):
         width = int(1 << (self.count - 1).bit_length()) // 2
         n = f"(nl_index){self.number('count', self.count)}"
         first, second = self._lane("l"), self._lane(f"{width} + l")
-        merge, merged = f"{{ {second} lane[l] = a_merge(lane[l], acc); }}", self.carriers.merged(width)
-        if self.carriers.idempotent():
+        merge, merged = f"{{ {second} lane[l] = a_merge(lane[l], acc); }}", self.accumulators.merged(width)
+        if self.accumulators.idempotent():
             both = (f"{{ {self._lane(at)} total = a_merge(total, acc); }}" for at in ("l", f"{n} - {width} + l"))
             text = f"NL_IVDEP\nfor (nl_index l = 0; l < {width}; ++l) {{ {' '.join(both)} }}\n"
             text, merged = f"A total = a_none();\nNL_ROLLED\n{text}", "lane[0] = total;\n"
@@ -91,8 +91,8 @@ class Kernel(Reduction):
         )
 
     def _lane(self, at: str) -> str:
-        """The element `at` as a carrier `acc`."""
-        return self.carriers.single(self._call(at), at, "")
+        """The element `at` as an accumulator `acc`."""
+        return self.accumulators.single(self._call(at), at, "")
 
     def _abreast_pays(self) -> bool:
         """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
@@ -100,30 +100,30 @@ class Kernel(Reduction):
         if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
             return False
         near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
-        near = near or self.carriers.positions()
-        cost = sum(instr.row.cost for instr in (*program.body, *program.post) if instr.kind == "op")
+        near = near or self.accumulators.positions()
+        cost = sum(instr.op_def.cost for instr in (*program.body, *program.post) if instr.kind == "op")
         return near or cost >= HEAVY
 
-    def _cpu_rows_abreast(self, entry: str) -> str:
+    def _cpu_rows_unrolled(self, entry: str) -> str:
         """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
         last, width = self.kept - 1, int(1 << (self.count - 1).bit_length())
         n = f"(nl_index){self.number('count', self.count)}"
         lines = []
         for j in range(width):
             # An element that may not exist is the first one again, and does not count.
-            sure = j <= width // 2 or self.count == width
-            at = f"{j}" if sure else f"({j} < {n} ? {j} : 0)"
-            if self.carriers.positions():
-                lines.append(self.carriers.position_abreast(j, self._call(at)))
+            always_valid = j <= width // 2 or self.count == width
+            at = f"{j}" if always_valid else f"({j} < {n} ? {j} : 0)"
+            if self.accumulators.positions():
+                lines.append(self.accumulators.position_unrolled(j, self._call(at)))
                 continue
-            lines.append(f"A e{j}; {{ {self.carriers.single(self._call(at), at, '')} e{j} = acc; }}")
-            if not sure:
+            lines.append(f"A e{j}; {{ {self.accumulators.single(self._call(at), at, '')} e{j} = acc; }}")
+            if not always_valid:
                 lines += [
                     f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))
                 ]
-        if self.carriers.positions():
-            lines.append(self.carriers.found_abreast())
-        half = 0 if self.carriers.positions() else width // 2
+        if self.accumulators.positions():
+            lines.append(self.accumulators.found_unrolled())
+        half = 0 if self.accumulators.positions() else width // 2
         while half:
             lines += [f"e{j} = a_merge(e{j}, e{j + half});" for j in range(half)]
             half //= 2
@@ -158,7 +158,9 @@ class Kernel(Reduction):
         return " ".join(moves)
 
     def _cpu_line(self, width: str, at: str, guard: str) -> str:
-        return self.carriers.line(width, at, f"{guard} {self.carriers.declared} {self._call(f'(nl_index)({at})')}")
+        return self.accumulators.line(
+            width, at, f"{guard} {self.accumulators.declared} {self._call(f'(nl_index)({at})')}"
+        )
 
     def _cpu_fast(self, entry: str) -> str:
         chunks = self.number("chunks", self.chunks)
@@ -169,8 +171,10 @@ class Kernel(Reduction):
         goes_on = "begin > 0" if whole else "item > from && begin > 0"
         lanes = (int(1 << (self.count - 1).bit_length()) if self.count <= LANES else LANES) if self.chunks == 1 else 0
         again = not (self.gathers or self.program.stores)
-        declare, chunk = self.carriers.chunk(self._call("(nl_index)at"), direct, goes_on, self._small(), lanes, again)
-        begin = f'{self.carriers.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+        declare, chunk = self.accumulators.chunk(
+            self._call("(nl_index)at"), direct, goes_on, self._small(), lanes, again
+        )
+        begin = f'{self.accumulators.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
         begin += f"const P p = *block;\n{declare}for (i64 item = from; item < to; ++item) {{\n"
         count = f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"
         if whole:
@@ -205,7 +209,7 @@ class Kernel(Reduction):
     def _undecided(self, first: str) -> str:
         """A test whether a chunk can change what the row's chunks before it gave, which then is its result as well."""
         ends = {"any": "{a}", "all": "!{a}"}
-        found = [ends.get(reduction.row.name, "") for reduction in self.program.reductions]
+        found = [ends.get(reduction.op_def.name, "") for reduction in self.program.reductions]
         if not all(found) or self.gathers or self.program.stores:
             return ""
         decided = " && ".join(end.replace("{a}", f"lane[0].a{k}") for k, end in enumerate(found))
@@ -213,7 +217,7 @@ class Kernel(Reduction):
 
     def _small(self) -> bool:
         """Whether there is little to compute, so that several copies of the text are still quickly compiled."""
-        return len(self.program.body) <= SMALL and not self.gathers and self.carriers.plain()
+        return len(self.program.body) <= SMALL and not self.gathers and self.accumulators.plain()
 
     def _direct(self, dimension: int = -1) -> dict[int, int]:
         """Reductions whose values are neighbours in memory along a dimension, and which operand, if all are such."""
@@ -233,7 +237,7 @@ class Kernel(Reduction):
         """Blocks of neighbouring outputs, all rows of each one after another."""
         program = self.program
         size = self._cpu_width()
-        declare, reset, close = self.carriers.arrays(size)
+        declare, reset, close = self.accumulators.arrays(size)
         inner = self.number("inner", program.shape[self.kept - 1] if self.kept else 1)
         n = self.number("count", self.count)
         chunks = self.number("cpu_chunks", self.cpu_parts())
@@ -241,18 +245,18 @@ class Kernel(Reduction):
         groups = self.number("groups", -(-(program.shape[self.kept - 1] if self.kept else 1) // size))
         move = f"Row row = base; {self._moves()}"
         run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
-        abreast = self.abreast > 1 and self.carriers.plain()
-        if abreast:
+        side_by_side = self.outputs_per_thread > 1 and self.accumulators.plain()
+        if side_by_side:
             run = self._cpu_run_abreast()  # which holds one run
         elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
             run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
-        step, header = "all" if self.carriers.free() and not abreast else f"{RUN}", ""
-        if self.carriers.positions():
+        step, header = "all" if self.accumulators.free() and not side_by_side else f"{RUN}", ""
+        if self.accumulators.positions():
             # No tree changes them.
             direct, levels = self._direct(self.kept - 1) if self.kept else {}, ""
             find = f"for (i64 e = 0; e < all; ++e) {{\n{self._cpu_line('width', 'start + e', move)}\n}}"
             if direct and program.shape[self.kept - 1] <= FEW:
-                header = self.carriers.host_text()
+                header = self.accumulators.host_text()
                 find = "\n".join(self._extremes_of_columns(k, operand) for k, operand in direct.items())
             lines = f"{reset}\n{find}\n{close}\nfor (i64 l = 0; l < width; ++l) total[l] = done[l];\n"
         else:
@@ -261,7 +265,7 @@ class Kernel(Reduction):
                 "u32 runs = 0;\nbool any = false;\nconst i64 tail = width;\n"
                 f"for (i64 first = 0; first < all; first += {step}) {{\n"
                 f"const i64 lines = all - first < {step} ? all - first : {step};\n"
-                f"{reset}\n{run.replace('{line}', line)}{self.carriers.levels(close, step, 'total')}"
+                f"{reset}\n{run.replace('{line}', line)}{self.accumulators.levels(close, step, 'total')}"
             )
         finish = ""
         done = "for (i64 l = 0; l < width; ++l) post(p, output + l, total[l]);"
@@ -291,15 +295,15 @@ class Kernel(Reduction):
         """The statement that finds the positions of few columns in memory, where reduction `k` has its operand."""
         last = self.rank - 1
         step = self.number(f"s{operand}_{last}", self.program.operands[operand].strides[last])
-        largest = "true" if self.program.reductions[k].row.better == ">" else "false"
+        largest = "true" if self.program.reductions[k].op_def.better == ">" else "false"
         begin = f"base.q{operand} + start * {step}"
         return f"nl::find_extremes<{largest}>({begin}, {step}, all, width, start, bv{k}, bi{k});"
 
     def _cpu_lines_together(self, move: str) -> str:
-        """Statements that take several lines of columns at a time, so that carriers stay in registers meanwhile."""
+        """Statements that take several lines of columns at a time, so that accumulators stay in registers meanwhile."""
         kinds = range(len(self.program.reductions))
         call, at = self._call("(nl_index)at"), "start + first + e"
-        each = " ".join(f"{{ const i64 e = line + {j}; {self.carriers.take(call, at)} }}" for j in range(LINES))
+        each = " ".join(f"{{ const i64 e = line + {j}; {self.accumulators.take(call, at)} }}" for j in range(LINES))
         load, store = (
             " ".join(form.format(k=k) for k in kinds) for form in ("auto a{k} = acc{k}[l];", "acc{k}[l] = a{k};")
         )
@@ -313,13 +317,14 @@ class Kernel(Reduction):
 
         The loop over the run's elements makes vectors; then each column takes its elements in turn.
         """
-        many, kinds = self.abreast, list(enumerate(self.carriers.types))
+        many, kinds = self.outputs_per_thread, list(enumerate(self.accumulators.types))
         keep = " ".join(f"b{k}[{j}][e] = x[{j}].x{k};" for k, _ in kinds for j in range(many))
         take = " ".join(
-            f"const {ctype} x{k} = b{k}[l][e]; {self.carriers.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds
+            f"const {ctype} x{k} = b{k}[l][e]; {self.accumulators.add(k, f'acc{k}[l]', '0')}" for k, ctype in kinds
         )
         return (
-            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds) + f"{self._rows_abreast('base')}NL_IVDEP\n"
+            "".join(f"{ctype} b{k}[{many}][{RUN}];\n" for k, ctype in kinds)
+            + f"{self._rows_unrolled('base')}NL_IVDEP\n"
             f"for (i64 e = 0; e < lines; ++e) {{ X x[{many}]; "
             f"elements(p, rows, (nl_index)(start + first + e), x); {keep} }}\n"
             f"for (i64 e = 0; e < lines; ++e) for (i64 l = 0; l < {many}; ++l) {{ {take} }}\n"
@@ -333,7 +338,7 @@ class Kernel(Reduction):
         """
         inner = self.program.shape[self.kept - 1] if self.kept else 1
         wide = any(ITEMSIZES[self.program.operands[k].code] >= 8 for k in self.streams)
-        return 1024 if inner > 256 and wide and self.carriers.plain() and len(self.program.reductions) <= 2 else 256
+        return 1024 if inner > 256 and wide and self.accumulators.plain() and len(self.program.reductions) <= 2 else 256
 
     def _cpu_part(self) -> int:
         """Rows of one item of a column reduction: RUN * 2^k."""
@@ -353,35 +358,35 @@ class Kernel(Reduction):
     # ------------------------------------------------------------ launch
 
     def geometry(self) -> Geometry:
-        carrier = self.carriers.nbytes()
+        accumulator = self.accumulators.nbytes()
         if self.program.fast:
             chunks = 1 if self._whole_rows() else self.chunks
             items = self.outputs * chunks
             grain = grain_of(self.program, (min(self.count, self.chunk) if chunks == self.chunks else self.count) + ROW)
             finish = self.outputs if chunks > 1 else 0
-            cpu_space = items * carrier if chunks > 1 else 0
+            cpu_space = items * accumulator if chunks > 1 else 0
         else:
             items = self._cpu_groups() * self.cpu_parts()
             grain = grain_of(self.program, min(self.count, self._cpu_part()) * min(self._cpu_width(), self.outputs))
             finish = self.outputs if self.cpu_parts() > 1 else 0
-            cpu_space = self.outputs * self.cpu_parts() * carrier if finish else 0
+            cpu_space = self.outputs * self.cpu_parts() * accumulator if finish else 0
         counters = space = 0
         if self.strategy == "thread":
             threads = 256
             down = self.program.shape[self.kept - 2] if self.together > 1 else 1
             blocks = -(-(self.outputs // down) * -(-down // self.together) // 256)
         elif self.strategy in ("line", "warp"):
-            blocks, threads = -(-(self.outputs // self.neighbours) * self.line // 256), 256
+            blocks, threads = -(-(self.outputs // self.unrolled) * self.line // 256), 256
         elif self.strategy in ("block", "split"):
-            blocks, threads = self.outputs // self.neighbours * self.chunks, LANES * self.groups
+            blocks, threads = self.outputs // self.unrolled * self.chunks, LANES * self.groups
             if self.strategy == "split":
                 counters = self._counter_bytes()
-                space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * carrier
+                space = counters + self.outputs * (self.chunks + self.chunks // 32 + 2) * accumulator
         else:
             blocks, threads = self._tiles(), BLOCK
             if self.strategy == "columns_split":
                 counters = self._counter_bytes()
-                space = self.column_space(self.abreast)
+                space = self.column_space(self.outputs_per_thread)
         return Geometry(
             items=items, grain=grain, blocks=blocks, threads=threads, finish_items=finish,
             workspace=max(space, cpu_space), counters=counters, blocks_y=self.chunks if not self.program.fast else 1,

@@ -11,8 +11,8 @@ each pass computes them again from memory, which by then is cached.
 
 Devices with thread block clusters (`Program.cluster`) share what is too long for one group among the blocks of a
 cluster, each with an equal part: a power of two of runs, or whole chunks, so that each block has whole subtrees. Blocks
-send each other what they have (carriers of each lane, or of whole chunks) through the shared memory of all, and then
-every block merges the rest for itself, in the same order.
+send each other what they have (accumulators of each lane, or of whole chunks) through the shared memory of all, and
+then every block merges the rest for itself, in the same order.
 
 Columns (not `Program.fast`): a thread has runs of one column, one after the other, its neighbours those of the next
 columns; groups and blocks are neighbours in the tree of each column. On the host columns go one by one, which no plan
@@ -26,8 +26,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 from numloom.base.dtypes import ITEMSIZES
+from numloom.emit.accumulators import Accumulators
 from numloom.emit.across import Across, halves, pairs
-from numloom.emit.carriers import Carriers
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.pairing import Pairing
@@ -71,7 +71,7 @@ def costs_of(program: Program) -> list[int]:
     """Instructions that each value of the body costs, with all that it is computed from."""
     costs: list[int] = []
     for instr in program.body:
-        cost = instr.row.cost if instr.kind == "op" else 0
+        cost = instr.op_def.cost if instr.kind == "op" else 0
         for arg in instr.args:
             cost += costs[arg]
         costs.append(cost)
@@ -138,7 +138,9 @@ class _Rows(Elements):
         self.holding, self.repeating, self.on_host = (
             passes(program, self.stages, costs, least) for least in (0, inf, COSTLY)
         )
-        self.carriers = [Carriers(program, [program.reductions[k] for k in each.reductions]) for each in self.holding]
+        self.accumulators = [
+            Accumulators(program, [program.reductions[k] for k in each.reductions]) for each in self.holding
+        ]
         self.clamped = self.rank - self.kept > 1 or bool(self.iotas or self.gathers)
         """Whether positions past the end of a row are moved to its last element, else loads there are skipped."""
         if not self.clamped and all(program.operands[k].strides[-1] in (0, 1) for k in self.streams):
@@ -147,40 +149,44 @@ class _Rows(Elements):
         self.size = 1 << max(self.count - 1, 0).bit_length()
         if held_bytes(program, self.on_host, 1) * self.size > HELD_BYTES:
             self.on_host = self.repeating
-        plain = [c.plain() for c in self.carriers]
-        nbytes = [c.nbytes() if c.reductions else 0 for c in self.carriers]
-        # Passes with carriers of several numbers exchange them in the same shared memory.
+        plain = [c.plain() for c in self.accumulators]
+        nbytes = [c.nbytes() if c.reductions else 0 for c in self.accumulators]
+        # Passes with accumulators of several numbers exchange them in the same shared memory.
         most = max((n for n, one in zip(nbytes, plain, strict=True) if not one), default=0)
         exchanged = most + sum(n for n, one in zip(nbytes, plain, strict=True) if one)
         words = max(1, -(-held_bytes(program, self.holding, 4) // 4))
-        runs = any(c.has_runs() for c in self.carriers)
+        runs = any(c.has_runs() for c in self.accumulators)
         if program.fast:
             self.shape = row_shape(self.count, words, max(1, exchanged), program.cluster, runs)
         else:
             size = max((ITEMSIZES[program.operands[k].code] for k in self.streams), default=4)
             self.shape = column_shape(self.count, words, max(1, exchanged), size, program.cluster)
         self.staging = staging_of(program, words)
-        self.known = self.staging is not None
+        self.static_length = self.staging is not None
         """Whether the row's length is in the text."""
         if self.staging is not None:
             self.shape = self.staging.shape()
         shape = self.shape
         self.pairing = None
-        if runs and program.fast and shape.cluster == 1 and shape.held and self.count <= CHUNKS[0]:
-            whole = shape.sure == shape.lines and shape.groups == 1
-            self.known = self.known or bool(shape.lines == 1 and self.outputs * shape.threads >= MANY)
-            self.pairing = Pairing(shape.width, bool(whole), self.known)
-        self.exact = self.pairing is not None and shape.groups == 1 and shape.lines - shape.sure <= 1
+        if runs and program.fast and shape.cluster == 1 and shape.in_registers and self.count <= CHUNKS[0]:
+            whole = shape.always_valid == shape.elements_per_lane and shape.groups == 1
+            self.static_length = self.static_length or bool(
+                shape.elements_per_lane == 1 and self.outputs * shape.threads >= MANY
+            )
+            self.pairing = Pairing(shape.width, bool(whole), self.static_length)
+        self.exact = (
+            self.pairing is not None and shape.groups == 1 and shape.elements_per_lane - shape.always_valid <= 1
+        )
         """Whether all lanes have `lines` elements, or one less."""
-        self.asked = self.shape.exchanged * exchanged > EXCHANGED
-        """Whether passes exchange their carriers in shared memory that has to be asked for."""
-        self.shared = self.shape.exchanged * max(nbytes) if self.asked else 0
+        self.dynamic_shared = self.shape.exchanged * exchanged > EXCHANGED
+        """Whether passes exchange their accumulators in shared memory that has to be asked for."""
+        self.shared = self.shape.exchanged * max(nbytes) if self.dynamic_shared else 0
         stages = self.stages.post
         of_row = {instr.index for instr in program.body if instr.kind == "kept"}
         for number, instr in enumerate(program.post):
             of_row.update(arg for arg in instr.args if stages[arg] < stages[number])
         self.of_row = sorted(of_row)
-        divisors = {instr.args[1] for instr in program.body if instr.kind == "op" and instr.row.quotient}
+        divisors = {instr.args[1] for instr in program.body if instr.kind == "op" and instr.op_def.quotient}
         self.divisors = {
             v: program.body[v].index
             for v in sorted(divisors)
@@ -196,27 +202,27 @@ class _Rows(Elements):
     # ------------------------------------------------------------ shared text
 
     def shared_text(self) -> str:
-        """Carriers of each pass, positions of streams, values of the row and what follows each pass."""
+        """Accumulators of each pass, positions of streams, values of the row and what follows each pass."""
         spaces = "".join(
-            f"namespace pass{number} {{\n{carriers.text()}{header('reduce')}{self._stack(carriers)}"
-            f"{self._pairs(carriers)}}}\n"
-            for number, carriers in enumerate(self.carriers)
-            if carriers.reductions
+            f"namespace pass{number} {{\n{accumulators.text()}{header('reduce')}{self._stack(accumulators)}"
+            f"{self._pairs(accumulators)}}}\n"
+            for number, accumulators in enumerate(self.accumulators)
+            if accumulators.reductions
         )
         fields = " ".join(f"{VALUE_TYPES[self.program.post[q].code]} w{q};" for q in self.of_row)
         fields += "".join(f" {VALUE_TYPES[self.program.body[v].code]} r{q};" for v, q in self.divisors.items())
         posts = "".join(self._post(stage) for stage in range(self._posts()))
         return spaces + self.row() + self.index_text() + f"struct Kept {{ {fields} }};\n" + posts
 
-    def _pairs(self, carriers: Carriers) -> str:
+    def _pairs(self, accumulators: Accumulators) -> str:
         """How lanes of moments merge on a GPU, where that is known."""
-        if self.pairing is None or not carriers.has_runs():
+        if self.pairing is None or not accumulators.has_runs():
             return ""
-        return f"#ifdef __CUDACC__\n{self.pairing.text(carriers, self.count, self.number)}#endif\n"
+        return f"#ifdef __CUDACC__\n{self.pairing.text(accumulators, self.count, self.number)}#endif\n"
 
-    def _stack(self, carriers: Carriers) -> str:
-        """What counts the runs of carriers of several numbers, where runs are more than a few."""
-        return "" if self.shape.held or carriers.plain() else header("stack")
+    def _stack(self, accumulators: Accumulators) -> str:
+        """What counts the runs of accumulators of several numbers, where runs are more than a few."""
+        return "" if self.shape.in_registers or accumulators.plain() else header("stack")
 
     def _posts(self) -> int:
         return 1 + max((r for r in self.stages.post), default=0)
@@ -234,23 +240,23 @@ class _Rows(Elements):
             count = self.number("count", self.count)
             for k, number in enumerate(self.holding[stage - 1].reductions):
                 ctype = VALUE_TYPES[program.reductions[number].code]
-                finished[number] = self.carriers[stage - 1].finished(k, self.count, count, ctype)
+                finished[number] = self.accumulators[stage - 1].finished(k, self.count, count, ctype)
         lines += self.post_lines(finished, sorted(own))
         lines += [f"kept.w{q} = w{q};" for q in self.of_row if stages[q] == stage]
         lines += [f"kept.r{q} = nl::inverse(w{q});" for q in self.divisors.values() if stages[q] == stage]
         stores = [self.post_store_line(s) for s in program.post_stores if stages[s.value] == stage]
         if stores:
             lines.append(f"if (first) {{ {' '.join(stores)} }}")
-        carrier = f", const pass{stage - 1}::A& a" if stage else ""
+        accumulator = f", const pass{stage - 1}::A& a" if stage else ""
         return (
-            f"NL_DEV void post{stage}(const P& p, i64 output, Kept& kept, bool first{carrier}) {{\n  "
+            f"NL_DEV void post{stage}(const P& p, i64 output, Kept& kept, bool first{accumulator}) {{\n  "
             + "\n  ".join(lines) + "\n}\n"
         )  # fmt: skip
 
     def _divides(self, each: Pass) -> bool:
         """Whether a pass without reductions divides by values of the row."""
         body = [self.program.body[v] for v in each.evaluate]
-        divides = any(i.kind == "op" and i.row.quotient and i.args[1] in self.divisors for i in body)
+        divides = any(i.kind == "op" and i.op_def.quotient and i.args[1] in self.divisors for i in body)
         return divides and not each.reductions
 
     def _elements(self, found: Sequence[Pass], device: bool = False) -> str:
@@ -267,7 +273,7 @@ class _Rows(Elements):
             args += [f"const {self._type(v)} v{v}" for v in each.takes]
             args += [f"{self._type(v)}& g{v}" for v in each.gives]
             args += [f"{self._type(store.value)}& y{n}" for n, store in enumerate(each.stores)]
-            args += [f"{ctype}& o{k}" for k, ctype in enumerate(self.carriers[each.number].types)]
+            args += [f"{ctype}& o{k}" for k, ctype in enumerate(self.accumulators[each.number].types)]
             loads = self._loads(each)
             args += [f"const {self._read_type(k)} i{k}" for k in loads]
             if loads:
@@ -314,15 +320,15 @@ class _Rows(Elements):
         return f"get{each.number}({', '.join(['p', 'row', 'at', exists, *reads])}); {settled}" if reads else ""
 
     def _call(
-        self, each: Pass, held_slot: str, slot: str, near: bool = False, values: Sequence[str] | None = None
+        self, each: Pass, held_slot: str, slot: str, fast: bool = False, values: Sequence[str] | None = None
     ) -> str:
         """The call that computes a pass's values; those to reduce go to `values`."""
         held = [f"h{v}[{held_slot}]" for v in (*each.takes, *each.gives)]
         written = [f"y{n}{slot}" for n in range(len(each.stores))]
         reads = [f"i{k}{slot}" for k in self._loads(each)]
-        values = self.carriers[each.number].values if values is None else values
+        values = self.accumulators[each.number].values if values is None else values
         args = ["p", "row", "kept", "at", *held, *written, *values, *reads]
-        return f"{'near' if near else 'element'}{each.number}({', '.join([*args, 'far'] if near else args)});"
+        return f"{'near' if fast else 'element'}{each.number}({', '.join([*args, 'far'] if fast else args)});"
 
     def _put(self, each: Pass, slot: str) -> str:
         """The call that writes a pass's values."""
@@ -336,59 +342,61 @@ class _Rows(Elements):
     # ------------------------------------------------------------ threads
 
     def _share(self, each: Pass, shape: Shape, merged: str, device: bool = False) -> str:
-        """One thread's share of a pass; `merged` makes carrier `a` of the row from its carriers ``lane``."""
-        carriers = self.carriers[each.number]
-        slot = f"j * {shape.lines} + line" if shape.held else "0"
+        """One thread's share of a pass; `merged` makes accumulator `a` of the row from its accumulators ``lane``."""
+        accumulators = self.accumulators[each.number]
+        slot = f"j * {shape.elements_per_lane} + line" if shape.in_registers else "0"
         call = self._call(each, slot, "[e]")
         lanes = f"NL_UNROLL\nfor (int j = 0; j < {shape.lanes}; ++j) {{\n"
-        runs = f"{'NL_UNROLL' if shape.held else '#pragma unroll 1'}\nfor (int r = 0; r < {shape.runs}; ++r) {{\n"
+        runs = (
+            f"{'NL_UNROLL' if shape.in_registers else '#pragma unroll 1'}\nfor (int r = 0; r < {shape.runs}; ++r) {{\n"
+        )
         # A run's loads come before anything that branches or stores: what comes later would wait for them one by one.
         arrays = self._arrays(each, f"[{RUN}]")
         get = self._get(each, "exists", "[e]")
         put = f"if (exists && live) {self._put(each, '[e]')}" if each.stores else ""
         # What holds for every element is not in the text: compilers find it out late, after they copied all the rest.
-        sure = shape.sure == shape.lines
-        counted = bool(carriers.buffers()) and not sure
+        sure = shape.always_valid == shape.elements_per_lane
+        counted = bool(accumulators.buffers()) and not sure
         count = " ++used;" if counted else ""
-        take = f"if (exists) {{ {carriers.collect('at')}{count} }}" if each.reductions else ""
-        exists = "true" if sure else f"line < {shape.sure} || ahead < left"
+        take = f"if (exists) {{ {accumulators.collect('at')}{count} }}" if each.reductions else ""
+        exists = "true" if sure else f"line < {shape.always_valid} || ahead < left"
         # One test for some: a branch for each element costs what is gained, and one for a run many registers.
-        near = self._call(each, slot, "[e]", near=True) if device and self._divides(each) else ""
+        fast = self._call(each, slot, "[e]", fast=True) if device and self._divides(each) else ""
         if sure or shape.groups * shape.cluster == 1:
-            compute = self._computed(shape, near, f"{carriers.declared} {call}\n{take}", exists)
+            compute = self._computed(shape, fast, f"{accumulators.declared} {call}\n{take}", exists)
             of_run = self._lines(shape, get, exists) + compute + self._lines(shape, put, exists)
         else:
             # Only a row's last elements may be absent, so runs that are whole are tested once. Values stand once in the
             # text: those of absent elements are computed too, and not used.
-            arrays += "".join(f" {ctype} xs{k}[{RUN}];" for k, ctype in enumerate(carriers.types))
-            values = " ".join(f"const {ctype} x{k} = xs{k}[e];" for k, ctype in enumerate(carriers.types))
-            call = self._call(each, slot, "[e]", values=[f"xs{k}[e]" for k in range(len(carriers.types))])
+            arrays += "".join(f" {ctype} xs{k}[{RUN}];" for k, ctype in enumerate(accumulators.types))
+            values = " ".join(f"const {ctype} x{k} = xs{k}[e];" for k, ctype in enumerate(accumulators.types))
+            call = self._call(each, slot, "[e]", values=[f"xs{k}[e]" for k in range(len(accumulators.types))])
             of_run = (
                 self._tested(shape, get, exists)
-                + self._computed(shape, near, call, exists if self.clamped else "true")
+                + self._computed(shape, fast, call, exists if self.clamped else "true")
                 + self._tested(shape, f"{values}\n{take}", exists)
                 + self._tested(shape, put, exists)
             )
         of_run = f"{arrays}\n{of_run}"
         if not each.reductions:
             return f"{lanes}{runs}{of_run}}} }}\n"
-        most = f"{shape.lines} - r * {RUN} < {RUN} ? {shape.lines} - r * {RUN} : {RUN}"
+        most = f"{shape.elements_per_lane} - r * {RUN} < {RUN} ? {shape.elements_per_lane} - r * {RUN} : {RUN}"
         close = ""
-        if carriers.buffers():
+        if accumulators.buffers():
             # Lengths known to the compiler make its divisions cheap.
-            close = f"const int most = {most};\n{carriers.close('most')}\n"
+            close = f"const int most = {most};\n{accumulators.close('most')}\n"
             if device and self.exact and counted:
-                close = f"const int most = {most};\n{carriers.close_known('most', 'used == most')}\n"
+                close = f"const int most = {most};\n{accumulators.close_known('most', 'used == most')}\n"
             elif counted:
-                close = f"const int most = {most};\nif (used == most) {{ {carriers.close('most')} }} "
-                close += f"else {{ {carriers.close('used')} }}\n"
+                close = f"const int most = {most};\nif (used == most) {{ {accumulators.close('most')} }} "
+                close += f"else {{ {accumulators.close('used')} }}\n"
         used = "int used = 0;" if counted else ""
-        run = f"A acc = a_none(); {carriers.buffers()} {used}\n{of_run}{close}"
-        if shape.held:
+        run = f"A acc = a_none(); {accumulators.buffers()} {used}\n{of_run}{close}"
+        if shape.in_registers:
             inner = f"A run[{shape.runs}];\n{runs}{run}run[r] = acc;\n}}\n"
             total = pairs([f"run[{r}]" for r in range(shape.runs)])
         else:
-            counter = "stack" if self._stack(carriers) else "counter"
+            counter = "stack" if self._stack(accumulators) else "counter"
             inner = f"{counter}<4> c; counter_start(c);\n{runs}{run}counter_add(c, acc);\n}}\n"
             total = "counter_total(c)"
         return (
@@ -404,24 +412,24 @@ class _Rows(Elements):
         whole, part = (self._lines(shape, work, each) for each in ("true", exists))
         return f"if ({last} < left) {{\n{whole}}} else {{\n{part}}}\n"
 
-    def _computed(self, shape: Shape, near: str, compute: str, exists: str) -> str:
-        """The values of each element of a run: by `near`, and of those where that was `far` from right by `compute`."""
-        if not near:
+    def _computed(self, shape: Shape, fast: str, compute: str, exists: str) -> str:
+        """The values of each element of a run: by `fast`, and of those where that was `far` from right by `compute`."""
+        if not fast:
             return self._lines(shape, compute, exists)
         some = TESTED // max(4 if self._type(v) == "f32" else 8 for v in self.divisors)
-        near, compute = (self._lines(shape, work, exists, some) for work in (near, compute))
-        most = min(RUN, shape.lines)
+        fast, compute = (self._lines(shape, work, exists, some) for work in (fast, compute))
+        most = min(RUN, shape.elements_per_lane)
         return (
             f"NL_UNROLL\nfor (int b = 0; b < {most}; b += {some}) {{ bool far = false;\n"
-            f"{near}if (far) {{\n{compute}}} }}\n"
+            f"{fast}if (far) {{\n{compute}}} }}\n"
         )
 
     def _lines(self, shape: Shape, work: str, exists: str, some: int = 0) -> str:
         """Work on each element of run `r` of lane `j`, or on `some` of them from `b` on."""
         if not work:
             return ""
-        most, guard = min(RUN, shape.lines), f"if (line < {shape.lines}) "
-        if shape.lines % most == 0 and (not some or most % some == 0):
+        most, guard = min(RUN, shape.elements_per_lane), f"if (line < {shape.elements_per_lane}) "
+        if shape.elements_per_lane % most == 0 and (not some or most % some == 0):
             guard = ""
         return (
             f"NL_UNROLL\nfor (int e = {'b' if some else 0}; e < {f'b + {some}' if some else most}; ++e) {{ "
@@ -434,8 +442,8 @@ class _Rows(Elements):
     def cuda(self, entry: str) -> str:
         """The kernel for the GPU."""
         shape = self.shape
-        found = self.holding if shape.held else self.repeating
-        count = str(int(self.count)) if self.known else self.number("count", self.count)
+        found = self.holding if shape.in_registers else self.repeating
+        count = str(int(self.count)) if self.static_length else self.number("count", self.count)
         outputs = self.number("outputs", self.outputs)
         rows = shape.block // (shape.threads * shape.groups)
         # Several blocks, where they can be: while one waits for its threads, the others go on.
@@ -461,7 +469,7 @@ class _Rows(Elements):
             f"const nl_index start = {offset}{part} * {group}, last = (nl_index){count} - 1;\n"
             f"const int left = (int){count} - (int)start;\n"
         )
-        across = Across(shape, self.carriers, not self.program.fast, self.asked, self.pairing)
+        across = Across(shape, self.accumulators, not self.program.fast, self.dynamic_shared, self.pairing)
         begin += across.memory()
         shares = "".join(self._share(each, shape, across.merged(each.number), True) for each in found)
         together, clustered, stage, unstage = "", "", "", ""
@@ -476,7 +484,7 @@ class _Rows(Elements):
             + "(const __grid_constant__ P p) {\n"
             + begin + f"{'Row' if stage else 'const Row'} row = row_of(p, output);\nKept kept;\n"
             + f"post0(p, output, kept, first);\n{stage}"
-            + self._held(found, shape.lanes * shape.lines) + "\n" + shares + unstage + "}\n"
+            + self._held(found, shape.lanes * shape.elements_per_lane) + "\n" + shares + unstage + "}\n"
         )  # fmt: skip
 
     # ------------------------------------------------------------ CPU
@@ -499,7 +507,7 @@ class _Rows(Elements):
             each_row = "".join(self._over(each, n) for each in found)
         return (
             self._elements(found)
-            + "".join({carriers.host_text() for carriers in self.carriers})
+            + "".join({accumulators.host_text() for accumulators in self.accumulators})
             + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             + self._held(found, self.size)
             + "\nconst bool first = true, live = true;\nfor (i64 output = from; output < to; ++output) {\n"
@@ -514,14 +522,14 @@ class _Rows(Elements):
         )
         if not each.reductions:
             return f"for (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
-        carriers = self.carriers[each.number]
+        accumulators = self.accumulators[each.number]
         return (
             f"{{ using namespace pass{each.number};\ncounter<32> c; counter_start(c);\n"
             f"for (i64 begin = 0; begin < {n}; begin += {RUN}) {{\n"
             f"const int used = (int)({n} - begin < {RUN} ? {n} - begin : {RUN});\n"
-            f"A acc = a_none(); {carriers.buffers()}\n"
-            f"for (int e = 0; e < used; ++e) {{ const i64 at = begin + e; {carriers.declared} {call} "
-            f"{carriers.collect('at')} }}\n{carriers.close('used')}\ncounter_add(c, acc);\n}}\n"
+            f"A acc = a_none(); {accumulators.buffers()}\n"
+            f"for (int e = 0; e < used; ++e) {{ const i64 at = begin + e; {accumulators.declared} {call} "
+            f"{accumulators.collect('at')} }}\n{accumulators.close('used')}\ncounter_add(c, acc);\n}}\n"
             f"const A a = counter_total(c);\npost{each.number + 1}(p, output, kept, first, a);\n}}\n"
         )
 
@@ -532,7 +540,7 @@ class _Rows(Elements):
         )
         if not each.reductions:
             return f"NL_IVDEP\nfor (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
-        declare, chunk = self.carriers[each.number].chunk(call)
+        declare, chunk = self.accumulators[each.number].chunk(call)
         return (
             f"{{ using namespace pass{each.number};\n{declare}counter<8> c; counter_start(c);\n"
             f"for (i64 begin = 0; begin < {n}; begin += {CHUNKS[0]}) {{\n"

@@ -11,7 +11,7 @@ from math import prod
 from typing import NamedTuple
 
 from numloom.base.dtypes import ITEMSIZES
-from numloom.emit.block import MEMORY_TYPES, Block
+from numloom.emit.block import MEMORY_TYPES, ParameterBlock
 from numloom.emit.values import VALUE_TYPES, header, iota_instrs, loaded, prelude, read_operands, statements
 from numloom.plan.program import Geometry, Operand, Program, Select, Source, Word
 
@@ -19,7 +19,7 @@ THREADS = 256
 WARPS = THREADS // 32
 ROW = 128
 """Elements of a row of a warp: four neighbours a lane."""
-TALK_WORDS = ("state", "launch", "group", "told")
+LOOK_BACK_WORDS = ("state", "launch", "group", "told")
 """Last words, which the launch fills in: by which words tiles tell each other their counts, under which number, tiles
 of a group, and where the host is told how many there are (0: nowhere)."""
 CELLS = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "nl::Sixteen"}
@@ -61,7 +61,7 @@ def selectable(program: Program) -> bool:
 
 
 def select_words(select: Select) -> tuple[str, ...]:
-    """Words that the launch fills in, before `TALK_WORDS`.
+    """Words that the launch fills in, before `LOOK_BACK_WORDS`.
 
     Where elements lie, where they go, and whether four may be read at once; or where indices along each axis go, and
     the shape. What would go to 0 is only counted.
@@ -81,7 +81,7 @@ def emit_select(program: Program, entry: str) -> Source:
     """Emit a program whose last value (or its one store) says what is selected, as its `select` says."""
     assert program.select is not None
     itemsize, same, axes = program.select
-    block = Block()
+    block = ParameterBlock()
     operands, n = program.operands, prod(program.shape)
     form = (LARGE if n >= ENOUGH_BLOCKS * WARPS * ROW * LARGE[itemsize].rows else SMALL)[itemsize]
     reads, iotas = read_operands(program.body), iota_instrs(program.body)
@@ -218,7 +218,7 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
     if ({target}) {write}
 }}
 """
-    names = (*select_words(program.select), *TALK_WORDS)
+    names = (*select_words(program.select), *LOOK_BACK_WORDS)
     words = (*block.words, *(Word(f"select_{name}") for name in names))
     tile = WARPS * ROW * form.rows
     geometry = Geometry(items=0, grain=1, blocks=-(-n // tile), threads=THREADS, shared=HEAD + tile * itemsize + PAD)

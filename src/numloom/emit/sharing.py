@@ -12,7 +12,8 @@ HELD_WORDS = 64
 THREADS = 128
 MOST_THREADS = 1024
 EXCHANGED = 44 << 10
-"""Bytes of carriers that the threads of a block exchange without asking for them: 48 KB of shared memory are there."""
+"""Bytes of accumulators that the threads of a block exchange without asking for them: 48 KB of shared memory are
+there."""
 REGISTERS = 65536
 OTHER_WORDS = 32
 """Registers that a thread needs beside those that hold elements, about."""
@@ -35,9 +36,9 @@ BLOCKS = (128, 256, 512)
 class Shape(NamedTuple):
     """How threads share a row: `groups` of `threads`, each `lanes` lanes of `runs` runs.
 
-    Of a group's `lines` of elements the first `sure` are whole whatever the row's length. A processor holds at
-    least `blocks` blocks. With a `cluster` of several blocks each of them has so many groups. Of columns (`width` is
-    1) a group has `threads` neighbours, one each, and a part of their elements.
+    Of a group's `elements_per_lane` of elements the first `always_valid` are whole whatever the row's length. A
+    processor holds at least `blocks` blocks. With a `cluster` of several blocks each of them has so many groups. Of
+    columns (`width` is 1) a group has `threads` neighbours, one each, and a part of their elements.
     """
 
     width: int
@@ -45,9 +46,9 @@ class Shape(NamedTuple):
     lanes: int
     groups: int
     runs: int
-    lines: int
-    sure: int
-    held: bool
+    elements_per_lane: int
+    always_valid: int
+    in_registers: bool
     blocks: int = 1
     cluster: int = 1
 
@@ -68,7 +69,7 @@ class Shape(NamedTuple):
 
     @property
     def exchanged(self) -> int:
-        """Carriers that a block has in shared memory at once."""
+        """Accumulators that a block has in shared memory at once."""
         own = self.groups if self.groups > 1 else 0
         if self.width == 1:
             return self.threads * (own + (self.cluster if self.cluster > 1 else 0))
@@ -105,8 +106,8 @@ def _columns(count: int, groups: int, columns: int, each: int, words: int) -> Sh
     part = groups * each * RUN
     cluster = -(-count // part)
     blocks = min(REGISTERS // (groups * columns * (each * RUN * words + OTHER_WORDS)), RESIDENT)
-    sure = each * RUN if cluster * part == count else 0
-    return Shape(1, columns, 1, groups, each, each * RUN, sure, words > 0, blocks, cluster)
+    always_valid = each * RUN if cluster * part == count else 0
+    return Shape(1, columns, 1, groups, each, each * RUN, always_valid, words > 0, blocks, cluster)
 
 
 @of_sizes
@@ -114,22 +115,30 @@ def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1, exact:
     """How threads share rows of `count` elements, for each of which `words` registers are held.
 
     Threads of a block exchange `nbytes` each. Up to `cluster` blocks may share a row. `exact`: of rows of up to
-    4096 elements all lanes have `lines` elements, or one less.
+    4096 elements all lanes have `elements_per_lane` elements, or one less.
     """
     width = min(LANES, 1 << max(count - 1, 0).bit_length())
-    lines = -(-count // width)
+    elements_per_lane = -(-count // width)
     # Few lengths have a text of their own: lines are rounded up in steps, but lengths that fill them are spared tests.
-    step = 1 if lines <= (2 * RUN if exact else 8) else 2 if lines <= 16 else 4 if lines <= 32 else 8
-    whole = -(-lines // step) * step
-    sure = whole if whole * width == count else whole - step
+    step = (
+        1
+        if elements_per_lane <= (2 * RUN if exact else 8)
+        else 2
+        if elements_per_lane <= 16
+        else 4
+        if elements_per_lane <= 32
+        else 8
+    )
+    whole = -(-elements_per_lane // step) * step
+    always_valid = whole if whole * width == count else whole - step
     # The fewer threads share a short row the less is exchanged; rows of up to 128 elements are a warp's at most.
-    lanes = min(8 if lines == 1 and 8 * words <= HELD_WORDS // 2 else 4, width)
-    if lines == 1 or (lines <= RUN and lanes * whole * words <= HELD_WORDS // 2):
-        return Shape(width, width // lanes, lanes, 1, 1, whole, sure, True)
-    runs = -(-lines // RUN)
+    lanes = min(8 if elements_per_lane == 1 and 8 * words <= HELD_WORDS // 2 else 4, width)
+    if elements_per_lane == 1 or (elements_per_lane <= RUN and lanes * whole * words <= HELD_WORDS // 2):
+        return Shape(width, width // lanes, lanes, 1, 1, whole, always_valid, True)
+    runs = -(-elements_per_lane // RUN)
     threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
     if whole * words <= HELD_WORDS:
-        return Shape(width, LANES, 1, 1, runs, whole, sure, True)
+        return Shape(width, LANES, 1, 1, runs, whole, always_valid, True)
     fitting = []
     for each in (1, 2, 4):
         groups = -(-runs // each)
@@ -143,8 +152,8 @@ def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1, exact:
     if fitting:
         # The least that stays empty, then the fewest threads.
         filled, each, groups, registers = min(fitting)
-        sure = -each * RUN if filled * RUN * width == count else 0
-        return Shape(width, LANES, 1, groups, -each, -each * RUN, sure, True, min(REGISTERS // registers, 2))
+        always_valid = -each * RUN if filled * RUN * width == count else 0
+        return Shape(width, LANES, 1, groups, -each, -each * RUN, always_valid, True, min(REGISTERS // registers, 2))
     each = min(1 << (-(-runs * LANES // threads) - 1).bit_length(), CHUNKS[0] // (RUN * LANES))
     groups = -(-runs // each)
     return Shape(width, LANES, 1, groups, each, each * RUN, each * RUN * (groups * each * RUN * width == count), False)
@@ -152,23 +161,23 @@ def row_shape(count: int, words: int, nbytes: int = 16, cluster: int = 1, exact:
 
 def _cluster_shape(count: int, runs: int, words: int, nbytes: int, most: int) -> Shape:
     """How the blocks of a cluster share rows: in registers if they fit there."""
-    for part, held in PARTS:
-        each = min(held // (RUN * words), part)
+    for part, in_registers in PARTS:
+        each = min(in_registers // (RUN * words), part)
         if not each:
             break
         each = 1 << (each.bit_length() - 1)
         cluster, groups = -(-runs // part), part // each
         registers = groups * LANES * (each * RUN * words + OTHER_WORDS)
-        sure = each * RUN if cluster * part * RUN * LANES == count else 0
+        always_valid = each * RUN if cluster * part * RUN * LANES == count else 0
         blocks = min(REGISTERS // registers, RESIDENT)
-        shape = Shape(LANES, LANES, 1, groups, each, each * RUN, sure, True, blocks, cluster)
+        shape = Shape(LANES, LANES, 1, groups, each, each * RUN, always_valid, True, blocks, cluster)
         if cluster <= most and blocks and shape.exchanged * nbytes <= EXCHANGED:
             return shape
-    # Whole chunks for each block, by as many threads as may exchange their carriers.
+    # Whole chunks for each block, by as many threads as may exchange their accumulators.
     chunk = CHUNKS[0] // (RUN * LANES)
     part = chunk * -(-runs // (chunk * most))
     cluster = -(-runs // part)
     threads = min(MOST_THREADS, EXCHANGED // nbytes // LANES * LANES)
     each = min(1 << (-(-part * LANES // threads) - 1).bit_length(), chunk)
-    sure = each * RUN if cluster * part * RUN * LANES == count else 0
-    return Shape(LANES, LANES, 1, part // each, each, each * RUN, sure, False, 1, cluster)
+    always_valid = each * RUN if cluster * part * RUN * LANES == count else 0
+    return Shape(LANES, LANES, 1, part // each, each, each * RUN, always_valid, False, 1, cluster)

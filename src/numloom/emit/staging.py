@@ -29,7 +29,7 @@ MANY = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
-class Staging:
+class RowStaging:
     """How blocks stage rows of `count` elements: `threads` a row, of operands `reads` and `writes`."""
 
     count: int
@@ -82,7 +82,7 @@ class Staging:
         return f"{self.count}, {self.pitch}, {self.rows}"
 
 
-def staging_of(program: Program, words: int) -> Staging | None:
+def staging_of(program: Program, words: int) -> RowStaging | None:
     """How rows of a program are staged, if they are short, many, and lie one behind the other.
 
     A thread holds `words` registers for an element. Longer rows are staged only where that was faster: several threads
@@ -95,7 +95,7 @@ def staging_of(program: Program, words: int) -> Staging | None:
     outputs, extent = program.shape
     if not 1 < extent <= LANES or outputs < MANY:
         return None
-    runs = any(reduction.row.run for reduction in program.reductions)
+    runs = any(reduction.op_def.run for reduction in program.reductions)
     if extent > EACH and ((runs and extent <= 2 * EACH) or extent in (2 * EACH, LANES)):
         return None
 
@@ -114,7 +114,7 @@ def staging_of(program: Program, words: int) -> Staging | None:
     codes = tuple(operand.code for operand in program.operands)
     threads = max(1, width // EACH)
     while threads <= min(MOST_THREADS, width):
-        staging = Staging(count, threads, reads, writes, codes)
+        staging = RowStaging(count, threads, reads, writes, codes)
         if words * (width // threads) <= HELD_WORDS and staging.nbytes <= BYTES:
             return staging
         threads *= 2

@@ -16,7 +16,7 @@ NUMBERS = ("count", "parts", "length", "work")
 """Numbers of the block behind n, the outputs: elements of a row, its parts, the length of all but the last, address of
 partial results.
 Then come `order`, the steps of `i` along the loop's dimensions, and the loop's extents."""
-CARRIER_BYTES = 256
+ACCUMULATOR_BYTES = 256
 """Room of a partial result in scratch memory."""
 
 
@@ -26,7 +26,7 @@ def _indexer(name: str, count: str, rank: int) -> str:
 
 
 def emit_reduce(
-    name: str, slots: Sequence[Slot], rank: int, kept: int, types: Sequence[tuple[str, str]], *, carrier: str,
+    name: str, slots: Sequence[Slot], rank: int, kept: int, types: Sequence[tuple[str, str]], *, accumulator: str,
     preamble: str, map_expr: str, reduce_expr: str, post_map_expr: str, identity: str | None, threads: int,
     options: Sequence[str] = (),
 ) -> UserKernel:  # fmt: skip
@@ -44,9 +44,9 @@ def emit_reduce(
         if slot.written
     )
     body = (
-        part("reduce_type", carrier, "typedef", "_type_reduce;")
+        part("reduce_type", accumulator, "typedef", "_type_reduce;")
         + "struct nl_held { _type_reduce value; bool any; };\n"
-        f'static_assert(sizeof(nl_held) <= {CARRIER_BYTES}, "reduce_type is larger than a reduction can carry");\n'
+        f'static_assert(sizeof(nl_held) <= {ACCUMULATOR_BYTES}, "reduce_type is larger than a reduction can carry");\n'
         "struct nl_extent { i64 count; NL_METHOD i64 size() const { return count; } };\n"
         f"NL_DEV nl_held nl_none() {{ nl_held r; {start} return r; }}\n"
         "NL_DEV _type_reduce nl_combine(_type_reduce a, _type_reduce b) {\n"
@@ -67,17 +67,17 @@ def emit_reduce(
     )  # fmt: skip
     parts = (
         ("map_expr", map_expr), ("reduce_expr", reduce_expr), ("post_map_expr", post_map_expr),
-        ("identity", identity or ""), ("reduce_type", carrier),
+        ("identity", identity or ""), ("reduce_type", accumulator),
     )  # fmt: skip
     block = block_text(slots, rank, (*NUMBERS, f"order[{max(rank, 1)}]"))
     user = user_text(name, preamble, types, body, parts, [slot.code for slot in slots], ("user_loop",), block)
     entry = f"{name}_{user.space.rpartition('_')[2]}"
     space = user.space
-    # Not the smaller of two numbers: see `Block.narrow`.
+    # Not the smaller of two numbers: see `ParameterBlock.narrow`.
     ends = "const i64 from = part * p.length, to = part + 1 < p.parts ? from + p.length : p.count;\n"
     merged = (
         f"{space}::nl_held r = {space}::nl_none();\nfor (i64 k = 0; k < p.parts; ++k) "
-        f"r = {space}::nl_merge(r, *({space}::nl_held*)(p.work + (row * p.parts + k) * {CARRIER_BYTES}));\n"
+        f"r = {space}::nl_merge(r, *({space}::nl_held*)(p.work + (row * p.parts + k) * {ACCUMULATOR_BYTES}));\n"
         f"{space}::nl_finish(p, row, r);\n"
     )
     cuda = (
@@ -90,7 +90,7 @@ def emit_reduce(
         f"for (int half = {threads // 2}; half > 0; half /= 2) {{\n"
         f"if (t < half) all[t] = {space}::nl_merge(all[t], all[t + half]);\n__syncthreads();\n}}\n"
         f"if (t == 0) {{\nif (p.parts == 1) {space}::nl_finish(p, row, all[0]);\n"
-        f"else *({space}::nl_held*)(p.work + (i64)blockIdx.x * {CARRIER_BYTES}) = all[0];\n}}\n}}\n"
+        f"else *({space}::nl_held*)(p.work + (i64)blockIdx.x * {ACCUMULATOR_BYTES}) = all[0];\n}}\n}}\n"
         f'extern "C" __global__ void {entry}_finish(const __grid_constant__ nl_params p) {{\n'
         f"const i64 row = (i64)blockIdx.x * blockDim.x + threadIdx.x;\nif (row < p.n) {{\n{merged}}}\n}}\n"
     )
@@ -99,7 +99,7 @@ def emit_reduce(
         "for (i64 item = begin; item < last; ++item) {\nconst i64 row = item / p.parts, part = item % p.parts;\n"
         + ends + f"const {space}::nl_held r = {space}::nl_reduce(p, row, from, to, 1);\n"
         f"if (p.parts == 1) {space}::nl_finish(p, row, r);\n"
-        f"else *({space}::nl_held*)(p.work + item * {CARRIER_BYTES}) = r;\n}}\n}}\n"
+        f"else *({space}::nl_held*)(p.work + item * {ACCUMULATOR_BYTES}) = r;\n}}\n}}\n"
         f'extern "C" void {entry}_finish(const nl_params* block, i64 begin, i64 last) {{\nconst nl_params p = *block;\n'
         f"for (i64 row = begin; row < last; ++row) {{\n{merged}}}\n}}\n"
     )  # fmt: skip
@@ -107,4 +107,4 @@ def emit_reduce(
     return UserKernel(user, guarded(text, entry), entry)
 
 
-__all__ = ["CARRIER_BYTES", "emit_reduce"]
+__all__ = ["ACCUMULATOR_BYTES", "emit_reduce"]

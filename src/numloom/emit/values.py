@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from numloom.base.dtypes import BOOL, CHARS, CTYPES, I64, ITEMSIZES, KINDS, ROUNDED
-from numloom.emit.block import Block
+from numloom.emit.block import ParameterBlock
 from numloom.ops.elementwise import cast_headers, cast_text, dtype_headers, header_order, headers_for
 from numloom.ops.reductions import reduction_headers
 from numloom.plan.program import Instr, Program
@@ -35,19 +35,19 @@ def prelude(program: Program) -> str:
             kind, char = instr.kind, CHARS[instr.code]
             chars.add(char)
             if kind == "op":
-                row = instr.row
-                if row.preamble:
-                    needed.update(row.headers)
-                    preambles.update(dict.fromkeys(row.preamble))
+                op_def = instr.op_def
+                if op_def.preamble:
+                    needed.update(op_def.headers)
+                    preambles.update(dict.fromkeys(op_def.preamble))
                 else:
-                    needed.update(headers_for(row, "".join([CHARS[instrs[arg].code] for arg in instr.args]), char))
+                    needed.update(headers_for(op_def, "".join([CHARS[instrs[arg].code] for arg in instr.args]), char))
             elif kind == "cast":
                 needed.update(cast_headers(CHARS[instrs[instr.args[0]].code], char))
     reductions = [(reduction, each.body) for each in (program, *program.nested) for reduction in each.reductions]
     for reduction, body in reductions:
-        needed.update(reduction_headers(reduction.row, CHARS[body[reduction.value].code]))
+        needed.update(reduction_headers(reduction.op_def, CHARS[body[reduction.value].code]))
         chars.add(CHARS[reduction.code])
-        preambles.update(dict.fromkeys(reduction.row.preamble))
+        preambles.update(dict.fromkeys(reduction.op_def.preamble))
     for char in chars:
         needed |= dtype_headers(char)
     return headers_text(frozenset(needed)) + "".join(preambles)
@@ -76,7 +76,7 @@ def rounded(expression: str, code: int) -> str:
 
 def statements(
     instrs: Sequence[Instr],
-    block: Block,
+    block: ParameterBlock,
     prefix: str,
     reads: dict[int, str],
     iotas: dict[int, str],
@@ -86,16 +86,16 @@ def statements(
     taken: Mapping[int, str] | None = None,
     inverses: Mapping[int, str] | None = None,
     nested: Mapping[int, str] | None = None,
-    near: bool = False,
+    fast: bool = False,
     summed: bool = False,
 ) -> list[str]:
     """One ``const T name = ...;`` for each instruction.
 
     `reads` gives the expression of an operand's value at the current index, `iotas` that of an
     iota, `gathers` the pointer from which a gather reads, or `taken` what it has read, `reduced` the finished
-    reductions (or, in a body, the values of the row), `nested` the results of programs inside; `only` are the
+    reductions (or, in a body, the values of the row), `nested` the results of nested reductions; `only` are the
     instructions wanted, if not all. `inverses`: what `nl::inverse` gave of values that many are divided by (``far`` is
-    set where a quotient needs more; where nothing is given the division is called). `near`: functions take their short
+    set where a quotient needs more; where nothing is given the division is called). `fast`: functions take their short
     forms, which set ``far``. `summed`: the elements belong to rows or columns that are reduced.
     """
     lines = []
@@ -108,8 +108,8 @@ def statements(
             text = reads[instr.operand]
         elif kind == "op":
             chars = "".join([CHARS[instrs[arg].code] for arg in instr.args])
-            template = instr.row.near_text(chars, CHARS[code]) if near else instr.row.text(chars, CHARS[code])
-            if inverses and instr.row.quotient and instr.args[1] in inverses:
+            template = instr.op_def.fast_text(chars, CHARS[code]) if fast else instr.op_def.text(chars, CHARS[code])
+            if inverses and instr.op_def.quotient and instr.args[1] in inverses:
                 inverse = inverses[instr.args[1]]
                 template = f"nl::divide_by({{0}}, {{1}}, {inverse}, far)" if inverse else "nl::divided({0}, {1})"
             text = rounded(_filled(template, prefix, instr.args, ctype), code)
@@ -140,7 +140,7 @@ def statements(
     return lines
 
 
-def gather_offset(instr: Instr, block: Block, prefix: str) -> str:
+def gather_offset(instr: Instr, block: ParameterBlock, prefix: str) -> str:
     """Elements from where a gather's pointer points to what it reads."""
     terms = []
     for k, (arg, (extent, stride)) in enumerate(zip(instr.args, instr.strides, strict=True)):

@@ -78,7 +78,7 @@ cdef Py_ssize_t itemsize_of(int code) noexcept:
 
 
 cdef bint is_alone(Node node) noexcept:
-    """Whether nobody but a cell and the caller has a value and its memory, so that this may change."""
+    """Whether nobody but a storage and the caller has a value and its memory, so that this may change."""
     cdef Buffer buffer = node.buffer
     return (
         Py_REFCNT(node) <= 2 and Py_REFCNT(buffer) <= 2 and buffer.owner is None and type(node.attr) is not HOST

@@ -12,7 +12,7 @@ cdef int take_known(Node node, int code, Py_ssize_t offset, double* to) except -
 cdef Py_ssize_t place_of(Py_ssize_t offset, tuple shape, tuple strides, object index) except -2
 cdef object python_number(const double* number, int code)
 cdef Node node_for(const double* number, int code, Py_ssize_t era)
-cdef int operate(object row, int first, const double* left, int second, const double* right, double* to) except -3
+cdef int operate(object op_def, int first, const double* left, int second, const double* right, double* to) except -3
 cdef bint stores_as(int code, int wanted, double* number) noexcept
 cdef bint put_known(Node node, int code, Py_ssize_t offset, const double* number) except -1
 cdef void dot_rows(

@@ -40,7 +40,7 @@ cdef enum:
     WAYS = 1 << 11
 
 cdef struct Way:
-    void* row
+    void* op_def
     int first, second  # codes of the operands, weak ones of Python's numbers
     bint there
     int loop_first, loop_second, out
@@ -53,7 +53,7 @@ cdef struct Way:
     int word[MOST_WORDS]
 
 cdef Way ways[WAYS]
-cdef list rows = [None] * WAYS  # keeps what `ways` has alive
+cdef list op_defs = [None] * WAYS  # keeps what `ways` has alive
 cdef object device_of_ways = None, host_of_ways = None
 cdef bint on_host = False
 cdef bint allowed = config.unplanned > 0
@@ -132,7 +132,7 @@ cdef bint stores_as(int code, int wanted, double* number) noexcept:
 
 
 cdef bint put_known(Node node, int code, Py_ssize_t offset, const double* number) except -1:
-    """Store a number in an element of computed memory, if nobody but the caller's cell has that."""
+    """Store a number in an element of computed memory, if nobody but the caller's storage has that."""
     return write_bits(node, code, offset, <intptr_t>number)
 
 
@@ -176,13 +176,13 @@ cdef Node node_for(const double* number, int code, Py_ssize_t era):
 # ---------------------------------------------------------------- operations
 
 
-cdef inline Way* way_for(void* row, int first, int second) noexcept:
-    return &ways[((<uint64_t>row ^ <uint64_t>(first * 32 + second)) * <uint64_t>0x9E3779B97F4A7C15) >> 53]
+cdef inline Way* way_for(void* op_def, int first, int second) noexcept:
+    return &ways[((<uint64_t>op_def ^ <uint64_t>(first * 32 + second)) * <uint64_t>0x9E3779B97F4A7C15) >> 53]
 
 
-cdef int operate(object row, int first, const double* left, int second, const double* right, double* to) except -3:
+cdef int operate(object op_def, int first, const double* left, int second, const double* right, double* to) except -3:
     """An operation on one or two numbers: the code of the result in `to`, -1 where it is not for here."""
-    cdef Way* way = way_for(<void*>row, first, second)
+    cdef Way* way = way_for(<void*>op_def, first, second)
     cdef double converted_left[2]
     cdef double converted_right[2]
     cdef char* args[3]
@@ -190,8 +190,8 @@ cdef int operate(object row, int first, const double* left, int second, const do
     cdef Size count = 1
     cdef long long words[MOST_WORDS]
     cdef int k
-    if way.row != <void*>row or way.first != first or way.second != second:
-        learn(way, row, first, second)
+    if way.op_def != <void*>op_def or way.first != first or way.second != second:
+        learn(way, op_def, first, second)
     if not way.there:
         return NONE_HERE
     if not convert(first, left, way.loop_first, way.cast_first, converted_left):
@@ -273,18 +273,18 @@ cdef bint convert_integer(int64_t number, int loop, double* to) noexcept:
     return True
 
 
-cdef object learn(Way* way, object row, int first, int second):
+cdef object learn(Way* way, object op_def, int first, int second):
     """Find out by which loop an operation is done, and after which casts."""
-    rows[way - ways] = row
-    way.row = <void*>row
+    op_defs[way - ways] = op_def
+    way.op_def = <void*>op_def
     way.first, way.second = first, second
     way.there = False
     loops = (device_of_ways if host_of_ways is None else host_of_ways).loops
     if loops is None:
-        way.row = NULL  # They may come.
+        way.op_def = NULL  # They may come.
         return
     try:
-        rule = binary_rule(row, first, second)
+        rule = binary_rule(op_def, first, second)
     except TypeError:
         return
     codes = (rule[0],) if second == ALONE else (rule[0], rule[1])
@@ -295,9 +295,9 @@ cdef object learn(Way* way, object row, int first, int second):
         return
     if second != ALONE and not find_cast(second, way.loop_second, &way.cast_second):
         return
-    if host_of_ways is not None and not same_everywhere(OP, row, (*codes, way.out)):
+    if host_of_ways is not None and not same_everywhere(OP, op_def, (*codes, way.out)):
         return
-    kind, function, data, words = operation(row, codes, way.out, loops)
+    kind, function, data, words = operation(op_def, codes, way.out, loops)
     way.loop = NULL
     if kind == BY_LOOP:
         way.loop = <Loop><void*><intptr_t>function

@@ -38,7 +38,7 @@ cdef enum Way:  # how an operation is done
     UNKNOWN, REFUSED, BY_LOOP, BY_PACKAGE, BY_REDUCER, BY_PYTHON
 
 cdef struct Known:
-    void* row
+    void* op_def
     uint64_t codes
     Way way
     bint same  # bits on a GPU
@@ -49,7 +49,7 @@ cdef struct Known:
 
 cdef Known* find(Node node) noexcept
 cdef object learn(Node node, object loops)
-cdef tuple operation(object row, tuple codes, int out_code, object loops)
+cdef tuple operation(object op_def, tuple codes, int out_code, object loops)
 cdef void forget_operations() noexcept
 cdef void take_shape(Space* space, Node node) noexcept
 cdef void take_steps(Space* space, int k, Node node) noexcept
@@ -62,4 +62,4 @@ cdef int dot(Node node, char** args, char* out) noexcept
 cdef int compute_node(Node node, int kind, char** args, char* out) noexcept
 cdef void fill_memory(Node node, char* number, char* out) noexcept
 cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept
-cdef bint same_everywhere(int kind, object row, tuple codes) except -1
+cdef bint same_everywhere(int kind, object op_def, tuple codes) except -1

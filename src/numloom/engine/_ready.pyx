@@ -43,7 +43,7 @@ cdef enum:
     SLOTS = 1 << 12
 
 cdef Known known[SLOTS]
-cdef list rows = [None] * SLOTS  # keeps what `known` has alive
+cdef list op_defs = [None] * SLOTS  # keeps what `known` has alive
 cdef int sizes[32]
 cdef int alignments[32]
 cdef int numbers[32]
@@ -72,12 +72,12 @@ cdef inline uint64_t codes_of(Node node) noexcept:
     return codes * 16 + node.kind
 
 
-cdef inline Known* slot_of(void* row, uint64_t codes) noexcept:
-    cdef uint64_t key = (<uint64_t>row ^ codes) * <uint64_t>0x9E3779B97F4A7C15
+cdef inline Known* slot_of(void* op_def, uint64_t codes) noexcept:
+    cdef uint64_t key = (<uint64_t>op_def ^ codes) * <uint64_t>0x9E3779B97F4A7C15
     cdef Py_ssize_t at = key >> 52
     cdef Py_ssize_t turn
     for turn in range(8):
-        if known[at].way == UNKNOWN or (known[at].row == row and known[at].codes == codes):
+        if known[at].way == UNKNOWN or (known[at].op_def == op_def and known[at].codes == codes):
             break
         at = (at + 1) & (SLOTS - 1)
     return &known[at]
@@ -85,10 +85,10 @@ cdef inline Known* slot_of(void* row, uint64_t codes) noexcept:
 
 cdef Known* find(Node node) noexcept:
     """What is known of a node's operation; null where it must be asked for."""
-    cdef void* row = <void*>node.row if node.kind != CAST else NULL
+    cdef void* op_def = <void*>node.op_def if node.kind != CAST else NULL
     cdef uint64_t codes = codes_of(node)
-    cdef Known* found = slot_of(row, codes)
-    if found.way == UNKNOWN or found.row != row or found.codes != codes:
+    cdef Known* found = slot_of(op_def, codes)
+    if found.way == UNKNOWN or found.op_def != op_def or found.codes != codes:
         return NULL
     return found
 
@@ -96,31 +96,31 @@ cdef Known* find(Node node) noexcept:
 cdef object learn(Node node, object loops):
     """Find out how a node's operation is done."""
     cdef int kind = node.kind
-    row = node.row
-    cdef void* key = <void*>row if kind != CAST else NULL
+    op_def = node.op_def
+    cdef void* key = <void*>op_def if kind != CAST else NULL
     cdef uint64_t codes = codes_of(node)
     in_codes = tuple([arg.code for arg in node.args])
     out_code = node.code
     if kind == REDUCE:
-        way, function, data, words = reduction_of(row, in_codes[0], out_code, loops)
+        way, function, data, words = reduction_of(op_def, in_codes[0], out_code, loops)
     elif kind == CAST:
         way, function, data, words = cast_of(in_codes[0], out_code, loops)
     else:
-        way, function, data, words = operation(row, in_codes, out_code, loops)
+        way, function, data, words = operation(op_def, in_codes, out_code, loops)
     cdef Known* found = slot_of(key, codes)
-    rows[found - known] = row
-    found.row = key
+    op_defs[found - known] = op_def
+    found.op_def = key
     found.codes = codes
     found.function = <void*><intptr_t>function
     found.data = <void*><intptr_t>data
     found.words = len(words)
     for place, word in enumerate(words):
         found.word[place] = word
-    found.same = same_everywhere(kind, row, (*in_codes, out_code))
+    found.same = same_everywhere(kind, op_def, (*in_codes, out_code))
     found.way = way
 
 
-cdef bint same_everywhere(int kind, object row, tuple codes) except -1:
+cdef bint same_everywhere(int kind, object op_def, tuple codes) except -1:
     """Whether an operation has the same bits on every device.
 
     These are exact ones, casts, reductions by exact ones, and NumPy's functions of integers and float64, which have one
@@ -129,43 +129,43 @@ cdef bint same_everywhere(int kind, object row, tuple codes) except -1:
     if kind == CAST:
         return True
     if kind == REDUCE:
-        return operation_of(row) is None
-    if ELEMENTWISE.get(row.name) is row and narrow.isdisjoint(codes):
+        return operation_of(op_def) is None
+    if ELEMENTWISE.get(op_def.name) is op_def and narrow.isdisjoint(codes):
         return True
-    if row.name == "nextafter" and F16 in codes:  # from a zero to the other one
+    if op_def.name == "nextafter" and F16 in codes:  # from a zero to the other one
         return False
-    return row.is_exact("".join([CHARS[code] for code in codes[: len(codes) - 1]]))
+    return op_def.is_exact("".join([CHARS[code] for code in codes[: len(codes) - 1]]))
 
 
 cdef tuple REFUSE = (REFUSED, 0, 0, ())
 cdef tuple PYTHON = (BY_PYTHON, 0, 0, ())
 
 
-cdef tuple operation(object row, tuple codes, int out_code, object loops):
+cdef tuple operation(object op_def, tuple codes, int out_code, object loops):
     """How an elementwise operation is done: the way, its function and data, what its words are."""
     chars = "".join([CHARS[code] for code in codes])
-    if row.preamble or len(codes) > 5:
+    if op_def.preamble or len(codes) > 5:
         return REFUSE
-    if row.name == "where" and codes[0] == 0 and codes[1] == codes[2] == out_code:
+    if op_def.name == "where" and codes[0] == 0 and codes[1] == codes[2] == out_code:
         return BY_LOOP, <intptr_t>choice_of(sizes[out_code]), 0, ()
-    if row.is_exact(chars) and not (row.looped and has_loop(row, wide(chars), loops)):
-        if low.isdisjoint(codes) and out_code not in low and isinstance(row.numpy, numpy.ufunc):
-            return ufunc_loop(row.numpy, codes, out_code)
+    if op_def.is_exact(chars) and not (op_def.looped and has_loop(op_def, wide(chars), loops)):
+        if low.isdisjoint(codes) and out_code not in low and isinstance(op_def.numpy, numpy.ufunc):
+            return ufunc_loop(op_def.numpy, codes, out_code)
         return PYTHON
-    if not has_loop(row, wide(chars), loops):
+    if not has_loop(op_def, wide(chars), loops):
         return REFUSE
     if not low.isdisjoint(codes) or out_code in low:
         return PYTHON
-    return package_loop(row, codes, out_code, chars, loops)
+    return package_loop(op_def, codes, out_code, chars, loops)
 
 
-cdef tuple package_loop(object row, tuple codes, int out_code, str chars, object loops):
+cdef tuple package_loop(object op_def, tuple codes, int out_code, str chars, object loops):
     words = []
-    for kind, index in loop_words(row, codes, out_code):
+    for kind, index in loop_words(op_def, codes, out_code):
         words.append(index if kind == "pointer" else -1)
     if len(words) > MOST_WORDS:
         return PYTHON
-    return BY_PACKAGE, loops.address(loop_name(row, chars)), 0, tuple(words)
+    return BY_PACKAGE, loops.address(loop_name(op_def, chars)), 0, tuple(words)
 
 
 cdef tuple ufunc_loop(object ufunc, tuple codes, int out_code):
@@ -185,24 +185,24 @@ cdef tuple ufunc_loop(object ufunc, tuple codes, int out_code):
 
 
 cdef tuple cast_of(int code, int out_code, object loops):
-    row = CASTS.get(out_code)
-    if row is not None:
+    op_def = CASTS.get(out_code)
+    if op_def is not None:
         chars = CHARS[code]
-        if not row.is_exact(chars) and not has_loop(row, wide(chars), loops):
+        if not op_def.is_exact(chars) and not has_loop(op_def, wide(chars), loops):
             return REFUSE
-        if not row.is_exact(chars) and code not in low:
-            return package_loop(row, (code,), out_code, chars, loops)
+        if not op_def.is_exact(chars) and code not in low:
+            return package_loop(op_def, (code,), out_code, chars, loops)
     function = <intptr_t>cast_between(code, out_code)
     return (BY_LOOP, function, 0, ()) if function else PYTHON
 
 
-cdef tuple reduction_of(object row, int code, int out_code, object loops):
-    if not row.commutative or row.preamble or not has_tree(row, DTYPES[code]):
+cdef tuple reduction_of(object op_def, int code, int out_code, object loops):
+    if not op_def.commutative or op_def.preamble or not has_tree(op_def, DTYPES[code]):
         return REFUSE
-    op = operation_of(row)
+    op = operation_of(op_def)
     if op is not None and not has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
         return REFUSE
-    cdef const Reduction* by = reduction(_REDUCERS.get(row.name, NO_REDUCER), code)
+    cdef const Reduction* by = reduction(_REDUCERS.get(op_def.name, NO_REDUCER), code)
     if by is NULL or (I64 if by.in_order else code) != out_code:
         return PYTHON
     return BY_REDUCER, <intptr_t>by, 0, ()
@@ -383,10 +383,10 @@ cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexce
 cdef bint counts(Node node) noexcept:
     """Whether a reduction adds up bools that are cast for it, so that they can be counted as they are."""
     cdef Node whole
-    if node.row is not sum_row or node.code != INT64 or node.size != 1:
+    if node.op_def is not sum_row or node.code != INT64 or node.size != 1:
         return False
     whole = <Node>node.args[0]
-    return whole.kind == CAST and whole.readers == 1 and whole.cells == 0 and (<Node>whole.args[0]).code == 0
+    return whole.kind == CAST and whole.readers == 1 and whole.storages == 0 and (<Node>whole.args[0]).code == 0
 
 
 cdef int count_bools(Node node, char* memory, char* out) noexcept:
@@ -399,12 +399,12 @@ cdef bint dots(Node node) noexcept:
     cdef Node whole
     cdef tuple axes, given
     cdef Size axis
-    if node.row is not sum_row or (node.code != FLOAT64 and node.code != FLOAT32):
+    if node.op_def is not sum_row or (node.code != FLOAT64 and node.code != FLOAT32):
         return False
     whole = <Node>node.args[0]
-    if whole.kind != OP or whole.row is not multiply_row or whole.code != node.code:
+    if whole.kind != OP or whole.op_def is not multiply_row or whole.code != node.code:
         return False
-    if whole.readers != 1 or whole.cells or not whole.size or len(whole.shape) > 32:
+    if whole.readers != 1 or whole.storages or not whole.size or len(whole.shape) > 32:
         return False
     axes = <tuple>(<tuple>node.attr)[0]
     if len(axes) != 1:

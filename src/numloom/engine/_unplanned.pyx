@@ -176,7 +176,7 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
             continue
         elif kind == VIEW:
             time -= node.size >> 1
-            if node.cells or node.readers > node.seen:  # Later work reads the memory through it.
+            if node.storages or node.readers > node.seen:  # Later work reads the memory through it.
                 return -1
             continue
         elif kind == GATHER or kind == FILL or kind == IOTA:
@@ -358,7 +358,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         return -1
     for k in range(n):
         arg = <Node>args[k]
-        if arg.kind >= OP and (arg.readers != 1 or arg.cells > 0):
+        if arg.kind >= OP and (arg.readers != 1 or arg.storages > 0):
             return -1
         place = take_small(arg, count, key, time)
         if place < 0:
@@ -489,7 +489,7 @@ cdef class Run:
             value.memory = NULL
             value.args = total
             value.left = node.seen
-            value.free = node.cells == 0 and node.readers <= node.seen
+            value.free = node.storages == 0 and node.readers <= node.seen
             value.stored = node.kind >= VIEW and not value.free
             value.done = False
             value.follows = 0
@@ -606,7 +606,7 @@ cdef class Run:
                 args[k] = self.values[self.places[value.args + k]].memory
             done = compute_node(node, kind, args, value.memory)
             if done < 0:
-                raise node.row.error()
+                raise node.op_def.error()
             if done:
                 return
         given = [self.array(self.places[value.args + k]) for k in range(count)]
@@ -618,21 +618,21 @@ cdef class Run:
         loops = self.device.loops
         codes = [arg.code for arg in node.args]
         if kind == OP:
-            return apply(node.row, codes, node.code, args, loops)
+            return apply(node.op_def, codes, node.code, args, loops)
         if kind == CAST:
             return cast(codes[0], node.code, args[0], loops)
         if kind == GATHER:
             try:
                 return gathered(args[0], args[1:], node.attr[0], node.attr[1])
             except IndexError as error:
-                raise node.row.error() from error
+                raise node.op_def.error() from error
         axes, fast, keepdims = node.attr
 
         def operate(op, a, b):
             code = code_of(a.dtype)
             return numpy.asarray(apply(op, [code, code], code, [a, b], loops))
 
-        found = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims, operate)
+        found = reduce_axes(node.op_def, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims, operate)
         return found.astype(DTYPES[node.code])
 
     cdef object write(self, Py_ssize_t place, Node node):

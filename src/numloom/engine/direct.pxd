@@ -1,11 +1,11 @@
 cimport cython
 from numloom.device.memory cimport Buffer
 from numloom.engine._words cimport Words
-from numloom.engine.execute cimport Parameter, Pointer, Ready, ReadyPlan, pack
+from numloom.engine.execute cimport StepParameter, Pointer, ReadyStep, ReadyPlan, pack
 from numloom.engine.look cimport settle_near
 from numloom.engine.state cimport Counters
 from numloom.engine.walk cimport next_epoch
-from numloom.graph.node cimport Form, Node, become_leaf, form_of
+from numloom.graph.node cimport NodeSignature, Node, become_leaf, signature_of
 
 cdef int IOTA, LEAF, OP, REDUCE, SCALAR, VIEW
 cdef Counters _counters
@@ -31,7 +31,7 @@ cdef class Direct:
     cdef Py_ssize_t operations
     cdef bint learning
     cdef readonly ReadyPlan plan
-    cdef readonly Ready ready
+    cdef readonly ReadyStep ready
     cdef Words block
     cdef Py_ssize_t entry
     cdef long long items
@@ -43,21 +43,21 @@ cdef class Direct:
 
 
 @cython.final
-cdef class Table:
+cdef class DirectTable:
     cdef public list slots
 
 
-cdef Table table
+cdef DirectTable table
 
-@cython.locals(form=Form, number=cython.Py_ssize_t, arg=Node)
+@cython.locals(signature=NodeSignature, number=cython.Py_ssize_t, arg=Node)
 cdef Py_ssize_t slot_of(Node node) except -1
 
-@cython.locals(form=Form, args=tuple, place=cython.Py_ssize_t, arg=Node, kind=cython.int)
+@cython.locals(signature=NodeSignature, args=tuple, place=cython.Py_ssize_t, arg=Node, kind=cython.int)
 cdef bint follow(Direct direct, Node node, Py_ssize_t epoch) except -1
 @cython.locals(at=cython.Py_ssize_t)
 cdef bint same_word(Direct direct, long long word) noexcept
 cdef bint follow_operand(Direct direct, Node node, Py_ssize_t epoch) except -1
-@cython.locals(base=Node, form=Form, begin=cython.longlong)
+@cython.locals(base=Node, signature=NodeSignature, begin=cython.longlong)
 cdef bint follow_view(Direct direct, Node node, Py_ssize_t epoch) except -1
 cdef bint follow_counter(Direct direct, Node node) except -1
 @cython.locals(number=cython.Py_ssize_t)
@@ -65,7 +65,7 @@ cdef bint meet(Direct direct, Node node) except -1
 
 @cython.locals(mark=cython.longlong, ptr=cython.longlong, begin=cython.longlong, buffer=Buffer)
 cdef long long take_operand(Direct direct, Node node, Py_ssize_t number, Py_ssize_t times) except -1
-@cython.locals(parameter=Parameter, value=object)
+@cython.locals(parameter=StepParameter, value=object)
 cdef int take_number(Direct direct, Node node, Py_ssize_t number) except -1
 
 @cython.locals(direct=Direct)
@@ -74,7 +74,7 @@ cpdef Direct find_direct(Node node)
 @cython.locals(result=Buffer, block=Words, c=Counters)
 cpdef object run_direct(Direct direct, Node node)
 
-@cython.locals(node=Node, arg=Node, ready=Ready, pointer=Pointer, parameter=Parameter, slot=cython.Py_ssize_t,
+@cython.locals(node=Node, arg=Node, ready=ReadyStep, pointer=Pointer, parameter=StepParameter, slot=cython.Py_ssize_t,
                found=Direct, made=Direct, epoch=cython.Py_ssize_t,
                place=cython.Py_ssize_t, source=cython.Py_ssize_t)
 cpdef object learn_direct(list nodes, Py_ssize_t count, ReadyPlan plan, long long regret)

@@ -15,12 +15,12 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.device.memory import Buffer
-from numloom.engine.execute import Parameter, Ready, ReadyPlan, pack
+from numloom.engine.execute import ReadyPlan, ReadyStep, StepParameter, pack
 from numloom.engine.look import settle_near
 from numloom.engine.placement import MOVE, RATE
 from numloom.engine.state import counters
 from numloom.engine.walk import next_epoch
-from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, form_of
+from numloom.graph.node import IOTA, LEAF, OP, REDUCE, SCALAR, VIEW, Node, become_leaf, signature_of
 
 _SLOTS = 256
 _PATIENCE = 8
@@ -35,13 +35,13 @@ class Direct:
     Attributes
     ----------
     words, length : list of int, int
-        The tree from its root on: numbers of forms, -1 - n for operand n, and where views begin: the first one of an
-        operand by its alignment, others by their distance from it.
+        The tree from its root on: numbers of signatures, -1 - n for operand n, and where views begin: the first one of
+        an operand by its alignment, others by their distance from it.
     marks : list of int
         What a plan may depend on of each operand: see `walk.make_key`.
     times : list of int
         How many times each is an argument in the tree.
-    parameters : list of Parameter or None
+    parameters : list of StepParameter or None
         For each operand the word that holds its number.
     addresses : list of int
         Where the result lies, then each operand.
@@ -51,7 +51,7 @@ class Direct:
         Words that are addresses, which of `addresses` each is, the bytes from there on, and how many there are.
     at, met, operations, learning
         Scratch of a comparison: words, operands and operations met so far; and whether it writes them down.
-    plan, ready : ReadyPlan, Ready
+    plan, ready : ReadyPlan, ReadyStep
         The plan and its only step.
     block : Words
         The step's parameter block.
@@ -86,7 +86,7 @@ class Direct:
     operations: int
     learning: bool
     plan: ReadyPlan
-    ready: Ready
+    ready: ReadyStep
     block: Any
     entry: int
     items: int
@@ -110,7 +110,7 @@ class Direct:
         self.length = 0
 
 
-class Table:
+class DirectTable:
     """The trees met last, each in one place."""
 
     __slots__ = ("slots",)
@@ -121,7 +121,7 @@ class Table:
         self.slots = [None] * _SLOTS
 
 
-table = Table()
+table = DirectTable()
 _counters = counters
 """The same, found faster by what is compiled here."""
 
@@ -133,19 +133,19 @@ def clear_direct() -> None:
 
 def slot_of(node: Node) -> int:
     """Where a tree is kept."""
-    form = node.form
-    assert form is not None
-    number = 31 * form.number
+    signature = node.signature
+    assert signature is not None
+    number = 31 * signature.number
     arg = cython.cast(Node, node.args[0])
-    if arg.kind > SCALAR and arg.form is not None:
-        number += arg.form.number
+    if arg.kind > SCALAR and arg.signature is not None:
+        number += arg.signature.number
     return number & (_SLOTS - 1)
 
 
 def follow(direct: Direct, node: Node, epoch: int) -> bool:
     """Compare a tree with the one that was met (or write it down), and find its operands' addresses and numbers."""
-    form = node.form
-    if form is None or node.kind > REDUCE or direct.at >= _WORDS - 8 or not same_word(direct, form.number):
+    signature = node.signature
+    if signature is None or node.kind > REDUCE or direct.at >= _WORDS - 8 or not same_word(direct, signature.number):
         return False
     direct.operations += 1
     args = node.args
@@ -156,7 +156,7 @@ def follow(direct: Direct, node: Node, epoch: int) -> bool:
             if not follow_operand(direct, arg, epoch):
                 return False
         elif kind >= OP:
-            if arg.readers != 1 or arg.cells > 0 or not follow(direct, arg, epoch):
+            if arg.readers != 1 or arg.storages > 0 or not follow(direct, arg, epoch):
                 return False
         elif not (follow_view(direct, arg, epoch) if kind == VIEW else follow_counter(direct, arg)):
             return False
@@ -167,10 +167,10 @@ def follow(direct: Direct, node: Node, epoch: int) -> bool:
 
 def follow_counter(direct: Direct, node: Node) -> bool:
     """Compare a counter, of which there is nothing to take down."""
-    if node.kind != IOTA or node.readers != 1 or node.cells > 0:
+    if node.kind != IOTA or node.readers != 1 or node.storages > 0:
         return False
     direct.operations += 1
-    return same_word(direct, form_of(node).number)
+    return same_word(direct, signature_of(node).number)
 
 
 def same_word(direct: Direct, word: int) -> bool:
@@ -199,15 +199,15 @@ def follow_operand(direct: Direct, node: Node, epoch: int) -> bool:
 def follow_view(direct: Direct, node: Node, epoch: int) -> bool:
     """Compare a view of computed memory, or of a counter."""
     base = cython.cast(Node, node.args[0])
-    form = node.form
-    if form is None or node.readers != 1 or node.cells > 0:
+    signature = node.signature
+    if signature is None or node.readers != 1 or node.storages > 0:
         return False
     if base.kind == IOTA:
         direct.operations += 1
-        return same_word(direct, form.number) and same_word(direct, node.attr) and follow_counter(direct, base)
+        return same_word(direct, signature.number) and same_word(direct, node.attr) and follow_counter(direct, base)
     if base.kind != LEAF:
         return False
-    if not follow_operand(direct, base, epoch) or not same_word(direct, form.number):
+    if not follow_operand(direct, base, epoch) or not same_word(direct, signature.number):
         return False
     begin = node.attr
     if base.word == 0:
@@ -238,7 +238,7 @@ def meet(direct: Direct, node: Node) -> bool:
 
 def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
     """Take down an operand's address; what a plan may depend on of it, as it occurs so many times."""
-    mark = 2 if node.cells > 0 else 0
+    mark = 2 if node.storages > 0 else 0
     if node.readers > times:
         mark += 4
     if node.kind == LEAF:
@@ -250,11 +250,11 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
             direct.debt = max(direct.debt, buffer.debt)
             if buffer.debt >= MOVE + buffer.nbytes // RATE:
                 direct.weary = True
-        if node.form is None:
-            form_of(node)
+        if node.signature is None:
+            signature_of(node)
         if buffer.pool is not None and buffer.pool.error_at:  # Beside a GPU it matters where it lies.
             mark += 128
-        return mark + ((ptr & 15) << 3) + (node.form.number << 8)  # type: ignore[union-attr]
+        return mark + ((ptr & 15) << 3) + (node.signature.number << 8)  # type: ignore[union-attr]
     if node.kind == VIEW:
         begin = node.attr
         direct.addresses[number + 1] = begin + cython.cast(Buffer, cython.cast(Node, node.args[0]).buffer).ptr
@@ -264,7 +264,7 @@ def take_operand(direct: Direct, node: Node, number: int, times: int) -> int:
 
 def take_number(direct: Direct, node: Node, number: int) -> None:
     """Put a number into the parameter block, where it is one of its words and another one than before."""
-    parameter = cython.cast(Parameter, direct.parameters[number])
+    parameter = cython.cast(StepParameter, direct.parameters[number])
     if parameter is not None:
         value = node.attr
         if value is not parameter.last:
@@ -274,7 +274,7 @@ def take_number(direct: Direct, node: Node, number: int) -> None:
 
 def find_direct(node: Node) -> Direct | None:
     """How a node runs that is all there is to run; None where a walk must say it."""
-    if node.form is None or node.readers > 0 or node.cells < 1:
+    if node.signature is None or node.readers > 0 or node.storages < 1:
         return None
     direct = cython.cast(Direct, table.slots[slot_of(node)])
     if direct is None:
@@ -313,10 +313,10 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> 
     if count > _WORDS:  # Of every node there is a word at least.
         return
     node = nodes[count - 1]
-    if node.form is None or node.kind < OP or len(plan.steps) != 1 or node.readers > 0 or node.cells < 1:
+    if node.signature is None or node.kind < OP or len(plan.steps) != 1 or node.readers > 0 or node.storages < 1:
         return
     ready = plan.steps[0]
-    if ready.run is None or len(ready.allocate) != 1 or ready.adopt or ready.copy is not None or ready.places:
+    if ready.run is None or len(ready.allocate) != 1 or ready.adopt or ready.copy is not None or ready.locations:
         return
     if ready.workspace >= 0 or ready.computed != (count - 1,) or len(ready.pointers) > _MOST:
         return
@@ -349,7 +349,7 @@ def learn_direct(nodes: list[Any], count: int, plan: ReadyPlan, regret: int) -> 
             made.marks[arg.number] = take_operand(made, arg, arg.number, arg.seen)
     for pointer in ready.pointers:
         source = 0
-        if pointer.view >= 0 or pointer.place < 0:
+        if pointer.view >= 0 or pointer.slot < 0:
             arg = nodes[pointer.view if pointer.view >= 0 else pointer.number]
             if arg.kind != LEAF and arg.kind != VIEW:
                 return

@@ -30,7 +30,7 @@ cdef bint run_alone(list nodes) except -1
 @cython.locals(found=Walk)
 cdef object run_pending(list nodes)
 
-@cython.locals(plan=ReadyPlan, place=cython.Py_ssize_t, ran=cython.int, met=cython.bint)
+@cython.locals(plan=ReadyPlan, slot=cython.Py_ssize_t, ran=cython.int, met=cython.bint)
 cpdef bint run_walk(Walk found, list wanted) except -1
 @cython.locals(plan=ReadyPlan, planned=cython.int, where=cython.int)
 cdef object place_work(Walk found, list wanted, object device, object host)
@@ -45,10 +45,10 @@ cdef Py_ssize_t _STEPS, _WRITES
 cdef Py_ssize_t ELEMENTS
 cdef tuple ITEMSIZES
 
-@cython.locals(base=Node, source=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t)
+@cython.locals(base=Node, source=Node, itemsize=cython.Py_ssize_t, slot=cython.Py_ssize_t)
 cpdef object element(Node value, int code, Py_ssize_t offset)
 
-@cython.locals(place=cython.Py_ssize_t, buffer=Buffer, pool=Pool)
+@cython.locals(slot=cython.Py_ssize_t, buffer=Buffer, pool=Pool)
 cpdef object element_on_host(Node value, int code, Py_ssize_t offset)
 
 cpdef bint at_hand(Node value) except -1

@@ -22,7 +22,7 @@ from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.device.interface import Device
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
-from numloom.engine.execute import ReadyPlan, forget_together, is_compiled, run_plan
+from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
 from numloom.engine.guard import Guard, guard
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import is_near, is_shared, operand, wait
@@ -238,8 +238,8 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
     elif is_mixed() and bring_all(found.nodes, found.count, device):
         return False
     plans = plans_of(device)
-    place = found.first & (_RECENT - 1)
-    plan = _recent[place]
+    slot = found.first & (_RECENT - 1)
+    plan = _recent[slot]
     met = plan is not None and plan.first == found.first and plan.second == found.second and plan.device is device
     if not met:
         plan = plans.get(found.first)
@@ -249,7 +249,7 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
                 return ran > 0
             del found.nodes[found.count :]
             plan = new_plan(found, pending_roots(wanted), device)
-        _recent[place] = plan
+        _recent[slot] = plan
     if plan.waits:
         plan.waits -= 1
         if not plan.waits:  # Python asks, so the walk must be done again.
@@ -310,7 +310,7 @@ def new_plan(found: Walk, roots: list[Node], device: Device) -> ReadyPlan:
         # Of plans that come round, more than there is room for, about half are met again.
         for first in list(plans)[::2]:
             del plans[first]
-        forget_together(sum([kept.replay is not None for kept in plans.values()]))
+        forget_captured(sum([kept.replay is not None for kept in plans.values()]))
     plans[found.first] = plan
     return plan
 
@@ -488,11 +488,11 @@ def element(value: Node, code: int, offset: int) -> Any:
     elif register.oldest is not None:
         evaluate([])
     if base.code == code and base.attr is not None:
-        place = offset // ITEMSIZES[code]
-        if place * ITEMSIZES[code] == offset:
+        slot = offset // ITEMSIZES[code]
+        if slot * ITEMSIZES[code] == offset:
             mirror = base.attr if type(base.attr) is np.ndarray else mirror_of(base)
             if mirror is not None:
-                return mirror[place]
+                return mirror[slot]
     return download_layout(base, code, offset, (), ())[()]
 
 
@@ -510,8 +510,8 @@ def element_on_host(value: Node, code: int, offset: int) -> Any:
     mirror = value.attr
     if type(mirror) is np.ndarray:
         lose()
-        place = offset // ITEMSIZES[code]
-        return mirror[place].item() if place * ITEMSIZES[code] == offset else None
+        slot = offset // ITEMSIZES[code]
+        return mirror[slot].item() if slot * ITEMSIZES[code] == offset else None
     buffer = value.buffer
     if mirror is None or not is_near(buffer):
         return None

@@ -9,14 +9,14 @@ from numloom.graph.node cimport Node, become_leaf
 @cython.final
 cdef class Pointer:
     cdef readonly Py_ssize_t word
-    cdef readonly Py_ssize_t place
+    cdef readonly Py_ssize_t slot
     cdef readonly Py_ssize_t number
     cdef readonly long long offset
     cdef readonly Py_ssize_t view
 
 
 @cython.final
-cdef class Parameter:
+cdef class StepParameter:
     cdef readonly Py_ssize_t word
     cdef readonly Py_ssize_t number
     cdef readonly int code
@@ -24,7 +24,7 @@ cdef class Parameter:
 
 
 @cython.final
-cdef class Ready:
+cdef class ReadyStep:
     cdef public object step
     cdef public tuple allocate
     cdef public tuple adopt
@@ -37,7 +37,7 @@ cdef class Ready:
     cdef public object run
     cdef public list pointers
     cdef public list params
-    cdef public list places
+    cdef public list locations
     cdef public Py_ssize_t workspace
     cdef public object geometry
     cdef public object source
@@ -49,9 +49,9 @@ cdef class Ready:
 
 @cython.final
 cdef class Pattern:
-    cdef public Ready ready
+    cdef public ReadyStep ready
     cdef public Py_ssize_t number
-    cdef public object variant
+    cdef public object specialisation
     cdef public list allocate
     cdef public Py_ssize_t copied
     cdef public list words
@@ -59,8 +59,8 @@ cdef class Pattern:
     cdef public list offsets
 
 
-@cython.locals(known=Ready, ready=Ready, words=Words, word=cython.Py_ssize_t, place=cython.Py_ssize_t)
-cpdef Ready resized(Pattern pattern, list values, list sizes)
+@cython.locals(known=ReadyStep, ready=ReadyStep, words=Words, word=cython.Py_ssize_t, slot=cython.Py_ssize_t)
+cpdef ReadyStep resized(Pattern pattern, list values, list sizes)
 
 
 @cython.final
@@ -71,30 +71,30 @@ cdef class ReadyPlan:
     cdef public unsigned long long second
     cdef public tuple drop
     cdef public list steps
-    cdef public int turns
+    cdef public int warm_up_runs
     cdef public object replay
     cdef public Py_ssize_t held
     cdef public int waits
 
-    @cython.locals(ready=Ready, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
+    @cython.locals(ready=ReadyStep, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
     cpdef object launch_held(self)
 
 
-@cython.locals(number=cython.Py_ssize_t, ready=Ready, steps=list)
+@cython.locals(number=cython.Py_ssize_t, ready=ReadyStep, steps=list)
 cpdef object run_plan(ReadyPlan plan, list nodes)
 
-@cython.locals(pool=Pool, ready=Ready, number=cython.Py_ssize_t, node=Node, buffer=Buffer)
-cdef object run_together(ReadyPlan plan, list nodes)
+@cython.locals(pool=Pool, ready=ReadyStep, number=cython.Py_ssize_t, node=Node, buffer=Buffer)
+cdef object run_captured(ReadyPlan plan, list nodes)
 
 @cython.locals(buffers=list, pool=Pool, nbytes=cython.longlong, number=cython.Py_ssize_t, base=cython.Py_ssize_t, node=Node, position=cython.Py_ssize_t, count=cython.Py_ssize_t)
-cpdef object run_step(Ready ready, list nodes, ReadyPlan plan)
+cpdef object run_step(ReadyStep ready, list nodes, ReadyPlan plan)
 
 @cython.locals(words=Words, number=cython.Py_ssize_t, word=cython.Py_ssize_t, node=Node, address=cython.longlong,
-               buffer=Buffer, pointer=Pointer, parameter=Parameter)
-cpdef object launch(Ready ready, list nodes, list buffers, ReadyPlan plan)
+               buffer=Buffer, pointer=Pointer, parameter=StepParameter)
+cpdef object launch(ReadyStep ready, list nodes, list buffers, ReadyPlan plan)
 
-cpdef bint is_ready(Ready ready, ReadyPlan plan)
-@cython.locals(ready=Ready)
+cpdef bint is_ready(ReadyStep ready, ReadyPlan plan)
+@cython.locals(ready=ReadyStep)
 cpdef bint is_compiled(ReadyPlan plan)
 
 cpdef object pack(Words words, Py_ssize_t word, object value, int code)

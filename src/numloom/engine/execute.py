@@ -28,21 +28,22 @@ from numloom.plan.step import Plan, Step
 
 SOON = 150_000_000
 """Operations on elements for which the interpreter takes half a second: of more work the kernel is waited for."""
-HURRIED = 2_000_000_000
-"""Most instructions of a launch whose code is compiled in a hurry; that takes a millisecond for some 10^8 of them."""
+FAST_TIER_MOST = 2_000_000_000
+"""Most instructions of a launch whose code is compiled by the fast tier; that takes a millisecond for some 10^8 of
+them."""
 
-LEAST_TOGETHER = 2
+LEAST_CAPTURED = 2
 """Launches that a plan must have to be launched together (a graph costs what one launch does, and 0.4 µs a kernel)."""
-TURNS = 3
-"""Runs of a plan before its launches are put together, which takes the time of some four more."""
+WARM_UP_RUNS = 3
+"""Runs of a plan before its launches are captured, which takes the time of some four more."""
 SCRATCH = 1 << 20
 """Most bytes of scratch memory that a plan may keep to itself for that."""
 BROKEN = -2
 """What `ReadyPlan.held` is when a launch failed that values wait for."""
-MOST_TOGETHER = 512
+MOST_CAPTURED = 512
 """Plans that may have a graph and scratch memory; later ones launch step by step."""
 
-_together = 0
+_captured = 0
 _long_word = Struct("<q")
 _NOTHING = object()
 
@@ -54,7 +55,7 @@ class Pointer:
     ----------
     word : int
         Which word.
-    place : int
+    slot : int
         Which of the step's computed values it is the buffer of, or -1.
     number : int
         Else the node whose buffer it is.
@@ -64,23 +65,23 @@ class Pointer:
         The node whose offset is added, or -1.
     """
 
-    __slots__ = ("number", "offset", "place", "view", "word")
+    __slots__ = ("number", "offset", "slot", "view", "word")
 
     word: int
-    place: int
+    slot: int
     number: int
     offset: int
     view: int
 
-    def __init__(self, word: int, place: int, number: int, offset: int, view: int) -> None:
+    def __init__(self, word: int, slot: int, number: int, offset: int, view: int) -> None:
         self.word = word
-        self.place = place
+        self.slot = slot
         self.number = number
         self.offset = offset
         self.view = view
 
 
-class Parameter:
+class StepParameter:
     """A word that is a host value: of the node `number`, as dtype `code`; `last` is the value it holds now."""
 
     __slots__ = ("code", "last", "number", "word")
@@ -97,7 +98,7 @@ class Parameter:
         self.last = _NOTHING
 
 
-class Ready:
+class ReadyStep:
     """A step made ready for one device: what is left to do is to patch words and launch.
 
     Attributes
@@ -116,9 +117,9 @@ class Ready:
         Launches the kernel with the block, once the kernel is `ready`.
     pointers : list of Pointer
         Words that are addresses.
-    params : list of Parameter
+    params : list of StepParameter
         Words that are host values.
-    places : list of (word, number)
+    locations : list of (word, number)
         Words that say where a gather was recorded.
     workspace : int
         Word that is the address of scratch memory, or -1.
@@ -129,7 +130,7 @@ class Ready:
     """
 
     __slots__ = (
-        "adopt", "allocate", "buffers", "computed", "copy", "geometry", "kernel", "params", "pattern", "places",
+        "adopt", "allocate", "buffers", "computed", "copy", "geometry", "kernel", "locations", "params", "pattern",
         "pointers", "ready", "release", "run", "scratch", "sizes", "source", "step", "words", "workspace",
     )  # fmt: skip
 
@@ -140,8 +141,8 @@ class Ready:
     ready: bool
     run: Any
     pointers: list[Pointer]
-    params: list[Parameter]
-    places: list[tuple[int, int]]
+    params: list[StepParameter]
+    locations: list[tuple[int, int]]
     geometry: Any
     source: Any
     pattern: Any
@@ -162,7 +163,7 @@ class Ready:
         self.run = None
         self.pointers = []
         self.params = []
-        self.places = []
+        self.locations = []
         self.workspace = -1
         self.scratch = None
         self.words = None
@@ -182,7 +183,7 @@ class Ready:
             self.source = source
         self.geometry = source.geometry
         if not device.interprets:
-            wait = not gains_by_hurry(program, source)
+            wait = not gains_by_fast_tier(program, source)
         else:
             wait = config.cpu_compile == "wait"
             if not wait:
@@ -197,15 +198,15 @@ class Ready:
             if kind == "pointer":
                 binding = step.bindings[word.index]
                 number = binding.number
-                place = self.computed.index(number) if number in self.computed else -1
-                self.pointers.append(Pointer(index, place, number, binding.offset, binding.view))
+                slot = self.computed.index(number) if number in self.computed else -1
+                self.pointers.append(Pointer(index, slot, number, binding.offset, binding.view))
             elif kind == "param":
                 number, code = step.params[word.index]
-                self.params.append(Parameter(index, number, code))
+                self.params.append(StepParameter(index, number, code))
             elif kind == "iota_offset":
                 words.put(index, step.iota_offsets[word.index])
             elif kind == "place":
-                self.places.append((index, step.gathers[word.index]))
+                self.locations.append((index, step.gathers[word.index]))
             elif kind == "error":
                 words.put(index, device.error_address())
             elif kind == "workspace":
@@ -216,10 +217,10 @@ class Ready:
         self.words = words
 
 
-def gains_by_hurry(program: Program, source: Source) -> bool:
-    """Whether a first launch had better take code that is compiled in a hurry; for maps in full is as soon."""
+def gains_by_fast_tier(program: Program, source: Source) -> bool:
+    """Whether a first launch had better take code that is compiled by the fast tier; for maps in full is as soon."""
     together = bool(program.reductions) or program.by_rows or "__shared__" in source.text
-    return together and work_of(program)[1] <= HURRIED
+    return together and work_of(program)[1] <= FAST_TIER_MOST
 
 
 def source_of(program: Program | None, device: Any) -> Source | None:
@@ -228,32 +229,33 @@ def source_of(program: Program | None, device: Any) -> Source | None:
 
 
 class Pattern:
-    """A step for several sizes: one that is ready, and which of its numbers lie at which places of a tape's values.
+    """A step for several sizes: one that is ready, and which of its numbers lie at which slots of a guard trace's
+    values.
 
     Attributes
     ----------
-    ready : Ready
+    ready : ReadyStep
         The step for the sizes that were traced.
-    number, variant : int, Variant
+    number, specialisation : int, Specialisation
         Which step it is of which plan.
     allocate : list of (number, place)
-        Values that get a fresh buffer, and the places of their bytes.
+        Values that get a fresh buffer, and the slots of their bytes.
     copied : int
-        Place of the bytes that are copied first, or -1.
+        Slot of the bytes that are copied first, or -1.
     words : list of (word, place)
         Words of the parameter block that depend on sizes.
     geometry : list of int
-        Places of the launch's numbers.
+        slots of the launch's numbers.
     offsets : list of int
-        Places of the offsets of `Ready.pointers`; empty where no offset depends on sizes.
+        slots of the offsets of `ReadyStep.pointers`; empty where no offset depends on sizes.
     """
 
-    __slots__ = ("allocate", "copied", "geometry", "number", "offsets", "ready", "variant", "words")
+    __slots__ = ("allocate", "copied", "geometry", "number", "offsets", "ready", "specialisation", "words")
 
-    def __init__(self, ready: Ready, number: int, variant: Any) -> None:
+    def __init__(self, ready: ReadyStep, number: int, specialisation: Any) -> None:
         self.ready = ready
         self.number = number
-        self.variant = variant
+        self.specialisation = specialisation
         self.allocate: list[tuple[int, int]] = []
         self.copied = -1
         self.words: list[tuple[int, int]] = []
@@ -261,15 +263,15 @@ class Pattern:
         self.offsets: list[int] = []
 
     def wanted(self) -> list[int]:
-        """Every place that `resized` looks at."""
-        places = [place for _, place in self.allocate + self.words] + self.geometry + self.offsets
-        return places if self.copied < 0 else [*places, self.copied]
+        """Every slot that `resized` looks at."""
+        slots = [slot for _, slot in self.allocate + self.words] + self.geometry + self.offsets
+        return slots if self.copied < 0 else [*slots, self.copied]
 
 
-def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
-    """A step for other sizes, from what a tape gave for them."""
+def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> ReadyStep:
+    """A step for other sizes, from what a guard trace gave for them."""
     known = pattern.ready
-    ready = Ready.__new__(Ready)
+    ready = ReadyStep.__new__(ReadyStep)
     ready.step = None
     ready.source = None
     ready.pattern = pattern
@@ -281,12 +283,12 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
     ready.ready = known.ready
     ready.run = None
     ready.buffers = None
-    ready.params = [Parameter(parameter.word, parameter.number, parameter.code) for parameter in known.params]
-    ready.places = known.places
+    ready.params = [StepParameter(parameter.word, parameter.number, parameter.code) for parameter in known.params]
+    ready.locations = known.locations
     ready.workspace = known.workspace
     ready.scratch = None
     ready.pointers = known.pointers
-    ready.allocate = tuple([(number, values[place]) for number, place in pattern.allocate])
+    ready.allocate = tuple([(number, values[slot]) for number, slot in pattern.allocate])
     ready.copy = known.copy
     if pattern.copied >= 0:
         ready.copy = (known.copy[0], known.copy[1], values[pattern.copied])
@@ -295,13 +297,13 @@ def resized(pattern: Pattern, values: list[Any], sizes: list[int]) -> Ready:
     if known.kernel is not None:
         if pattern.offsets:
             ready.pointers = [
-                Pointer(pointer.word, pointer.place, pointer.number, values[place], pointer.view)
-                for pointer, place in zip(known.pointers, pattern.offsets, strict=True)
+                Pointer(pointer.word, pointer.slot, pointer.number, values[slot], pointer.view)
+                for pointer, slot in zip(known.pointers, pattern.offsets, strict=True)
             ]
-        ready.geometry = Geometry(*[values[place] for place in pattern.geometry])
+        ready.geometry = Geometry(*[values[slot] for slot in pattern.geometry])
         words = known.words.copy()
-        for word, place in pattern.words:
-            words.put(word, values[place])
+        for word, slot in pattern.words:
+            words.put(word, values[slot])
         ready.words = words
     return ready
 
@@ -313,12 +315,12 @@ class ReadyPlan:
     ----------
     device, pool : Device, Pool
         Where it runs.
-    steps : list of Ready
+    steps : list of ReadyStep
         The steps.
     drop : tuple of int
         Nodes that nothing reads.
-    turns : int
-        How many times it ran, up to `TURNS`.
+    warm_up_runs : int
+        How many times it ran, up to `WARM_UP_RUNS`.
     replay : callable or None
         Launches all steps together.
     held : int
@@ -327,15 +329,15 @@ class ReadyPlan:
         Runs of small work without it, until it is asked again whether its kernels are compiled; 0: they are.
     """
 
-    __slots__ = ("device", "drop", "first", "held", "pool", "replay", "second", "steps", "turns", "waits")
+    __slots__ = ("device", "drop", "first", "held", "pool", "replay", "second", "steps", "waits", "warm_up_runs")
 
     device: Any
     pool: Any
     drop: tuple[int, ...]
-    steps: list[Ready]
+    steps: list[ReadyStep]
     replay: Any
     held: int
-    turns: int
+    warm_up_runs: int
     waits: int
 
     def __init__(self, plan: Plan, device: Any, second: int) -> None:
@@ -343,9 +345,9 @@ class ReadyPlan:
         if len(sources) > 1:
             sources = [source_of(step.program, device) for step in plan.steps]
             device.expect([source.text for source in sources if source is not None])
-        self.set(device, second, plan.drop, list(map(Ready, plan.steps, [device] * len(sources), sources)))
+        self.set(device, second, plan.drop, list(map(ReadyStep, plan.steps, [device] * len(sources), sources)))
 
-    def set(self, device: Any, second: int, drop: tuple[int, ...], steps: list[Ready]) -> None:
+    def set(self, device: Any, second: int, drop: tuple[int, ...], steps: list[ReadyStep]) -> None:
         """Fill in what the plan has."""
         self.device = device
         self.pool = device.pool
@@ -353,7 +355,7 @@ class ReadyPlan:
         self.second = second
         self.drop = drop
         self.steps = steps
-        self.turns = 0
+        self.warm_up_runs = 0
         self.replay = None
         self.held = -1
         self.waits = 0
@@ -368,7 +370,7 @@ class ReadyPlan:
             self.held = -1
 
 
-def ready_plan(device: Any, second: int, drop: tuple[int, ...], steps: list[Ready]) -> ReadyPlan:
+def ready_plan(device: Any, second: int, drop: tuple[int, ...], steps: list[ReadyStep]) -> ReadyPlan:
     """A plan of steps that are ready already."""
     plan = ReadyPlan.__new__(ReadyPlan)
     plan.set(device, second, drop, steps)
@@ -385,23 +387,23 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     for number in plan.drop:
         nodes[number] = None
     if plan.replay is not None:
-        run_together(plan, nodes)
+        run_captured(plan, nodes)
         return
     for ready in steps:
         run_step(ready, nodes, plan)
         for number in ready.release:
             nodes[number] = None
-    if plan.turns < TURNS:
-        plan.turns += 1
-        if plan.turns == TURNS:
-            put_together(plan)
+    if plan.warm_up_runs < WARM_UP_RUNS:
+        plan.warm_up_runs += 1
+        if plan.warm_up_runs == WARM_UP_RUNS:
+            capture_graph(plan)
 
 
-def put_together(plan: ReadyPlan) -> None:
+def capture_graph(plan: ReadyPlan) -> None:
     """Have the plan's steps launched together from now on, if they are launches and nothing else."""
-    global _together
+    global _captured
     steps = plan.steps
-    if len(steps) < LEAST_TOGETHER or _together >= MOST_TOGETHER:
+    if len(steps) < LEAST_CAPTURED or _captured >= MOST_CAPTURED:
         return
     scratch: dict[int, int] = {}
     for ready in steps:
@@ -427,16 +429,16 @@ def put_together(plan: ReadyPlan) -> None:
             ready.scratch = buffers[ready.geometry.counters]
             ready.words.put(ready.workspace, ready.scratch.ptr)
     plan.replay = replay
-    _together += 1
+    _captured += 1
 
 
-def forget_together(left: int) -> None:
+def forget_captured(left: int) -> None:
     """Plans are given up; so many of those that have a graph are left."""
-    global _together
-    _together = left
+    global _captured
+    _captured = left
 
 
-def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
+def run_captured(plan: ReadyPlan, nodes: list[Any]) -> None:
     """`run_plan` with one launch at the end, or earlier where the pool asks for memory."""
     pool = plan.pool
     plan.device.enter()  # Between what is held back and its launch no other thread may have its turn.
@@ -452,7 +454,7 @@ def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
             computed.update(ready.computed)
             for number in ready.release:
                 node = nodes[number]
-                if number in computed and (node.cells or node.readers):
+                if number in computed and (node.storages or node.readers):
                     kept.append(node)
                 buffer = node.buffer
                 if buffer is not None and buffer.owner is not None:
@@ -481,7 +483,7 @@ def run_together(plan: ReadyPlan, nodes: list[Any]) -> None:
         plan.launch_held()
 
 
-def run_step(ready: Ready, nodes: list[Any], plan: ReadyPlan) -> None:
+def run_step(ready: ReadyStep, nodes: list[Any], plan: ReadyPlan) -> None:
     """Run one step."""
     buffers = ready.buffers
     ready.buffers = None
@@ -511,13 +513,13 @@ def run_step(ready: Ready, nodes: list[Any], plan: ReadyPlan) -> None:
     ready.buffers = buffers
 
 
-def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) -> None:
+def launch(ready: ReadyStep, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) -> None:
     """Bind a step's kernel to addresses and numbers, and launch it (or interpret it meanwhile)."""
     words = ready.words
     count_kernel()
     for pointer in ready.pointers:
-        if pointer.place >= 0:
-            buffer = buffers[pointer.place]
+        if pointer.slot >= 0:
+            buffer = buffers[pointer.slot]
         else:
             node = nodes[pointer.number]
             buffer = node.buffer
@@ -532,9 +534,9 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
         if value is not parameter.last:
             pack(words, parameter.word, value, parameter.code)
             parameter.last = value
-    for word, number in ready.places:
+    for word, number in ready.locations:
         node = nodes[number]
-        words.put(word, node.row.id)
+        words.put(word, node.op_def.id)
     compiled = ready.run is not None or is_ready(ready, plan)
     if not compiled and plan.device.interprets:
         try:
@@ -556,7 +558,7 @@ def launch(ready: Ready, nodes: list[Any], buffers: list[Any], plan: ReadyPlan) 
     settle_near(plan.device, plan.pool)  # What it was to compute stays pending.
 
 
-def is_ready(ready: Ready, plan: ReadyPlan) -> bool:
+def is_ready(ready: ReadyStep, plan: ReadyPlan) -> bool:
     """Whether the step's kernel is compiled by now; asked until it is."""
     ready.ready = ready.kernel.ready
     if ready.ready:
@@ -593,10 +595,10 @@ def pack(words: Any, word: int, value: Any, code: int) -> None:
             words.put(word + index // 8, _long_word.unpack_from(raw, index)[0])
 
 
-def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
+def run_interpreted(ready: ReadyStep, nodes: list[Any], device: Any) -> None:
     """Tier 0 of the CPU executor: the same program by NumPy and precompiled single-operation loops."""
     if ready.pattern is not None and ready.step is None:
-        ready.step, ready.source = ready.pattern.variant.data(ready.pattern.number, ready.sizes)
+        ready.step, ready.source = ready.pattern.specialisation.data(ready.pattern.number, ready.sizes)
     step = ready.step
     assert step.program is not None
     pointers = [0] * len(step.bindings)
@@ -607,8 +609,8 @@ def run_interpreted(ready: Ready, nodes: list[Any], device: Any) -> None:
         # None is any number; -0.0 is false and not 0.
         given = [(nodes[number].attr, code) for number, code in step.params]
         params = [np.array(0 if value is None else value).astype(DTYPES[code])[()] for value, code in given]
-    places = [nodes[number].row.id for number in step.gathers]
-    interpret(step.program, pointers, params, step.iota_offsets, device, places)
+    locations = [nodes[number].op_def.id for number in step.gathers]
+    interpret(step.program, pointers, params, step.iota_offsets, device, locations)
 
 
 __all__ = ["ReadyPlan", "run_plan"]

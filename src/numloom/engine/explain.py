@@ -85,7 +85,7 @@ def _describe(node: Node) -> TreeNode:
         detail = f"axes {node.attr[0]}"
     return TreeNode(
         node.number, name, node.shape, DTYPES[node.code].name, node.strides,
-        tuple(arg.number for arg in node.args), bool(node.cells), detail,
+        tuple(arg.number for arg in node.args), bool(node.storages), detail,
     )  # fmt: skip
 
 

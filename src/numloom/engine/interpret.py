@@ -19,7 +19,7 @@ import numpy as np
 from numloom.base.dtypes import CHARS, DTYPES, F32, KINDS, LOW, ROUNDED, code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.emit.loops import CASTS, loop_name, loop_source
-from numloom.ops.rows import Op
+from numloom.ops.definitions import OpDef
 from numloom.ops.tree import has_tree, operation_of, reduce_axes
 from numloom.plan.program import Instr, Operand, Program, Reduce
 
@@ -43,16 +43,16 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
         return False
     for reduction in program.reductions:
         code = program.body[reduction.value].code
-        if not reduction.row.commutative or reduction.row.preamble:
+        if not reduction.op_def.commutative or reduction.op_def.preamble:
             return False
-        if exactly and not has_tree(reduction.row, DTYPES[code]):
+        if exactly and not has_tree(reduction.op_def, DTYPES[code]):
             return False
-        op = operation_of(reduction.row)
+        op = operation_of(reduction.op_def)
         if exactly and op is not None and not has_loop(op, CHARS[F32 if code in ROUNDED else code] * op.nin, loops):
             return False
     for instrs in (program.body, program.post):
         for instr in instrs:
-            row = CASTS.get(instr.code) if instr.kind == "cast" else instr.row
+            row = CASTS.get(instr.code) if instr.kind == "cast" else instr.op_def
             if row is None:
                 continue
             chars = "".join(CHARS[instrs[arg].code] for arg in instr.args)
@@ -61,7 +61,7 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
     return True
 
 
-def has_loop(row: Op, chars: str, loops: Any) -> bool:
+def has_loop(row: OpDef, chars: str, loops: Any) -> bool:
     """Whether there is a loop of an operation for these dtypes."""
     return loops is not None and bool(loops.address(loop_name(row, chars)))
 
@@ -199,10 +199,10 @@ class _Run:
 
     def reduced(self, reduction: Reduce, full: Host, axes: tuple[int, ...], fast: bool) -> Host:
         """A reduction's results."""
-        result = reduce_axes(reduction.row, full, axes, axes, fast, False, self.operate)
+        result = reduce_axes(reduction.op_def, full, axes, axes, fast, False, self.operate)
         return result.astype(DTYPES[reduction.code])
 
-    def operate(self, op: Op, a: Host, b: Host) -> Host:
+    def operate(self, op: OpDef, a: Host, b: Host) -> Host:
         """An operation on two arrays of one dtype."""
         code = code_of(a.dtype)
         return np.asarray(apply(op, [code, code], code, [a, b], self.device.loops))
@@ -241,7 +241,9 @@ class _Run:
             elif kind == "iota":
                 value = self.iota(instr, starts, counts, steps)
             elif kind == "op":
-                value = apply(instr.row, [instrs[arg].code for arg in instr.args], instr.code, args, self.device.loops)
+                value = apply(
+                    instr.op_def, [instrs[arg].code for arg in instr.args], instr.code, args, self.device.loops
+                )
             elif kind == "cast":
                 value = cast(instrs[instr.args[0]].code, instr.code, args[0], self.device.loops)
             elif kind == "bitcast":
@@ -279,7 +281,7 @@ class _Run:
         return memory[offset - low]
 
 
-def apply(row: Op, codes: list[int], out_code: int, args: list[Any], loops: Any) -> Any:
+def apply(row: OpDef, codes: list[int], out_code: int, args: list[Any], loops: Any) -> Any:
     """One operation, by NumPy where its bits are ours (or nothing else is there), else by a loop of the package."""
     chars = "".join(CHARS[code] for code in codes)
     dtype = DTYPES[out_code]
@@ -338,12 +340,12 @@ def _affine(offset: int, strides: Index, starts: Index, counts: Index, steps: In
 
 
 @cache
-def loop_words(row: Op, codes: tuple[int, ...], out_code: int) -> tuple[tuple[str, int], ...]:
+def loop_words(row: OpDef, codes: tuple[int, ...], out_code: int) -> tuple[tuple[str, int], ...]:
     """The parameter block of a loop of the package: of each word its kind, and which operand it is the address of."""
     return tuple((word.kind, word.index) for word in loop_source(row, codes, out_code).words)
 
 
-def run_loop(row: Op, codes: tuple[int, ...], out_code: int, arrays: list[Host], out: Host, loops: Any) -> None:
+def run_loop(row: OpDef, codes: tuple[int, ...], out_code: int, arrays: list[Host], out: Host, loops: Any) -> None:
     """Run a single-operation loop over contiguous host arrays."""
     address = loops.address(loop_name(row, "".join(CHARS[code] for code in codes)))
     operands = [*arrays, out]

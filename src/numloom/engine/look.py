@@ -22,8 +22,8 @@ from numloom.device.memory import Pool
 from numloom.device.registry import beside
 from numloom.engine.state import counters, note_copy, watchers
 from numloom.graph.layout import Layout, extent_of
-from numloom.graph.place import OUT_OF_BOUNDS, of
 from numloom.graph.replay import learning, lose
+from numloom.graph.source_location import OUT_OF_BOUNDS, of
 
 Host = np.ndarray[Any, Any]
 _ALONE = 2
@@ -56,9 +56,9 @@ def number(device: Any, buffer: Any, offset: int, code: int) -> Any:
 
 
 def put_number(value: Any, code: int, offset: int, number: Any) -> bool:
-    """Store a Python number in memory of the host at once, if nobody but the caller's cell has that memory.
+    """Store a Python number in memory of the host at once, if nobody but the caller's storage has that memory.
 
-    Who has the value or its buffer keeps a reference to it, so these are counted: one of the cell, one of the caller
+    Who has the value or its buffer keeps a reference to it, so these are counted: one of the storage, one of the caller
     (compiled code, which alone may ask).
     """
     buffer = value.buffer

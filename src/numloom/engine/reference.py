@@ -14,8 +14,8 @@ import numpy as np
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.device.cpu.hostview import array_at
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, ROUTINE, SCALAR, UPDATE, VIEW, Node
-from numloom.graph.place import OUT_OF_BOUNDS
-from numloom.ops.rows import is_low
+from numloom.graph.source_location import OUT_OF_BOUNDS
+from numloom.ops.definitions import is_low
 from numloom.ops.tree import reduce_axes
 
 Host = np.ndarray[Any, Any]
@@ -85,29 +85,29 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
     elif kind == IOTA:
         out[...] = np.arange(node.size, dtype=dtype)
     elif kind == OP:
-        out[...] = node.row.on_host(args, dtype)
+        out[...] = node.op_def.on_host(args, dtype)
     elif kind == CAST:
         # What is out of range: NaN of float8 would be 0, and infinities saturate.
         wide = args[0].astype(np.float32) if is_low(args[0].dtype) and dtype.kind in "iu" else args[0]
         out[...] = wide.astype(dtype)
     elif kind == REDUCE:
         axes, fast, keepdims = node.attr
-        out[...] = reduce_axes(node.row, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)
+        out[...] = reduce_axes(node.op_def, args[0], axes, physical_axes(node.args[0], axes), fast, keepdims)
     elif kind == GATHER:
         axes, position, _, _ = node.attr
         try:
             out[...] = gathered(args[0], args[1:], axes, position)
         except IndexError as error:
-            if node.row.complaint is OUT_OF_BOUNDS:
+            if node.op_def.complaint is OUT_OF_BOUNDS:
                 raise  # NumPy names the index
-            raise node.row.error() from error
+            raise node.op_def.error() from error
     elif kind == UPDATE:
         out[...] = args[0]
         offset, shape, strides, code = node.attr
         memory = flat_bytes(out) if out.ndim else out.reshape(1).view(np.uint8)
         np.ndarray(shape, DTYPES[code], memory.data, offset, strides)[...] = args[1]
     elif kind == ROUTINE:
-        _call_routine(node.row, out, args)
+        _call_routine(node.op_def, out, args)
     else:
         raise AssertionError(kind)
     return out
@@ -115,14 +115,14 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
 
 def _call_routine(call: Any, out: Host, args: list[Host]) -> None:
     """What a routine gives, or leaves of the memory that it changes, by its twin."""
-    row, options = call.row, call.options_here()
-    if not row.in_place:
-        out[...] = row.numpy(*args, **options)
+    op_def, options = call.op_def, call.options_here()
+    if not op_def.in_place:
+        out[...] = op_def.numpy(*args, **options)
         return
     out[...] = args[0]
     memory = flat_bytes(out) if out.ndim else out.reshape(1).view(np.uint8)
     code, offset, shape, strides = call.seen
-    row.numpy(np.ndarray(shape, DTYPES[code], memory.data, offset, strides), *args[1:], **options)
+    op_def.numpy(np.ndarray(shape, DTYPES[code], memory.data, offset, strides), *args[1:], **options)
 
 
 def physical_axes(node: Node, axes: tuple[int, ...]) -> tuple[int, ...]:

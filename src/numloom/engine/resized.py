@@ -2,9 +2,9 @@
 
 The first plan of a structure is made for its sizes alone. When other sizes come, a plan is made for traced ones
 (`plan.sizes`), which takes two to three times as long: by the same planner and the same emitter, so it is the same
-plan. It is kept with its tape. For other sizes the tape is played; if every answer is the same, so are the kernels, and
-the numbers in the plan are those that the tape gives. Else a plan is made for these sizes, and traced as another
-variant of the structure.
+plan. It is kept with its guard trace. For other sizes the guard trace is played; if every answer is the same, so are
+the kernels, and the numbers in the plan are those that the guard trace gives. Else a plan is made for these sizes, and
+traced as another specialisation of the symbolic key.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from typing import Any, cast
 
 from numloom.base.config import config
 from numloom.emit.emit import emit
-from numloom.engine.execute import Pattern, Ready, ReadyPlan, ready_plan, resized
+from numloom.engine.execute import Pattern, ReadyPlan, ReadyStep, ready_plan, resized
 from numloom.engine.state import counters
-from numloom.engine.structure import play, structure
+from numloom.engine.symbolic_key import play, symbolic_key
 from numloom.engine.walk import Walk
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
 from numloom.plan.plan import make_plan
 from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce, Source, Store, Word
-from numloom.plan.sizes import Size, Trace, is_size
+from numloom.plan.sizes import GuardTrace, Size, is_size
 from numloom.plan.step import Binding, Plan, Step
 
-_VARIANTS = 32
-_FAMILIES_KEPT = 2048
-_families: dict[Any, Family] = {}
+_SPECIALISATIONS = 32
+_KEYS_KEPT = 2048
+_specialisations: dict[Any, Specialisations] = {}
 
 Change = Callable[[Plan], "Plan | None"]
 
@@ -37,13 +37,13 @@ class TracedNode:
     """What the planner sees of a value, with traced sizes."""
 
     __slots__ = (
-        "args", "attr", "buffer", "cells", "code", "kind", "number", "readers", "row", "seen", "shape", "size",
+        "args", "attr", "buffer", "code", "kind", "number", "op_def", "readers", "seen", "shape", "size", "storages",
         "strides",
     )  # fmt: skip
 
     def __init__(self, node: Node, args: tuple[Any, ...], shape: Any, strides: Any, attr: Any) -> None:
         self.kind = node.kind
-        self.row = node.row
+        self.op_def = node.op_def
         self.args = args
         self.code = node.code
         self.shape = shape
@@ -51,7 +51,7 @@ class TracedNode:
         self.attr = attr
         self.buffer = node.buffer
         self.readers = node.readers
-        self.cells = node.cells
+        self.storages = node.storages
         self.number = node.number
         self.seen = node.seen
         size: Any = 1
@@ -60,8 +60,8 @@ class TracedNode:
         self.size = size
 
 
-def traced_nodes(nodes: Sequence[Node], trace: Trace) -> list[Node]:
-    """The nodes of a walk with the trace's sizes, which come in the order of `structure`."""
+def traced_nodes(nodes: Sequence[Node], trace: GuardTrace) -> list[Node]:
+    """The nodes of a walk with the trace's sizes, which come in the order of `symbolic_key`."""
     shapes: dict[Any, Any] = {}
     orders: dict[Any, Any] = {}
     place = 0
@@ -103,9 +103,9 @@ _PLAIN = (Step, Program, Source, Instr, Operand, Store, Reduce, Box, Binding, Wo
 
 
 def with_numbers(thing: Any, values: Sequence[Any]) -> Any:
-    """A plan's data with the numbers that a tape gave in the place of sizes."""
+    """A plan's data with the numbers that a guard trace gave in the place of sizes."""
     if type(thing) is Size:
-        return values[thing.place]
+        return values[thing.slot]
     if type(thing) in (tuple, list):
         return type(thing)([with_numbers(each, values) for each in thing])
     if isinstance(thing, _PLAIN):
@@ -113,7 +113,7 @@ def with_numbers(thing: Any, values: Sequence[Any]) -> Any:
     return thing
 
 
-class Variant:
+class Specialisation:
     """A plan for all sizes that give its trace's answers.
 
     Attributes
@@ -122,7 +122,7 @@ class Variant:
         The plan and its texts, with sizes in the place of numbers.
     wanted : bool
         Whether there is such a plan; if not, that is what the answers say.
-    tape, rest : list
+    entries, rest : list
         What `play` takes: entries, and what stands behind the given sizes before.
     whole : (list, list)
         The same for every number in the steps, not only for those that running them needs.
@@ -132,7 +132,7 @@ class Variant:
         self, nodes: Sequence[Node], roots: Sequence[int], sizes: Sequence[int], device: Any, change: Change
     ) -> None:
         self.device = device
-        trace = Trace(sizes)
+        trace = GuardTrace(sizes)
         traced = traced_nodes(nodes, trace)
         plan = change(
             make_plan(traced, roots, short_rows=device.short_rows, nearby=nearby_views(nodes), cluster=device.cluster)
@@ -146,22 +146,22 @@ class Variant:
         self.steps = list(zip(plan.steps, sources, strict=True))
         self.patterns: list[Pattern] = []
         for step, source in self.steps:
-            ready = Ready(with_numbers(step, trace.values), device, with_numbers(source, trace.values))
-            self.patterns.append(self._pattern(step, source, ready, trace.place))
+            ready = ReadyStep(with_numbers(step, trace.values), device, with_numbers(source, trace.values))
+            self.patterns.append(self._pattern(step, source, ready, trace.slot))
         wanted = [place for pattern in self.patterns for place in pattern.wanted()]
-        self.tape, self.rest = trace.program(wanted)
+        self.entries, self.rest = trace.program(wanted)
         self.whole = trace.program()
         trace.close()
 
     def data(self, number: int, sizes: Sequence[int]) -> tuple[Step, Source]:
         """A step and its text as they are for other sizes (which running them seldom asks for)."""
-        tape, rest = self.whole
+        entries, rest = self.whole
         values = [*sizes, *rest]
-        play(tape, values)
+        play(entries, values)
         found: tuple[Step, Source] = with_numbers(self.steps[number], values)
         return found
 
-    def _pattern(self, step: Step, source: Source | None, ready: Ready, at: Callable[[Any], int]) -> Pattern:
+    def _pattern(self, step: Step, source: Source | None, ready: ReadyStep, at: Callable[[Any], int]) -> Pattern:
         pattern = Pattern(ready, len(self.patterns), self)
         pattern.allocate = [(number, at(nbytes)) for number, nbytes in step.allocate]
         if step.copy is not None:
@@ -179,27 +179,29 @@ class Variant:
         return pattern
 
     def values(self, sizes: list[int]) -> list[Any] | None:
-        """What the tape gives for other sizes; None where an answer is another one."""
+        """What the guard trace gives for other sizes; None where an answer is another one."""
         values = [*sizes, *self.rest]
-        return values if play(self.tape, values) else None
+        return values if play(self.entries, values) else None
 
     def plan(self, values: list[Any], sizes: list[int], second: int) -> ReadyPlan | None:
-        """The plan for other sizes, from what the tape gave for them."""
+        """The plan for other sizes, from what the guard trace gave for them."""
         if not self.wanted:
             return None
         steps = [resized(pattern, values, sizes) for pattern in self.patterns]
         return ready_plan(self.device, second, self.drop, steps)
 
 
-class Family:
-    """Plans of one structure: its variants, the one used last first, and how many were not traced since the last."""
+class Specialisations:
+    """Plans of one symbolic key: its specialisations, the one used last first, and how many were not traced since the
+    last.
+    """
 
-    __slots__ = ("plans", "rows", "variants")
+    __slots__ = ("op_defs", "plans", "specialisations")
 
-    def __init__(self, rows: Sequence[Any]) -> None:
+    def __init__(self, op_defs: Sequence[Any]) -> None:
         self.plans = 0
-        self.rows = rows
-        self.variants: list[Variant] = []
+        self.op_defs = op_defs
+        self.specialisations: list[Specialisation] = []
 
 
 def as_made(plan: Plan) -> Plan:
@@ -212,31 +214,31 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
 
     `change` makes of the planner's plan what is wanted, or None where that is not possible; then so is the result.
     """
-    digest, sizes, rows = structure(found.nodes, roots)
+    digest, sizes, op_defs = symbolic_key(found.nodes, roots)
     key = (device, config.fast_math, change, digest)
-    family = _families.get(key)
-    if family is None:
-        if len(_families) >= _FAMILIES_KEPT:
-            _families.clear()
-        family = _families[key] = Family(rows)
-    for place, variant in enumerate(family.variants):
-        values = variant.values(sizes)
+    known = _specialisations.get(key)
+    if known is None:
+        if len(_specialisations) >= _KEYS_KEPT:
+            _specialisations.clear()
+        known = _specialisations[key] = Specialisations(op_defs)
+    for place, specialisation in enumerate(known.specialisations):
+        values = specialisation.values(sizes)
         if values is not None:
             if place:
-                family.variants.insert(0, family.variants.pop(place))
+                known.specialisations.insert(0, known.specialisations.pop(place))
             counters.resized += 1
-            return variant.plan(values, sizes, found.second)
+            return specialisation.plan(values, sizes, found.second)
     numbers = [root.number for root in roots]
     counters.plans += 1
-    if family.plans <= len(family.variants) // 4:
-        # Of what has many variants, not every size is worth a trace.
-        family.plans += 1
+    if known.plans <= len(known.specialisations) // 4:
+        # Of what has many specialisations, not every size is worth a trace.
+        known.plans += 1
         plan = change(make_plan(found.nodes, numbers, short_rows=device.short_rows, cluster=device.cluster))
         return None if plan is None else ReadyPlan(plan, device, found.second)
-    family.plans = 0
-    made = Variant(found.nodes, numbers, sizes, device, change)
-    del family.variants[_VARIANTS - 1 :]
-    family.variants.insert(0, made)
+    known.plans = 0
+    made = Specialisation(found.nodes, numbers, sizes, device, change)
+    del known.specialisations[_SPECIALISATIONS - 1 :]
+    known.specialisations.insert(0, made)
     values = made.values(sizes)
     assert values is not None
     return made.plan(values, sizes, found.second)

@@ -3,7 +3,7 @@ from numloom.device.memory cimport Buffer
 from numloom.device.registry cimport beside, current, is_mixed
 from numloom.engine.evaluate cimport evaluate
 from numloom.engine.state cimport Counters
-from numloom.graph.node cimport Form, Node, computed, form_of
+from numloom.graph.node cimport NodeSignature, Node, computed, signature_of
 
 cdef int LEAF, VIEW
 cdef tuple ITEMSIZES
@@ -11,7 +11,7 @@ cdef Counters _counters
 
 
 cdef class Repeated:
-    cdef readonly object row
+    cdef readonly object op_def
     cdef readonly dict options
     cdef readonly dict complaints
     cdef readonly object device
@@ -22,13 +22,13 @@ cdef class Repeated:
 
 @cython.final
 cdef class Call(Repeated):
-    cdef readonly Form form
+    cdef readonly NodeSignature signature
     cdef readonly Py_ssize_t nbytes
 
 
 @cython.final
 cdef class Fresh:
-    cdef readonly Form form
+    cdef readonly NodeSignature signature
 
 
 @cython.final

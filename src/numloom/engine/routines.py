@@ -25,9 +25,20 @@ from numloom.engine.verify import same_value
 from numloom.engine.waiting import waiting
 from numloom.graph.build import cast, copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
-from numloom.graph.node import LEAF, ROUTINE, VIEW, Form, Node, computed, form_by, form_of, new_node, register
-from numloom.graph.place import Complaint, Place, here
+from numloom.graph.node import (
+    LEAF,
+    ROUTINE,
+    VIEW,
+    Node,
+    NodeSignature,
+    computed,
+    new_node,
+    register,
+    signature_by,
+    signature_of,
+)
 from numloom.graph.replay import arguments, called, lose
+from numloom.graph.source_location import Complaint, SourceLocation, here
 from numloom.graph.tree import sized_by_values, waits
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.routines import ROUTINES, Routine
@@ -61,7 +72,7 @@ def call(
     strides : tuple of int
         Byte strides of a sized result, instead of an order.
     **options
-        Passed on; of a place (`numloom.graph.place.here`) its number.
+        Passed on; of a place (`numloom.graph.source_location.here`) its number.
 
     Returns
     -------
@@ -71,28 +82,28 @@ def call(
     for node in operands:
         if node.code >= BF16 and name not in _MOVES:  # the last codes
             return _called_wide(name, operands, code, shape, order, strides, options)
-    row = ROUTINES[name]
-    if row.sized:
+    op_def = ROUTINES[name]
+    if op_def.sized:
         assert shape is not None
         if strides is None:
             strides = _dense_strides(shape, operands[0].strides if order == "K" else None, ITEMSIZES[code])
-        return Call(row, code, shape, strides, options)(*operands)
+        return Call(op_def, code, shape, strides, options)(*operands)
     if register.trees and waits(operands):
         results = waiting(name, operands, options, call)
         if results is None:
             raise sized_by_values(name)
         return results
     lose()  # The sizes follow from the values.
-    if is_mixed() and is_small(row, operands):
+    if is_mixed() and is_small(op_def, operands):
         operands = tuple([without_the_rest(node) for node in operands])
-    device = device_for(row, operands, options)
+    device = device_for(op_def, operands, options)
     described = describe(operands, device)
     counters.library_calls += 1
     function = routine_of(device, name)
     if function is not None:
         results = function(device, *described, **options)
         return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
-    results = row.numpy(*[host_array(device, operand) for operand in described], **options)
+    results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
     return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
 
 
@@ -128,7 +139,7 @@ class Repeated:
 
     Attributes
     ----------
-    row : Routine
+    op_def : Routine
         The routine.
     options, complaints : dict
         What else the routine takes; of options that are places, which are other numbers in each call, what is wrong
@@ -141,9 +152,9 @@ class Repeated:
         The routine there, for addresses.
     """
 
-    __slots__ = ("asked", "bound", "complaints", "device", "options", "row", "runs")
+    __slots__ = ("asked", "bound", "complaints", "device", "op_def", "options", "runs")
 
-    row: Routine
+    op_def: Routine
     options: dict[str, Any]
     complaints: dict[str, Complaint]
     device: Any
@@ -151,9 +162,9 @@ class Repeated:
     asked: bool
     bound: Any
 
-    def __init__(self, row: Routine, options: dict[str, Any]) -> None:
-        self.row = row
-        self.complaints = {name: value.complaint for name, value in options.items() if type(value) is Place}
+    def __init__(self, op_def: Routine, options: dict[str, Any]) -> None:
+        self.op_def = op_def
+        self.complaints = {name: value.complaint for name, value in options.items() if type(value) is SourceLocation}
         self.options = {name: value for name, value in options.items() if name not in self.complaints}
         self.device = None
         self.runs = self.asked = False
@@ -178,7 +189,7 @@ class Repeated:
             self.asked = True
             if lie:
                 changing = dict.fromkeys(self.complaints, ...)
-                self.bound = self.device.bound_routine(self.row.name, *given, **named, **self.options, **changing)
+                self.bound = self.device.bound_routine(self.op_def.name, *given, **named, **self.options, **changing)
         self.runs = True
 
 
@@ -187,37 +198,39 @@ class Call(Repeated):
 
     Attributes
     ----------
-    form : Form
+    signature : NodeSignature
         Of the result.
     nbytes : int
         Its memory.
     """
 
-    __slots__ = ("form", "nbytes")
+    __slots__ = ("nbytes", "signature")
 
-    form: Form
+    signature: NodeSignature
     nbytes: int
 
     def __init__(
-        self, row: Routine, code: int, shape: tuple[int, ...], strides: tuple[int, ...], options: dict[str, Any]
+        self, op_def: Routine, code: int, shape: tuple[int, ...], strides: tuple[int, ...], options: dict[str, Any]
     ) -> None:
-        Repeated.__init__(self, row, options)
-        self.form = form_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None)
-        self.nbytes = max(self.form.size, 1) * ITEMSIZES[code]
+        Repeated.__init__(self, op_def, options)
+        self.signature = signature_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None)
+        self.nbytes = max(self.signature.size, 1) * ITEMSIZES[code]
 
     def __call__(self, *operands: Node) -> Node:
         if register.trees and waits(operands):
-            form = self.form
-            return new_node(ROUTINE, self, operands, form.code, form.shape, form.strides, form.size, None)
+            signature = self.signature
+            return new_node(
+                ROUTINE, self, operands, signature.code, signature.shape, signature.strides, signature.size, None
+            )
         known = arguments(operands)
-        device = device_for(self.row, operands, self.options)
+        device = device_for(self.op_def, operands, self.options)
         if device is not self.device:
             self.move(device)
         result = _by_addresses(self, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, operands)
         elif config.verify:
-            same_value(result, self._in_full(device, operands), device, leaf_memory, self.row.name)
+            same_value(result, self._in_full(device, operands), device, leaf_memory, self.op_def.name)
         if known:
             called(known, self, result)
         return result
@@ -226,12 +239,12 @@ class Call(Repeated):
         """Run it on operands of any kind."""
         described = describe(operands, device)
         counters.library_calls += 1
-        result = computed(self.form, device.allocate(self.nbytes))
+        result = computed(self.signature, device.allocate(self.nbytes))
         out = strided(result, device)
-        function = routine_of(device, self.row.name)
+        function = routine_of(device, self.op_def.name)
         options = self.options_here()
         if function is None:
-            store(device, out, self.row.numpy(*[host_array(device, operand) for operand in described], **options))
+            store(device, out, self.op_def.numpy(*[host_array(device, operand) for operand in described], **options))
         else:
             function(device, *described, out=out, **options)
         if not self.asked:
@@ -252,7 +265,7 @@ def _by_addresses(call: Call, operands: Sequence[Node]) -> Node | None:
     if done is False:
         return None
     _counters.library_calls += 1
-    return computed(call.form, memory)
+    return computed(call.signature, memory)
 
 
 def _locate(operands: Sequence[Node], at: list[int], device: Any) -> bool:
@@ -288,7 +301,7 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     lose()
     device = current()
     described = describe(operands, device)
-    numbered = {option: value.id if type(value) is Place else value for option, value in options.items()}
+    numbered = {option: value.id if type(value) is SourceLocation else value for option, value in options.items()}
     out = strided(target, device)
     memory = target.args[0] if target.kind == VIEW else target
     if memory.attr is not None:
@@ -296,15 +309,17 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     _run_in_place(device, ROUTINES[name], out, described, numbered)
 
 
-def _run_in_place(device: Any, row: Routine, out: Strided, described: list[Strided], options: dict[str, Any]) -> None:
+def _run_in_place(
+    device: Any, op_def: Routine, out: Strided, described: list[Strided], options: dict[str, Any]
+) -> None:
     """Run a routine that changes `out`."""
     counters.library_calls += 1
-    function = routine_of(device, row.name)
+    function = routine_of(device, op_def.name)
     if function is not None:
         function(device, out, *described, **options)
         return
     memory = host_array(device, out)
-    row.numpy(memory, *[host_array(device, operand) for operand in described], **options)
+    op_def.numpy(memory, *[host_array(device, operand) for operand in described], **options)
     if not look.is_shared(device, out.buffer):
         put_back(device, out, memory)
 
@@ -313,7 +328,7 @@ class Change(Repeated):
     """A routine that changes memory; called with the value that lies there and with the routine's other operands,
     which read none of it, it gives the value that lies there then.
 
-    It changes the memory in place if only one cell holds the old value and nobody is about to read it, else a copy.
+    It changes the memory in place if only one storage holds the old value and nobody is about to read it, else a copy.
     What is `bound` takes the address that is changed first.
 
     Attributes
@@ -338,7 +353,7 @@ class Change(Repeated):
         if register.trees and waits((value, *operands)):
             return new_node(ROUTINE, self, (value, *operands), value.code, value.shape, value.strides, value.size, None)
         known = arguments((value, *operands))
-        device = device_for(self.row, (value, *operands), self.options)
+        device = device_for(self.op_def, (value, *operands), self.options)
         if device is not self.device:
             self.move(device)
         twin = _twin(value) if config.verify and self.bound is not None else None
@@ -346,7 +361,7 @@ class Change(Repeated):
         if result is None:
             result = self._in_full(device, value, operands)
         elif twin is not None:
-            same_value(result, self._in_full(device, twin, operands), device, leaf_memory, self.row.name)
+            same_value(result, self._in_full(device, twin, operands), device, leaf_memory, self.op_def.name)
         if known:
             called(known, self, result)
         return result
@@ -355,12 +370,12 @@ class Change(Repeated):
         """Run it on operands of any kind."""
         code, offset, shape, strides = self.seen
         evaluate([value, *[node.args[0] if node.kind == VIEW else node for node in operands]])
-        if value.cells > 1 or value.readers:
+        if value.storages > 1 or value.readers:
             value = _twin(value)
         described = describe(operands, device)
         target = view(value, code, offset, shape, strides)
         out = strided(target, device)
-        _run_in_place(device, self.row, out, described, self.options_here())
+        _run_in_place(device, self.op_def, out, described, self.options_here())
         if not self.asked:
             self.make_ready(all(map(_lies_as, described, operands)), out, *described)
         return leaf(out.buffer, value.code, value.shape, value.strides)
@@ -376,7 +391,7 @@ def _twin(value: Node) -> Node:
 def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | None:
     """The new value if memory can be changed where it lies, by operands where they lie; else None."""
     at: list[int] = []
-    if not _locate((value, *operands), at, change.device) or value.cells > 1 or value.readers:
+    if not _locate((value, *operands), at, change.device) or value.storages > 1 or value.readers:
         return None
     buffer = value.buffer
     at[0] += change.offset
@@ -385,7 +400,7 @@ def _changed(change: Change, value: Node, operands: Sequence[Node]) -> Node | No
     if change.bound(*at) is False:
         return None
     _counters.library_calls += 1
-    return computed(form_of(value), buffer)
+    return computed(signature_of(value), buffer)
 
 
 @lru_cache(4096)
@@ -421,35 +436,35 @@ def put_back(device: Device, out: Strided, host: Host) -> None:
 def empty(code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None) -> Node:
     """Memory that nothing has been written to."""
     strides = _dense_strides(shape, None, ITEMSIZES[code]) if strides is None else strides
-    return Fresh(form_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None))()
+    return Fresh(signature_by(LEAF, None, code, one_tuple(shape), one_tuple(strides), prod(shape), None))()
 
 
 class Fresh:
-    """What gives memory for a value of this form."""
+    """What gives memory for a value of this signature."""
 
-    __slots__ = ("form",)
+    __slots__ = ("signature",)
 
-    form: Form
+    signature: NodeSignature
 
-    def __init__(self, form: Form) -> None:
-        self.form = form
+    def __init__(self, signature: NodeSignature) -> None:
+        self.signature = signature
 
     def __call__(self) -> Node:
-        form = self.form
+        signature = self.signature
         known = arguments(())
         device: Any = current()
-        if begins_on_host(form.size):
+        if begins_on_host(signature.size):
             device = beside(device)
-        result = computed(form, device.allocate(max(form.size, 1) * ITEMSIZES[form.code]))
+        result = computed(signature, device.allocate(max(signature.size, 1) * ITEMSIZES[signature.code]))
         result.attr = UNSET
         if known:
             called(known, self, result)
         return result
 
 
-def is_small(row: Routine, operands: Sequence[Node]) -> bool:
+def is_small(op_def: Routine, operands: Sequence[Node]) -> bool:
     """Whether the host runs it beside a GPU, whatever its bits."""
-    return row.small > 0 and sum([node.size for node in operands]) <= row.small and beside(current()) is not None
+    return op_def.small > 0 and sum([node.size for node in operands]) <= op_def.small and beside(current()) is not None
 
 
 def without_the_rest(node: Node) -> Node:
@@ -459,7 +474,7 @@ def without_the_rest(node: Node) -> Node:
     return copied(node, k_strides(node.shape, [node.strides], ITEMSIZES[node.code]), node.code)
 
 
-def device_for(row: Routine, operands: Sequence[Node], options: dict[str, Any]) -> Any:
+def device_for(op_def: Routine, operands: Sequence[Node], options: dict[str, Any]) -> Any:
     """Where a routine runs: small work with the same bits everywhere on the host, if its operands lie there.
 
     Beside a GPU they are computed, and brought to where it runs.
@@ -477,12 +492,12 @@ def device_for(row: Routine, operands: Sequence[Node], options: dict[str, Any]) 
     if pending:
         evaluate(pending)
     op = options.get("op")
-    if is_small(row, operands) and all([may_move(node) for node in bases]):
+    if is_small(op_def, operands) and all([may_move(node) for node in bases]):
         return host
     if (
         operands
         and host is not None
-        and KINDS[operands[0].code] in row.same
+        and KINDS[operands[0].code] in op_def.same
         and (not op or ELEMENTWISE[op].exact)
         and all([node.size <= config.unplanned and look.is_near(node.buffer) for node in bases])
     ):

@@ -43,8 +43,8 @@ def computed_apart(roots: Sequence[Node], device: Any, read: Reader) -> list[Hos
             twins[id(node)] = here(node, device)
             continue
         args = tuple([twins[id(arg)] for arg in node.args])
-        twin = new_node(node.kind, node.row, args, node.code, node.shape, node.strides, node.size, node.attr)
-        twin.cells = 1  # Others may read it later on, so nothing is written in its place.
+        twin = new_node(node.kind, node.op_def, args, node.code, node.shape, node.strides, node.size, node.attr)
+        twin.storages = 1  # Others may read it later on, so nothing is written in its place.
         twins[id(node)] = twin
         if node.kind > VIEW:
             _run_alone(twin, device)

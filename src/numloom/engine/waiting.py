@@ -91,7 +91,7 @@ class Output:
 
     Attributes
     ----------
-    row : Part
+    op_def : Part
         Which one.
     options : dict
         The routine's.
@@ -101,8 +101,8 @@ class Output:
         ``run(name, *operands, **options)``, which runs a routine.
     """
 
-    def __init__(self, row: Part, options: dict[str, Any], shape: Shape, code: int, run: Any) -> None:
-        self.row = row
+    def __init__(self, op_def: Part, options: dict[str, Any], shape: Shape, code: int, run: Any) -> None:
+        self.op_def = op_def
         self.options = options
         self.shape = shape
         self.code = code
@@ -113,10 +113,10 @@ class Output:
         return self.options
 
     def __reduce__(self) -> Any:
-        return Output, (self.row, self.options, self.shape, self.code, self.run)
+        return Output, (self.op_def, self.options, self.shape, self.code, self.run)
 
     def __call__(self, *operands: Node) -> Node:
-        name = self.row.name
+        name = self.op_def.name
         key = (name, tuple(sorted(self.options.items())), tuple(map(id, operands)))
         found = _ran.get(key)
         if found is None:
@@ -125,7 +125,7 @@ class Output:
             if not any([node.tree for node in found]):
                 _ran[key] = found
                 _kept.append(operands)
-        node = found[self.row.number]
+        node = found[self.op_def.number]
         strides = c_strides(self.shape, ITEMSIZES[self.code])
         return node if node.strides == strides else copied(node, strides, node.code)
 
@@ -159,7 +159,7 @@ class Product:
 
     Attributes
     ----------
-    row : Routine
+    op_def : Routine
         The routine's.
     options : dict
         Nothing.
@@ -169,7 +169,7 @@ class Product:
         ``run(a, b)``, which records a product.
     """
 
-    row = ROUTINES["matmul"]
+    op_def = ROUTINES["matmul"]
 
     def __init__(self, strides: Shape, run: Any) -> None:
         self.options: dict[str, Any] = {}
@@ -189,8 +189,8 @@ def waiting_product(a: Node, b: Node, shape: Shape, strides: Shape, run: Any) ->
     """A product of matrices as one node, in a tree; else None."""
     if not waits((a, b)):
         return None
-    form = (a.code, one_tuple(shape), one_tuple(strides), prod(shape))
-    return new_node(ROUTINE, Product(one_tuple(strides), run), (a, b), *form, None)
+    signature = (a.code, one_tuple(shape), one_tuple(strides), prod(shape))
+    return new_node(ROUTINE, Product(one_tuple(strides), run), (a, b), *signature, None)
 
 
 __all__ = ["Output", "Part", "Product", "forget_results", "results_of", "waiting", "waiting_product"]

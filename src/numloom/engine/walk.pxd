@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer
-from numloom.graph.node cimport Form, Node, Register, form_of, is_listed
+from numloom.graph.node cimport NodeSignature, Node, Register, signature_of, is_listed
 
 
 @cython.final
@@ -42,7 +42,7 @@ cpdef object end_walk(Walk found)
                args=tuple, count=cython.Py_ssize_t, room=cython.Py_ssize_t)
 cdef object visit(Walk found, Node root)
 
-@cython.locals(nodes=list, node=Node, form=Form, base=Node, kind=cython.int,
+@cython.locals(nodes=list, node=Node, signature=NodeSignature, base=Node, kind=cython.int,
                position=cython.Py_ssize_t, updates=cython.bint, buffer=Buffer,
                word=cython.ulonglong, first=cython.ulonglong, second=cython.ulonglong, number=cython.longlong, known=list)
 cpdef object make_key(Walk found)

@@ -15,7 +15,7 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.graph.layout import displacement
-from numloom.graph.node import FILL, LEAF, LOST, SCALAR, UPDATE, VIEW, Node, form_of, is_listed, register
+from numloom.graph.node import FILL, LEAF, LOST, SCALAR, UPDATE, VIEW, Node, is_listed, register, signature_of
 from numloom.plan.nearby import PLACES
 
 
@@ -100,7 +100,7 @@ def pending_roots(wanted: Any) -> list[Node]:
         roots.append(live)
         live = live.newer
     for node in wanted:
-        if node.buffer is None and (node.cells == 0 or node.kind < VIEW or not is_listed(node)):
+        if node.buffer is None and (node.storages == 0 or node.kind < VIEW or not is_listed(node)):
             generated = True
             roots.append(node)
     return roots if not generated else list(dict.fromkeys(roots))
@@ -127,7 +127,7 @@ def walk_pending(wanted: list[Node]) -> Walk:
         visit(found, live)
         live = live.newer
     for node in wanted:
-        if node.buffer is None and (node.cells == 0 or node.kind < VIEW or not is_listed(node)):
+        if node.buffer is None and (node.storages == 0 or node.kind < VIEW or not is_listed(node)):
             visit(found, node)
     if found.roots:
         make_key(found)
@@ -233,7 +233,7 @@ def make_key(found: Walk) -> None:
         node = nodes[position]
         kind = node.kind
         # Held by a live array, or read by pending work outside of this walk.
-        word = 1 if node.cells else 0
+        word = 1 if node.storages else 0
         if node.readers > node.seen:
             word += 2
         if kind == SCALAR:
@@ -241,12 +241,12 @@ def make_key(found: Walk) -> None:
             first = ((first ^ word) * _P3) & _MASK
             second = ((second + word) * _P4) & _MASK
             continue
-        form = node.form
-        if form is None:
+        signature = node.signature
+        if signature is None:
             if kind == LOST:
                 raise node.attr
-            form = form_of(node)
-        word = (word + 4 * form.number + 256 + node.word * _P5) & _MASK
+            signature = signature_of(node)
+        word = (word + 4 * signature.number + 256 + node.word * _P5) & _MASK
         if kind == LEAF:
             buffer = node.buffer
             number = buffer.ptr

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from operator import index as as_index
 from typing import Any
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.elementwise import conjugate
 from numloom.api.manipulation import normal_axis
 from numloom.api.ufunc import check_out, store
@@ -110,7 +110,7 @@ def _finished(node: Any, out: Any, name: str) -> Array:
     return store(out, node, name)
 
 
-@recalled
+@traced
 def _one(
     a: Any, kind: str, n: Any, axis: Any, forward: bool, norm: Any, *, out: Any = None, conjugated: bool = False
 ) -> Array:
@@ -138,7 +138,7 @@ def _several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any, out
     return _any_several(a, kind, s, axes, forward, norm, out)
 
 
-@recalled
+@traced
 def _whole(a: Any, kind: str, axes: Any, forward: bool, norm: Any) -> Array:
     return _any_several(a, kind, None, axes, forward, norm, None)
 

@@ -41,20 +41,20 @@ from numloom.graph.node import (
     SCALAR,
     UPDATE,
     VIEW,
-    Form,
     Node,
+    NodeSignature,
     count_reader,
     count_recorded,
-    form_by,
-    form_of,
-    formed,
-    formed1,
-    formed2,
     new_node,
     new_number,
+    recorded_as,
+    recorded_as1,
+    recorded_as2,
+    signature_by,
+    signature_of,
     viewed,
 )
-from numloom.graph.place import INSIDE, OUT_OF_BOUNDS, Complaint, here
+from numloom.graph.source_location import INSIDE, OUT_OF_BOUNDS, Complaint, here
 from numloom.ops.elementwise import resolve
 
 if not cython.compiled:
@@ -70,7 +70,7 @@ dtype, to that of a Python number on the left."""
 WEAK_TYPES = {WEAK_INT: int, WEAK_FLOAT: float, WEAK_COMPLEX: complex}
 
 _rules: dict[Any, list[Any]] = {}
-"""For each row a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
+"""For each op definition a table of loops, by 32 * code of the first operand + code of the second (31: none)."""
 
 _sizes = ITEMSIZES
 _tuples: dict[tuple[int, ...], tuple[int, ...]] = {}
@@ -79,9 +79,9 @@ _pairs: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int]] = {}
 _reduced: dict[Any, tuple[tuple[int, ...], tuple[int, ...], int, tuple[Any, ...]]] = {}
 _scales: list[dict[tuple[int, ...], tuple[int, ...]]] = [{} for _ in range(17 * 17)]
 """Strides with another itemsize, by 17 * the one + the other."""
-_orders: dict[Any, Form] = {}
+_orders: dict[Any, NodeSignature] = {}
 _loops: dict[tuple[Any, tuple[int, ...]], tuple[int, ...]] = {}
-_PLACES = 1024
+_SLOTS = 1024
 _PATIENCE = 8
 _integer_range: list[Any] = [
     (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)) if dtype.kind in "iu" else None for dtype in DTYPES
@@ -97,22 +97,22 @@ class Recorded:
         The operation, and codes and layouts of its operands; without a second array its code says what there is.
     first_how, second_how : int
         What else counts of them: see `how`.
-    cast_first, cast_second : Form or None
+    cast_first, cast_second : NodeSignature or None
         How they are converted.
     loop : int
         The code that a Python number is converted to.
-    form : Form
+    signature : NodeSignature
         The operation itself.
     faults : int
-        How many times in a row other operands were met in its place.
+        How many times in a row other operands were met in its slot.
     """
 
     __slots__ = (
-        "cast_first", "cast_second", "faults", "first", "first_how", "first_shape", "first_strides", "form", "loop",
-        "row", "second", "second_how", "second_shape", "second_strides",
+        "cast_first", "cast_second", "faults", "first", "first_how", "first_shape", "first_strides", "loop", "op_def",
+        "second", "second_how", "second_shape", "second_strides", "signature",
     )  # fmt: skip
 
-    row: Any
+    op_def: Any
     first: int
     second: int
     first_how: int
@@ -121,28 +121,29 @@ class Recorded:
     first_strides: tuple[int, ...]
     second_shape: tuple[int, ...] | None
     second_strides: tuple[int, ...] | None
-    cast_first: Form | None
-    cast_second: Form | None
+    cast_first: NodeSignature | None
+    cast_second: NodeSignature | None
     loop: int
-    form: Form
+    signature: NodeSignature
     faults: int
 
 
-class Table:
-    """What was recorded last, each in one place."""
+class RecordedTable:
+    """What was recorded last, each in one slot."""
 
     __slots__ = ("slots",)
 
     slots: list[Any]
 
     def __init__(self) -> None:
-        self.slots = [None] * _PLACES
+        self.slots = [None] * _SLOTS
 
 
-_table = Table()
-_views = Table()
-_updates = Table()
-"""Forms of views and of updates, by the addresses of shapes and strides, of which equal ones are mostly one object."""
+_table = RecordedTable()
+_views = RecordedTable()
+_updates = RecordedTable()
+"""Signatures of views and of updates, by the addresses of shapes and strides, of which equal ones are mostly one
+object."""
 
 
 _verifying = config.verify
@@ -161,8 +162,8 @@ _DENSE, _VIEWED, _SPECIAL = DENSE, VIEWED, SPECIAL
 """The same, as numbers of C in what is compiled here."""
 
 
-def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
-    """Keep what was recorded for operands of this form."""
+def remember(op_def: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
+    """Keep what was recorded for operands of this signature."""
     first_how = how(a)
     second_how = _DENSE if b is None else how(b)
     if first_how == _SPECIAL or second_how == _SPECIAL:
@@ -170,16 +171,16 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
     if result.kind != OP and result.kind != CAST:
         return
     if _verifying:
-        _check_recalled(row, a, second, b, result)
+        _check_recalled(op_def, a, second, b, result)
     if a.kind == SCALAR and result.args[0] is not a and (len(result.args) == 1 or result.args[1] is not a):
-        return  # A number that is known is converted at once, which leaves no form of the conversion.
-    place = _place(row, a, second, b)
-    found = _table.slots[place]
+        return  # A number that is known is converted at once, which leaves no signature of the conversion.
+    slot = _slot(op_def, a, second, b)
+    found = _table.slots[slot]
     if found is not None and found.faults < _PATIENCE:
         found.faults += 1
         return
     made = Recorded.__new__(Recorded)
-    made.row = row
+    made.op_def = op_def
     made.first = a.code
     made.first_how = first_how
     made.first_shape = a.shape
@@ -200,12 +201,12 @@ def remember(row: Any, a: Node, second: int, b: Node | None, result: Node) -> No
                 return
             made.loop = arg.code
         elif b is None or arg is args[0]:
-            made.cast_first = form_of(arg)
+            made.cast_first = signature_of(arg)
         else:
-            made.cast_second = form_of(arg)
-    made.form = form_of(result)
+            made.cast_second = signature_of(arg)
+    made.signature = signature_of(result)
     made.faults = 0
-    _table.slots[place] = made
+    _table.slots[slot] = made
 
 
 def how(node: Node) -> int:
@@ -219,44 +220,44 @@ def how(node: Node) -> int:
         return _DENSE
     if kind == VIEW:
         return _VIEWED
-    if kind == CAST and (node.cells or node.args[0].kind != VIEW):
+    if kind == CAST and (node.storages or node.args[0].kind != VIEW):
         return _DENSE
     return _DENSE if kind == SCALAR else _SPECIAL
 
 
-def _place(row: Any, a: Node, second: int, b: Node | None) -> int:
+def _slot(op_def: Any, a: Node, second: int, b: Node | None) -> int:
     """Where what is recorded for such operands is kept."""
-    place = (address(row) >> 4) + (address(a.strides) >> 4) + 31 * a.code + 37 * second + 7 * a.size
-    return (place if b is None else place + (address(b.strides) >> 3) + 13 * b.size) & (_PLACES - 1)
+    slot = (address(op_def) >> 4) + (address(a.strides) >> 4) + 31 * a.code + 37 * second + 7 * a.size
+    return (slot if b is None else slot + (address(b.strides) >> 3) + 13 * b.size) & (_SLOTS - 1)
 
 
-def recall(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
-    """What was recorded for operands of this form; None where all must be looked at."""
-    return None if _verifying else _recalled(row, a, second, b)
+def recall(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
+    """What was recorded for operands of this signature; None where all must be looked at."""
+    return None if _verifying else _recalled(op_def, a, second, b)
 
 
-def _check_recalled(row: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
+def _check_recalled(op_def: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
     """Compare what would have been recalled with what was recorded in full."""
-    found = _recalled(row, a, second, b)
+    found = _recalled(op_def, a, second, b)
     if found is None:
         return
-    forms = [form_of(arg) for arg in result.args if arg is not a and arg is not b and arg.kind != SCALAR]
-    known = [form for form in (found.cast_first, found.cast_second, found.form) if form is not None]
-    if list(map(_fields, known)) != list(map(_fields, [*forms, form_of(result)])):
+    signatures = [signature_of(arg) for arg in result.args if arg is not a and arg is not b and arg.kind != SCALAR]
+    known = [signature for signature in (found.cast_first, found.cast_second, found.signature) if signature is not None]
+    if list(map(_fields, known)) != list(map(_fields, [*signatures, signature_of(result)])):
         raise AssertionError(f"{result!r} would have been recalled as another one for {a!r} and {b!r}")
 
 
-def _fields(form: Form) -> tuple[Any, ...]:
-    """What makes a form."""
-    return form.kind, form.row, form.code, form.shape, form.strides, form.attr
+def _fields(signature: NodeSignature) -> tuple[Any, ...]:
+    """What makes a signature."""
+    return signature.kind, signature.op_def, signature.code, signature.shape, signature.strides, signature.attr
 
 
-def _recalled(row: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
+def _recalled(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     """`recall`, also while all is done in full."""
-    found = cython.cast(Recorded, _table.slots[_place(row, a, second, b)])
+    found = cython.cast(Recorded, _table.slots[_slot(op_def, a, second, b)])
     if (
         found is None
-        or found.row is not row
+        or found.op_def is not op_def
         or found.first != a.code
         or found.second != second
         or found.first_shape is not a.shape
@@ -282,99 +283,101 @@ class Several:
 
     Attributes
     ----------
-    row : Op
+    op_def : OpDef
         The operation.
     codes, hows : list of int
         Of the operands: codes in the rule table, and what else counts (`how`; of Python's numbers nothing).
     shapes, strides : list of tuple
         Their layouts, None of Python's numbers.
-    casts : list of Form or None
+    casts : list of NodeSignature or None
         How they are converted.
     loop : tuple of int
         The codes that Python's numbers are converted to.
-    form : Form
+    signature : NodeSignature
         The operation itself.
     """
 
-    __slots__ = ("casts", "codes", "form", "hows", "loop", "row", "shapes", "strides")
+    __slots__ = ("casts", "codes", "hows", "loop", "op_def", "shapes", "signature", "strides")
 
-    row: Any
+    op_def: Any
     codes: list[int]
     hows: list[int]
     shapes: list[Any]
     strides: list[Any]
     casts: list[Any]
     loop: tuple[int, ...]
-    form: Form
+    signature: NodeSignature
 
-    def __init__(self, row: Any, operands: Sequence[Any], loop: tuple[int, ...], casts: list[Any], form: Form) -> None:
+    def __init__(
+        self, op_def: Any, operands: Sequence[Any], loop: tuple[int, ...], casts: list[Any], signature: NodeSignature
+    ) -> None:
         arrays = [x if type(x) is Node else None for x in operands]
-        self.row = row
+        self.op_def = op_def
         self.codes = [_code(x) for x in operands]
         self.hows = [_DENSE if x is None else how(x) for x in arrays]
         self.shapes = [None if x is None else x.shape for x in arrays]
         self.strides = [None if x is None else x.strides for x in arrays]
         self.casts = casts
         self.loop = loop
-        self.form = form
+        self.signature = signature
 
 
-_several = Table()
+_several = RecordedTable()
 
 
-def _place_of_several(row: Any, operands: Sequence[Any]) -> int:
-    place = address(row) >> 4
+def _slot_of_several(op_def: Any, operands: Sequence[Any]) -> int:
+    slot = address(op_def) >> 4
     for x in operands:
         if type(x) is Node:
             node = x
-            place = 3 * place + (address(node.strides) >> 4) + node.code
+            slot = 3 * slot + (address(node.strides) >> 4) + node.code
         else:
-            place = 3 * place + 1
-    return place & (_PLACES - 1)
+            slot = 3 * slot + 1
+    return slot & (_SLOTS - 1)
 
 
-def _check_several(row: Any, operands: Sequence[Any], result: Node) -> None:
+def _check_several(op_def: Any, operands: Sequence[Any], result: Node) -> None:
     """Compare what would have been recalled for several operands with what was recorded in full."""
-    found = _recall_several(row, operands)
+    found = _recall_several(op_def, operands)
     if found is None:
         return
-    ours, theirs = ([form_of(node) for node in (*whole.args, whole)] for whole in (found, result))
+    ours, theirs = ([signature_of(node) for node in (*whole.args, whole)] for whole in (found, result))
     if list(map(_fields, ours)) != list(map(_fields, theirs)):
         raise AssertionError(f"{result!r} would have been recalled as {found!r} for {operands!r}")
 
 
-def _recall_several(row: Any, operands: Sequence[Any]) -> Node | None:
+def _recall_several(op_def: Any, operands: Sequence[Any]) -> Node | None:
     """What an operation on several operands records, where that is known."""
-    found = _several.slots[_place_of_several(row, operands)]
-    if found is None or found.row is not row or len(found.codes) != len(operands):
+    found = _several.slots[_slot_of_several(op_def, operands)]
+    if found is None or found.op_def is not op_def or len(found.codes) != len(operands):
         return None
-    for place, x in enumerate(operands):
+    for at, x in enumerate(operands):
         if type(x) is Node:
             node = x
             if (
-                found.codes[place] != node.code
-                or found.shapes[place] is not node.shape
-                or found.strides[place] is not node.strides
-                or found.hows[place] != how(node)
-                or (node.kind == SCALAR and found.casts[place] is not None)
+                found.codes[at] != node.code
+                or found.shapes[at] is not node.shape
+                or found.strides[at] is not node.strides
+                or found.hows[at] != how(node)
+                or (node.kind == SCALAR and found.casts[at] is not None)
             ):
                 return None
-        elif found.shapes[place] is not None or found.codes[place] != weak_code(x):
+        elif found.shapes[at] is not None or found.codes[at] != weak_code(x):
             return None
     nodes = []
-    for place, x in enumerate(operands):
+    for at, x in enumerate(operands):
         if type(x) is Node:
-            cast_form = found.casts[place]
-            node = x if cast_form is None else formed1(cast_form, x)
+            cast_signature = found.casts[at]
+            node = x if cast_signature is None else recorded_as1(cast_signature, x)
         else:
-            node = scalar_as(x, found.loop[place])
+            node = scalar_as(x, found.loop[at])
         nodes.append(node)
     for node in nodes:
         node.readers += 1
-    return formed(found.form, tuple(nodes))
+    return recorded_as(found.signature, tuple(nodes))
 
 
-def _remember_several(row: Any, operands: Sequence[Any], loop: tuple[int, ...], result: Node) -> None:
+def _remember_several(op_def: Any, operands: Sequence[Any], loop: tuple[int, ...], result: Node) -> None:
     """Keep what was recorded for operands like these."""
     if result.kind != OP or len(result.args) != len(operands):
         return
@@ -383,12 +386,12 @@ def _remember_several(row: Any, operands: Sequence[Any], loop: tuple[int, ...], 
         if type(x) is Node and x is not arg:
             if arg.kind != CAST or arg.args[0] is not x:
                 return
-            casts.append(form_of(arg))
+            casts.append(signature_of(arg))
         else:
             casts.append(None)
         if type(x) is Node and how(x) == _SPECIAL:
             return
-    _several.slots[_place_of_several(row, operands)] = Several(row, operands, loop, casts, form_of(result))
+    _several.slots[_slot_of_several(op_def, operands)] = Several(op_def, operands, loop, casts, signature_of(result))
 
 
 # ---------------------------------------------------------------- leaves and generated values
@@ -462,22 +465,22 @@ def weak_code(value: Any) -> int:
     raise TypeError(f"expected a Python number, got {type(value).__name__}")
 
 
-def loop_codes(row: Any, codes: tuple[int, ...]) -> tuple[int, ...]:
+def loop_codes(op_def: Any, codes: tuple[int, ...]) -> tuple[int, ...]:
     """Codes of the dtypes of the loop NumPy runs for operands of these codes: inputs, then the output."""
     operands = tuple(WEAK_TYPES[code] if code >= WEAK_INT else DTYPES[code] for code in codes)
-    inputs, output = resolve(row, operands)
+    inputs, output = resolve(op_def, operands)
     return (*inputs, output)
 
 
-def binary_rule(row: Any, a: int, b: int) -> tuple[int, int, int]:
+def binary_rule(op_def: Any, a: int, b: int) -> tuple[int, int, int]:
     """`loop_codes` of a binary operation, from the table."""
-    table = _rules.get(row)
+    table = _rules.get(op_def)
     if table is None:
-        table = _rules[row] = [None] * 1024
+        table = _rules[op_def] = [None] * 1024
     rule = table[a * 32 + b]
     if rule is None:
         codes = [a] if b == _NONE else [a, b]
-        rule = table[a * 32 + b] = loop_codes(row, tuple(codes))
+        rule = table[a * 32 + b] = loop_codes(op_def, tuple(codes))
     return rule  # type: ignore[no-any-return]
 
 
@@ -499,76 +502,76 @@ def cast(node: Node, code: int) -> Node:
         return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
     found = recall(None, node, _AS + code, None)
     if found is not None:
-        return formed1(found.form, node)
+        return recorded_as1(found.signature, node)
     count_recorded()
     result = new_node(CAST, None, (node,), code, node.shape, _result_strides1(node, code), node.size, None)
     remember(None, node, _AS + code, None, result)
     return result
 
 
-def binary(row: Any, a: Node, b: Node) -> Node:
+def binary(op_def: Any, a: Node, b: Node) -> Node:
     """An elementwise operation on two values."""
-    found = recall(row, a, b.code, b)
+    found = recall(op_def, a, b.code, b)
     if found is not None:
         if found.cast_first is not None:
-            a = formed1(found.cast_first, a)
+            a = recorded_as1(found.cast_first, a)
         if found.cast_second is not None:
-            b = formed1(found.cast_second, b)
-        return formed2(found.form, a, b)
-    la, lb, out = binary_rule(row, a.code, b.code)
-    result = _binary_loop(row, a if a.code == la else cast(a, la), b if b.code == lb else cast(b, lb), out)
-    remember(row, a, b.code, b, result)
+            b = recorded_as1(found.cast_second, b)
+        return recorded_as2(found.signature, a, b)
+    la, lb, out = binary_rule(op_def, a.code, b.code)
+    result = _binary_loop(op_def, a if a.code == la else cast(a, la), b if b.code == lb else cast(b, lb), out)
+    remember(op_def, a, b.code, b, result)
     return result
 
 
-def binary_scalar(row: Any, a: Node, value: Any) -> Node:
+def binary_scalar(op_def: Any, a: Node, value: Any) -> Node:
     """An elementwise operation on a value and a Python scalar."""
     weak = weak_code(value)
-    found = recall(row, a, _NUMBER + weak, None)
+    found = recall(op_def, a, _NUMBER + weak, None)
     if found is not None:
         number = scalar_as(value, found.loop)
         if found.cast_first is not None:
-            a = formed1(found.cast_first, a)
-        return formed2(found.form, a, number)
-    la, lb, out = binary_rule(row, a.code, weak)
+            a = recorded_as1(found.cast_first, a)
+        return recorded_as2(found.signature, a, number)
+    la, lb, out = binary_rule(op_def, a.code, weak)
     number = scalar_as(value, lb)
-    result = _binary_loop(row, a if a.code == la else cast(a, la), number, out)
-    remember(row, a, _NUMBER + weak, None, result)
+    result = _binary_loop(op_def, a if a.code == la else cast(a, la), number, out)
+    remember(op_def, a, _NUMBER + weak, None, result)
     return result
 
 
-def scalar_binary(row: Any, value: Any, b: Node) -> Node:
+def scalar_binary(op_def: Any, value: Any, b: Node) -> Node:
     """An elementwise operation on a Python scalar and a value."""
     weak = weak_code(value)
-    found = recall(row, b, _LEFT + weak, None)
+    found = recall(op_def, b, _LEFT + weak, None)
     if found is not None:
         number = scalar_as(value, found.loop)
         if found.cast_first is not None:
-            b = formed1(found.cast_first, b)
-        return formed2(found.form, number, b)
-    la, lb, out = binary_rule(row, weak, b.code)
+            b = recorded_as1(found.cast_first, b)
+        return recorded_as2(found.signature, number, b)
+    la, lb, out = binary_rule(op_def, weak, b.code)
     number = scalar_as(value, la)
-    result = _binary_loop(row, number, b if b.code == lb else cast(b, lb), out)
-    remember(row, b, _LEFT + weak, None, result)
+    result = _binary_loop(op_def, number, b if b.code == lb else cast(b, lb), out)
+    remember(op_def, b, _LEFT + weak, None, result)
     return result
 
 
-def unary(row: Any, a: Node) -> Node:
+def unary(op_def: Any, a: Node) -> Node:
     """An elementwise operation on one value."""
-    found = recall(row, a, _NONE, None)
+    found = recall(op_def, a, _NONE, None)
     if found is not None:
         if found.cast_first is not None:
-            a = formed1(found.cast_first, a)
-        return formed1(found.form, a)
-    rule = binary_rule(row, a.code, _NONE)
+            a = recorded_as1(found.cast_first, a)
+        return recorded_as1(found.signature, a)
+    rule = binary_rule(op_def, a.code, _NONE)
     x = a if a.code == rule[0] else cast(a, rule[0])
     count_recorded()
-    result = new_node(OP, row, (x,), rule[1], x.shape, _result_strides1(x, rule[1]), x.size, None)
-    remember(row, a, _NONE, None, result)
+    result = new_node(OP, op_def, (x,), rule[1], x.shape, _result_strides1(x, rule[1]), x.size, None)
+    remember(op_def, a, _NONE, None, result)
     return result
 
 
-def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None = None) -> Node:
+def elementwise(op_def: Any, operands: Sequence[Any], codes: tuple[int, ...] | None = None) -> Node:
     """An elementwise operation on values and Python scalars; `codes` forces the loop dtypes.
 
     Raises
@@ -580,13 +583,13 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
     """
     asked = codes is None
     if asked:
-        result = None if _verifying else _recall_several(row, operands)
+        result = None if _verifying else _recall_several(op_def, operands)
         if result is not None:
             return result
         given = tuple([_code(x) for x in operands])
-        codes = _loops.get((row, given))
+        codes = _loops.get((op_def, given))
         if codes is None:
-            codes = _loops[row, given] = loop_codes(row, given)
+            codes = _loops[op_def, given] = loop_codes(op_def, given)
     assert codes is not None
     nodes = []
     for position, x in enumerate(operands):
@@ -595,11 +598,11 @@ def elementwise(row: Any, operands: Sequence[Any], codes: tuple[int, ...] | None
             nodes.append(scalar_as(x, code))
         else:
             nodes.append(x if x.code == code else cast(x, code))
-    result = loop(row, nodes, codes[-1])
+    result = loop(op_def, nodes, codes[-1])
     if asked:
         if _verifying:
-            _check_several(row, operands, result)
-        _remember_several(row, operands, codes, result)
+            _check_several(op_def, operands, result)
+        _remember_several(op_def, operands, codes, result)
     return result
 
 
@@ -611,28 +614,28 @@ def _code(x: Any) -> int:
     return weak_code(x)
 
 
-def loop(row: Any, nodes: Sequence[Node], out: int) -> Node:
+def loop(op_def: Any, nodes: Sequence[Node], out: int) -> Node:
     """An elementwise operation on values that already have the loop dtypes."""
     if len(nodes) == 2:
-        return _binary_loop(row, nodes[0], nodes[1], out)
-    key: list[Any] = [row, out]
+        return _binary_loop(op_def, nodes[0], nodes[1], out)
+    key: list[Any] = [op_def, out]
     for node in nodes:
         key.append(node.code)
         key.append(node.shape)
         key.append(known_strides(node))
     asked = tuple(key)
-    form = _orders.get(asked)
-    if form is None:
+    signature = _orders.get(asked)
+    if signature is None:
         shape, strides, size = _broadcast_all(nodes, _sizes[out])
         count_recorded()
-        result = new_node(OP, row, tuple(nodes), out, shape, strides, size, None)
+        result = new_node(OP, op_def, tuple(nodes), out, shape, strides, size, None)
         if len(_orders) > 4096:
             _orders.clear()
-        _orders[asked] = form_of(result)
+        _orders[asked] = signature_of(result)
         return result
     for node in nodes:
         node.readers += 1
-    return formed(form, tuple(nodes))
+    return recorded_as(signature, tuple(nodes))
 
 
 def _broadcast_all(nodes: Sequence[Node], itemsize: int) -> tuple[tuple[int, ...], tuple[int, ...], int]:
@@ -648,7 +651,7 @@ def copied(node: Node, strides: tuple[int, ...], code: int) -> Node:
     return new_node(CAST, None, (node,), code, node.shape, strides, node.size, None)
 
 
-def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
+def _binary_loop(op_def: Any, a: Node, b: Node, out: int) -> Node:
     shape = a.shape
     size = a.size
     if a.kind != VIEW and (
@@ -673,12 +676,12 @@ def _binary_loop(row: Any, a: Node, b: Node, out: int) -> Node:
             found = _pairs[key] = _broadcast_pair(a, b, _sizes[out])
         shape, strides, size = found
     count_recorded()
-    return new_node(OP, row, (a, b), out, shape, strides, size, None)
+    return new_node(OP, op_def, (a, b), out, shape, strides, size, None)
 
 
 def known_strides(node: Node) -> tuple[int, ...]:
     """Strides by which an operand counts for the order of a result: a view's, also where it is only cast on the way."""
-    if node.kind == CAST and not node.cells and node.args[0].kind == VIEW:
+    if node.kind == CAST and not node.storages and node.args[0].kind == VIEW:
         return node.args[0].strides
     return node.strides
 
@@ -730,40 +733,44 @@ def view(node: Node, code: int, offset: int, shape: tuple[int, ...], strides: tu
         return full(node.attr, code, shape, k_strides(shape, [strides], ITEMSIZES[code]))
     if node.kind == SCALAR and code == node.code and not shape:
         return node
-    place = ((address(shape) >> 4) + (address(strides) >> 3) + code) & (_PLACES - 1)
-    form = _views.slots[place]
-    if form is None or form.shape is not shape or form.strides is not strides or form.code != code:
-        form = form_by(VIEW, None, code, one_tuple(shape), one_tuple(strides), count_of(shape), None)
-        _views.slots[place] = form
-    return viewed(form, node, offset)
+    slot = ((address(shape) >> 4) + (address(strides) >> 3) + code) & (_SLOTS - 1)
+    signature = _views.slots[slot]
+    if signature is None or signature.shape is not shape or signature.strides is not strides or signature.code != code:
+        signature = signature_by(VIEW, None, code, one_tuple(shape), one_tuple(strides), count_of(shape), None)
+        _views.slots[slot] = signature
+    return viewed(signature, node, offset)
 
 
 def update(base: Node, value: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Node:
     """`base` with `value` (already of `shape` and dtype `code`) written through a layout of its memory."""
-    form = known_update(base, offset, shape, strides, code)
-    if form is None:
+    signature = known_update(base, offset, shape, strides, code)
+    if signature is None:
         shape, strides = one_tuple(shape), one_tuple(strides)
         attr = (offset, shape, strides, code)
-        form = form_by(UPDATE, None, base.code, base.shape, base.strides, base.size, attr)
-        _updates.slots[_place_of_update(offset, shape, strides)] = form
+        signature = signature_by(UPDATE, None, base.code, base.shape, base.strides, base.size, attr)
+        _updates.slots[_slot_of_update(offset, shape, strides)] = signature
     if value.kind == VIEW:
         value = copied(value, c_strides(value.shape, ITEMSIZES[value.code]), value.code)
-    return formed2(form, base, value)
+    return recorded_as2(signature, base, value)
 
 
-def known_update(base: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Form | None:
-    """The form of an `update`, if it is at hand: then this was written to such a value before."""
-    form = _updates.slots[_place_of_update(offset, shape, strides)]
-    if form is None or form.shape is not base.shape or form.strides is not base.strides or form.code != base.code:
+def known_update(
+    base: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int
+) -> NodeSignature | None:
+    """The signature of an `update`, if it is at hand: then this was written to such a value before."""
+    signature = _updates.slots[_slot_of_update(offset, shape, strides)]
+    if signature is None or signature.shape is not base.shape:
         return None
-    known = form.attr
+    if signature.strides is not base.strides or signature.code != base.code:
+        return None
+    known = signature.attr
     if known[1] is not shape or known[2] is not strides or known[0] != offset or known[3] != code:
         return None
-    return form  # type: ignore[no-any-return]
+    return signature  # type: ignore[no-any-return]
 
 
-def _place_of_update(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    return ((address(shape) >> 4) + (address(strides) >> 3) + offset) & (_PLACES - 1)
+def _slot_of_update(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    return ((address(shape) >> 4) + (address(strides) >> 3) + offset) & (_SLOTS - 1)
 
 
 def gather(
@@ -821,7 +828,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def reduce(
-    row: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int, ordered: tuple[int, ...] | None = None
+    op_def: Any, node: Node, axes: tuple[int, ...], keepdims: bool, out: int, ordered: tuple[int, ...] | None = None
 ) -> Node:
     """Reduce `node` (already of the accumulation dtype) over `axes`; the result has dtype `out`.
 
@@ -833,7 +840,7 @@ def reduce(
         If nothing is reduced by an operation that has no identity.
     """
     # NumPy lays positions out in C order, whatever the order of what they were looked for in.
-    positions = bool(row.better)
+    positions = bool(op_def.better)
     key = (node.shape, node.strides, axes, keepdims, ITEMSIZES[out], positions)
     found = _reduced.get(key)
     if found is None:
@@ -841,10 +848,10 @@ def reduce(
             _reduced.clear()
         found = _reduced[key] = _reduced_layout(node, axes, keepdims, ITEMSIZES[out], positions)
     shape, strides, size, attr = found
-    if not row.has_identity and not node.size and 0 not in shape:
-        raise ValueError(f"zero-size array to reduction operation {row.name} which has no identity")
+    if not op_def.has_identity and not node.size and 0 not in shape:
+        raise ValueError(f"zero-size array to reduction operation {op_def.name} which has no identity")
     count_recorded()
-    return new_node(REDUCE, row, (node,), out, shape, strides if ordered is None else ordered, size, attr)
+    return new_node(REDUCE, op_def, (node,), out, shape, strides if ordered is None else ordered, size, attr)
 
 
 def _reduced_layout(

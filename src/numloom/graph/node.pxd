@@ -3,32 +3,32 @@ cimport numloom.base.instances
 
 
 @cython.final
-cdef class Form:
+cdef class NodeSignature:
     cdef public int kind
     cdef public int code
-    cdef public object row
+    cdef public object op_def
     cdef public tuple shape
     cdef public tuple strides
     cdef public Py_ssize_t size
     cdef public object attr
     cdef public Py_ssize_t number
-    cdef public Form computed
+    cdef public NodeSignature computed
 
 
 @cython.final
 cdef class Node:
     cdef public int kind
     cdef public int code
-    cdef public object row
+    cdef public object op_def
     cdef public tuple args
     cdef public tuple shape
     cdef public tuple strides
     cdef public Py_ssize_t size
     cdef public object attr
     cdef public object buffer
-    cdef public Form form
+    cdef public NodeSignature signature
     cdef public Py_ssize_t readers
-    cdef public Py_ssize_t cells
+    cdef public Py_ssize_t storages
     cdef public Py_ssize_t era
     cdef public bint tree
     cdef public Py_ssize_t mark
@@ -48,7 +48,7 @@ cdef class Register:
     cdef public Py_ssize_t limit
     cdef public Py_ssize_t orphan_limit
     cdef public Py_ssize_t orphan_bytes
-    cdef public list graveyard
+    cdef public list deferred_frees
     cdef public Py_ssize_t depth
     cdef public Py_ssize_t era
     cdef public Py_ssize_t tracing
@@ -57,34 +57,34 @@ cdef class Register:
 
 
 cdef Register _register
-cdef Py_ssize_t _DEPTH, _GRAVES
+cdef Py_ssize_t _DEPTH, _DEFERRED_KEPT
 cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL
 cdef tuple _NOTHING
-cdef dict _forms
-cdef Py_ssize_t _FORMS_KEPT, _forms_room, _last_form, _NOBODY_ELSE
+cdef dict _signatures
+cdef Py_ssize_t _SIGNATURES_KEPT, _signatures_room, _last_signature, _NOBODY_ELSE
 
-@cython.locals(form=Form, key=tuple)
-cpdef Form form_by(int kind, object row, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
-@cython.locals(form=Form, kind=cython.int)
-cpdef Form form_of(Node node)
-cdef Form computed_form(Form form)
+@cython.locals(signature=NodeSignature, key=tuple)
+cpdef NodeSignature signature_by(int kind, object op_def, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
+@cython.locals(signature=NodeSignature, kind=cython.int)
+cpdef NodeSignature signature_of(Node node)
+cdef NodeSignature computed_signature(NodeSignature signature)
 @cython.locals(node=Node, r=Register)
-cpdef Node viewed(Form form, Node base, object offset)
+cpdef Node viewed(NodeSignature signature, Node base, object offset)
 @cython.locals(node=Node, r=Register)
-cpdef Node computed(Form form, object buffer)
+cpdef Node computed(NodeSignature signature, object buffer)
 @cython.locals(node=Node, r=Register)
 cpdef Node new_number(object value, int code)
 
 @cython.locals(node=Node, arg=Node, r=Register)
-cpdef Node new_node(int kind, object row, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
+cpdef Node new_node(int kind, object op_def, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 
 @cython.locals(arg=Node)
 cdef void join_tree(Node node)
 
 @cython.locals(node=Node, r=Register)
-cpdef Node formed(Form form, tuple args)
-cpdef Node formed1(Form form, Node a)
-cpdef Node formed2(Form form, Node a, Node b)
+cpdef Node recorded_as(NodeSignature signature, tuple args)
+cpdef Node recorded_as1(NodeSignature signature, Node a)
+cpdef Node recorded_as2(NodeSignature signature, Node a, Node b)
 
 cpdef void count_reader(Node node) noexcept
 cpdef void uncount_reader(Node node) noexcept
@@ -101,5 +101,5 @@ cpdef void unhold(Node node) noexcept
 cpdef bint is_listed(Node node) noexcept
 @cython.locals(r=Register, older=Node, newer=Node)
 cpdef void leave_live(Node node) noexcept
-@cython.locals(r=Register, form=Form)
+@cython.locals(r=Register, signature=NodeSignature)
 cpdef void become_leaf(Node node, object buffer) noexcept

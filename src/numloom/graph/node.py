@@ -29,10 +29,10 @@ KIND_NAMES = (
 
 @cython.no_gc
 @cython.cclass
-class Form:
+class NodeSignature:
     """All of a value but what it is computed from, where it lies and which number it is: what is recorded again.
 
-    Equal values have the same form, so its number says to a plan key all that a plan may depend on.
+    Equal values have the same signature, so its number says to a plan key all that a plan may depend on.
 
     Attributes
     ----------
@@ -40,98 +40,100 @@ class Form:
         Its node's.
     number : int
         A number of its own.
-    computed : Form or None
+    computed : NodeSignature or None
         Of such a value when it has been computed, once that has been asked for.
     """
 
-    __slots__ = ("attr", "code", "computed", "kind", "number", "row", "shape", "size", "strides")
+    __slots__ = ("attr", "code", "computed", "kind", "number", "op_def", "shape", "size", "strides")
 
     kind: int
-    row: Any
+    op_def: Any
     code: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     size: int
     attr: Any
     number: int
-    computed: Form | None
+    computed: NodeSignature | None
 
 
-_FORMS_KEPT = 1 << 16
-_forms: dict[Any, Form] = {}
-_forms_room = _FORMS_KEPT
-_last_form = 0
+_SIGNATURES_KEPT = 1 << 16
+_signatures: dict[Any, NodeSignature] = {}
+_signatures_room = _SIGNATURES_KEPT
+_last_signature = 0
 
 
-def form_by(
-    kind: int, row: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...], size: int, attr: Any
-) -> Form:
-    """The form of values that are like this."""
-    global _last_form
-    key = (kind, row, code, shape, strides, attr)
-    form = _forms.get(key)
-    if form is None:
-        if len(_forms) >= _forms_room:
-            forget_forms()
-        form = Form.__new__(Form)
-        form.kind = kind
-        form.row = row
-        form.code = code
-        form.shape = shape
-        form.strides = strides
-        form.size = size
-        form.attr = attr
-        form.computed = None
-        _last_form += 1
-        form.number = _last_form
-        _forms[key] = form
-    return form
+def signature_by(
+    kind: int, op_def: Any, code: int, shape: tuple[int, ...], strides: tuple[int, ...], size: int, attr: Any
+) -> NodeSignature:
+    """The signature of values that are like this."""
+    global _last_signature
+    key = (kind, op_def, code, shape, strides, attr)
+    signature = _signatures.get(key)
+    if signature is None:
+        if len(_signatures) >= _signatures_room:
+            forget_signatures()
+        signature = NodeSignature.__new__(NodeSignature)
+        signature.kind = kind
+        signature.op_def = op_def
+        signature.code = code
+        signature.shape = shape
+        signature.strides = strides
+        signature.size = size
+        signature.attr = attr
+        signature.computed = None
+        _last_signature += 1
+        signature.number = _last_signature
+        _signatures[key] = signature
+    return signature
 
 
-def _holders(forms: dict[Any, Form], key: Any) -> int:
-    return getrefcount(forms[key])
+def _holders(signatures: dict[Any, NodeSignature], key: Any) -> int:
+    return getrefcount(signatures[key])
 
 
-_NOBODY_ELSE = _holders({None: Form.__new__(Form)}, None)
+_NOBODY_ELSE = _holders({None: NodeSignature.__new__(NodeSignature)}, None)
 
 
-def forget_forms() -> None:
-    """Make room in the table of forms: every other one is forgotten that nothing but the table has.
+def forget_signatures() -> None:
+    """Make room in the table of signatures: every other one is forgotten that nothing but the table has.
 
-    Those that others have, tables of what was recorded above all, stay the one form of their values. A program that
-    comes round to more forms than there is room for finds about half of them again. Numbers are never given twice, so
-    plans of forgotten ones are only met no more.
+    Those that others have, tables of what was recorded above all, stay the one signature of their values. A program
+    that comes round to more signatures than there is room for finds about half of them again. Numbers are never given
+    twice, so plans of forgotten ones are only met no more.
     """
-    global _forms_room
+    global _signatures_room
     forget = False
-    for key in list(_forms):
-        if _holders(_forms, key) <= _NOBODY_ELSE:
+    for key in list(_signatures):
+        if _holders(_signatures, key) <= _NOBODY_ELSE:
             forget = not forget
             if forget:
-                del _forms[key]
-    if 4 * len(_forms) > 3 * _forms_room:  # Most are held: trying again soon would find no more to forget.
-        _forms_room = 2 * len(_forms)
+                del _signatures[key]
+    if 4 * len(_signatures) > 3 * _signatures_room:  # Most are held: trying again soon would find no more to forget.
+        _signatures_room = 2 * len(_signatures)
 
 
-def form_of(node: Node) -> Form:
-    """The form of a value, which it knows from then on.
+def signature_of(node: Node) -> NodeSignature:
+    """The signature of a value, which it knows from then on.
 
-    Rows count by identity, but of gathers, which differ in the place of their recording alone; attributes count where
-    they are no number and no offset.
+    Op definitions count by identity, but of gathers, which differ in the source location of their recording alone;
+    attributes count where they are no number and no offset.
     """
-    form = node.form
-    if form is None:
+    signature = node.signature
+    if signature is None:
         kind = node.kind
-        row = node.row if kind in (_OP, _REDUCE) else None
+        op_def = node.op_def if kind in (_OP, _REDUCE) else None
         attr = node.attr if kind > _CAST else None
-        form = node.form = form_by(kind, row, node.code, node.shape, node.strides, node.size, attr)
-    return form
+        signature = node.signature = signature_by(kind, op_def, node.code, node.shape, node.strides, node.size, attr)
+    return signature
 
 
-def computed_form(form: Form) -> Form:
-    """The form of such a value when it has been computed, which is kept."""
-    form.computed = form_by(_LEAF, None, form.code, form.shape, form.strides, form.size, None)
-    return form.computed
+def computed_signature(signature: NodeSignature) -> NodeSignature:
+    """The signature of such a value when it has been computed, which is kept."""
+    signature.computed = signature_by(
+        _LEAF, None, signature.code, signature.shape, signature.strides, signature.size, None
+    )
+    return signature.computed
 
 
 @cython.no_gc
@@ -144,8 +146,8 @@ class Node:
     ----------
     kind : int
         One of the kinds above.
-    row : Op, Reduction or None
-        The operation's row.
+    op_def : OpDef, ReductionDef or None
+        The operation's definition.
     args : tuple of Node
         What it is computed from; empty once computed.
     code : int
@@ -161,12 +163,12 @@ class Node:
         the host (a NumPy array), or None where others may change that memory; anything else means nothing.
     buffer : object
         Device memory once computed.
-    form : Form or None
-        Its form, once somebody has asked for it or it was recorded by one.
+    signature : NodeSignature or None
+        Its signature, once somebody has asked for it or it was recorded by one.
     readers : int
         Pending nodes that have this one as an argument (once for each occurrence).
-    cells : int
-        Storage cells whose value this is.
+    storages : int
+        Storages whose value this is.
     older, newer : Node or None
         Neighbours among the pending values of live arrays, in record order.
     era : int
@@ -183,27 +185,27 @@ class Node:
         "attr",
         "back",
         "buffer",
-        "cells",
         "code",
         "era",
-        "form",
         "kind",
         "mark",
         "newer",
         "number",
         "older",
+        "op_def",
         "readers",
-        "row",
         "seen",
         "shape",
+        "signature",
         "size",
+        "storages",
         "strides",
         "tree",
         "word",
     )
 
     kind: int
-    row: Any
+    op_def: Any
     args: tuple[Node, ...]
     code: int
     shape: tuple[int, ...]
@@ -211,9 +213,9 @@ class Node:
     size: int
     attr: Any
     buffer: Any
-    form: Form | None
+    signature: NodeSignature | None
     readers: int
-    cells: int
+    storages: int
     era: int
     tree: bool
     mark: int
@@ -237,16 +239,16 @@ class Node:
 
 def name_of(node: Node) -> str:
     """What a value is called: its operation, routine or kind."""
-    if node.row is None:
+    if node.op_def is None:
         return KIND_NAMES[node.kind]
-    row: Any = node.row.row if node.kind == ROUTINE else node.row
-    return str(row.name)
+    op_def: Any = node.op_def.op_def if node.kind == ROUTINE else node.op_def
+    return str(op_def.name)
 
 
 _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL = LEAF, SCALAR, VIEW, OP, CAST, REDUCE, SYMBOL
 """The same, as numbers of C in what is compiled here."""
 _NOTHING: tuple[Any, ...] = ()
-_GRAVES = 8
+_DEFERRED_KEPT = 8
 _DEPTH = 20
 """Nodes freed one within the other, before the rest waits its turn."""
 
@@ -258,8 +260,8 @@ class Register:
     """
 
     __slots__ = (
-        "depth", "era", "graveyard", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded", "tracing",
-        "trees",
+        "deferred_frees", "depth", "era", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded",
+        "tracing", "trees",
     )  # fmt: skip
 
     oldest: Node | None
@@ -268,7 +270,7 @@ class Register:
     limit: int
     orphan_limit: int
     orphan_bytes: int
-    graveyard: list[Any]
+    deferred_frees: list[Any]
     depth: int
     era: int
     tracing: int
@@ -283,7 +285,7 @@ class Register:
         self.orphan_limit = 1 << 28
         self.orphan_bytes = 0
         # Never emptied: a list that runs empty gives its memory back and asks for it again.
-        self.graveyard = [None] * _GRAVES
+        self.deferred_frees = [None] * _DEFERRED_KEPT
         self.depth = 0
         self.era = 0
         self.tracing = 0
@@ -298,9 +300,9 @@ _register = register
 def _begin(node: Node) -> None:
     """What a compiled node begins with, but for its era."""
     node.buffer = None
-    node.form = None
+    node.signature = None
     node.readers = 0
-    node.cells = 0
+    node.storages = 0
     node.tree = False
     node.mark = 0
     node.number = 0
@@ -313,7 +315,7 @@ def _begin(node: Node) -> None:
 
 def new_node(
     kind: int,
-    row: Any,
+    op_def: Any,
     args: tuple[Node, ...],
     code: int,
     shape: tuple[int, ...],
@@ -324,7 +326,7 @@ def new_node(
     """A pending node; its arguments count one reader more each."""
     node = Node.__new__(Node)
     node.kind = kind
-    node.row = row
+    node.op_def = op_def
     node.args = args
     node.code = code
     node.shape = shape
@@ -355,20 +357,20 @@ def join_tree(node: Node) -> None:
             return
 
 
-def formed(form: Form, args: tuple[Node, ...]) -> Node:
-    """A recorded operation of this form; the caller counts it as a reader of each argument."""
+def recorded_as(signature: NodeSignature, args: tuple[Node, ...]) -> Node:
+    """A recorded operation of this signature; the caller counts it as a reader of each argument."""
     node = Node.__new__(Node)
-    node.kind = form.kind
-    node.row = form.row
+    node.kind = signature.kind
+    node.op_def = signature.op_def
     node.args = args
-    node.code = form.code
-    node.shape = form.shape
-    node.strides = form.strides
-    node.size = form.size
-    node.attr = form.attr
+    node.code = signature.code
+    node.shape = signature.shape
+    node.strides = signature.strides
+    node.size = signature.size
+    node.attr = signature.attr
     if not cython.compiled:
         _begin(node)
-    node.form = form
+    node.signature = signature
     r = _register
     node.era = r.era
     r.recorded += 1
@@ -377,45 +379,45 @@ def formed(form: Form, args: tuple[Node, ...]) -> Node:
     return node
 
 
-def viewed(form: Form, base: Node, offset: int) -> Node:
-    """A view of this form over the memory of a value, which is no operation."""
+def viewed(signature: NodeSignature, base: Node, offset: int) -> Node:
+    """A view of this signature over the memory of a value, which is no operation."""
     base.readers += 1
     node = Node.__new__(Node)
     node.kind = _VIEW
     node.args = (base,)
-    node.code = form.code
-    node.shape = form.shape
-    node.strides = form.strides
-    node.size = form.size
+    node.code = signature.code
+    node.shape = signature.shape
+    node.strides = signature.strides
+    node.size = signature.size
     node.attr = offset
     if not cython.compiled:
-        node.row = None
+        node.op_def = None
         _begin(node)
     r = _register
     node.era = r.era
-    node.form = form
+    node.signature = signature
     if r.trees:
         join_tree(node)
     return node
 
 
-def computed(form: Form, buffer: Any) -> Node:
-    """A computed value of this form, whose memory is `buffer`."""
+def computed(signature: NodeSignature, buffer: Any) -> Node:
+    """A computed value of this signature, whose memory is `buffer`."""
     node = Node.__new__(Node)
     node.kind = _LEAF
     node.args = _NOTHING
-    node.code = form.code
-    node.shape = form.shape
-    node.strides = form.strides
-    node.size = form.size
+    node.code = signature.code
+    node.shape = signature.shape
+    node.strides = signature.strides
+    node.size = signature.size
     node.attr = 0
     if not cython.compiled:
-        node.row = None
+        node.op_def = None
         _begin(node)
     r = _register
     node.era = r.era
     node.buffer = buffer
-    node.form = form
+    node.signature = signature
     return node
 
 
@@ -430,24 +432,24 @@ def new_number(value: Any, code: int) -> Node:
     node.size = 1
     node.attr = value
     if not cython.compiled:
-        node.row = None
+        node.op_def = None
         _begin(node)
     r = _register
     node.era = r.era
     return node
 
 
-def formed1(form: Form, a: Node) -> Node:
-    """A recorded operation of this form on one value."""
+def recorded_as1(signature: NodeSignature, a: Node) -> Node:
+    """A recorded operation of this signature on one value."""
     a.readers += 1
-    return formed(form, (a,))
+    return recorded_as(signature, (a,))
 
 
-def formed2(form: Form, a: Node, b: Node) -> Node:
-    """A recorded operation of this form on two values."""
+def recorded_as2(signature: NodeSignature, a: Node, b: Node) -> Node:
+    """A recorded operation of this signature on two values."""
     a.readers += 1
     b.readers += 1
-    return formed(form, (a, b))
+    return recorded_as(signature, (a, b))
 
 
 def count_reader(node: Node) -> None:
@@ -474,13 +476,13 @@ def release(node: Node) -> None:
         r.depth += 1
         args = _NOTHING  # Frees what only they need, by way of this function.
         r.depth -= 1
-        if r.depth == 0 and len(r.graveyard) > _GRAVES:
+        if r.depth == 0 and len(r.deferred_frees) > _DEFERRED_KEPT:
             r.depth = 1
-            while len(r.graveyard) > _GRAVES:
-                r.graveyard.pop()
+            while len(r.deferred_frees) > _DEFERRED_KEPT:
+                r.deferred_frees.pop()
             r.depth = 0
     else:
-        r.graveyard.append(args)
+        r.deferred_frees.append(args)
 
 
 def uncount_reader(node: Node) -> None:
@@ -489,10 +491,10 @@ def uncount_reader(node: Node) -> None:
 
 
 def hold(node: Node) -> None:
-    """A storage cell now has this value."""
-    node.cells += 1
+    """A storage now has this value."""
+    node.storages += 1
     # Generated values need no running, and trees are run for who asks.
-    if node.cells == 1 and node.buffer is None and node.kind >= _VIEW and not node.tree:
+    if node.storages == 1 and node.buffer is None and node.kind >= _VIEW and not node.tree:
         r = _register
         older = r.newest
         node.older = older
@@ -504,9 +506,9 @@ def hold(node: Node) -> None:
 
 
 def unhold(node: Node) -> None:
-    """A storage cell no longer has this value."""
-    node.cells -= 1
-    if node.cells == 0:
+    """A storage no longer has this value."""
+    node.storages -= 1
+    if node.storages == 0:
         if node.buffer is None:
             if node.kind >= _VIEW:
                 leave_live(node)
@@ -553,9 +555,10 @@ def live_nodes() -> list[Node]:
 def become_leaf(node: Node, buffer: Any) -> None:
     """The node has been computed into `buffer`.
 
-    It loses its arguments, but keeps its number, offset and row: a later step of the same plan may still read them.
+    It loses its arguments, but keeps its number, offset and op definition: a later step of the same plan may still read
+    them.
     """
-    if node.cells and node.buffer is None and node.kind >= _VIEW:
+    if node.storages and node.buffer is None and node.kind >= _VIEW:
         r = _register
         if r.oldest is node and r.newest is node:
             r.oldest = None
@@ -566,9 +569,9 @@ def become_leaf(node: Node, buffer: Any) -> None:
     if node.kind > _SCALAR and node.attr is None:  # None would say that others may change the memory.
         node.attr = 0
     node.kind = _LEAF
-    form = node.form
-    if form is not None:
-        node.form = computed_form(form) if form.computed is None else form.computed
+    signature = node.signature
+    if signature is not None:
+        node.signature = computed_signature(signature) if signature.computed is None else signature.computed
     release(node)
 
 
@@ -577,4 +580,4 @@ def lose_value(node: Node, error: Exception) -> None:
     node.buffer = None
     node.kind = LOST
     node.attr = error
-    node.form = None
+    node.signature = None

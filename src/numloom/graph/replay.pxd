@@ -1,6 +1,6 @@
 cimport cython
 from numloom.graph.build cimport how
-from numloom.graph.node cimport Form, Node, Register, count_recorded, form_of, formed, formed1, formed2, new_node, new_number, viewed
+from numloom.graph.node cimport NodeSignature, Node, Register, count_recorded, signature_of, recorded_as, recorded_as1, recorded_as2, new_node, new_number, viewed
 
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, SPECIAL, UPDATE, VIEW
 cdef list _traces
@@ -9,8 +9,8 @@ cdef Register _register
 
 
 @cython.final
-cdef class Link:
-    cdef readonly Form form
+cdef class Instruction:
+    cdef readonly NodeSignature signature
     cdef readonly Py_ssize_t first
     cdef readonly Py_ssize_t second
     cdef readonly tuple rest
@@ -19,7 +19,7 @@ cdef class Link:
 
 
 @cython.final
-cdef class Mold:
+cdef class OperandSignature:
     cdef readonly int code
     cdef readonly tuple shape
     cdef readonly tuple strides
@@ -27,38 +27,38 @@ cdef class Mold:
 
 
 @cython.final
-cdef class Chain:
+cdef class RecordedTrace:
     cdef readonly object given
-    cdef readonly Mold first
-    cdef readonly list molds
+    cdef readonly OperandSignature first
+    cdef readonly list signatures
     cdef readonly object shared
-    cdef readonly list links
+    cdef readonly list instructions
     cdef readonly bint straight
     cdef readonly object ending
     cdef readonly tuple results
 
 
 @cython.final
-cdef class Chains:
+cdef class RecordedTraces:
     cdef readonly dict known
-    cdef readonly Chain last
+    cdef readonly RecordedTrace last
     cdef readonly dict met
 
 
-@cython.locals(chain=Chain)
-cpdef Chain find(Chains chains, object given, list operands)
-@cython.locals(chain=Chain, mold=Mold)
-cpdef Node again(Chains chains, object given, Node operand)
-@cython.locals(values=list, args=list, node=Node, link=Link, form=Form, place=cython.Py_ssize_t, offset=cython.Py_ssize_t, row=object)
-cpdef Node replay(Chain chain, list operands)
+@cython.locals(recorded=RecordedTrace)
+cpdef RecordedTrace find(RecordedTraces traces, object given, list operands)
+@cython.locals(recorded=RecordedTrace, expected=OperandSignature)
+cpdef Node replay_one(RecordedTraces traces, object given, Node operand)
+@cython.locals(values=list, args=list, node=Node, instruction=Instruction, signature=NodeSignature, place=cython.Py_ssize_t, offset=cython.Py_ssize_t, op_def=object)
+cpdef Node replay(RecordedTrace recorded, list operands)
 @cython.locals(alone=cython.bint, node=Node, base=Node)
 cpdef bint can_follow(list operands) except -1
 @cython.locals(place=cython.Py_ssize_t, other=cython.Py_ssize_t, memory=Node)
 cpdef object sharing(list operands)
-@cython.locals(place=cython.Py_ssize_t, node=Node, mold=Mold)
-cdef bint _fits(Chain chain, object given, list operands) except -1
+@cython.locals(place=cython.Py_ssize_t, node=Node, expected=OperandSignature)
+cdef bint _fits(RecordedTrace recorded, object given, list operands) except -1
 @cython.locals(times=cython.Py_ssize_t)
-cpdef object begin(Chains chains, object given, list operands, bint keeps=*)
+cpdef object begin(RecordedTraces traces, object given, list operands, bint keeps=*)
 @cython.locals(key=list, node=Node)
 cdef object _key(object given, list operands)
 cdef Node _memory(Node node)

@@ -1,4 +1,4 @@
-"""Recording again what was recorded for operands of the same forms: the nodes are copied, nothing is decided anew.
+"""Recording again what was recorded for operands of the same signatures: the nodes are copied, nothing is decided anew.
 
 What a reduction, a product or another composed call becomes (which views, casts, operations and routines, over which
 axes, of which dtype and order) follows from the dtype, shape and order of its operands and from its arguments. So what
@@ -31,40 +31,41 @@ from numloom.graph.node import (
     SCALAR,
     UPDATE,
     VIEW,
-    Form,
     Node,
+    NodeSignature,
     count_recorded,
-    form_by,
-    form_of,
-    formed,
-    formed1,
-    formed2,
     live_nodes,
     new_node,
     new_number,
+    recorded_as,
+    recorded_as1,
+    recorded_as2,
     register,
+    signature_by,
+    signature_of,
     viewed,
 )
-from numloom.graph.place import INSIDE, here
+from numloom.graph.source_location import INSIDE, here
 
 _register = register
 _KEPT = 1024
-_LINKS = 64
+_INSTRUCTIONS = 64
 _TRIES = 4
 _MADE = 1 << 14
 """Bytes of a value, made of what the host knows, that is kept."""
 _REPEATED = (OP, CAST, REDUCE, GATHER, UPDATE)
 
 
-class Link:
-    """One node of a chain.
+class Instruction:
+    """One node of a recorded trace.
 
     Attributes
     ----------
-    form : Form or None
-        Its form; None of what a routine gives, and of what the host knew.
+    signature : NodeSignature or None
+        Its signature; None of what a routine gives, and of what the host knew.
     first, second : int
-        Its arguments: numbers from 0 on are operands, the ones behind them the links in turn; -1 where there is none.
+        Its arguments: numbers from 0 on are operands, the ones behind them the instructions in turn; -1 where there is
+        none.
     rest : tuple of int
         Arguments behind the second.
     attr : object
@@ -74,17 +75,19 @@ class Link:
         What runs a routine on its arguments.
     """
 
-    __slots__ = ("attr", "call", "first", "form", "rest", "second")
+    __slots__ = ("attr", "call", "first", "rest", "second", "signature")
 
-    form: Form | None
+    signature: NodeSignature | None
     first: int
     second: int
     rest: tuple[int, ...]
     attr: Any
     call: Any
 
-    def __init__(self, form: Form | None, args: Sequence[int], attr: Any = None, call: Any = None) -> None:
-        self.form = form
+    def __init__(
+        self, signature: NodeSignature | None, args: Sequence[int], attr: Any = None, call: Any = None
+    ) -> None:
+        self.signature = signature
         self.first = args[0] if args else -1
         self.second = args[1] if len(args) > 1 else -1
         self.rest = tuple(args[2:])
@@ -92,7 +95,7 @@ class Link:
         self.call = call
 
 
-class Mold:
+class OperandSignature:
     """What counts of an operand: dtype code, shape and order, and whether it is a view."""
 
     __slots__ = ("code", "seen", "shape", "strides")
@@ -109,18 +112,18 @@ class Mold:
         self.seen = node.kind == VIEW
 
 
-class Chain:
-    """What one call recorded, for one form of its operands and its arguments.
+class RecordedTrace:
+    """What one call recorded, for one signature of its operands and its arguments.
 
     Attributes
     ----------
     given : object
         The call's other arguments.
-    molds, first : list of Mold, Mold
+    signatures, first : list of OperandSignature, OperandSignature
         Of its operands, and of the first one.
     shared : object
         How operands share memory, see `sharing`.
-    links : list of Link
+    instructions : list of Instruction
         What follows the operands; the last one is the result.
     straight : bool
         Whether each is an operation on the one before, the first on the first operand.
@@ -130,52 +133,61 @@ class Chain:
         Of several results, their numbers; -1 of one that is a view of an operand.
     """
 
-    __slots__ = ("ending", "first", "given", "links", "molds", "results", "shared", "straight")
+    __slots__ = ("ending", "first", "given", "instructions", "results", "shared", "signatures", "straight")
 
     given: Any
-    first: Mold | None
-    molds: list[Mold]
+    first: OperandSignature | None
+    signatures: list[OperandSignature]
     shared: Any
-    links: list[Link]
+    instructions: list[Instruction]
     straight: bool
     ending: Any
     results: tuple[int, ...] | None
 
     def __init__(
-        self, given: Any, operands: list[Node], links: list[Link], ending: Any, results: tuple[int, ...] | None
+        self,
+        given: Any,
+        operands: list[Node],
+        instructions: list[Instruction],
+        ending: Any,
+        results: tuple[int, ...] | None,
     ) -> None:
         self.given = given
         self.results = results
-        self.molds = [Mold(node) for node in operands]
-        self.first = self.molds[0] if operands else None
+        self.signatures = [OperandSignature(node) for node in operands]
+        self.first = self.signatures[0] if operands else None
         self.shared = sharing(operands)
-        self.links = links
+        self.instructions = instructions
         self.ending = ending
-        self.straight = bool(links) and results is None
+        self.straight = bool(instructions) and results is None
         behind = len(operands) - 1
-        for place, link in enumerate(links):
-            simple = link.form is not None and link.form.kind in (OP, CAST, REDUCE) and link.second < 0
-            if not simple or link.first != (behind + place if place else 0):
+        for place, instruction in enumerate(instructions):
+            simple = (
+                instruction.signature is not None
+                and instruction.signature.kind in (OP, CAST, REDUCE)
+                and instruction.second < 0
+            )
+            if not simple or instruction.first != (behind + place if place else 0):
                 self.straight = False
 
 
-class Chains:
-    """The chains of one function.
+class RecordedTraces:
+    """The traces of one function.
 
     Attributes
     ----------
     known : dict
-        Chains by their form.
-    last : Chain or None
+        Traces by their signature.
+    last : RecordedTrace or None
         The one used last.
     met : dict
-        How often a form was met that has no chain.
+        How often a signature was met that has no trace.
     """
 
     __slots__ = ("known", "last", "met")
 
-    known: dict[Any, Chain]
-    last: Chain | None
+    known: dict[Any, RecordedTrace]
+    last: RecordedTrace | None
     met: dict[Any, int]
 
     def __init__(self) -> None:
@@ -184,108 +196,128 @@ class Chains:
         self.met = {}
 
 
-def find(chains: Chains, given: Any, operands: list[Node]) -> Chain | None:
+def find(traces: RecordedTraces, given: Any, operands: list[Node]) -> RecordedTrace | None:
     """What is known of a call with these arguments (`given`, which is hashed and compared) and operands."""
     if _off or not can_follow(operands):
         return None
-    chain = chains.last
-    if chain is None or not _fits(chain, given, operands):
-        chain = chains.known.get(_key(given, operands))
-        if chain is None:
+    recorded = traces.last
+    if recorded is None or not _fits(recorded, given, operands):
+        recorded = traces.known.get(_key(given, operands))
+        if recorded is None:
             return None
-        chains.last = chain
-    return chain
+        traces.last = recorded
+    return recorded
 
 
-def again(chains: Chains, given: Any, operand: Node) -> Node | None:
-    """What the chain used last records, if it is the one of a call of one operand and straight."""
-    chain = chains.last
-    if _off or chain is None or chain.given is not given or not chain.straight or LEAF < operand.kind < VIEW:
+def replay_one(traces: RecordedTraces, given: Any, operand: Node) -> Node | None:
+    """What the trace used last records, if it is the one of a call of one operand and straight."""
+    recorded = traces.last
+    if _off or recorded is None or recorded.given is not given or not recorded.straight or LEAF < operand.kind < VIEW:
         return None
-    mold = chain.first
-    assert mold is not None
+    expected = recorded.first
+    assert expected is not None
     if (
-        mold.shape is not operand.shape
-        or mold.strides is not operand.strides
-        or mold.code != operand.code
-        or mold.seen != (operand.kind == VIEW)
-        or len(chain.molds) != 1
+        expected.shape is not operand.shape
+        or expected.strides is not operand.strides
+        or expected.code != operand.code
+        or expected.seen != (operand.kind == VIEW)
+        or len(recorded.signatures) != 1
     ):
         return None
-    for link in chain.links:
-        operand = formed1(cython.cast(Link, link).form, operand)
+    for instruction in recorded.instructions:
+        operand = recorded_as1(cython.cast(Instruction, instruction).signature, operand)
     return operand
 
 
-def replay(chain: Chain, operands: list[Node]) -> Node:
-    """Record a chain for its operands, a list that grows by its values; the result."""
-    if chain.straight:
+def replay(recorded: RecordedTrace, operands: list[Node]) -> Node:
+    """Record a recorded trace for its operands, a list that grows by its values; the result."""
+    if recorded.straight:
         node = operands[0]
-        for link in chain.links:
-            node = formed1(link.form, node)  # type: ignore[arg-type]
+        for instruction in recorded.instructions:
+            node = recorded_as1(instruction.signature, node)  # type: ignore[arg-type]
         return node
     values = operands
-    for link in chain.links:
-        form = link.form
-        if form is None:
-            if link.call is None:
-                values.append(link.attr)
+    for instruction in recorded.instructions:
+        signature = instruction.signature
+        if signature is None:
+            if instruction.call is None:
+                values.append(instruction.attr)
                 if _traces:
-                    made(link.attr)
-            elif link.rest:
-                values.append(link.call(values[link.first], values[link.second], *[values[k] for k in link.rest]))
-            elif link.second >= 0:
-                values.append(link.call(values[link.first], values[link.second]))
-            elif link.first >= 0:
-                values.append(link.call(values[link.first]))
+                    made(instruction.attr)
+            elif instruction.rest:
+                values.append(
+                    instruction.call(
+                        values[instruction.first], values[instruction.second], *[values[k] for k in instruction.rest]
+                    )
+                )
+            elif instruction.second >= 0:
+                values.append(instruction.call(values[instruction.first], values[instruction.second]))
+            elif instruction.first >= 0:
+                values.append(instruction.call(values[instruction.first]))
             else:
-                values.append(link.call())
+                values.append(instruction.call())
             continue
-        if form.kind == GATHER:
-            args = [values[link.first], values[link.second]]
-            for place in link.rest:
+        if signature.kind == GATHER:
+            args = [values[instruction.first], values[instruction.second]]
+            for place in instruction.rest:
                 args.append(values[place])
-            row = link.attr
+            op_def = instruction.attr
             count_recorded()
             values.append(
                 new_node(
-                    GATHER, row if row is INSIDE else here(row.complaint), tuple(args), form.code, form.shape,
-                    form.strides, form.size, form.attr,
+                    GATHER, op_def if op_def is INSIDE else here(op_def.complaint), tuple(args), signature.code,
+                    signature.shape, signature.strides, signature.size, signature.attr,
                 )
             )  # fmt: skip
-        elif link.second >= 0:
-            if link.rest:
-                args = [values[link.first], values[link.second]]
-                for place in link.rest:
+        elif instruction.second >= 0:
+            if instruction.rest:
+                args = [values[instruction.first], values[instruction.second]]
+                for place in instruction.rest:
                     args.append(values[place])
                 for node in args:
                     node.readers += 1
-                values.append(formed(form, tuple(args)))
+                values.append(recorded_as(signature, tuple(args)))
             else:
-                values.append(formed2(form, values[link.first], values[link.second]))
-        elif form.kind == VIEW:
-            node = values[link.first]
-            offset = link.attr
+                values.append(recorded_as2(signature, values[instruction.first], values[instruction.second]))
+        elif signature.kind == VIEW:
+            node = values[instruction.first]
+            offset = instruction.attr
             if node.kind == VIEW:
                 offset += node.attr
                 node = node.args[0]
-            if offset == 0 and node.code == form.code and node.shape is form.shape and node.strides is form.strides:
+            if (
+                offset == 0
+                and node.code == signature.code
+                and node.shape is signature.shape
+                and node.strides is signature.strides
+            ):
                 values.append(node)
             else:
-                values.append(viewed(form, node, offset))
-        elif form.kind == SCALAR:
-            values.append(new_number(link.attr, form.code))
-        elif link.first < 0:
-            if form.kind == FILL:
+                values.append(viewed(signature, node, offset))
+        elif signature.kind == SCALAR:
+            values.append(new_number(instruction.attr, signature.code))
+        elif instruction.first < 0:
+            if signature.kind == FILL:
                 count_recorded()
-            values.append(new_node(form.kind, None, (), form.code, form.shape, form.strides, form.size, link.attr))
+            values.append(
+                new_node(
+                    signature.kind,
+                    None,
+                    (),
+                    signature.code,
+                    signature.shape,
+                    signature.strides,
+                    signature.size,
+                    instruction.attr,
+                )
+            )
         else:
-            values.append(formed1(form, values[link.first]))
+            values.append(recorded_as1(signature, values[instruction.first]))
     return values[len(values) - 1]
 
 
 def can_follow(operands: list[Node]) -> bool:
-    """Whether the forms of operands say what is recorded: of numbers known on the host other things may be.
+    """Whether the signatures of operands say what is recorded: of numbers known on the host other things may be.
 
     The order of several values may depend on what one was before it was converted.
     """
@@ -314,27 +346,27 @@ def sharing(operands: list[Node]) -> Any:
     return found
 
 
-def _fits(chain: Chain, given: Any, operands: list[Node]) -> bool:
-    """Whether a chain is that of a call."""
-    if chain.given is not given or len(chain.molds) != len(operands):
+def _fits(recorded: RecordedTrace, given: Any, operands: list[Node]) -> bool:
+    """Whether a recorded trace is that of a call."""
+    if recorded.given is not given or len(recorded.signatures) != len(operands):
         return False
     for place, node in enumerate(operands):
-        mold = chain.molds[place]
+        expected = recorded.signatures[place]
         if (
-            mold.shape is not node.shape
-            or mold.strides is not node.strides
-            or mold.code != node.code
-            or mold.seen != (node.kind == VIEW)
+            expected.shape is not node.shape
+            or expected.strides is not node.strides
+            or expected.code != node.code
+            or expected.seen != (node.kind == VIEW)
         ):
             return False
     if len(operands) == 1:
         return True
     shared = sharing(operands)
-    return chain.shared is None if shared is None else chain.shared == shared  # type: ignore[no-any-return]
+    return recorded.shared is None if shared is None else recorded.shared == shared  # type: ignore[no-any-return]
 
 
 def _key(given: Any, operands: list[Node]) -> Any:
-    """What a chain is found by."""
+    """What a recorded trace is found by."""
     key = [given]
     for node in operands:
         key.append(node.code)
@@ -359,46 +391,46 @@ def _begin(node: Node) -> int:
 # ---------------------------------------------------------------- learning
 
 
-class Trace:
+class TraceRecorder:
     """What a call records and runs, while it is under way.
 
     Attributes
     ----------
     key : object
-        By which its chain will be found.
+        By which its trace will be found.
     operands : list of Node
         Its operands.
-    links : list of Link
+    instructions : list of Instruction
         What is known to lead from them, needed or not.
     met : dict
         Numbers of values by their identity.
     kept : list of Node
         Those values, so that nothing else has their identity.
     lost : bool
-        Whether something happened that no chain can do again.
+        Whether something happened that no trace can do again.
     keeps : bool
-        Whether its chain may have values in memory, since it is for one device.
+        Whether its trace may have values in memory, since it is for one device.
     era : int
-        Values of earlier eras were there before the call began: of these a chain knows its operands alone.
+        Values of earlier eras were there before the call began: of these a recorded trace knows its operands alone.
     """
 
-    __slots__ = ("era", "keeps", "kept", "key", "links", "lost", "met", "operands")
+    __slots__ = ("era", "instructions", "keeps", "kept", "key", "lost", "met", "operands")
 
     def __init__(self, key: Any, operands: list[Node], keeps: bool = False) -> None:
         self.keeps = keeps
         self.key = key
         self.operands = operands
-        self.links: list[Link] = []
+        self.instructions: list[Instruction] = []
         self.met: dict[int, int] = {}
         self.kept: list[Node] = []
         self.lost = False
         register.era = self.era = register.era + 1
 
     def number(self, node: Node) -> int:
-        """Number of a value among operands and links, which it joins with all that it needs; -1 where it cannot.
+        """Number of a value among operands and instructions, which it joins with all that it needs; -1 where it cannot.
 
         What is neither an operand, nor seen through one, nor made since the call began, nor declared by `made`, is not
-        to be had in another call. So a chain depends on nothing but operands and arguments.
+        to be had in another call. So a recorded trace depends on nothing but operands and arguments.
         """
         for place, operand in enumerate(self.operands):
             if _same(node, operand):
@@ -412,36 +444,36 @@ class Trace:
         if node.era < self.era:
             return -1
         # Taken down at once: what numbers the arguments may be interrupted by a thread that computes the node.
-        kind, form, needs = node.kind, form_of(node), node.args
+        kind, signature, needs = node.kind, signature_of(node), node.args
         attr: Any = None
         if kind in (SCALAR, FILL, IOTA, VIEW):
             attr = node.attr
         elif kind == GATHER:
-            attr = node.row
+            attr = node.op_def
         elif kind not in _REPEATED:
             return -1
         args = [self.number(arg) for arg in needs]
-        return -1 if -1 in args else self.join(node, Link(form, args, attr))
+        return -1 if -1 in args else self.join(node, Instruction(signature, args, attr))
 
-    def _through(self, node: Node) -> Link | None:
-        """The link of a value that is in the memory of an operand, and there within what the operand is."""
+    def _through(self, node: Node) -> Instruction | None:
+        """The instruction of a value that is in the memory of an operand, and there within what the operand is."""
         base, begin = _memory(node), _begin(node)
         for place, operand in enumerate(self.operands):
             if _memory(operand) is base and (operand.kind == VIEW or node.kind == VIEW):
                 low, high = _extent(node)
                 first, last = _extent(operand)
                 if first <= low and high <= last:
-                    form = form_by(VIEW, None, node.code, node.shape, node.strides, node.size, None)
-                    return Link(form, [place], begin - _begin(operand))
+                    signature = signature_by(VIEW, None, node.code, node.shape, node.strides, node.size, None)
+                    return Instruction(signature, [place], begin - _begin(operand))
         return None
 
-    def join(self, node: Node, link: Link) -> int:
-        """The number of a value that has a link now; -1 where there are too many."""
-        if len(self.links) >= _LINKS:
+    def join(self, node: Node, instruction: Instruction) -> int:
+        """The number of a value that has an instruction now; -1 where there are too many."""
+        if len(self.instructions) >= _INSTRUCTIONS:
             return -1
-        self.links.append(link)
+        self.instructions.append(instruction)
         self.kept.append(node)
-        self.met[id(node)] = number = len(self.operands) + len(self.links) - 1
+        self.met[id(node)] = number = len(self.operands) + len(self.instructions) - 1
         return number
 
     def keep(self, node: Node) -> int:
@@ -450,83 +482,92 @@ class Trace:
         """
         if not self.keeps or node.size * ITEMSIZES[node.code] > _MADE:
             return -1
-        return self.met[id(node)] if id(node) in self.met else self.join(node, Link(None, (), node))
+        return self.met[id(node)] if id(node) in self.met else self.join(node, Instruction(None, (), node))
 
-    def needed(self, results: list[int]) -> tuple[list[Link], tuple[int, ...]]:
-        """The links that lead to values, numbered anew, the last one of these the last; numbers of the values."""
+    def needed(self, results: list[int]) -> tuple[list[Instruction], tuple[int, ...]]:
+        """The instructions that lead to values, numbered anew, the last one of these the last; numbers of the
+        values.
+        """
         first, last = len(self.operands), max(results)
         wanted = {*results}
         for number in range(last, first - 1, -1):
             if number in wanted:
-                wanted.update(_args(self.links[number - first]))
+                wanted.update(_args(self.instructions[number - first]))
         kept = [number for number in range(first, last + 1) if number in wanted]
         again = {**{number: number for number in range(first)}, **{old: first + new for new, old in enumerate(kept)}}
-        links = [self.links[number - first] for number in kept]
-        renumbered = [Link(link.form, [again[arg] for arg in _args(link)], link.attr, link.call) for link in links]
+        instructions = [self.instructions[number - first] for number in kept]
+        renumbered = [
+            Instruction(
+                instruction.signature, [again[arg] for arg in _args(instruction)], instruction.attr, instruction.call
+            )
+            for instruction in instructions
+        ]
         return renumbered, tuple([again.get(number, -1) for number in results])
 
 
-def _args(link: Link) -> list[int]:
-    """Numbers of a link's arguments."""
-    return [arg for arg in (link.first, link.second, *link.rest) if arg >= 0]
+def _args(instruction: Instruction) -> list[int]:
+    """Numbers of an instruction's arguments."""
+    return [arg for arg in (instruction.first, instruction.second, *instruction.rest) if arg >= 0]
 
 
 _off = False
 """Whether all calls are done in full, and none is learned."""
-_traces: list[Trace] = []
+_traces: list[TraceRecorder] = []
 """The calls that are being learned, of all threads: what others record meanwhile leads to none of their results."""
 
 
-def begin(chains: Chains, given: Any, operands: list[Node], keeps: bool = False) -> Trace | None:
+def begin(traces: RecordedTraces, given: Any, operands: list[Node], keeps: bool = False) -> TraceRecorder | None:
     """Learn the call that follows, until `end`; None where that would not help, also where all runs at once.
 
-    With `keeps` chains are those of one device alone.
+    With `keeps` traces are those of one device alone.
 
-    A form is learned when it is met again: of sizes that change from call to call nothing would be used.
+    A signature is learned when it is met again: of sizes that change from call to call nothing would be used.
     """
     if _off or register.tracing or register.recorded > register.limit or not can_follow(operands):
         return None
     key = _key(given, operands)
-    times = chains.met.get(key, 0)
-    if len(chains.met) >= _KEPT:
-        chains.met.clear()
-    chains.met[key] = times + 1
+    times = traces.met.get(key, 0)
+    if len(traces.met) >= _KEPT:
+        traces.met.clear()
+    traces.met[key] = times + 1
     if not 0 < times <= _TRIES:
         return None
     return start(key, list(operands), keeps)
 
 
-def start(key: Any, operands: list[Node], keeps: bool) -> Trace:
+def start(key: Any, operands: list[Node], keeps: bool) -> TraceRecorder:
     """Learn what follows, until `end`; the operands may be told later."""
-    trace = Trace(key, operands, keeps)
-    _traces.append(trace)
-    return trace
+    recorder = TraceRecorder(key, operands, keeps)
+    _traces.append(recorder)
+    return recorder
 
 
-def end(trace: Trace | None) -> None:
+def end(recorder: TraceRecorder | None) -> None:
     """What follows is no part of the call."""
-    if trace is not None:
-        _traces.remove(trace)
+    if recorder is not None:
+        _traces.remove(recorder)
 
 
-def learn(chains: Chains, trace: Trace, given: Any, result: Any, ending: Any = None) -> None:
+def learn(traces: RecordedTraces, recorder: TraceRecorder, given: Any, result: Any, ending: Any = None) -> None:
     """Keep what a call did, if its result follows from its operands.
 
     A result is a value, or None: a view of an operand, as `ending` says; several are a list.
     """
     several = type(result) is list
-    numbers = [-1 if node is None else trace.number(node) for node in (result if several else [result])]
+    numbers = [-1 if node is None else recorder.number(node) for node in (result if several else [result])]
     known = [number for node, number in zip(result if several else [result], numbers, strict=True) if node is not None]
-    if trace.lost or any([number < len(trace.operands) for number in known]):
+    if recorder.lost or any([number < len(recorder.operands) for number in known]):
         return
-    if len(chains.known) >= _KEPT:
-        chains.known.clear()
-    links, places = trace.needed(numbers) if known else ([], (-1,) * len(numbers))
-    for link in links:
-        if link.form is None and link.call is None:
-            link.attr.cells += 1  # It is the chain's, so nobody writes to it.
-    chains.met.pop(trace.key, None)
-    chains.known[trace.key] = Chain(given, trace.operands, links, ending, places if several else None)
+    if len(traces.known) >= _KEPT:
+        traces.known.clear()
+    instructions, places = recorder.needed(numbers) if known else ([], (-1,) * len(numbers))
+    for instruction in instructions:
+        if instruction.signature is None and instruction.call is None:
+            instruction.attr.storages += 1  # It is the trace's, so nobody writes to it.
+    traces.met.pop(recorder.key, None)
+    traces.known[recorder.key] = RecordedTrace(
+        given, recorder.operands, instructions, ending, places if several else None
+    )
 
 
 def _forget_traces() -> None:
@@ -555,40 +596,40 @@ def in_full() -> Iterator[None]:
 
 def made(node: Node) -> None:
     """A value was made of what the host knows of a call's arguments, or is the same for all calls."""
-    for trace in _traces:
-        trace.keep(node)
+    for recorder in _traces:
+        recorder.keep(node)
 
 
-def arguments(operands: Sequence[Node]) -> list[tuple[Trace, list[int]]]:
+def arguments(operands: Sequence[Node]) -> list[tuple[TraceRecorder, list[int]]]:
     """What a routine is about to read, as the calls that are being learned know it."""
     if not _traces:
         return []
-    found = [(trace, [trace.number(node) for node in operands]) for trace in _traces]
+    found = [(recorder, [recorder.number(node) for node in operands]) for recorder in _traces]
     # What is pending is computed along with them, and nobody would know then what it was computed of.
     for node in live_nodes():
-        for trace in _traces:
-            trace.number(node)
+        for recorder in _traces:
+            recorder.number(node)
     return found
 
 
-def called(known: list[tuple[Trace, list[int]]], call: Callable[..., Node], result: Node) -> None:
+def called(known: list[tuple[TraceRecorder, list[int]]], call: Callable[..., Node], result: Node) -> None:
     """A routine gave a value."""
-    for trace, numbers in known:
+    for recorder, numbers in known:
         if -1 not in numbers:
-            trace.join(result, Link(None, numbers, None, call))
+            recorder.join(result, Instruction(None, numbers, None, call))
 
 
 def lose() -> None:
-    """What no link says happens: memory of a computed value changes in place, or a value is looked at."""
-    for trace in _traces:
-        trace.lost = True
+    """What no instruction says happens: memory of a computed value changes in place, or a value is looked at."""
+    for recorder in _traces:
+        recorder.lost = True
 
 
 def _same(a: Node, b: Node) -> bool:
     """Whether two nodes are one value: an array that is a view, or a complex part, gives a new one at each look."""
     if a is b:
         return True
-    if a.kind != b.kind or (a.kind != VIEW and a.kind != OP) or len(a.args) != 1 or a.row is not b.row:
+    if a.kind != b.kind or (a.kind != VIEW and a.kind != OP) or len(a.args) != 1 or a.op_def is not b.op_def:
         return False
     if (a.attr, a.code, a.shape, a.strides) != (b.attr, b.code, b.shape, b.strides):
         return False
@@ -602,10 +643,9 @@ def _extent(node: Node) -> tuple[int, int]:
 
 
 __all__ = [
-    "Chain",
-    "Chains",
-    "Trace",
-    "again",
+    "RecordedTrace",
+    "RecordedTraces",
+    "TraceRecorder",
     "arguments",
     "begin",
     "called",
@@ -617,5 +657,6 @@ __all__ = [
     "lose",
     "made",
     "replay",
+    "replay_one",
     "start",
 ]

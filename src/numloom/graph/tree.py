@@ -23,14 +23,14 @@ from numloom.graph.node import (
     SYMBOL,
     VIEW,
     Node,
-    form_of,
-    formed,
     new_node,
     new_number,
+    recorded_as,
     register,
+    signature_of,
     viewed,
 )
-from numloom.graph.place import INSIDE, here
+from numloom.graph.source_location import INSIDE, here
 
 
 class TreeError(RuntimeError):
@@ -171,19 +171,19 @@ def recorded_again(node: Node, args: Sequence[Node]) -> Node:
         base = args[0]
         if base.kind == FILL or base.kind == SCALAR:
             return view(base, node.code, node.attr, node.shape, node.strides)
-        return viewed(form_of(node), base, node.attr)
+        return viewed(signature_of(node), base, node.attr)
     if kind == GATHER:
-        row = node.row if node.row is INSIDE else here(node.row.complaint)
-        return new_node(GATHER, row, tuple(args), node.code, node.shape, node.strides, node.size, node.attr)
+        op_def = node.op_def if node.op_def is INSIDE else here(node.op_def.complaint)
+        return new_node(GATHER, op_def, tuple(args), node.code, node.shape, node.strides, node.size, node.attr)
     if kind == ROUTINE:
-        return node.row(*_apart(node, args))  # type: ignore[no-any-return]
+        return node.op_def(*_apart(node, args))  # type: ignore[no-any-return]
     if kind == SCALAR:
         return new_number(node.attr, node.code)
     if kind in (FILL, IOTA):
         return new_node(kind, None, (), node.code, node.shape, node.strides, node.size, node.attr)
     for arg in args:
         arg.readers += 1
-    return formed(form_of(node), tuple(args))
+    return recorded_as(signature_of(node), tuple(args))
 
 
 def _apart(node: Node, args: Sequence[Node]) -> Sequence[Node]:
@@ -192,9 +192,9 @@ def _apart(node: Node, args: Sequence[Node]) -> Sequence[Node]:
     Those may be recorded later, so it does not count them yet.
     """
     old, new = node.args[0], args[0]
-    if not node.row.row.in_place:
+    if not node.op_def.op_def.in_place:
         return args
-    if old.tree and old.kind != SYMBOL and old.readers <= 1 and not old.cells and not new.cells:
+    if old.tree and old.kind != SYMBOL and old.readers <= 1 and not old.storages and not new.storages:
         return args
     strides = c_strides(new.shape, ITEMSIZES[new.code]) if new.kind == VIEW else new.strides
     return [copied(new, strides, new.code), *args[1:]]

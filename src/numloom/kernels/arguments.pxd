@@ -1,6 +1,6 @@
 cimport cython
 from numloom.array.ndarray cimport ndarray
-from numloom.array.storage cimport Cell
+from numloom.array.storage cimport Storage
 from numloom.graph.node cimport Node
 
 
@@ -16,6 +16,6 @@ cdef class Signature:
     cdef readonly object packer
 
     @cython.locals(
-        at=Py_ssize_t, kind=int, accepted=long, kinds=bytes, values=list, array=ndarray, cell=Cell, node=Node
+        at=Py_ssize_t, kind=int, accepted=long, kinds=bytes, values=list, array=ndarray, storage=Storage, node=Node
     )
     cpdef bytes pack(self, tuple args, list pinned)

@@ -117,7 +117,7 @@ class Signature:
     # ------------------------------------------------------------ both ways to launch
 
     def pack(self, args: tuple[Any, ...], pinned: list[Any]) -> bytes:
-        """The block of parameters; cells that must stay where they are until the launch go to `pinned`."""
+        """The block of parameters; storages that must stay where they are until the launch go to `pinned`."""
         if len(args) != self.count:
             self._wrong_count(len(args))
         kinds = self.kinds
@@ -131,19 +131,19 @@ class Signature:
                     accepted = self.accepted[at]
                     if not accepted >> array.code & 1:
                         self._wrong_array(at, array)
-                    cell = array.cell
-                    node = cell.value
+                    storage = array.storage
+                    node = storage.value
                     if node.buffer is not None and is_mixed():  # It may lie on the host.
                         bring_home(node)
                     if self.constants[at]:
                         if node.buffer is None:
-                            node = materialize(cell)
+                            node = materialize(storage)
                     else:
                         if not array.writeable:
                             self._read_only(at)
-                        if node.buffer is None or node.readers or node.cells != 1:
-                            node = pin(cell)
-                            pinned.append(cell)
+                        if node.buffer is None or node.readers or node.storages != 1:
+                            node = pin(storage)
+                            pinned.append(storage)
                         elif node.attr is not None:
                             node.attr = 0  # A copy that the host keeps is of what was there before the kernel.
                     values.append(node.buffer.ptr + array.offset)
@@ -170,8 +170,8 @@ class Signature:
         for at, a in enumerate(args):
             # All that may be written first: pinning one array may move another's memory.
             if type(a) is ndarray and a.writeable and not (self.known and self.parameters[at].const):
-                pin(a.cell)
-                pinned.append(a.cell)
+                pin(a.storage)
+                pinned.append(a.storage)
         result: list[Span | bytes] = []
         for at, a in enumerate(args):
             kind = self.kinds[at] if self.known else UNKNOWN
@@ -192,13 +192,13 @@ class Signature:
     def _span(self, at: int, a: Any, pinned: list[Any]) -> Span:
         """The memory of an array, in which the kernel may write unless it says const."""
         if self.known and self.parameters[at].const:
-            node = materialize(a.cell)
+            node = materialize(a.storage)
         else:
             if not a.writeable:
                 self._read_only(at)
-            node = pin(a.cell)
-            pinned.append(a.cell)
-        low, high = extent_of(Layout(a.offset, a.extents, a.steps), ITEMSIZES[a.code]) if a.size else (a.offset,) * 2
+            node = pin(a.storage)
+            pinned.append(a.storage)
+        low, high = extent_of(Layout(a.offset, a._shape, a._strides), ITEMSIZES[a.code]) if a.size else (a.offset,) * 2
         start = node.buffer.ptr
         return Span(start + a.offset, start + low, start + high)
 
@@ -314,7 +314,7 @@ class Signature:
 
 
 def release(pinned: list[Any]) -> None:
-    """Let cells go that `pack` or `spans` pinned."""
+    """Let storages go that `pack` or `spans` pinned."""
     while pinned:
         unpin(pinned.pop())
 

@@ -34,9 +34,9 @@ from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
 from numloom.graph.node import Node
 from numloom.kernels.host import run_op
 from numloom.kernels.options import checked
-from numloom.kernels.signature import Arguments, Parameter, declared, identifier
+from numloom.kernels.signature import Arguments, TypedParameter, declared, identifier
+from numloom.ops.definitions import OpDef
 from numloom.ops.derivatives import ZERO
-from numloom.ops.rows import Op
 from numloom.plan.program import Geometry
 
 _IMPURE = re.compile(
@@ -217,8 +217,8 @@ class ElementwiseKernel:
         self._operation = counted if self._recorded else operation
         self._counts = (("i" in words), ("n" in words))
         self._read_first = tuple(not written_first(operation, parameter.name) for parameter in self.out_params)
-        self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], tuple[tuple[Op, int], ...]]] = {}
-        self._ready: dict[tuple[Any, ...], Ready] = {}
+        self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], tuple[tuple[OpDef, int], ...]]] = {}
+        self._ready: dict[tuple[Any, ...], ReadyLoop] = {}
 
     def __repr__(self) -> str:
         return f"<ElementwiseKernel {self.name}>"
@@ -230,9 +230,9 @@ class ElementwiseKernel:
         kinds = kinds_of(args)
         met = self._met.get(kinds)
         if met is not None and size is None:
-            codes, rows = met
+            codes, op_defs = met
             nodes = nodes_of(args, codes)
-            values = [build.loop(row, nodes, code) for row, code in rows]
+            values = [build.loop(op_def, nodes, code) for op_def, code in op_defs]
             results = [deliver(value, args) for value in values]
         else:
             again = self._again(args, kinds, size, block_size)
@@ -310,14 +310,14 @@ class ElementwiseKernel:
             nodes.append(counter if len(shape) == 1 else build.view(counter, I64, 0, shape, c_strides(shape, 8)))
         if count:
             nodes.append(build.scalar(prod(shape), I64))
-        rows = _rows(
+        op_defs = _op_defs(
             self.name, self.in_params, self.out_params, self._operation, self.preamble, type_names(given.types),
             given.in_codes, given.out_codes, read, self._counts, registry.current().name, self.gradient,
         )  # fmt: skip
         # Of numbers alone the dtype follows their values: 2**63 is a uint64.
         if operands and len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
-            self._met[kinds] = given.in_codes, tuple(zip(rows, given.out_codes, strict=True))
-        values = [build.loop(row, nodes, code) for row, code in zip(rows, given.out_codes, strict=True)]
+            self._met[kinds] = given.in_codes, tuple(zip(op_defs, given.out_codes, strict=True))
+        values = [build.loop(op_def, nodes, code) for op_def, code in zip(op_defs, given.out_codes, strict=True)]
         results = []
         for value, out in zip(values, given.outs, strict=True):
             if out is None:
@@ -343,7 +343,7 @@ class ElementwiseKernel:
                 return None
         return self._run(ready, [*args, *(None,) * (self.nargs - len(args))])
 
-    def _prepared(self, given: Arguments, shape: tuple[int, ...], block_size: int) -> Ready:
+    def _prepared(self, given: Arguments, shape: tuple[int, ...], block_size: int) -> ReadyLoop:
         """The kernel for arguments of certain types and layouts."""
         for position, out in enumerate(given.outs):
             if out is None:
@@ -362,9 +362,9 @@ class ElementwiseKernel:
         )  # fmt: skip
         count = prod(shape)
         geometry = Geometry(count, 256, min(-(-count // block_size), _MOST), block_size)
-        return Ready(registry.current(), check(kernel.user, kernel.text, kernel.entry), slots, shape, geometry)
+        return ReadyLoop(registry.current(), check(kernel.user, kernel.text, kernel.entry), slots, shape, geometry)
 
-    def _run(self, ready: Ready, arguments: list[Any]) -> list[Any]:
+    def _run(self, ready: ReadyLoop, arguments: list[Any]) -> list[Any]:
         """Run a kernel of its own, now; outputs that are None are made."""
         for position in range(self.nin, self.nargs):
             if arguments[position] is None:
@@ -375,7 +375,7 @@ class ElementwiseKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class ReadyLoop:
     """A kernel of its own for arguments of certain types and layouts."""
 
     device: Any
@@ -415,7 +415,7 @@ def block_threads(name: str, block_size: Any) -> int:
 
 
 def slot_of(
-    parameter: Parameter, argument: Any, code: int, written: bool, shape: tuple[int, ...], checked: bool
+    parameter: TypedParameter, argument: Any, code: int, written: bool, shape: tuple[int, ...], checked: bool
 ) -> Slot:
     """How an argument comes to a kernel that runs at once."""
     if type(argument) is not ndarray:
@@ -440,14 +440,14 @@ def launch(
         for slot, argument in zip(slots, arguments, strict=True):
             # All that is written first: pinning one array may move another's memory.
             if slot.written:
-                pin(argument.cell)
-                pinned.append(argument.cell)
+                pin(argument.storage)
+                pinned.append(argument.storage)
         words = array("q", [*numbers, *(shape or (1,))])
         for slot, argument in zip(slots, arguments, strict=True):
             if slot.form == "value":
                 words.frombytes(_value_bytes(argument, slot.code))
                 continue
-            words.append(materialize(argument.cell).buffer.ptr + argument.offset)
+            words.append(materialize(argument.storage).buffer.ptr + argument.offset)
             if slot.form == "strided":
                 words.extend(steps(argument, shape) or (0,))
             elif slot.form == "raw":
@@ -484,15 +484,16 @@ def _loop(
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------- rows of recorded kernels
+# ---------------------------------------------------------------- op definitions of recorded kernels
 
 
 @lru_cache(1024)
-def _rows(
-    name: str, in_params: tuple[Parameter, ...], out_params: tuple[Parameter, ...], operation: str, preamble: str,
+def _op_defs(
+    name: str, in_params: tuple[TypedParameter, ...], out_params: tuple[TypedParameter, ...], operation: str,
+    preamble: str,
     types: tuple[tuple[str, str], ...], in_codes: tuple[int, ...], out_codes: tuple[int, ...], read: tuple[bool, ...],
     counts: tuple[bool, bool], device: str, gradient: tuple[str, ...] | None,
-) -> tuple[Op, ...]:  # fmt: skip
+) -> tuple[OpDef, ...]:  # fmt: skip
     """The operations of a kernel for certain dtypes, one for each output; the compiler has seen their text.
 
     `read` are outputs whose old values are arguments behind the inputs, `counts` whether position and number are.
@@ -534,7 +535,7 @@ def _rows(
     check(user, *user.check())
     rule, names = _rule(gradient, tuple(p.name for p, _ in ins), len(arguments))
     return tuple(
-        row_of(
+        op_def_of(
             user, f"nl_out{k}", len(arguments), f"{name}.{parameter.name}" if len(outs) > 1 else name, code, rule, names
         )
         for k, (parameter, code) in enumerate(outs)
@@ -552,7 +553,7 @@ def _rule(
 
 
 def checked_gradient(
-    gradient: Any, in_params: Sequence[Parameter], out_params: Sequence[Parameter]
+    gradient: Any, in_params: Sequence[TypedParameter], out_params: Sequence[TypedParameter]
 ) -> tuple[str, ...] | None:
     """A user's rule: a text for each input, in Python.
 
@@ -575,20 +576,20 @@ def checked_gradient(
     return texts
 
 
-def row_of(
+def op_def_of(
     user: UserText, function: str, nin: int, name: str, out_code: int, gradient: tuple[str, ...] | None = None,
     names: tuple[str, ...] = (),
-) -> Op:  # fmt: skip
+) -> OpDef:  # fmt: skip
     """An operation that calls a function of a user's text."""
     template = user.call(function, nin)
-    twin: list[Op] = []
-    row = Op(
+    twin: list[OpDef] = []
+    op_def = OpDef(
         name=f"user {name}", nin=nin, numpy=lambda *args: run_op(twin[0], out_code, *args),
         text=lambda in_chars, out_char: template, cost=8, exact=False, headers=user.headers, preamble=user.preamble,
         gradient=gradient, names=names,
     )  # fmt: skip
-    twin.append(row)
-    return row
+    twin.append(op_def)
+    return op_def
 
 
 __all__ = ["ElementwiseKernel"]

@@ -75,7 +75,7 @@ class GPUArray:
     def ptr(self) -> int:
         """Address of the first element; from now on the memory stays where it is."""
         # The address may be used at any time, so the pin is never taken back.
-        node = pin(self.array.cell)
+        node = pin(self.array.storage)
         return int(node.buffer.ptr + self.array.offset)
 
     @property

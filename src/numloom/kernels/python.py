@@ -159,8 +159,8 @@ class PythonKernel:
         try:
             for a in args:
                 if type(a) is ndarray:
-                    pin(a.cell)
-                    pinned.append(a.cell)
+                    pin(a.storage)
+                    pinned.append(a.storage)
             given = [_argument(name, parameter, a) for parameter, a in zip(takes, args, strict=True)]
             function[blocks, threads, 0, shared](*given)
         finally:
@@ -187,14 +187,14 @@ class _DeviceMemory:
 
 
 def _argument(kernel: str, parameter: str, a: Any) -> Any:
-    """One argument as numba takes it; the array's cell is pinned."""
+    """One argument as numba takes it; the array's storage is pinned."""
     if isinstance(a, np.ndarray) and a.ndim:
         raise TypeError(
             f"kernel {kernel}: argument {parameter} is a NumPy array, which lies on the host: pass numloom.asarray(x)"
         )
     if type(a) is not ndarray:
         return a
-    buffer = a.cell.value.buffer
+    buffer = a.storage.value.buffer
     address = buffer.ptr + a.offset
     if registry.current().discrete:
         return _DeviceMemory(

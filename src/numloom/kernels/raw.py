@@ -163,7 +163,7 @@ class RawModule:
                 f"needs {count * itemsize}"
             )
         flat = wrap(leaf(Buffer(address, nbytes, None, module), U8, (nbytes,), (1,)))
-        pin_foreign(flat.cell)  # kernels read and write it unseen
+        pin_foreign(flat.storage)  # kernels read and write it unseen
         array = view_of(flat, 0, extents, c_strides(extents, itemsize))
         array.code = code
         array.is_scalar = False

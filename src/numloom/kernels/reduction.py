@@ -1,7 +1,7 @@
 """ReductionKernel: C++ that maps elements, combines two of them and finishes the result.
 
-What is pure is recorded, as an operation and a reduction, and fuses with its neighbours; raw inputs, carriers that are
-no dtype and compiler options make it run at once in a kernel of its own.
+What is pure is recorded, as an operation and a reduction, and fuses with its neighbours; raw inputs, accumulators that
+are no dtype and compiler options make it run at once in a kernel of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.emit.user import USER_TYPES, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import UserKernel
-from numloom.emit.user_reduce import CARRIER_BYTES, emit_reduce
+from numloom.emit.user_reduce import ACCUMULATOR_BYTES, emit_reduce
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
 from numloom.kernels.elementwise import (
@@ -32,16 +32,16 @@ from numloom.kernels.elementwise import (
     kinds_of,
     launch,
     nodes_of,
+    op_def_of,
     pure,
-    row_of,
     slot_of,
     sources,
     type_names,
     written_first,
 )
 from numloom.kernels.host import run_reduction
-from numloom.kernels.signature import Arguments, Parameter, declared, identifier
-from numloom.ops.rows import Op, Reduction
+from numloom.kernels.signature import Arguments, TypedParameter, declared, identifier
+from numloom.ops.definitions import OpDef, ReductionDef
 from numloom.plan.program import Geometry
 
 _C_TYPES = {
@@ -139,7 +139,7 @@ class ReductionKernel:
             and pure(words | words_of(self.preamble))
         )
         self._written_first = all(written_first(post_map_expr, parameter.name) for parameter in self.out_params)
-        self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], Op, int, tuple[tuple[Reduction, int], ...]]] = {}
+        self._met: dict[tuple[Any, ...], tuple[tuple[int, ...], OpDef, int, tuple[tuple[ReductionDef, int], ...]]] = {}
 
     def __repr__(self) -> str:
         return f"<ReductionKernel {self.name}>"
@@ -152,10 +152,12 @@ class ReductionKernel:
         kinds = kinds_of(args)
         met = self._met.get(kinds)
         if met is not None and out is None:
-            codes, mapped, carried, rows = met
+            codes, mapped, carried, op_defs = met
             value = build.loop(mapped, nodes_of(args, codes), carried)
             axes = normal_axes(axis, len(value.shape))
-            results = [deliver(build.reduce(row, value, axes, bool(keepdims), code), args) for row, code in rows]
+            results = [
+                deliver(build.reduce(op_def, value, axes, bool(keepdims), code), args) for op_def, code in op_defs
+            ]
         else:
             results = self._first(args, kinds, out, axis, keepdims, block_size)
         return results[0] if len(results) == 1 else tuple(results)
@@ -229,17 +231,17 @@ class ReductionKernel:
             nodes.append(counter if len(shape) == 1 else build.view(counter, I64, 0, shape, c_strides(shape, 8)))
         if count:
             nodes.append(build.scalar(prod(shape), I64))
-        mapped, rows = _rows(
+        mapped, op_defs = _op_defs(
             self.name, self.in_params, self.out_params, self.map_expr, self.reduce_expr, self._post, self.identity,
             self.preamble, type_names(given.types), given.in_codes, given.out_codes, carried, self._counts,
             registry.current().name,
         )  # fmt: skip
         if len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
-            self._met[kinds] = given.in_codes, mapped, carried, tuple(zip(rows, given.out_codes, strict=True))
+            self._met[kinds] = given.in_codes, mapped, carried, tuple(zip(op_defs, given.out_codes, strict=True))
         value = build.loop(mapped, nodes, carried)
         results = []
-        for row, code, out in zip(rows, given.out_codes, given.outs, strict=True):
-            reduced = build.reduce(row, value, axes, keepdims, code)
+        for op_def, code, out in zip(op_defs, given.out_codes, given.outs, strict=True):
+            reduced = build.reduce(op_def, value, axes, keepdims, code)
             results.append(deliver(reduced, arrays) if out is None else store(out, reduced, self.name, exact=True))
         return results
 
@@ -270,9 +272,9 @@ class ReductionKernel:
             slot_of(parameter, argument, code, k >= self.nin, (-1,), self._check or config.check)
             for k, (parameter, argument, code) in enumerate(zip(parameters, arguments, codes, strict=True))
         )
-        carrier = USER_TYPES[carried] if carried >= 0 else str(self.reduce_type)
+        accumulator = USER_TYPES[carried] if carried >= 0 else str(self.reduce_type)
         kernel = _own(
-            self.name, slots, len(shape), len(kept), type_names(given.types), carrier, self.preamble, self.map_expr,
+            self.name, slots, len(shape), len(kept), type_names(given.types), accumulator, self.preamble, self.map_expr,
             self.reduce_expr, self.post_map_expr, self.identity, threads, self.options,
         )  # fmt: skip
         compiled = check(kernel.user, kernel.text, kernel.entry)
@@ -282,7 +284,7 @@ class ReductionKernel:
         parts = max(1, min(1024 // outputs, -(-count // (threads * 16))))
         length = -(-count // parts) if count else 0
         parts = -(-count // length) if count else 1
-        scratch = device.workspace(outputs * parts * CARRIER_BYTES, 0) if parts > 1 else None
+        scratch = device.workspace(outputs * parts * ACCUMULATOR_BYTES, 0) if parts > 1 else None
         work = 0 if scratch is None else scratch.ptr
         steps = c_strides(shape, 1)
         numbers = (outputs, count, parts, length, work, *([steps[d] for d in order] or [0]))
@@ -315,24 +317,25 @@ def _loop_strides(
 
 @lru_cache(1024)
 def _own(
-    name: str, slots: Any, rank: int, kept: int, types: tuple[tuple[str, str], ...], carrier: str, preamble: str,
+    name: str, slots: Any, rank: int, kept: int, types: tuple[tuple[str, str], ...], accumulator: str, preamble: str,
     map_expr: str, reduce_expr: str, post_map_expr: str, identity: str | None, threads: int, options: tuple[str, ...],
 ) -> UserKernel:  # fmt: skip
     return emit_reduce(
-        name, slots, rank, kept, types, carrier=carrier, preamble=preamble, map_expr=map_expr,
+        name, slots, rank, kept, types, accumulator=accumulator, preamble=preamble, map_expr=map_expr,
         reduce_expr=reduce_expr, post_map_expr=post_map_expr, identity=identity, threads=threads, options=options,
     )  # fmt: skip
 
 
-# ---------------------------------------------------------------- rows of recorded kernels
+# ---------------------------------------------------------------- op definitions of recorded kernels
 
 
 @lru_cache(1024)
-def _rows(
-    name: str, in_params: tuple[Parameter, ...], out_params: tuple[Parameter, ...], map_expr: str, reduce_expr: str,
+def _op_defs(
+    name: str, in_params: tuple[TypedParameter, ...], out_params: tuple[TypedParameter, ...], map_expr: str,
+    reduce_expr: str,
     post: str, identity: str | None, preamble: str, types: tuple[tuple[str, str], ...], in_codes: tuple[int, ...],
     out_codes: tuple[int, ...], carried: int, counts: tuple[bool, bool], device: str,
-) -> tuple[Op, tuple[Reduction, ...]]:  # fmt: skip
+) -> tuple[OpDef, tuple[ReductionDef, ...]]:  # fmt: skip
     """The map and, for each output, the reduction of a kernel for certain dtypes."""
     total = "f32" if carried == F16 else USER_TYPES[carried]  # float16 is carried as float
     value = value_type(carried)
@@ -373,12 +376,12 @@ def _rows(
     )  # fmt: skip
     user = user_text(name, preamble, types, body, parts, (*in_codes, *out_codes, carried))
     check(user, *user.check())
-    mapped = row_of(user, "nl_map", len(arguments), f"{name} map", carried)
-    rows = tuple(
+    mapped = op_def_of(user, "nl_map", len(arguments), f"{name} map", carried)
+    op_defs = tuple(
         _reduction(name, user.space, user.headers, user.preamble, k, code, value, identity is not None)
         for k, (_, code) in enumerate(outs)
     )
-    return mapped, rows
+    return mapped, op_defs
 
 
 def _as_total(name: str, carried: int) -> str:
@@ -388,29 +391,29 @@ def _as_total(name: str, carried: int) -> str:
 def _reduction(
     name: str, space: str, headers: tuple[str, ...], preamble: tuple[str, ...], k: int, code: int, value: str,
     identity: bool,
-) -> Reduction:  # fmt: skip
-    """The reduction of one output; without an identity the carrier knows whether it holds anything."""
+) -> ReductionDef:  # fmt: skip
+    """The reduction of one output; without an identity the accumulator knows whether it holds anything."""
     held = f"nl::held<{value}>"
     both = f"{space}::nl_combine({{a}}, {{b}})"
     if not identity:
         inner = f"{space}::nl_combine({{a}}.value, {{b}}.value)"
         both = f"(!{{a}}.any ? {{b}} : !{{b}}.any ? {{a}} : nl::hold<{value}>({inner}, true))"
-    twin: list[Reduction] = []
-    row = Reduction(
+    twin: list[ReductionDef] = []
+    op_def = ReductionDef(
         name=f"user {name}",
-        carrier=lambda char: value if identity else held,
+        accumulator=lambda char: value if identity else held,
         identity=lambda char: f"{space}::nl_identity()" if identity else f"nl::hold<{value}>({value}(), false)",
-        lift="{x}" if identity else f"nl::hold<{value}>({{x}}, true)",
+        map="{x}" if identity else f"nl::hold<{value}>({{x}}, true)",
         combine=both,
-        finish=f"{space}::nl_finish{k}({'{a}' if identity else '{a}.value'}, {{n}})",
+        finalize=f"{space}::nl_finish{k}({'{a}' if identity else '{a}.value'}, {{n}})",
         numpy=lambda x, axis=-1, keepdims=False: run_reduction(twin[0], code, x),
         out_char=lambda char: DTYPES[code].char,
         headers=(*headers, *(() if identity else ("held",))),
         has_identity=identity,
         preamble=preamble,
     )
-    twin.append(row)
-    return row
+    twin.append(op_def)
+    return op_def
 
 
 __all__ = ["ReductionKernel"]

@@ -33,7 +33,7 @@ _KINDS = "biufc"
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class TypedParameter:
     """One parameter: `type` is a placeholder's letter where `code` is -1, else the dtype's name."""
 
     name: str
@@ -61,7 +61,7 @@ def identifier(name: Any, what: str) -> str:
 
 
 @lru_cache(1024)
-def parse(text: str, what: str) -> tuple[Parameter, ...]:
+def parse(text: str, what: str) -> tuple[TypedParameter, ...]:
     """The parameters that a string declares.
 
     Examples
@@ -88,7 +88,7 @@ def parse(text: str, what: str) -> tuple[Parameter, ...]:
                 f"{what}: {name!r} cannot name a parameter: it must be an identifier that does not start with _, "
                 "and neither i, n nor a word of C++"
             )
-        result.append(Parameter(name, kind, _code_of(kind, piece.strip(), what), raw))
+        result.append(TypedParameter(name, kind, _code_of(kind, piece.strip(), what), raw))
     return tuple(result)
 
 
@@ -105,7 +105,7 @@ def _code_of(kind: str, piece: str, what: str) -> int:
         ) from None
 
 
-def declared(in_params: Any, out_params: Any) -> tuple[tuple[Parameter, ...], tuple[Parameter, ...]]:
+def declared(in_params: Any, out_params: Any) -> tuple[tuple[TypedParameter, ...], tuple[TypedParameter, ...]]:
     """Parameters of a kernel; their names must differ."""
     for text, what in ((in_params, "in_params"), (out_params, "out_params")):
         if not isinstance(text, str):
@@ -137,15 +137,15 @@ class Arguments:
     __slots__ = ("in_codes", "ins", "out_codes", "outs", "types")
 
     def __init__(
-        self, name: str, in_params: Sequence[Parameter], out_params: Sequence[Parameter], ins: Sequence[Any],
+        self, name: str, in_params: Sequence[TypedParameter], out_params: Sequence[TypedParameter], ins: Sequence[Any],
         outs: Sequence[Any],
     ) -> None:  # fmt: skip
         self.ins = [_argument(name, parameter, given) for parameter, given in zip(in_params, ins, strict=True)]
         self.outs = [_output(name, parameter, given) for parameter, given in zip(out_params, outs, strict=True)]
         self.types: dict[str, int] = {}
-        by: dict[str, Parameter] = {}
+        by: dict[str, TypedParameter] = {}
         pairs = [*zip(in_params, self.ins, strict=True), *zip(out_params, self.outs, strict=True)]
-        weak: dict[str, list[tuple[Parameter, Any]]] = {}
+        weak: dict[str, list[tuple[TypedParameter, Any]]] = {}
         for parameter, given in pairs:
             if given is None:
                 continue
@@ -172,7 +172,7 @@ class Arguments:
         self.in_codes = self._codes(name, in_params)
         self.out_codes = self._codes(name, out_params)
 
-    def _codes(self, name: str, parameters: Sequence[Parameter]) -> tuple[int, ...]:
+    def _codes(self, name: str, parameters: Sequence[TypedParameter]) -> tuple[int, ...]:
         codes = []
         for parameter in parameters:
             code = parameter.code if parameter.code >= 0 else self.types.get(parameter.type, -1)
@@ -192,7 +192,7 @@ class Arguments:
         return build.scalar_as(given.item() if isinstance(given, np.generic) else given, code)
 
 
-def _argument(name: str, parameter: Parameter, given: Any) -> Any:
+def _argument(name: str, parameter: TypedParameter, given: Any) -> Any:
     if type(given) is ndarray or type(given) in (int, float, bool, complex) or isinstance(given, np.generic):
         if parameter.raw and type(given) is not ndarray:
             raise TypeError(f"kernel {name}: {parameter} needs an array, got {type(given).__name__} {given!r}")
@@ -207,7 +207,7 @@ def _argument(name: str, parameter: Parameter, given: Any) -> Any:
         raise TypeError(f"kernel {name}: {parameter} needs an array or a number: {error}") from None
 
 
-def _output(name: str, parameter: Parameter, given: Any) -> Any:
+def _output(name: str, parameter: TypedParameter, given: Any) -> Any:
     if given is None:
         if parameter.raw:
             raise ValueError(f"kernel {name}: {parameter} is raw, so it must be given: pass an array")
@@ -229,7 +229,7 @@ def _strong(given: Any) -> int:
     return code_of(given.dtype) if isinstance(given, np.generic) else -1
 
 
-def _check_fixed(name: str, parameter: Parameter, given: Any, code: int) -> None:
+def _check_fixed(name: str, parameter: TypedParameter, given: Any, code: int) -> None:
     if code == parameter.code:
         return
     if type(given) is not ndarray and np.can_cast(DTYPES[code], DTYPES[parameter.code]):
@@ -245,7 +245,7 @@ def _default(numbers: Any) -> int:
     return code_of(np.result_type(*[np.asarray(number).dtype for number in numbers]))
 
 
-def _check_number(name: str, parameter: Parameter, given: Any, code: int) -> None:
+def _check_number(name: str, parameter: TypedParameter, given: Any, code: int) -> None:
     """A Python number must not lose its kind in the parameter's dtype (NEP 50), nor be out of its range."""
     kind = {bool: "b", int: "i", float: "f", complex: "c"}[type(given)]
     target = KINDS[code].replace("u", "i")
@@ -258,4 +258,4 @@ def _check_number(name: str, parameter: Parameter, given: Any, code: int) -> Non
         raise OverflowError(f"kernel {name}: {parameter}: Python integer {given} out of bounds for {DTYPES[code]}")
 
 
-__all__ = ["Arguments", "Parameter", "declared", "identifier", "parse"]
+__all__ = ["Arguments", "TypedParameter", "declared", "identifier", "parse"]

@@ -150,7 +150,7 @@ class CUDAarray:
         """
         array = asarray(in_arr, order="C")
         self._check(array)
-        node = materialize(array.cell)
+        node = materialize(array.storage)
         self._image.write(node.buffer.ptr + array.offset, stream_handle(stream))
 
     def copy_to(self, out_arr: Any, stream: Any = None) -> None:
@@ -349,7 +349,7 @@ class _Object:
                 f"the {type(self).__name__} is on the device {self._device.name!r}, which is not the current one"
             )
         if self.ResDesc.arr is not None:
-            materialize(self.ResDesc.arr.cell)
+            materialize(self.ResDesc.arr.storage)
         return self._handle.value
 
     def __index__(self) -> int:
@@ -380,20 +380,20 @@ class TextureObject(_Object):
         if ResDesc.cuArr is not None and ResDesc.arr is None:
             super().__init__(device.texture(_image_here(ResDesc.cuArr), texels, sampling), ResDesc)
             return
-        cell = ResDesc.arr.cell
-        address = pin(cell).buffer.ptr + ResDesc.arr.offset
+        storage = ResDesc.arr.storage
+        address = pin(storage).buffer.ptr + ResDesc.arr.offset
         try:
             super().__init__(device.texture(address, texels, sampling), ResDesc)
         except BaseException:
-            unpin(cell)
+            unpin(storage)
             raise
-        self._cell: Any = cell
+        self._storage: Any = storage
 
     def __del__(self) -> None:
-        cell = getattr(self, "_cell", None)
-        if cell is not None:
+        storage = getattr(self, "_cell", None)
+        if storage is not None:
             self._handle = None  # type: ignore[assignment]
-            unpin(cell)
+            unpin(storage)
 
 
 class SurfaceObject(_Object):

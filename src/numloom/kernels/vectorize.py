@@ -124,7 +124,7 @@ class vectorize:
         for _ in range(2):
             # Arguments of their own: they are found again in what is recorded, and the caller's are not written to.
             own = [wrap(new_node(CAST, None, (v,), v.code, v.shape, _dense(v), v.size, None)) for v in values]
-            arguments = {id(array.cell.value): k for k, array in enumerate(own)}
+            arguments = {id(array.storage.value): k for k, array in enumerate(own)}
             shape = own[0].shape
             flushes = counters.flushes
             try:
@@ -169,7 +169,7 @@ def _steps(roots: list[Node], shape: tuple[int, ...], arguments: dict[int, int])
             return None
         value = repr(node.attr) if node.kind in (SCALAR, FILL) else None
         numbers[id(node)] = len(steps)
-        steps.append((argument, node.kind, node.row, node.code, value, tuple(numbers[id(arg)] for arg in inner)))
+        steps.append((argument, node.kind, node.op_def, node.code, value, tuple(numbers[id(arg)] for arg in inner)))
         waiting.pop()
     steps.append([numbers[id(root)] for root in roots])
     return steps

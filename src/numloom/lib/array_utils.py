@@ -14,7 +14,7 @@ from numloom.graph.layout import Layout, extent_of
 def byte_bounds(a: Any) -> tuple[int, int]:
     """The first address of an array's memory on its device, and the one behind the last; runs what is recorded."""
     array = asarray(a)
-    start = materialize(array.cell).buffer.ptr
+    start = materialize(array.storage).buffer.ptr
     if not array.size:
         return start + array.offset, start + array.offset
     low, high = extent_of(Layout(array.offset, array.shape, array.strides), array.itemsize)

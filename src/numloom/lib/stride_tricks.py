@@ -58,7 +58,7 @@ def as_strided(
         raise ValueError("mismatch in length of strides and shape")
     if any(extent < 0 for extent in extents):
         raise ValueError("negative dimensions are not allowed")
-    memory = array.cell.value
+    memory = array.storage.value
     low, high = extent_of(Layout(array.offset, extents, steps), array.itemsize) if prod(extents) else (0, 0)
     if low < 0 or high > memory.size * ITEMSIZES[memory.code]:
         raise ValueError(f"a view of shape {extents} with strides {steps} leaves the memory of the array")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from numloom.api.calling import Plain, compose_plainly, frozen
+from numloom.api.calling import Plain, compose_fast, frozen
 from numloom.api.elementwise import absolute, isnan, power, sqrt, where
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.products import MULTIPLY
@@ -78,7 +78,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     given = frozen(axis) if plain else NotImplemented
     if given is NotImplemented:
         return _norm((ord, None, axis, keepdims), x)
-    return compose_plainly(_NORM, (ord, type(ord), given, bool(keepdims)), (x,))
+    return compose_fast(_NORM, (ord, type(ord), given, bool(keepdims)), (x,))
 
 
 _ORDERS = (int, float, str)

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.linalg import LinAlgError
 
 from numloom.api import products
-from numloom.api.calling import Plain, compose_plainly
+from numloom.api.calling import Plain, compose_fast
 from numloom.api.indexing import diagonal as diagonal_of
 from numloom.api.manipulation import atleast_2d, broadcast_to
 from numloom.api.matrices import eye
@@ -88,7 +88,7 @@ def matrix_power(a: Any, n: int) -> Array:
         n = as_index(n)
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
-    return compose_plainly(_POWER, n, (array,)) if n >= 0 else _matrix_power(-n, inv(array))
+    return compose_fast(_POWER, n, (array,)) if n >= 0 else _matrix_power(-n, inv(array))
 
 
 def _matrix_power(n: int, array: Array) -> Array:
@@ -132,7 +132,7 @@ def multi_dot(arrays: Any, *, out: Array | None = None) -> Array:
         raise ValueError("Expecting at least two arrays.")
     if len(arrays) == 2:
         return dot(arrays[0], arrays[1], out=out)
-    return compose_plainly(_MULTI_DOT, None, tuple(arrays)) if out is None else _multi_dot(None, *arrays, out=out)
+    return compose_fast(_MULTI_DOT, None, tuple(arrays)) if out is None else _multi_dot(None, *arrays, out=out)
 
 
 def _multi_dot(given: None, *arrays: Any, out: Array | None = None) -> Array:

@@ -1,4 +1,4 @@
-"""Derivatives of elementwise operations, as texts: the field `gradient` of a row (`numloom.ops.rows.Op`).
+"""Derivatives of elementwise operations, as texts: the field `gradient` of a row (`numloom.ops.definitions.OpDef`).
 
 A rule has one text for each operand. It gives what the operand's gradient is, from the gradient ``g`` of the result,
 the result ``y`` and the operands ``a``, ``b``, ``c``, in operators and functions of the tables. Rules are those of

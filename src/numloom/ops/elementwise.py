@@ -15,8 +15,8 @@ import numpy as np
 
 from numloom.base.dtypes import BF16, CHARS, CTYPES, DTYPES, KIND, LOW, ROUNDED, code_of
 from numloom.ops import philox, sampling
+from numloom.ops.definitions import OpDef
 from numloom.ops.derivatives import DERIVATIVES, Rule, of_halves
-from numloom.ops.rows import Op
 
 Text = Callable[[str, str], str]
 Loops = Callable[[tuple[Any, ...]], tuple[np.dtype[Any], ...]]
@@ -100,7 +100,7 @@ _DTYPE_HEADERS |= {CHARS[code]: "bfloat16" if code == BF16 else "float8" for cod
 
 
 @functools.cache
-def headers_for(op: Op, in_chars: str, out_char: str) -> tuple[str, ...]:
+def headers_for(op: OpDef, in_chars: str, out_char: str) -> tuple[str, ...]:
     """Prelude headers of one loop of `op`, in the order a text has them."""
     kind = KIND[in_chars[0]]
     if kind == "c":
@@ -166,10 +166,10 @@ def _call(name: str, count: int = 1) -> str:
 
 # --- the table ------------------------------------------------------------------------------------
 
-ELEMENTWISE: dict[str, Op] = {}
+ELEMENTWISE: dict[str, OpDef] = {}
 """Rows by NumPy's name."""
 
-OF_UFUNC: dict[np.ufunc, Op] = {}
+OF_UFUNC: dict[np.ufunc, OpDef] = {}
 """Rows by NumPy's ufunc object."""
 
 ALIASES = {
@@ -183,7 +183,7 @@ ALIASES = {
 _COMPLEX_HEADERS: dict[str, tuple[str, ...]] = {}
 
 
-def _row(
+def _define(
     name: str,
     nin: int,
     text: Text | str,
@@ -196,7 +196,7 @@ def _row(
     numpy: Callable[..., Any] | None = None,
     loops: Loops | None = None,
     quotient: bool = False,
-    near: str = "",
+    fast_path: str = "",
     represents: bool = False,
     looped: bool = False,
     gradient: Rule | None = None,
@@ -204,7 +204,7 @@ def _row(
     ufunc = getattr(np, name, None) if loops is None else None
     twin = ufunc if numpy is None else numpy
     assert twin is not None, name
-    op = Op(
+    op = OpDef(
         name=name,
         nin=nin,
         numpy=twin,
@@ -218,7 +218,7 @@ def _row(
         exact_kinds="b" + kinds,
         loops=loops,
         quotient=quotient,
-        near=near,
+        fast_path=fast_path,
         represents=represents,
         looped=looped,
         gradient=DERIVATIVES[name] if gradient is None else gradient,
@@ -298,103 +298,105 @@ def _pack(re: Any, im: Any) -> Any:
 
 def _fill() -> None:
     # Arithmetic
-    _row("add", 2, _arithmetic("+", "({0} || {1})"))
-    _row("subtract", 2, _arithmetic("-"))
-    _row("multiply", 2, _arithmetic("*", "({0} && {1})"), kinds="?biuf")
-    _row("divide", 2, "({0} / {1})", cost=14, kinds="?biuf", quotient=True)
+    _define("add", 2, _arithmetic("+", "({0} || {1})"))
+    _define("subtract", 2, _arithmetic("-"))
+    _define("multiply", 2, _arithmetic("*", "({0} && {1})"), kinds="?biuf")
+    _define("divide", 2, "({0} / {1})", cost=14, kinds="?biuf", quotient=True)
     floor_headers = ("integer", "floating")
-    _row("floor_divide", 2, _by_kind(i="nl::integer_floor_divide({0}, {1})", f="nl::floor_divide({0}, {1})"), cost=40,
+    _define("floor_divide", 2, _by_kind(i="nl::integer_floor_divide({0}, {1})", f="nl::floor_divide({0}, {1})"),
+         cost=40, headers=floor_headers)  # fmt: skip
+    _define("remainder", 2, _by_kind(i="nl::integer_remainder({0}, {1})", f="nl::remainder({0}, {1})"), cost=40,
          headers=floor_headers)  # fmt: skip
-    _row("remainder", 2, _by_kind(i="nl::integer_remainder({0}, {1})", f="nl::remainder({0}, {1})"), cost=40,
-         headers=floor_headers)  # fmt: skip
-    _row("fmod", 2, _by_kind(i="nl::truncated_remainder({0}, {1})", f="nl::fmod({0}, {1})"), cost=40,
+    _define("fmod", 2, _by_kind(i="nl::truncated_remainder({0}, {1})", f="nl::fmod({0}, {1})"), cost=40,
          headers=floor_headers)  # fmt: skip
     power = _by_kind(i="nl::integer_power({0}, {1})", f="nl::pow({0}, {1})", c="nl::pow({0}, {1})")
     # NumPy refuses negative exponents of integers, so its own loop cannot stand in for ours.
-    _row("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",),
-         near="f")  # fmt: skip
+    _define("power", 2, power, cost=97, kinds="?bu", headers=("integer", "power"), complex_headers=("complex_power",),
+         fast_path="f")  # fmt: skip
     # Exponents that are known to be few halves: for a GPU products and a root.
     by_halves = _by_kind(i="nl::integer_power({0}, {1})", f="nl::power_by_halves({0}, {1})", c="nl::pow({0}, {1})")
-    _row("power_by_halves", 2, by_halves, cost=97, exact=False, headers=("integer", "power"), numpy=np.power,
+    _define("power_by_halves", 2, by_halves, cost=97, exact=False, headers=("integer", "power"), numpy=np.power,
          complex_headers=("complex_power",), loops=lambda dtypes: np.power.resolve_dtypes((*dtypes, None)),
-         near="f")  # fmt: skip
+         fast_path="f")  # fmt: skip
     for n in FREQUENT_HALVES:  # The frequent ones are known to the compiler.
-        _row(name_of_halves(n), 1, f"nl::power_of_halves({{0}}, {n})", cost=12 if n % 2 == 0 and n > 0 else 25,
+        _define(name_of_halves(n), 1, f"nl::power_of_halves({{0}}, {n})", cost=12 if n % 2 == 0 and n > 0 else 25,
              exact=False, headers=("power",), numpy=functools.partial(_power, n / 2),
-             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)), near="f",
+             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)), fast_path="f",
              gradient=of_halves(n))  # fmt: skip
-    _row("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
-         complex_headers=("complex_power",), near="f")  # fmt: skip
-    _row("negative", 1, _negative)
-    _row("positive", 1, "({0})")
+    _define("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
+         complex_headers=("complex_power",), fast_path="f")  # fmt: skip
+    _define("negative", 1, _negative)
+    _define("positive", 1, "({0})")
     absolute = _by_kind(b="{0}", i="nl::integer_absolute({0})", u="{0}", f="nl::fabs({0})", c="nl::abs({0})")
-    _row("absolute", 1, absolute, headers=("integer", "libm"), kinds="?biuf", complex_headers=("complex_parts",))
-    _row("fabs", 1, "nl::fabs({0})", headers=("libm",))
+    _define("absolute", 1, absolute, headers=("integer", "libm"), kinds="?biuf", complex_headers=("complex_parts",))
+    _define("fabs", 1, "nl::fabs({0})", headers=("libm",))
     sign_text = _by_kind(i="nl::integer_sign({0})", f="nl::sign({0})", c="nl::sign({0})")
-    _row(
+    _define(
         "sign", 1, sign_text, cost=4, headers=("integer", "floating"), kinds="?biuf", complex_headers=("complex_math",)
     )
     reciprocal = _by_kind(i="nl::integer_reciprocal({0})", f="(1 / {0})", c="nl::reciprocal({0})")
-    _row("reciprocal", 1, reciprocal, cost=14, headers=("integer",), kinds="?biuf", complex_headers=())
+    _define("reciprocal", 1, reciprocal, cost=14, headers=("integer",), kinds="?biuf", complex_headers=())
     square = _arithmetic("*", "({0} && {0})")
-    _row("square", 1, lambda a, o: square(a, o).replace("{1}", "{0}"), kinds="?biuf")
-    _row("sqrt", 1, "nl::sqrt({0})", cost=14, headers=("libm",), kinds="?biuf", complex_headers=("complex_near",),
-         near="c")  # fmt: skip
-    _row("cbrt", 1, "nl::cbrt({0})", cost=40, exact=False, headers=("power",))
-    _row("conjugate", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="nl::conj({0})"))
+    _define("square", 1, lambda a, o: square(a, o).replace("{1}", "{0}"), kinds="?biuf")
+    _define("sqrt", 1, "nl::sqrt({0})", cost=14, headers=("libm",), kinds="?biuf", complex_headers=("complex_near",),
+         fast_path="c")  # fmt: skip
+    _define("cbrt", 1, "nl::cbrt({0})", cost=40, exact=False, headers=("power",))
+    _define("conjugate", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="nl::conj({0})"))
 
     # Exponentials and logarithms
     for name, cost, header in (
         ("exp", 10, "exp"), ("exp2", 10, "exp"), ("expm1", 20, "exp"), ("log", 26, "log"), ("log2", 26, "log"),
         ("log10", 26, "log"), ("log1p", 32, "log"),
     ):  # fmt: skip
-        _row(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
-             near="c" if name == "expm1" else "fc")  # fmt: skip
-    _row("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",), near="f")
-    _row("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",), near="f")
+        _define(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
+             fast_path="c" if name == "expm1" else "fc")  # fmt: skip
+    _define("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",), fast_path="f")
+    _define("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",), fast_path="f")
 
     # Trigonometric and hyperbolic
     for name, cost in (("sin", 60), ("cos", 60), ("tan", 80)):
-        _row(name, 1, _by_kind(f=_call(f"loop_{name}"), c=_call(name)), cost=cost, exact=False,
+        _define(name, 1, _by_kind(f=_call(f"loop_{name}"), c=_call(name)), cost=cost, exact=False,
              headers=(f"loop_{name}",), complex_headers=("complex_near",),
-             near="f" if name == "tan" else "fc")  # fmt: skip
+             fast_path="f" if name == "tan" else "fc")  # fmt: skip
     for name, function, cost, header in (
         ("arcsin", "asin", 30, "inverse_trigonometric"), ("arccos", "acos", 30, "inverse_trigonometric"),
         ("arctan", "atan", 30, "inverse_trigonometric"), ("sinh", "sinh", 40, "hyperbolic"),
         ("cosh", "cosh", 30, "hyperbolic"), ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),
         ("arccosh", "acosh", 50, "hyperbolic"), ("arctanh", "atanh", 40, "hyperbolic"),
     ):  # fmt: skip
-        _row(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
-             near="" if name in ("tanh", "arctan", "arctanh") else "c")  # fmt: skip
-    _row("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("inverse_trigonometric",))
-    _row("hypot", 2, _call("hypot", 2), cost=30, exact=False, headers=("power",))
+        _define(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
+             fast_path="" if name in ("tanh", "arctan", "arctanh") else "c")  # fmt: skip
+    _define("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("inverse_trigonometric",))
+    _define("hypot", 2, _call("hypot", 2), cost=30, exact=False, headers=("power",))
     for name in ("degrees", "rad2deg"):
-        _row(name, 1, "({0} * ((({T})180) / ({T})3.141592653589793238462643383279502884))")
+        _define(name, 1, "({0} * ((({T})180) / ({T})3.141592653589793238462643383279502884))")
     for name in ("radians", "deg2rad"):
-        _row(name, 1, "({0} * ((({T})3.141592653589793238462643383279502884) / ({T})180))")
+        _define(name, 1, "({0} * ((({T})3.141592653589793238462643383279502884) / ({T})180))")
 
     # Rounding and the representation of floats
     for name in ("floor", "ceil", "trunc"):
-        _row(name, 1, _by_kind(b="{0}", i="{0}", f=_call(name)), headers=("libm",))
-    _row("rint", 1, _by_kind(f=_call("rint"), c="nl::rint({0})"), headers=("libm",), complex_headers=("complex_parts",))
+        _define(name, 1, _by_kind(b="{0}", i="{0}", f=_call(name)), headers=("libm",))
+    _define(
+        "rint", 1, _by_kind(f=_call("rint"), c="nl::rint({0})"), headers=("libm",), complex_headers=("complex_parts",)
+    )
     for name, function, count in (("spacing", "spacing", 1), ("nextafter", "next_after", 2)):
-        _row(name, count, _representation(function, count), cost=8, headers=("floating",), represents=True)
-    _row("ldexp", 2, "nl::ldexp({0}, {1})", cost=12, headers=("ldexp",), near="f")
-    _row("copysign", 2, _call("copysign", 2), headers=("libm",))
-    _row("signbit", 1, _call("sign_bit"), headers=("floating",))
-    _row("heaviside", 2, _call("heaviside", 2), cost=4, headers=("floating",))
-    _row("isfinite", 1, _by_kind(b="true", i="true", f=_call("is_finite"), c=_call("is_finite")), headers=("floating",),
+        _define(name, count, _representation(function, count), cost=8, headers=("floating",), represents=True)
+    _define("ldexp", 2, "nl::ldexp({0}, {1})", cost=12, headers=("ldexp",), fast_path="f")
+    _define("copysign", 2, _call("copysign", 2), headers=("libm",))
+    _define("signbit", 1, _call("sign_bit"), headers=("floating",))
+    _define("heaviside", 2, _call("heaviside", 2), cost=4, headers=("floating",))
+    _define("isfinite", 1, _by_kind(b="true", i="true", f=_call("is_finite"), c=_call("is_finite")),
+         headers=("floating",), complex_headers=("complex_parts",))  # fmt: skip
+    _define("isinf", 1, _by_kind(b="false", i="false", f=_call("is_inf"), c=_call("is_inf")), headers=("floating",),
          complex_headers=("complex_parts",))  # fmt: skip
-    _row("isinf", 1, _by_kind(b="false", i="false", f=_call("is_inf"), c=_call("is_inf")), headers=("floating",),
-         complex_headers=("complex_parts",))  # fmt: skip
-    _row("isnan", 1, _by_kind(b="false", i="false", f="({0} != {0})", c="nl::is_nan({0})"))
-    _row("modf_fraction", 1, _call("modf_fraction"), cost=3, headers=("floating",), numpy=lambda x: np.modf(x)[0],
+    _define("isnan", 1, _by_kind(b="false", i="false", f="({0} != {0})", c="nl::is_nan({0})"))
+    _define("modf_fraction", 1, _call("modf_fraction"), cost=3, headers=("floating",), numpy=lambda x: np.modf(x)[0],
          loops=_first_output(np.modf, 1))  # fmt: skip
-    _row("modf_integral", 1, _call("trunc"), headers=("libm",), numpy=lambda x: np.modf(x)[1],
+    _define("modf_integral", 1, _call("trunc"), headers=("libm",), numpy=lambda x: np.modf(x)[1],
          loops=_first_output(np.modf, 2))  # fmt: skip
-    _row("frexp_mantissa", 1, _call("frexp_mantissa"), cost=10, headers=("floating",),
+    _define("frexp_mantissa", 1, _call("frexp_mantissa"), cost=10, headers=("floating",),
          numpy=lambda x: np.frexp(x)[0], loops=_first_output(np.frexp, 1))  # fmt: skip
-    _row("frexp_exponent", 1, _call("frexp_exponent"), cost=6, headers=("floating",),
+    _define("frexp_exponent", 1, _call("frexp_exponent"), cost=6, headers=("floating",),
          numpy=lambda x: np.frexp(x)[1], loops=_first_output(np.frexp, 2))  # fmt: skip
 
     # Comparison and logic
@@ -403,36 +405,36 @@ def _fill() -> None:
         ("less", "<", "nl::integers_less({0}, {1})"), ("less_equal", "<=", "(!nl::integers_less({1}, {0}))"),
         ("greater", ">", "nl::integers_less({1}, {0})"), ("greater_equal", ">=", "(!nl::integers_less({0}, {1}))"),
     ):  # fmt: skip
-        _row(name, 2, _comparison(sign, mixed), headers=("integer",), complex_headers=())
+        _define(name, 2, _comparison(sign, mixed), headers=("integer",), complex_headers=())
     for name, sign in (("logical_and", "&&"), ("logical_or", "||"), ("logical_xor", "!=")):
-        _row(name, 2, _truth(sign))
+        _define(name, 2, _truth(sign))
     zero = "({0} == 0)"
-    _row("logical_not", 1, _by_kind(b="(!{0})", i=zero, f=zero, c="(!nl::nonzero({0}))"))
+    _define("logical_not", 1, _by_kind(b="(!{0})", i=zero, f=zero, c="(!nl::nonzero({0}))"))
 
     # Bits and integers
     for name, sign in (("bitwise_and", "&"), ("bitwise_or", "|"), ("bitwise_xor", "^")):
-        _row(name, 2, f"({{T}})({{0}} {sign} {{1}})")
-    _row("invert", 1, _by_kind(b="(!{0})", i="({T})(~{0})"))
+        _define(name, 2, f"({{T}})({{0}} {sign} {{1}})")
+    _define("invert", 1, _by_kind(b="(!{0})", i="({T})(~{0})"))
     for name, function, cost, nin in (
         ("left_shift", "left_shift", 3, 2), ("right_shift", "right_shift", 3, 2), ("bitwise_count", "bit_count", 8, 1),
         ("gcd", "gcd", 200, 2), ("lcm", "lcm", 220, 2),
     ):  # fmt: skip
-        _row(name, nin, _call(function, nin), cost=cost, headers=("integer",))
+        _define(name, nin, _call(function, nin), cost=cost, headers=("integer",))
 
     # Choice
     for name in ("maximum", "minimum", "fmax", "fmin"):
         boolean = "({0} || {1})" if "max" in name else "({0} && {1})"
         # Which zero fmax and fmin give NumPy's loops decide by where the elements lie.
         kinds = "?iuc" if name[0] == "f" else "?biufc"
-        _row(name, 2, _extreme(name, boolean), cost=3, headers=("order",), kinds=kinds)
-    _row("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
-    _row("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops,
+        _define(name, 2, _extreme(name, boolean), cost=3, headers=("order",), kinds=kinds)
+    _define("where", 3, "({0} ? {1} : {2})", numpy=np.where, loops=_where_loops)
+    _define("clip", 3, _clip_text, cost=4, headers=("order",), numpy=_clip, loops=_clip_loops,
          looped=True)  # fmt: skip
 
     # Complex numbers
-    _row("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)
-    _row("imag", 1, _by_kind(b="false", i="({T})0", f="({T})0", c="({0}.im)"), numpy=np.imag, loops=_part_loops)
-    _row("complex_pack", 2, "nl::make_complex({0}, {1})", numpy=_pack, loops=_pack_loops)
+    _define("real", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="({0}.re)"), numpy=np.real, loops=_part_loops)
+    _define("imag", 1, _by_kind(b="false", i="({T})0", f="({T})0", c="({0}.im)"), numpy=np.imag, loops=_part_loops)
+    _define("complex_pack", 2, "nl::make_complex({0}, {1})", numpy=_pack, loops=_pack_loops)
 
     # Random numbers: functions of an element's number, of the draw's first block and of a key
     for name, function, header in (
@@ -442,21 +444,21 @@ def _fill() -> None:
         for size in (32, 64):
             letter = {"random_bits": "IQ"}.get(name, "fd")[size == 64]
             loops = functools.partial(_random_loops, np.dtype(letter))
-            _row(f"{name}{size}", 3, _call(f"{name}{size}", 3), cost=120, headers=(header,),
+            _define(f"{name}{size}", 3, _call(f"{name}{size}", 3), cost=120, headers=(header,),
                  numpy=getattr(philox, f"{function}{size}"), loops=loops, looped=True)  # fmt: skip
     for size in (32, 64):
         loops = functools.partial(_random_loops, np.dtype("IQ"[size == 64]))
-        _row(f"random_below{size}", 4, _call(f"random_below{size}", 4), cost=130, headers=("philox",),
+        _define(f"random_below{size}", 4, _call(f"random_below{size}", 4), cost=130, headers=("philox",),
              numpy=getattr(sampling, f"below{size}"), loops=loops, looped=True)  # fmt: skip
     # Functions of a counter, a key and parameters
-    _row("random_position", 3, _call("sampling::random_position", 3), cost=1500, headers=("sampling",),
+    _define("random_position", 3, _call("sampling::random_position", 3), cost=1500, headers=("sampling",),
          numpy=sampling.position, loops=functools.partial(_random_loops, np.dtype("q")), looped=True)  # fmt: skip
     for name, parameters, result in (
         ("gamma", "d", "d"), ("log_gamma", "d", "d"), ("beta", "dd", "d"), ("noncentral_chisquare", "dd", "d"),
         ("wald", "dd", "d"), ("vonmises", "d", "d"), ("poisson", "d", "q"), ("binomial", "qd", "q"),
         ("hypergeometric", "qqq", "q"), ("geometric", "d", "q"), ("logseries", "d", "q"), ("zipf", "d", "q"),
     ):  # fmt: skip
-        _row(f"random_{name}", 2 + len(parameters), _call(f"sampling::random_{name}", 2 + len(parameters)),
+        _define(f"random_{name}", 2 + len(parameters), _call(f"sampling::random_{name}", 2 + len(parameters)),
              cost=600, headers=("sampling",), numpy=getattr(sampling, name),
              loops=functools.partial(_sampler_loops, parameters + result), looped=True)  # fmt: skip
 
@@ -511,12 +513,12 @@ _fill()
 
 
 @functools.cache
-def resolve(op: Op, dtypes: tuple[Any, ...], dtype: Any = None) -> tuple[tuple[int, ...], int]:
+def resolve(op: OpDef, dtypes: tuple[Any, ...], dtype: Any = None) -> tuple[tuple[int, ...], int]:
     """Loop of `op` for arguments of these dtypes, as NumPy chooses it.
 
     Parameters
     ----------
-    op : Op
+    op : OpDef
         Row of the table.
     dtypes : tuple
         For each argument a dtype, a dtype code, or a Python type (`int`, `float`, `complex`), which is weak.
@@ -560,7 +562,7 @@ def _argument(dtype: Any) -> Any:
     return DTYPES[dtype] if isinstance(dtype, int) else np.dtype(dtype)
 
 
-def resolve_chars(op: Op, dtypes: Sequence[Any], dtype: Any = None) -> tuple[str, str]:
+def resolve_chars(op: OpDef, dtypes: Sequence[Any], dtype: Any = None) -> tuple[str, str]:
     """Like `resolve`, giving dtype characters as rows take them."""
     args, out = resolve(op, tuple(dtypes), dtype)
     return "".join(CHARS[code] for code in args), CHARS[out]

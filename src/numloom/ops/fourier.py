@@ -1,4 +1,4 @@
-"""The Fourier transform as a routine: one row for all of them, with its twin by SciPy's pocketfft."""
+"""The Fourier transform as a routine: one definition for all of them, with its twin by SciPy's pocketfft."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Philox 4x32-10 in NumPy: the twins of the rows of the random operations.
+"""Philox 4x32-10 in NumPy: the twins of the definitions of the random operations.
 
 The generator is that of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
 (SC 2011): a bijection of a 128-bit counter under a 64-bit key, a *block* of four words. The low half of the counter

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES, KIND, ROUNDED
+from numloom.ops.definitions import OpDef, ReductionDef
 from numloom.ops.derivatives import REDUCTION_DERIVATIVES
 from numloom.ops.elementwise import ELEMENTWISE, dtype_headers, header_order, headers_for, resolve_chars
-from numloom.ops.rows import Op, Reduction
 
 _CTYPE = {char: "f32" if code in ROUNDED else CTYPES[code] for code, char in enumerate(CHARS)}
 _DTYPE = dict(zip(CHARS, DTYPES, strict=True))
@@ -28,7 +28,7 @@ def carried(char: str) -> str:
 
 
 def _lane(char: str) -> str:
-    """C++ type of a carrier that is a plain number: truth values are bytes, which make vectors."""
+    """C++ type of an accumulator that is a plain number: truth values are bytes, which make vectors."""
     return "bool8" if char == "?" else carried(char)
 
 
@@ -54,7 +54,7 @@ def _one(char: str) -> str:
     return f"nl::hold({one}, false)" if KIND[char] == "c" else one
 
 
-def _product_carrier(char: str) -> str:
+def _product_accumulator(char: str) -> str:
     return f"nl::held<{carried(char)}>" if KIND[char] == "c" else _lane(char)
 
 
@@ -88,7 +88,7 @@ def _real_char(char: str) -> str:
     return {"F": "f", "D": "d"}.get(char, char)
 
 
-def _arg_carrier(char: str) -> str:
+def _arg_accumulator(char: str) -> str:
     return f"nl::arg<{carried(char)}>"
 
 
@@ -96,7 +96,7 @@ def _arg_identity(char: str) -> str:
     return f"nl::make_arg<{carried(char)}>({_number('0')(char)}, -1)"
 
 
-def _moments_carrier(char: str) -> str:
+def _moments_accumulator(char: str) -> str:
     return "nl::complex_moments" if KIND[char] == "c" else "nl::moments"
 
 
@@ -128,56 +128,58 @@ def _in_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
     return numpy
 
 
-REDUCTIONS: dict[str, Reduction] = {}
-"""Rows by name. "m2" is the sum of squared deviations from the mean, always a float64."""
+REDUCTIONS: dict[str, ReductionDef] = {}
+"""Definitions by name. "m2" is the sum of squared deviations from the mean, always a float64."""
 
 
-def _row(name: str, *, combine: str, identity: Callable[[str], str], numpy: Callable[..., Any], **others: Any) -> None:
-    fields: dict[str, Any] = {"carrier": _lane, "lift": "{x}", "finish": "{a}", "out_char": _same_char}
+def _define(
+    name: str, *, combine: str, identity: Callable[[str], str], numpy: Callable[..., Any], **others: Any
+) -> None:
+    fields: dict[str, Any] = {"accumulator": _lane, "map": "{x}", "finalize": "{a}", "out_char": _same_char}
     fields.update(others)
     if "gradient" not in fields:
         fields["gradient"] = REDUCTION_DERIVATIVES[name]
-    REDUCTIONS[name] = Reduction(
+    REDUCTIONS[name] = ReductionDef(
         name=name, combine=combine, identity=identity, numpy=numpy, id=len(REDUCTIONS), **fields
     )
 
 
 def _fill() -> None:
-    bool_row: dict[str, Any] = {
-        "carrier": _always("bool8"), "lift": "nl::nonzero({x})", "out_char": _always("?"), "headers": ("order",),
+    of_truths: dict[str, Any] = {
+        "accumulator": _always("bool8"), "map": "nl::nonzero({x})", "out_char": _always("?"), "headers": ("order",),
     }  # fmt: skip
-    truth_row = {**bool_row, "idempotent": True}
-    _row("sum", combine="({a} + {b})", identity=_zero, numpy=_in_dtype(np.sum), pair="add")
+    of_truths_twice = {**of_truths, "idempotent": True}
+    _define("sum", combine="({a} + {b})", identity=_zero, numpy=_in_dtype(np.sum), pair="add")
     # One times an infinite complex number is not that number: those products have no neutral element.
-    _row("prod", combine="nl::times({a}, {b})", identity=_one, carrier=_product_carrier, lift="nl::factor({x})",
-         finish="nl::product({a})", headers=("held",), numpy=_in_dtype(np.prod))  # fmt: skip
+    _define("prod", combine="nl::times({a}, {b})", identity=_one, accumulator=_product_accumulator,
+         map="nl::factor({x})", finalize="nl::product({a})", headers=("held",), numpy=_in_dtype(np.prod))  # fmt: skip
     for name, function, lowest in (("max", "maximum", True), ("min", "minimum", False)):
-        _row(name, combine=f"nl::{function}({{a}}, {{b}})", identity=_limit(lowest), headers=("order",),
+        _define(name, combine=f"nl::{function}({{a}}, {{b}})", identity=_limit(lowest), headers=("order",),
              has_identity=False, numpy=_reference(getattr(np, name)), pair=function, idempotent=True)  # fmt: skip
     for name, lowest in (("fmax", True), ("fmin", False)):
         # NaN is neutral here, as every number wins against it.
         limit = _limit(lowest)
-        _row(name, combine=f"nl::{name}({{a}}, {{b}})", headers=("order",), has_identity=False,
+        _define(name, combine=f"nl::{name}({{a}}, {{b}})", headers=("order",), has_identity=False,
              identity=functools.partial(_nan_or, limit), numpy=_reference(getattr(np, name).reduce),
              pair=name, idempotent=True)  # fmt: skip
-    _row("any", combine="({a} | {b})", identity=_always("false"), numpy=_reference(np.any), **truth_row)
-    _row("all", combine="({a} & {b})", identity=_always("true"), numpy=_reference(np.all), **truth_row)
-    _row("logical_xor", combine="({a} != {b})", identity=_always("false"),
-         numpy=_reference(np.logical_xor.reduce), **bool_row)  # fmt: skip
+    _define("any", combine="({a} | {b})", identity=_always("false"), numpy=_reference(np.any), **of_truths_twice)
+    _define("all", combine="({a} & {b})", identity=_always("true"), numpy=_reference(np.all), **of_truths_twice)
+    _define("logical_xor", combine="({a} != {b})", identity=_always("false"),
+         numpy=_reference(np.logical_xor.reduce), **of_truths)  # fmt: skip
     for name, function, better in (("argmax", "maximum", ">"), ("argmin", "minimum", "<")):
-        _row(name, combine=f"nl::arg_{function}({{a}}, {{b}})", carrier=_arg_carrier, identity=_arg_identity,
-             lift="nl::make_arg({x}, {index})", finish="{a}.index", out_char=_always("q"), headers=("order",),
+        _define(name, combine=f"nl::arg_{function}({{a}}, {{b}})", accumulator=_arg_accumulator, identity=_arg_identity,
+             map="nl::make_arg({x}, {index})", finalize="{a}.index", out_char=_always("q"), headers=("order",),
              has_identity=False, numpy=_reference(getattr(np, name)), better=better)  # fmt: skip
-    _row("mean", combine="({a} + {b})", identity=_zero, finish="nl::divide_count({a}, {n})", headers=("mean",),
+    _define("mean", combine="({a} + {b})", identity=_zero, finalize="nl::divide_count({a}, {n})", headers=("mean",),
          numpy=_reference(np.mean))  # fmt: skip
     moments: dict[str, Any] = {
-        "combine": "nl::merge({a}, {b})", "carrier": _moments_carrier, "identity": _moments_identity,
-        "lift": "nl::moments_one({x})", "run": "nl::moments_run", "headers": ("moments",),
+        "combine": "nl::merge({a}, {b})", "accumulator": _moments_accumulator, "identity": _moments_identity,
+        "map": "nl::moments_one({x})", "run": "nl::moments_run", "headers": ("moments",),
     }  # fmt: skip
-    _row("m2", finish="{a}.m2", out_char=_always("d"), numpy=_m2, **moments)
-    _row("var", finish="(({T})({a}.m2 / (f64){n}))", out_char=_real_char, numpy=_reference(np.var), **moments)
+    _define("m2", finalize="{a}.m2", out_char=_always("d"), numpy=_m2, **moments)
+    _define("var", finalize="(({T})({a}.m2 / (f64){n}))", out_char=_real_char, numpy=_reference(np.var), **moments)
     for name, sign, value in (("bitwise_and", "&", "-1"), ("bitwise_or", "|", "0"), ("bitwise_xor", "^", "0")):
-        _row(name, combine=f"({{a}} {sign} {{b}})", identity=_number(value),
+        _define(name, combine=f"({{a}} {sign} {{b}})", identity=_number(value),
              numpy=_reference(getattr(np, name).reduce), idempotent=sign != "^")  # fmt: skip
 
 
@@ -199,11 +201,11 @@ _IDENTITIES: dict[str, Callable[[str], str]] = {
 
 
 @functools.cache
-def reduction_of(op: Op, char: str) -> Reduction:
-    """The row of ``ufunc.reduce`` for a binary operation on dtype `char`.
+def reduction_of(op: OpDef, char: str) -> ReductionDef:
+    """The definition of ``ufunc.reduce`` for a binary operation on dtype `char`.
 
-    Operations that are not associative, or have no neutral element that changes no bits, give a row
-    with ``commutative=False`` whose carrier remembers whether it holds a value; it must be combined
+    Operations that are not associative, or have no neutral element that changes no bits, give a definition
+    with ``commutative=False`` whose accumulator remembers whether it holds a value; it must be combined
     strictly from left to right.
 
     Raises
@@ -224,28 +226,28 @@ def reduction_of(op: Op, char: str) -> Reduction:
     identity = _IDENTITIES.get(op.name)
     numpy = op.ufunc.reduce if op.ufunc is not None else op.numpy
     if identity is not None:
-        return Reduction(
-            name=op.name, carrier=carried, identity=identity, lift="{x}", combine=combine, finish="{a}",
+        return ReductionDef(
+            name=op.name, accumulator=carried, identity=identity, map="{x}", combine=combine, finalize="{a}",
             numpy=_reference(numpy), out_char=_same_char, headers=op.headers,
             has_identity=op.ufunc is not None and op.ufunc.identity is not None,
             gradient=REDUCTION_DERIVATIVES[op.name],
         )  # fmt: skip
     inner = template.replace("{0}", "{a}.value").replace("{1}", "{b}.value").replace("{T}", carried(char))
-    return Reduction(
-        name=op.name, carrier=lambda c: f"nl::held<{carried(c)}>",
-        identity=lambda c: f"nl::hold<{carried(c)}>({_number('0')(c)}, false)", lift="nl::hold({x}, true)",
+    return ReductionDef(
+        name=op.name, accumulator=lambda c: f"nl::held<{carried(c)}>",
+        identity=lambda c: f"nl::hold<{carried(c)}>({_number('0')(c)}, false)", map="nl::hold({x}, true)",
         combine=f"(!{{a}}.any ? {{b}} : !{{b}}.any ? {{a}} : nl::hold<{carried(char)}>({inner}, true))",
-        finish="{a}.value", numpy=_reference(numpy), out_char=_same_char, headers=(*op.headers, "held"),
+        finalize="{a}.value", numpy=_reference(numpy), out_char=_same_char, headers=(*op.headers, "held"),
         commutative=False, has_identity=op.ufunc is not None and op.ufunc.identity is not None,
     )  # fmt: skip
 
 
-def reduction_headers(row: Reduction, char: str) -> tuple[str, ...]:
+def reduction_headers(op_def: ReductionDef, char: str) -> tuple[str, ...]:
     """Prelude headers of a reduction of dtype `char`, in the order a text has them."""
-    needed = {*row.headers, *dtype_headers(char)}
+    needed = {*op_def.headers, *dtype_headers(char)}
     if KIND[char] == "c" and "moments" in needed:
         needed.add("complex_moments")
-    op = ELEMENTWISE.get(row.name)
-    if op is not None and row.name not in REDUCTIONS:
+    op = ELEMENTWISE.get(op_def.name)
+    if op is not None and op_def.name not in REDUCTIONS:
         needed.update(headers_for(op, char + char, char))
     return header_order(needed)

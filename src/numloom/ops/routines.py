@@ -1,4 +1,4 @@
-"""Run-at-once primitives: one row a routine, with its NumPy twin.
+"""Run-at-once primitives: one definition a routine, with its NumPy twin.
 
 A twin takes host arrays and options. One whose result has a known size gives one array of the
 dtype, shape and values that the caller asked for; the others give an array or a tuple of arrays
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import kind_of
-from numloom.ops.rows import is_low, is_rounded
+from numloom.ops.definitions import is_low, is_rounded
 from numloom.ops.segments import CARRIED, TREE, reduce_segments
 
 Host = np.ndarray[Any, Any]
@@ -56,7 +56,7 @@ ROUTINES: dict[str, Routine] = {}
 def routine(
     sized: bool = True, in_place: bool = False, same: str = "", small: int = 0
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Make a row of a twin, under the twin's name."""
+    """Make a definition of a twin, under the twin's name."""
 
     def enter(twin: Callable[..., Any]) -> Callable[..., Any]:
         ROUTINES[twin.__name__] = Routine(twin.__name__, twin, sized, in_place, same, small)

@@ -1,4 +1,4 @@
-"""Samplers by rejection in NumPy: the twins of the rows of distributions, with the same bits.
+"""Samplers by rejection in NumPy: the twins of the definitions of distributions, with the same bits.
 
 Element i of a draw has a stream of its own, the Philox blocks (counter of i, 0), (counter of i, 1), ..., and takes as
 many of them as it needs. What is accepted is decided by + - * / and square roots alone (`log` and `exp` are made of

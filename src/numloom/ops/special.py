@@ -1,4 +1,4 @@
-"""The table of special functions, by the names of `scipy.special`: rows like those of `numloom.ops.elementwise`.
+"""The table of special functions, by the names of `scipy.special`: definitions like those of `numloom.ops.elementwise`.
 
 float16 and float32 are computed in float32, everything else in float64; complex numbers are refused. Functions
 without a text of their own are in `ON_HOST`: they run by SciPy.
@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from numloom.ops.definitions import OpDef, is_rounded
 from numloom.ops.derivatives import SPECIAL_DERIVATIVES
 from numloom.ops.routines import Host, routine
-from numloom.ops.rows import Op, is_rounded
 
-SPECIAL: dict[str, Op] = {}
+SPECIAL: dict[str, OpDef] = {}
 """Rows by SciPy's name."""
 
 ALIASES = {"digamma": "psi"}
@@ -44,10 +44,10 @@ def _scipy(name: str) -> Any:
     return twin
 
 
-def _row(name: str, nin: int, header: str, cost: int, function: str = "", twin: str = "") -> None:
+def _define(name: str, nin: int, header: str, cost: int, function: str = "", twin: str = "") -> None:
     arguments = ", ".join(f"{{{k}}}" for k in range(nin))
     text = f"nl::{function or name}({arguments})"
-    SPECIAL[name] = Op(
+    SPECIAL[name] = OpDef(
         name=name, nin=nin, numpy=_scipy(twin or name), text=lambda in_chars, out_char: text, cost=cost, exact=False,
         headers=(header,), loops=_loops, id=len(SPECIAL), gradient=SPECIAL_DERIVATIVES[name],
     )  # fmt: skip
@@ -87,7 +87,7 @@ for _name, _nin, _header, _cost, *_function in (
     ("betainccinv", 3, "inverses", 9000), ("bdtri", 3, "inverses", 9000), ("nbdtri", 3, "inverses", 9000),
     ("fdtri", 3, "inverses", 9000), ("stdtrit", 2, "inverses", 9000),
 ):  # fmt: skip
-    _row(_name, _nin, _header, _cost, *_function)  # type: ignore[arg-type]
+    _define(_name, _nin, _header, _cost, *_function)  # type: ignore[arg-type]
 
 ON_HOST = {
     "bdtrik": 3, "bdtrin": 3, "chdtriv": 2, "dawsn": 1, "fdtridfd": 3, "gdtria": 3, "gdtrib": 3, "hyp0f1": 2,

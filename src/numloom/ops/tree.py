@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import CHARS, DTYPES, char_of, kind_of
+from numloom.ops.definitions import OpDef, ReductionDef, is_low
 from numloom.ops.elementwise import ELEMENTWISE
-from numloom.ops.rows import Op, Reduction, is_low
 
 Host = np.ndarray[Any, Any]
 Combine = Callable[[Host, Host], Host]
-Carriers = tuple[Host, ...]
-"""What is combined, an array for each field of the kernels' carrier."""
-OfRun = Callable[[Host], Carriers]
-Merge = Callable[[Carriers, Carriers], Carriers]
-Shape = Callable[[Host, OfRun, Merge, Carriers], Carriers]
+Accumulators = tuple[Host, ...]
+"""What is combined, an array for each field of the kernels' accumulator."""
+OfRun = Callable[[Host], Accumulators]
+Merge = Callable[[Accumulators, Accumulators], Accumulators]
+Shape = Callable[[Host, OfRun, Merge, Accumulators], Accumulators]
 
 LANES = 128
 RUN = 16
@@ -44,11 +44,11 @@ _MOMENTS = ("m2", "var")
 _BY_OPERATION = {"logaddexp": -np.inf, "logaddexp2": -np.inf, "hypot": 0.0}
 """Reductions that combine by an operation whose bits NumPy does not give, with the number each run starts from."""
 
-Operate = Callable[[Op, Host, Host], Host]
+Operate = Callable[[OpDef, Host, Host], Host]
 """Gives an operation's value for arrays of one dtype."""
 
 
-def _twin(op: Op, a: Host, b: Host) -> Host:
+def _twin(op: OpDef, a: Host, b: Host) -> Host:
     return np.asarray(op.numpy(a, b))
 
 
@@ -94,26 +94,26 @@ _COMBINE: dict[str, tuple[Combine, Callable[[np.dtype[Any]], Any]]] = {
 }
 
 
-def has_tree(row: Reduction, dtype: np.dtype[Any]) -> bool:
-    """Whether `reduce_axes` gives the kernels' bits for this row and input dtype."""
-    if row.name in _MOMENTS:
+def has_tree(op_def: ReductionDef, dtype: np.dtype[Any]) -> bool:
+    """Whether `reduce_axes` gives the kernels' bits for this definition and input dtype."""
+    if op_def.name in _MOMENTS:
         return kind_of(dtype) in "fc"
-    return row.name in _COMBINE or row.name in _ANY_ORDER or row.name in _BY_OPERATION
+    return op_def.name in _COMBINE or op_def.name in _ANY_ORDER or op_def.name in _BY_OPERATION
 
 
-def operation_of(row: Reduction) -> Op | None:
-    """The operation that a row combines by where NumPy does not give its bits, else None."""
-    return ELEMENTWISE[row.name] if row.name in _BY_OPERATION else None
+def operation_of(op_def: ReductionDef) -> OpDef | None:
+    """The operation that a reduction combines by where NumPy does not give its bits, else None."""
+    return ELEMENTWISE[op_def.name] if op_def.name in _BY_OPERATION else None
 
 
 def reduce_axes(
-    row: Reduction, array: Host, axes: tuple[int, ...], physical: tuple[int, ...], fast: bool, keepdims: bool,
+    op_def: ReductionDef, array: Host, axes: tuple[int, ...], physical: tuple[int, ...], fast: bool, keepdims: bool,
     operate: Operate = _twin,
 ) -> Host:  # fmt: skip
     """Reduce `array` (of the accumulation dtype) over `axes` as the kernels do.
 
     `physical` are the same axes in the order in which the tree walks them, slowest first; `fast`
-    says that they hold the fast axis (128 lanes, else one). `operate` applies `operation_of` the row.
+    says that they hold the fast axis (128 lanes, else one). `operate` applies `operation_of` the definition.
     """
     kept = [axis for axis in range(array.ndim) if axis not in axes]
     shape = (
@@ -121,48 +121,48 @@ def reduce_axes(
         if keepdims
         else [array.shape[axis] for axis in kept]
     )
-    dtype = DTYPES[CHARS.index(row.out_char(char_of(array.dtype)))]
+    dtype = DTYPES[CHARS.index(op_def.out_char(char_of(array.dtype)))]
     if is_low(array.dtype):
         array = array.astype(np.float32)
     if (
-        not has_tree(row, array.dtype)
-        or (row.name not in _MOMENTS and array.dtype.kind in "biu" and row.name not in ("sum", "prod"))
-        or row.name in _ANY_ORDER
+        not has_tree(op_def, array.dtype)
+        or (op_def.name not in _MOMENTS and array.dtype.kind in "biu" and op_def.name not in ("sum", "prod"))
+        or op_def.name in _ANY_ORDER
     ):
         count = int(np.prod([array.shape[axis] for axis in axes], dtype=np.int64))
         flat = array.transpose([*kept, *axes]).reshape([*(array.shape[axis] for axis in kept), count])
-        return np.asarray(row.numpy(flat, axis=-1, keepdims=False)).reshape(shape).astype(dtype)
+        return np.asarray(op_def.numpy(flat, axis=-1, keepdims=False)).reshape(shape).astype(dtype)
     count = prod(array.shape[axis] for axis in axes)
     outputs = prod(shape)
     with np.errstate(all="ignore"):
         if fast:
             rows = array.transpose([*kept, *physical]).reshape(outputs, count)
-            result = _finished(row, rows, count, _rows, operate)
+            result = _finished(op_def, rows, count, _rows, operate)
         else:
             columns = array.transpose([*physical, *kept]).reshape(count, outputs)
-            result = _finished(row, columns, count, _runs, operate)
+            result = _finished(op_def, columns, count, _runs, operate)
     return np.asarray(result.astype(dtype).reshape(shape))
 
 
-def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape, operate: Operate) -> Host:
+def _finished(op_def: ReductionDef, values: Host, count: int, shape_of_tree: Shape, operate: Operate) -> Host:
     """Reduce rows (or columns) of a matrix, and finish."""
     work = values.astype(np.float32) if values.dtype == np.float16 else values
-    if row.name in _MOMENTS:
+    if op_def.name in _MOMENTS:
         if work.dtype.kind == "c":
-            nothing: Carriers = tuple(np.zeros((), np.float64) for _ in range(4))
+            nothing: Accumulators = tuple(np.zeros((), np.float64) for _ in range(4))
             m2 = shape_of_tree(work, _complex_moments_of_run, _merge_moments, nothing)[-1]
         else:
             nothing = tuple(np.zeros((), np.float64) for _ in range(3))
             m2 = shape_of_tree(work, _moments_of_run, _merge_moments, nothing)[-1]
-        return m2 if row.name == "m2" else (m2 / np.float64(count)).astype(work.real.dtype)
-    if row.name == "prod" and work.dtype.kind == "c":
-        # No number is neutral, so a carrier says whether it holds one.
+        return m2 if op_def.name == "m2" else (m2 / np.float64(count)).astype(work.real.dtype)
+    if op_def.name == "prod" and work.dtype.kind == "c":
+        # No number is neutral, so an accumulator says whether it holds one.
         absent = (np.ones((), work.dtype), np.zeros((), bool))
         total = shape_of_tree(work, _product_of_run, _merge_products, absent)[0]
         return total.astype(values.dtype)
-    op = operation_of(row)
+    op = operation_of(op_def)
     if op is None:
-        combine, identity_of = _COMBINE[row.name]
+        combine, identity_of = _COMBINE[op_def.name]
         identity = np.array(identity_of(work.dtype), work.dtype)
     else:
         found = op
@@ -170,9 +170,9 @@ def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape, op
         def combine(a: Host, b: Host) -> Host:
             return operate(found, a, b)
 
-        identity = np.array(_BY_OPERATION[row.name], work.dtype)
+        identity = np.array(_BY_OPERATION[op_def.name], work.dtype)
 
-    def of_run(run: Host) -> Carriers:
+    def of_run(run: Host) -> Accumulators:
         acc = run[..., 0, :]
         if op is not None:
             acc = combine(np.broadcast_to(identity, acc.shape), acc)
@@ -180,11 +180,11 @@ def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape, op
             acc = combine(acc, run[..., element, :])
         return (acc,)
 
-    def merge(a: Carriers, b: Carriers) -> Carriers:
+    def merge(a: Accumulators, b: Accumulators) -> Accumulators:
         return (combine(a[0], b[0]),)
 
     (total,) = shape_of_tree(work, of_run, merge, (identity,))
-    if row.name == "mean":
+    if op_def.name == "mean":
         if total.dtype.kind == "c":
             mean = np.empty_like(total)
             mean.real = total.real.astype(np.float64) / count
@@ -192,12 +192,12 @@ def _finished(row: Reduction, values: Host, count: int, shape_of_tree: Shape, op
             total = mean
         else:
             total = (total.astype(np.float64) / np.float64(count)).astype(work.dtype)
-    if row.name == "sum" and not count:
+    if op_def.name == "sum" and not count:
         total = np.zeros_like(total)
     return total.astype(values.dtype)
 
 
-def _moments_of_run(run: Host) -> Carriers:
+def _moments_of_run(run: Host) -> Accumulators:
     """Count, mean and squared deviations of the up to 16 values along the last axis but one."""
     used = run.shape[-2]
     total = np.zeros_like(run[..., 0, :])
@@ -215,14 +215,14 @@ def _moments_of_run(run: Host) -> Carriers:
     return n, mean.astype(np.float64) + shift, square.astype(np.float64) - rest.astype(np.float64) * shift
 
 
-def _complex_moments_of_run(run: Host) -> Carriers:
+def _complex_moments_of_run(run: Host) -> Accumulators:
     """Count, both parts of the mean, and squared distances from it."""
     n, re, m2 = _moments_of_run(run.real)
     _, im, more = _moments_of_run(run.imag)
     return n, re, im, m2 + more
 
 
-def _merge_moments(a: Carriers, b: Carriers) -> Carriers:
+def _merge_moments(a: Accumulators, b: Accumulators) -> Accumulators:
     """Chan's merge; the mean has one part or two."""
     n = a[0] + b[0]
     w = b[0] / n
@@ -238,18 +238,18 @@ def _merge_moments(a: Carriers, b: Carriers) -> Carriers:
     )
 
 
-def _product_of_run(run: Host) -> Carriers:
+def _product_of_run(run: Host) -> Accumulators:
     acc = run[..., 0, :]
     for element in range(1, run.shape[-2]):
         acc = _times(acc, run[..., element, :])
     return acc, np.ones(acc.shape, bool)
 
 
-def _merge_products(a: Carriers, b: Carriers) -> Carriers:
+def _merge_products(a: Accumulators, b: Accumulators) -> Accumulators:
     return np.where(~a[1], b[0], np.where(~b[1], a[0], _times(a[0], b[0]))), a[1] | b[1]
 
 
-def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carriers:
+def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Accumulators) -> Accumulators:
     """Reduce the rows of a matrix with 128 lanes: whole chunks at once, then the rest."""
     count = rows.shape[1]
     chunk = chunk_of(count)
@@ -264,7 +264,7 @@ def _rows(rows: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carrie
     return tuple(a[..., 0] for a in _pairs(chunks, merge))
 
 
-def _chunk(values: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carriers:
+def _chunk(values: Host, of_run: OfRun, merge: Merge, identity: Accumulators) -> Accumulators:
     """Reduce the rows of a matrix of at most one chunk."""
     count = values.shape[1]
     width = LANES if count >= LANES else 1 << max(count - 1, 0).bit_length()
@@ -280,7 +280,7 @@ def _chunk(values: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Car
     return _halves(acc, merge)
 
 
-def _halves(lanes: Carriers, merge: Merge) -> Carriers:
+def _halves(lanes: Accumulators, merge: Merge) -> Accumulators:
     """Lanes (the last axis) combined by halving."""
     width = lanes[0].shape[-1]
     while width > 1:
@@ -289,7 +289,7 @@ def _halves(lanes: Carriers, merge: Merge) -> Carriers:
     return tuple(a[..., 0] for a in lanes)
 
 
-def _runs(values: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carriers:
+def _runs(values: Host, of_run: OfRun, merge: Merge, identity: Accumulators) -> Accumulators:
     """Reduce (..., elements, lanes) to (..., lanes): runs of 16 along the elements, then pairs."""
     count = values.shape[-2]
     whole = count // RUN
@@ -303,7 +303,7 @@ def _runs(values: Host, of_run: OfRun, merge: Merge, identity: Carriers) -> Carr
     return _pairs(tuple(np.concatenate(part, axis=-2) for part in zip(*parts, strict=True)), merge)
 
 
-def _pairs(parts: Carriers, merge: Merge) -> Carriers:
+def _pairs(parts: Accumulators, merge: Merge) -> Accumulators:
     """Neighbours along the last axis but one combined level by level, as a binary counter does."""
     while (count := parts[0].shape[-2]) > 1:
         even = tuple(a[..., 0 : count - 1 : 2, :] for a in parts)

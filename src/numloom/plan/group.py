@@ -5,7 +5,7 @@ Rules for storing, in order (docs/design/planning.md has the evidence):
 - S1. What is asked for, and what a live array holds, is stored; slice updates and their bases too.
 - S2. Reductions are stored, unless all that reads them is in their own kernel (see `plan.make_plan`). On a GPU those of
   rows of a few elements, cheap ones, that lead to another reduction (distances in space, then a sum or the nearest) are
-  computed where they are read: the distances need no memory. Longer ones are programs inside (`plan.nested`).
+  computed where they are read: the distances need no memory. Longer ones are nested reductions (`plan.nested`).
 - S3. What is gathered from, or seen through a layout that cannot be followed, is stored.
 - S4. A computed value read at more than one layout is stored, unless it costs next to nothing.
 - S5. A costly value that is repeated by broadcasting, or read by several, is stored where recomputing
@@ -75,7 +75,7 @@ class Choice:
     """For views of computed memory that begin near another one: that one, and how many bytes further."""
 
     nested: frozenset[int] = frozenset()
-    """Reductions that are programs inside of what reads them (`plan.nested`)."""
+    """Reductions that are nested reductions of what reads them (`plan.nested`)."""
 
     alike: dict[int, int] = field(default_factory=dict)
     """For views of computed memory that are the same layout as another one: that one. They are one value."""
@@ -150,7 +150,7 @@ def choose_stored(
         if kind == LEAF:
             continue
         if (
-            (node.cells and kind != VIEW and kind not in GENERATED)
+            (node.storages and kind != VIEW and kind not in GENERATED)
             or kind == UPDATE
             or (
                 kind == REDUCE
@@ -210,7 +210,7 @@ def _is_short(node: Node) -> bool:
     return (
         len(axes) == 1
         and 0 < source.shape[axes[0]] <= SHORT
-        and node.row.pair
+        and node.op_def.pair
         and node.code == source.code
         and node.code != BOOL
         and node.code not in ROUNDED
@@ -347,8 +347,8 @@ def _costs_more(nodes: Sequence[Node], ops: int, limit: int) -> bool:
     """Whether a set of operations costs more instructions an element than so many, about."""
     while ops:
         highest = ops.bit_length() - 1
-        row = nodes[highest].row
-        limit -= row.cost if row is not None and hasattr(row, "cost") else 2
+        op_def = nodes[highest].op_def
+        limit -= op_def.cost if op_def is not None and hasattr(op_def, "cost") else 2
         if limit < 0:
             return True
         ops ^= 1 << highest
@@ -515,7 +515,7 @@ def reduced_order(reduction: Node) -> tuple[int, ...]:
 
 
 def _finds_position(reduction: Node) -> bool:
-    return bool(reduction.row.better)
+    return bool(reduction.op_def.better)
 
 
 def _may_join(
@@ -617,7 +617,7 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
 def _is_exclusive(choice: Choice, node: Node) -> bool:
     """Whether nobody needs the base of an update once that has run; what else reads it runs before."""
     base = node.args[0]
-    if base.cells or base.readers > base.seen:
+    if base.storages or base.readers > base.seen:
         return False
     return all(reader == node.number or choice.kernel[reader] >= 0 for reader in _stored_readers(choice, base))
 

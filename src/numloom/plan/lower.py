@@ -38,7 +38,7 @@ class Access:
     past: int = 0
     """Bytes by which it begins past a multiple of 16."""
     inner: tuple[int, ...] = ()
-    """Stride along the rows of a program inside, if it is read there."""
+    """Stride along the rows of a nested reduction, if it is read there."""
 
 
 @dataclass(slots=True)
@@ -57,7 +57,7 @@ class Lowered:
     reductions: list[Reduce] = field(default_factory=list)
     nested: list[Program] = field(default_factory=list)
     inside: bool = False
-    """Whether this is a program inside: the last axis of its space is that of its rows."""
+    """Whether this is a nested reduction: the last axis of its space is that of its rows."""
     values: dict[int, int] = field(default_factory=dict)
     loaded: set[int] = field(default_factory=set)
     _operands: dict[Any, list[int]] = field(default_factory=dict)
@@ -93,7 +93,7 @@ class Lowered:
         return base.number
 
     def within(self, extent: int) -> Lowered:
-        """A program inside over rows of `extent` elements: it shares operands and numbers."""
+        """A nested reduction over rows of `extent` elements: it shares operands and numbers."""
         lowered = Lowered(self.choice, self.draft, Space((*self.space.shape, extent), None, ()), inside=True)
         lowered.accesses, lowered.params, lowered.loaded = self.accesses, self.params, self.loaded
         lowered._operands, lowered._param_of = self._operands, self._param_of
@@ -204,7 +204,9 @@ class Lowered:
             )
         iota_strides = collapsed.strides[len(self.accesses) :]
 
-        draws = bool(self.iotas) and any(i.kind == "op" and "philox" in header_order(i.row.headers) for i in self.body)
+        draws = bool(self.iotas) and any(
+            i.kind == "op" and "philox" in header_order(i.op_def.headers) for i in self.body
+        )
 
         def numbers(index: int) -> Instr:
             strides = iota_strides[index]
@@ -299,7 +301,7 @@ def lower(choice: Choice, draft: Draft) -> Lowered:
             reduced = _lower_value(lowered, source, identity(source.shape), post=False, own=False)
             lowered.values[number] = len(lowered.post)
             lowered.post.append(Instr("reduced", node.code, index=len(lowered.reductions)))
-            lowered.reductions.append(Reduce(node.row, reduced, node.code))
+            lowered.reductions.append(Reduce(node.op_def, reduced, node.code))
         elif node.size:
             post = not choice.full[number]
             own = kept_position(draft.space, draft.axes or (), node.shape) if post else identity(draft.space)
@@ -342,7 +344,7 @@ def _lower_value(lowered: Lowered, root: Node, at: Map, post: bool, own: bool = 
         values = tuple([memo[alike.get(arg.number, arg.number), where] for arg, where in args])
         kind = node.kind
         if kind == OP:
-            instrs.append(Instr("op", node.code, values, node.row))
+            instrs.append(Instr("op", node.code, values, node.op_def))
         elif kind in (VIEW, CAST):
             if node.args[0].code == node.code:
                 memo[key] = values[0]
@@ -406,7 +408,7 @@ def _arguments(lowered: Lowered, node: Node, here: Map, post: bool, rank: int, i
 
 
 def _nested(lowered: Lowered, node: Node, here: Map, rank: int) -> int:
-    """The instruction of a row's reduction at an index map: a program inside."""
+    """The instruction of a row's reduction at an index map: a nested reduction."""
     source = node.args[0]
     (axis,), fast, keepdims = node.attr
     extent = index(source.shape[axis])
@@ -414,7 +416,7 @@ def _nested(lowered: Lowered, node: Node, here: Map, rank: int) -> int:
     inside = lowered.within(extent)
     at = (*rest[:axis], (0, unit(rank + 1, rank)), *rest[axis:])
     value = _lower_value(inside, source, at, post=False)
-    reductions = (Reduce(node.row, value, node.code),)
+    reductions = (Reduce(node.op_def, value, node.code),)
     lowered.nested.append(Program((extent,), 0, tuple(inside.body), (), (), reductions=reductions, fast=fast))
     lowered.body.append(Instr("nested", node.code, index=len(lowered.nested) - 1))
     return len(lowered.body) - 1
@@ -422,10 +424,10 @@ def _nested(lowered: Lowered, node: Node, here: Map, rank: int) -> int:
 
 def _combine(node: Node, values: tuple[int, ...], instrs: list[Instr]) -> int:
     """The values of a short row combined as the tree of reductions does: by halves, or one after another."""
-    row = ELEMENTWISE[node.row.pair]
+    op_def = ELEMENTWISE[node.op_def.pair]
 
     def pair(a: int, b: int) -> int:
-        instrs.append(Instr("op", node.code, (a, b), row=row))
+        instrs.append(Instr("op", node.code, (a, b), op_def=op_def))
         return len(instrs) - 1
 
     if not node.attr[1]:

@@ -69,15 +69,21 @@ def alternate(a: Layout, a_itemsize: int, b: Layout, b_itemsize: int) -> bool:
 def fills_around(node: Node, users: Sequence[Sequence[int]]) -> bool:
     """Whether an update is the only reader of a filled array, which then need not be written first.
 
-    What lies across is better written by tiles of its own shape.
+    A transposed operand is better written by tiles of its own shape.
     """
     base, value = node.args
-    if base.kind != FILL or base.attr is None or base.cells or base.readers > base.seen or len(users[base.number]) > 1:
+    if (
+        base.kind != FILL
+        or base.attr is None
+        or base.storages
+        or base.readers > base.seen
+        or len(users[base.number]) > 1
+    ):
         return False
-    return node.attr[3] == base.code and box_of(node) is not None and not _lies_across(value)
+    return node.attr[3] == base.code and box_of(node) is not None and not _is_strided_access(value)
 
 
-def _lies_across(root: Node) -> bool:
+def _is_strided_access(root: Node) -> bool:
     """Whether a value is computed from memory whose neighbours are no neighbours of the value."""
     stack, seen = [root], {root.number}
     while stack:

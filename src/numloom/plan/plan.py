@@ -18,8 +18,8 @@ from numloom.graph.node import Node
 from numloom.plan.group import Draft, choose_stored, group
 from numloom.plan.lower import lower
 from numloom.plan.nearby import Nearby
+from numloom.plan.nested_refused import refused
 from numloom.plan.step import Plan, Step
-from numloom.plan.tables import refused
 
 
 def make_plan(
@@ -49,7 +49,7 @@ def make_plan(
         loaded.update(each.loaded)
     steps: list[Step] = []
     for draft, each in zip(drafts, lowered, strict=True):
-        needed = [n for n in draft.members if n in loaded or nodes[n].cells or draft.updates]
+        needed = [n for n in draft.members if n in loaded or nodes[n].storages or draft.updates]
         steps.extend(each.steps(needed))
     return finish(steps, nodes, roots)
 

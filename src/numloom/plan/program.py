@@ -27,7 +27,7 @@ class Operand:
     where neither is so for all). `written`: some store writes through it; `in_place`: it shares memory with an
     operand read at the same positions (so neither may be declared const or restrict). Operands that are one array
     seen from several places: at any index this one is operand `beside` (-1: none), `by` steps further along each
-    dimension. `inner` holds the stride along the rows of a program inside (`Program.nested`), of operands read there.
+    dimension. `inner` holds the stride along the rows of a nested reduction (`Program.nested`), of operands read there.
     """
 
     code: int
@@ -59,7 +59,7 @@ class Instr:
       iotas of the program (offset and strides are launch parameters), `strides` are its strides. `by_four`: the
       offset and all strides but the last are multiples of four, so that compilers see which neighbours share a block
       of random numbers (only in programs that make some).
-    - ``op``: `row` (numloom.ops.rows.Op) of `args`; loop dtypes are those of the args.
+    - ``op``: `op_def` (numloom.ops.definitions.Op) of `args`; loop dtypes are those of the args.
     - ``cast``: args[0] converted to `code` by NumPy's astype rules.
     - ``bitcast``: args[0]'s bits as `code` (equal itemsize).
     - ``gather``: `operand` read at the current index plus ``sum(checked(args[k], extents[k]) *
@@ -75,7 +75,7 @@ class Instr:
     kind: str
     code: int
     args: tuple[int, ...] = ()
-    row: Any = None
+    op_def: Any = None
     operand: int = -1
     index: int = -1
     strides: tuple[Any, ...] = ()
@@ -93,9 +93,9 @@ class Store:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Reduce:
-    """Reduce body value `value` by `row` (numloom.ops.rows.Reduction); the result has dtype `code`."""
+    """Reduce body value `value` by `op_def` (numloom.ops.definitions.Reduction); the result has dtype `code`."""
 
-    row: Any
+    op_def: Any
     value: int
     code: int
 
@@ -149,7 +149,7 @@ class Program:
     whose operands and numbers are this program's (`Operand.inner`)."""
     cluster: int = 1
     """Most blocks of a GPU that may share a row in stages (`emit.rows`); where several may, each has more shared memory
-    (`emit.tiles`)."""
+    (`emit.outer_products`)."""
 
     @property
     def by_rows(self) -> bool:

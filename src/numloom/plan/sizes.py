@@ -1,10 +1,10 @@
 """Sizes that remember how they were computed, so that a plan made with them serves other sizes, too.
 
 Planner and emitter are ordinary Python over whole numbers: extents, strides, offsets. Given `Size` objects in their
-place they do the same work, and a `Trace` notes every computation on sizes, and every answer that a size gave: that it
-is not 1, that it is less than another one, that it is exactly 16 (where it became text, or an index). For other sizes
-that would give the same answers, plan and texts are the same, and the numbers in them are computed by playing the
-trace again (`engine.structure.play`). A size is no `int`, so nothing can look at its value unnoticed.
+place they do the same work, and a `GuardTrace` notes every computation on sizes, and every answer that a size gave:
+that it is not 1, that it is less than another one, that it is exactly 16 (where it became text, or an index). For other
+sizes that would give the same answers, plan and texts are the same, and the numbers in them are computed by playing the
+trace again (`engine.symbolic_key.play`). A size is no `int`, so nothing can look at its value unnoticed.
 """
 
 from __future__ import annotations
@@ -14,115 +14,115 @@ from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
 EQ, NE, LT, GE, MUL, ADD, SUB, FLOORDIV, MOD, CALL, ITEM, TRUEDIV, LSHIFT, RSHIFT, AND, OR, BIT_LENGTH = range(17)
-"""What an entry of a tape does; up to GE it asks, and the answer has to be yes."""
+"""What an entry of a guard trace does; up to GE it asks, and the answer has to be yes."""
 
 Entry = tuple[int, Any, Any, int]
-"""An entry of a tape: what it does, the places of its arguments, and that of its result."""
+"""An entry of a guard trace: what it does, the slots of its arguments, and that of its result."""
 
 _HASH = 0x5E1F
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
-class Trace:
+class GuardTrace:
     """Computations on sizes in their order.
 
     Attributes
     ----------
     count : int
-        Given sizes: places 0 to count - 1 are theirs, those after are of results and constants.
+        Given sizes: slots 0 to count - 1 are theirs, those after are of results and constants.
     values : list of int
-        What each place holds for the sizes that the trace was made with.
-    tape : list of Entry
+        What each slot holds for the sizes that the trace was made with.
+    entries : list of Entry
         What was computed and asked.
     """
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.count = len(sizes)
         self.values: list[Any] = list(sizes)
-        self.tape: list[Entry] = []
+        self.entries: list[Entry] = []
         self._constants: dict[Any, int] = {}
         self._known: dict[Any, Any] = {}
 
-    def size(self, place: int) -> Size:
+    def size(self, slot: int) -> Size:
         """A given size."""
-        return self._at(place)
+        return self._at(slot)
 
-    def _at(self, place: int) -> Size:
-        """The size at a place: one object, so that equal computations are seen to be equal."""
-        size: Size | None = self._known.get(place)
+    def _at(self, slot: int) -> Size:
+        """The size at a slot: one object, so that equal computations are seen to be equal."""
+        size: Size | None = self._known.get(slot)
         if size is None:
-            size = self._known[place] = Size(self, place, self.values[place])
+            size = self._known[slot] = Size(self, slot, self.values[slot])
         return size
 
-    def place(self, value: Any) -> int:
-        """The place of a size or of a constant."""
+    def slot(self, value: Any) -> int:
+        """The slot of a size or of a constant."""
         if type(value) is Size:
-            return value.place
+            return value.slot
         key = (type(value), value)
-        place = self._constants.get(key)
-        if place is None:
-            place = self._constants[key] = len(self.values)
+        slot = self._constants.get(key)
+        if slot is None:
+            slot = self._constants[key] = len(self.values)
             self.values.append(value)
-        return place
+        return slot
 
     def compute(self, what: int, a: Any, b: Any, value: Any) -> Size:
         """The result of a computation, noted once."""
-        key = (what, self.place(a), self.place(b))
+        key = (what, self.slot(a), self.slot(b))
         size: Size | None = self._known.get(key)
         if size is None:
-            place = len(self.values)
+            slot = len(self.values)
             self.values.append(value)
-            self.tape.append((*key, place))
-            size = self._known[key] = self._at(place)
+            self.entries.append((*key, slot))
+            size = self._known[key] = self._at(slot)
         return size
 
     def ask(self, what: int, a: Any, b: Any) -> None:
         """Note an answer that was yes, once."""
-        key = (what, self.place(a), self.place(b))
+        key = (what, self.slot(a), self.slot(b))
         if key not in self._known:
             self._known[key] = True
-            self.tape.append((*key, 0))
+            self.entries.append((*key, 0))
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
         """The result (a number, or a tuple of them) of a pure function, which is called again for other sizes."""
-        places = tuple(self.place(arg) for arg in args)
-        key = (CALL, function, places)
+        slots = tuple(self.slot(arg) for arg in args)
+        key = (CALL, function, slots)
         found = self._known.get(key)
         if found is None:
             value = function(*(arg.value if type(arg) is Size else arg for arg in args))
-            place = len(self.values)
+            slot = len(self.values)
             self.values.append(value)
-            self.tape.append((CALL, function, places, place))
+            self.entries.append((CALL, function, slots, slot))
             if isinstance(value, tuple):
-                items = [self._item(place, k, each) for k, each in enumerate(value)]
+                items = [self._item(slot, k, each) for k, each in enumerate(value)]
                 found = value._make(items) if hasattr(value, "_make") else tuple(items)
             else:
-                found = self._at(place)
+                found = self._at(slot)
             self._known[key] = found
         return found
 
-    def _item(self, place: int, k: int, value: int) -> Size:
+    def _item(self, slot: int, k: int, value: int) -> Size:
         self.values.append(value)
-        self.tape.append((ITEM, place, k, len(self.values) - 1))
+        self.entries.append((ITEM, slot, k, len(self.values) - 1))
         return self._at(len(self.values) - 1)
 
     def close(self) -> None:
-        """Let go of what only tracing needs; its sizes still say their places."""
+        """Let go of what only tracing needs; its sizes still say their slots."""
         self._known.clear()
 
     def program(self, wanted: Sequence[int] | None = None) -> tuple[list[Entry], list[Any]]:
-        """The tape, and what the places hold before it is played (after the given sizes, which come first).
+        """The guard trace, and what the slots hold before it is played (after the given sizes, which come first).
 
-        With `wanted`, only what the values at these places and the answers need.
+        With `wanted`, only what the values at these slots and the answers need.
         """
         rest: list[Any] = [0] * (len(self.values) - self.count)
-        for place in self._constants.values():
-            rest[place - self.count] = self.values[place]
+        for slot in self._constants.values():
+            rest[slot - self.count] = self.values[slot]
         if wanted is None:
-            return self.tape, rest
+            return self.entries, rest
         used = set(wanted)
         kept: list[Entry] = []
-        for entry in reversed(self.tape):
+        for entry in reversed(self.entries):
             what, a, b, target = entry
             if what <= GE or target in used:
                 used.update(b if what == CALL else (a,) if what == ITEM else (a, b))
@@ -134,11 +134,11 @@ class Trace:
 class Size:
     """A number of a trace, whole but for quotients: what is asked of it is noted, and what is computed with it."""
 
-    __slots__ = ("place", "trace", "value")
+    __slots__ = ("slot", "trace", "value")
 
-    def __init__(self, trace: Trace, place: int, value: Any) -> None:
+    def __init__(self, trace: GuardTrace, slot: int, value: Any) -> None:
         self.trace = trace
-        self.place = place
+        self.slot = slot
         self.value = value
 
     # -------------------------------------------------------- its value, which from then on is part of the plan

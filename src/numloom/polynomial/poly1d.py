@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.api.calling import recalled
+from numloom.api.calling import traced
 from numloom.api.creation import arange, zeros, zeros_like
 from numloom.api.elementwise import add, subtract
 from numloom.api.joining import concatenate
@@ -253,7 +253,7 @@ def _polyval(p: Any, x: Any) -> Any:
     return result
 
 
-_polyval_at = recalled(_polyval)
+_polyval_at = traced(_polyval)
 
 
 def polyfit(

@@ -1,6 +1,6 @@
 """Draws again: what a call records follows from its arguments, but for the blocks of random bits that it takes.
 
-So the numbers of these blocks and the key are the operands of a chain (`numloom.graph.replay`).
+So the numbers of these blocks and the key are the operands of a recorded trace (`numloom.graph.replay`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numloom.array.ndarray import ndarray, wrap
 from numloom.base.config import config
 from numloom.device.registry import current
 from numloom.graph.node import register
-from numloom.graph.replay import Chain, Trace, end, learning, replay, start
+from numloom.graph.replay import RecordedTrace, TraceRecorder, end, learning, replay, start
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 _KEPT = 1024
@@ -40,12 +40,12 @@ def drawn(method: Method) -> Method:
         key = (type(self), given, len(args), *options, current())
         found = known.get(key)
         if type(found) is tuple:
-            chain, counts = found
+            recorded, counts = found
             operands: list[Any] = []
             before = source.state if config.verify and not learning() else None
             for count in counts:
                 operands += source.take(count)
-            result = wrap(replay(chain, operands))
+            result = wrap(replay(recorded, operands))
             if before is None:
                 return result
             source.state = before
@@ -59,31 +59,31 @@ def drawn(method: Method) -> Method:
         # Calls of other threads take blocks that this one does not use, and so are not learned from.
         taken: list[Any] = []
         source.taken = taken
-        trace = start(None, [], False)
+        recorder = start(None, [], False)
         try:
             result = method(self, *args, **options)
         finally:
-            end(trace)
+            end(recorder)
             source.taken = None
-        known[key] = _learned(trace, result, taken) or False
+        known[key] = _learned(recorder, result, taken) or False
         return result
 
     return call  # type: ignore[return-value]
 
 
-def _learned(trace: Trace, result: Any, taken: list[Any]) -> tuple[Chain, list[int]] | None:
-    """The chain that leads from taken blocks to a result, and how many they are; None where they do not say it all."""
-    if type(result) is not ndarray or not is_whole(result) or not taken or trace.lost:
+def _learned(recorder: TraceRecorder, result: Any, taken: list[Any]) -> tuple[RecordedTrace, list[int]] | None:
+    """The trace that leads from taken blocks to a result, and how many they are; None where they do not say it all."""
+    if type(result) is not ndarray or not is_whole(result) or not taken or recorder.lost:
         return None
-    operands = trace.operands = [node for _, *nodes in taken for node in nodes]
-    number = trace.number(result.cell.value)
+    operands = recorder.operands = [node for _, *nodes in taken for node in nodes]
+    number = recorder.number(result.storage.value)
     if number < len(operands):
         return None
-    links, _ = trace.needed([number])
-    read = {arg for link in links for arg in (link.first, link.second, *link.rest)}
+    instructions, _ = recorder.needed([number])
+    read = {arg for instruction in instructions for arg in (instruction.first, instruction.second, *instruction.rest)}
     if not read.issuperset(range(len(operands))):
         return None
-    return Chain(None, operands, links, None, None), [count for count, *_ in taken]
+    return RecordedTrace(None, operands, instructions, None, None), [count for count, *_ in taken]
 
 
 __all__ = ["drawn"]

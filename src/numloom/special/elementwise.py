@@ -1,4 +1,4 @@
-"""Elementwise special functions: NumPy's way to call a ufunc, over the rows of `numloom.ops.special`."""
+"""Elementwise special functions: NumPy's way to call a ufunc, over the definitions of `numloom.ops.special`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SpecialFunction:
         self.__name__ = self.__qualname__ = name
         self.nin = nin
         self.on_host = name in ON_HOST
-        self._row = SPECIAL.get(name)
+        self._op_def = SPECIAL.get(name)
         arguments = ", ".join("abcdefgh"[:nin]) if nin > 1 else "x"
         self.__doc__ = (
             f"{name}({arguments}, /, out=None, *, where=True, casting='same_kind', dtype=None)\n\n{summary}\n\n"
@@ -70,8 +70,8 @@ class SpecialFunction:
             if code not in (F32, F64):
                 raise TypeError(f"{self.__name__} has no loop for dtype {np.dtype(dtype)}")
         nodes = [build.cast(v, code) if type(v) is Node else build.scalar_as(float(v), code) for v in values]
-        if self._row is not None:
-            node = build.elementwise(self._row, nodes)
+        if self._op_def is not None:
+            node = build.elementwise(self._op_def, nodes)
         else:
             shape = broadcast_shapes(*(node.shape for node in nodes))
             node = call_routine(special.__name__, *nodes, code=code, shape=shape, function=self.__name__)
@@ -88,7 +88,7 @@ class SpecialFunction:
         check_broadcast(shape, out.shape)
         if mask is not None:
             node = build.elementwise(WHERE, (mask, build.cast(node, out.code), node_of(out)))
-        write(out.cell, out.code, out.offset, out.shape, out.strides, node)
+        write(out.storage, out.code, out.offset, out.shape, out.strides, node)
         return out
 
 
@@ -190,7 +190,7 @@ SUMMARIES = {
 }
 
 FUNCTIONS = {
-    **{name: SpecialFunction(name, row.nin, SUMMARIES[name]) for name, row in SPECIAL.items()},
+    **{name: SpecialFunction(name, op_def.nin, SUMMARIES[name]) for name, op_def in SPECIAL.items()},
     **{name: SpecialFunction(name, nin, "See SciPy's documentation.") for name, nin in ON_HOST.items()},
 }
 """Every elementwise function, by SciPy's name."""

@@ -18,7 +18,7 @@ from numloom.command.serve.crossing import Crossing
 from numloom.command.serve.dispatch import VIEWS, WRITES, Dispatcher, Function
 from numloom.command.serve.ledger import NUMLOOM, NUMPY
 from numloom.command.serve.namespace import AS_THEY_ARE, Server
-from numloom.command.serve.program import Program
+from numloom.command.serve.program import ServedProgram
 
 MODULES = {"": np, "linalg.": np.linalg, "fft.": np.fft, "lib.stride_tricks.": np.lib.stride_tricks}
 FILES = frozenset(("save", "savez", "savez_compressed", "savetxt", "load", "fromfile", "genfromtxt", "loadtxt", "test"))
@@ -69,7 +69,7 @@ def test_tables_of_views_and_writes_are_complete() -> None:
 @pytest.fixture
 def server() -> Iterator[Server]:
     # The tests are the program.
-    with Server(Program(also=(__name__.partition(".")[0],))) as server:
+    with Server(ServedProgram(also=(__name__.partition(".")[0],))) as server:
         yield server
 
 
@@ -109,7 +109,7 @@ def test_what_numpy_writes_is_written_back() -> None:
 
 
 def test_errors_of_the_data_are_raised_once() -> None:
-    dispatcher = Dispatcher(Program(also=(__name__.partition(".")[0],)))
+    dispatcher = Dispatcher(ServedProgram(also=(__name__.partition(".")[0],)))
     calls = []
 
     def fail(x: Any) -> None:
@@ -146,7 +146,7 @@ def test_functions_that_libraries_call_on_our_arrays(server: Server) -> None:
 
 def test_the_server_leaves_nothing_behind() -> None:
     before = importlib.import_module("builtins").__import__
-    with Server(Program()) as server:
+    with Server(ServedProgram()) as server:
         assert server.module("numpy").linalg is server.module("numpy.linalg")
         assert repr(numloom.ones(2).sum()) == "np.float64(2.0)"
     assert importlib.import_module("builtins").__import__ is before

@@ -15,7 +15,7 @@ from numloom.base.dtypes import DTYPES
 from numloom.base.errors import DeviceError
 from numloom.command.serve.crossing import HOST, ODD, OURS, Crossing, kinds_of, numpy_function, odd_one
 from numloom.command.serve.ledger import NUMBERS, NUMLOOM, NUMPY, Ledger
-from numloom.command.serve.program import Program
+from numloom.command.serve.program import ServedProgram
 
 FALLBACKS = ("error", "warn", "quiet")
 
@@ -71,13 +71,13 @@ class Dispatcher:
 
     Parameters
     ----------
-    program : Program
+    program : ServedProgram
         Whose calls they are.
     fallback : {"quiet", "warn", "error"}
         What is done where NumPy has to answer: nothing but counting, a warning too, or `FallbackError`.
     """
 
-    def __init__(self, program: Program, fallback: str = "quiet") -> None:
+    def __init__(self, program: ServedProgram, fallback: str = "quiet") -> None:
         self.program = program
         self.fallback = fallback
         self.ledger = Ledger(program)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numloom.base.wording import counted
-from numloom.command.serve.program import Program
+from numloom.command.serve.program import ServedProgram
 from numloom.device import registry
 from numloom.engine.state import counters
 
@@ -74,7 +74,7 @@ class Ledger:
         Whether random numbers were drawn by numloom; lines where a view of a copy became read-only.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: ServedProgram) -> None:
         self.program = program
         self.calls: defaultdict[str, Calls] = defaultdict(Calls)
         self.uploads: defaultdict[str, Copies] = defaultdict(Copies)

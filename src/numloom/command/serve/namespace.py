@@ -15,7 +15,7 @@ from numloom.command.serve.adapting import Adaptation
 from numloom.command.serve.crossing import HOST, ODD, Crossing, held, kinds_of, odd_one
 from numloom.command.serve.dispatch import WRITTEN, Dispatcher, Function, Ufunc, told
 from numloom.command.serve.ledger import NUMPY
-from numloom.command.serve.program import Interception, Program
+from numloom.command.serve.program import Interception, ServedProgram
 from numloom.command.serve.standing import SCALARS, standing, standing_array, standing_scalar
 from numloom.command.serve.streams import Streams
 from numloom.device import registry
@@ -122,13 +122,13 @@ class Server:
 
     Parameters
     ----------
-    program : Program
+    program : ServedProgram
         Whose imports give our modules.
     fallback : {"quiet", "warn", "error"}
         What is done where NumPy answers.
     """
 
-    def __init__(self, program: Program, fallback: str = "quiet") -> None:
+    def __init__(self, program: ServedProgram, fallback: str = "quiet") -> None:
         self.program = program
         self.dispatcher = Dispatcher(program, fallback)
         self.ledger = self.dispatcher.ledger

@@ -16,7 +16,7 @@ _INSTALLED = tuple(os.path.realpath(sysconfig.get_path(name)) + os.sep for name 
 _SITES = frozenset(("site-packages", "dist-packages"))
 
 
-class Program:
+class ServedProgram:
     """The modules that belong to the program: ``__main__``, what lies in its folders, and packages named by the user.
 
     Parameters
@@ -86,7 +86,7 @@ class Interception:
 
     Parameters
     ----------
-    program : Program
+    program : ServedProgram
         Whose imports are meant.
     serve : callable
         The module to give, by NumPy's name of it.
@@ -99,7 +99,7 @@ class Interception:
     imports. `importlib.import_module` does not pass here: it gives NumPy itself to everybody.
     """
 
-    def __init__(self, program: Program, serve: Callable[[str], ModuleType], meet: Callable[[str], None]) -> None:
+    def __init__(self, program: ServedProgram, serve: Callable[[str], ModuleType], meet: Callable[[str], None]) -> None:
         self.program = program
         self.serve = serve
         self.meet = meet

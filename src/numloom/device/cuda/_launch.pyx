@@ -20,7 +20,7 @@ cdef struct Attribute:  # CUlaunchAttribute
     int value
     char rest[60]
 
-cdef struct Config:  # CUlaunchConfig
+cdef struct LaunchConfig:  # CUlaunchConfig
     unsigned blocks
     unsigned blocks_y
     unsigned blocks_z
@@ -32,7 +32,7 @@ cdef struct Config:  # CUlaunchConfig
     Attribute* attributes
     unsigned count
 
-cdef struct Node:  # CUDA_KERNEL_NODE_PARAMS_v2
+cdef struct GraphNode:  # CUDA_KERNEL_NODE_PARAMS_v2
     void* function
     unsigned blocks
     unsigned blocks_y
@@ -52,12 +52,12 @@ cdef struct Edge:  # CUgraphEdgeData
     unsigned char kind
     unsigned char reserved[5]
 
-ctypedef int (*launch_type)(const Config*, void*, void**, void**) noexcept nogil
+ctypedef int (*launch_type)(const LaunchConfig*, void*, void**, void**) noexcept nogil
 ctypedef int (*create_type)(void**, unsigned) noexcept nogil
-ctypedef int (*add_type)(void**, void*, void**, size_t, const Node*) noexcept nogil
+ctypedef int (*add_type)(void**, void*, void**, size_t, const GraphNode*) noexcept nogil
 ctypedef int (*depend_type)(void*, void**, void**, const Edge*, size_t) noexcept nogil
 ctypedef int (*instantiate_type)(void**, void*, unsigned long long) noexcept nogil
-ctypedef int (*set_type)(void*, void*, const Node*) noexcept nogil
+ctypedef int (*set_type)(void*, void*, const GraphNode*) noexcept nogil
 ctypedef int (*run_type)(void*, void*) noexcept nogil
 ctypedef int (*destroy_type)(void*) noexcept nogil
 ctypedef int (*current_type)(void**) noexcept nogil
@@ -109,7 +109,7 @@ cdef class Launch:
             return True
         return self.make_current()
 
-    cdef configure(self, Config* config, Attribute* early, kernel, geometry):
+    cdef configure(self, LaunchConfig* config, Attribute* early, kernel, geometry):
         """Everything about a launch but the kernel and its parameters."""
         config.blocks = geometry.blocks
         config.blocks_y = geometry.blocks_y
@@ -127,7 +127,7 @@ cdef class Launch:
 
     def __call__(self, kernel, array.array params, geometry):
         cdef void* parameters[1]
-        cdef Config config
+        cdef LaunchConfig config
         cdef Attribute early
         cdef size_t function = kernel.function
         cdef int code
@@ -139,11 +139,11 @@ cdef class Launch:
 
     def bound(self, kernel, array.array params, geometry):
         """A launch whose arguments are known: calling it launches."""
-        return Bound(self, kernel, params, geometry)
+        return BoundKernel(self, kernel, params, geometry)
 
 
 @cython.final
-cdef class Bound:
+cdef class BoundKernel:
     """A launch of one kernel with one parameter block."""
 
     cdef Launch launch
@@ -152,7 +152,7 @@ cdef class Bound:
     cdef object geometry
     cdef void* function
     cdef void* block
-    cdef Config config
+    cdef LaunchConfig config
     cdef Attribute early
 
     def __init__(self, Launch launch, kernel, array.array params, geometry):
@@ -185,7 +185,7 @@ cdef class Replay:
 
     Parameters
     ----------
-    launches : list of Bound
+    launches : list of BoundKernel
         Of one device. Raises RuntimeError where the driver makes no graph of them.
     address_of : callable
         Address of a function of the driver, by name.
@@ -197,7 +197,7 @@ cdef class Replay:
     cdef void* graph
     cdef void* executable
     cdef void** handles
-    cdef Node* nodes
+    cdef GraphNode* nodes
     cdef void** blocks
     cdef char** copies
     cdef set_type set_node
@@ -211,12 +211,12 @@ cdef class Replay:
 
     def __cinit__(self, list launches, address_of):
         cdef Py_ssize_t count = len(launches), i
-        cdef Bound bound
+        cdef BoundKernel bound
         self.launches = launches
         self.count = count
         self.process = os.getpid()
         self.handles = <void**>calloc(count, sizeof(void*))
-        self.nodes = <Node*>calloc(count, sizeof(Node))
+        self.nodes = <GraphNode*>calloc(count, sizeof(GraphNode))
         self.blocks = <void**>calloc(count, sizeof(void*))
         self.copies = <char**>calloc(count, sizeof(char*))
         if self.handles == NULL or self.nodes == NULL or self.blocks == NULL or self.copies == NULL:
@@ -249,7 +249,7 @@ cdef class Replay:
         cdef depend_type depend = <depend_type><void*><size_t>address_of("cuGraphAddDependencies")
         cdef instantiate_type instantiate = <instantiate_type><void*><size_t>address_of("cuGraphInstantiateWithFlags")
         cdef Edge edge
-        cdef Bound bound
+        cdef BoundKernel bound
         cdef Py_ssize_t i
         cdef int code = create(&self.graph, 0)
         for i in range(self.count):
@@ -269,12 +269,12 @@ cdef class Replay:
     def __call__(self):
         cdef Py_ssize_t i
         cdef size_t nbytes
-        cdef Bound bound
-        cdef int code = 0 if (<Bound>self.launches[0]).launch.enter() else 1
+        cdef BoundKernel bound
+        cdef int code = 0 if (<BoundKernel>self.launches[0]).launch.enter() else 1
         for i in range(self.count):
             if code:
                 break
-            bound = <Bound>self.launches[i]
+            bound = <BoundKernel>self.launches[i]
             nbytes = nbytes_of(bound)
             if memcmp(self.copies[i], self.blocks[i], nbytes):
                 code = self.set_node(self.executable, self.handles[i], &self.nodes[i])
@@ -307,12 +307,12 @@ cdef enum:
     LAUNCH, CLEAR, COPY, CALL
     NUMBERS = 24
 
-cdef struct Patch:  # *word = number `base` + offset
+cdef struct WordPatch:  # *word = number `base` + offset
     long long* word
     int base
     long long offset
 
-cdef struct Step:
+cdef struct Command:
     int kind
     int first  # of its patches
     int last
@@ -330,7 +330,7 @@ cdef class Script:
     Parameters
     ----------
     device : CudaDevice
-        Gives scratch memory and mail, and is asked for what the driver refuses.
+        Gives scratch memory and inter-block flags, and is asked for what the driver refuses.
     residues : list of int
         What is left of the first numbers that it is called with, addresses, divided by 16. Where that is not so, the
         call gives False.
@@ -338,8 +338,8 @@ cdef class Script:
         How many numbers it is called with.
     scratch : int
         Bytes of scratch memory: its address is the next number.
-    told : tuple of int or None
-        Words of mail and launches that read it: address and number of the first launch are the last two numbers.
+    flag_words : tuple of int or None
+        Words of inter-block flags and launches that read it: address and number of the first launch are the last two numbers.
     commands : list of tuple
         As `numloom.device.cuda.routines.recording.Recorder` has them.
     address_of : callable
@@ -348,25 +348,25 @@ cdef class Script:
 
     cdef object device
     cdef Pool pool
-    cdef object told
+    cdef object flag_words
     cdef list launches  # a Bound each, of calls what is called, else None
     cdef list blocks  # which must stay where they are
     cdef Py_ssize_t given, aligned, scratch
     cdef int count
     cdef size_t residues[NUMBERS]
-    cdef Step* steps
-    cdef Patch* patches
+    cdef Command* steps
+    cdef WordPatch* patches
     cdef clear_type clear
     cdef copy_type copy
     cdef void* stream
 
-    def __init__(self, device, residues, given, scratch, told, commands, address_of):
+    def __init__(self, device, residues, given, scratch, flag_words, commands, address_of):
         """A class without this could not be called: see ``array._type.seal``."""
 
-    def __cinit__(self, device, list residues, Py_ssize_t given, Py_ssize_t scratch, told, list commands, address_of):
+    def __cinit__(self, device, list residues, Py_ssize_t given, Py_ssize_t scratch, flag_words, list commands, address_of):
         cdef Py_ssize_t i
         cdef int patch = 0
-        cdef Step* step
+        cdef Command* step
         cdef array.array block
         cdef Launch launch = device.launch
         self.device = device
@@ -374,16 +374,16 @@ cdef class Script:
         self.aligned = len(residues)
         self.given = given
         self.scratch = scratch
-        self.told = told
+        self.flag_words = flag_words
         self.count = len(commands)
         self.launches = []
         self.blocks = []
         self.stream = <void*>launch.stream
         for i in range(self.aligned):
             self.residues[i] = residues[i]
-        self.steps = <Step*>calloc(self.count + 1, sizeof(Step))
+        self.steps = <Command*>calloc(self.count + 1, sizeof(Command))
         most = sum([len(command[1]) if isinstance(command[1], list) else 2 for command in commands])
-        self.patches = <Patch*>calloc(most + 1, sizeof(Patch))
+        self.patches = <WordPatch*>calloc(most + 1, sizeof(WordPatch))
         if self.steps == NULL or self.patches == NULL:
             raise MemoryError
         for i, command in enumerate(commands):
@@ -397,18 +397,18 @@ cdef class Script:
                 self.blocks.append(block)
                 for place, word in enumerate(words):
                     if not isinstance(word, int):
-                        self.patches[patch] = Patch(&block.data.as_longlongs[place], word.base, word.offset)
+                        self.patches[patch] = WordPatch(&block.data.as_longlongs[place], word.base, word.offset)
                         patch += 1
             elif step.kind == CALL:
                 self.launches.append(command[0])
                 for word in command[1]:
-                    self.patches[patch] = Patch(NULL, word.base, word.offset)
+                    self.patches[patch] = WordPatch(NULL, word.base, word.offset)
                     patch += 1
             else:
                 self.launches.append(None)
                 step.nbytes = command[-1]
                 for place, word in enumerate(command[:-1]):
-                    self.patches[patch] = Patch(&step.words[place], word.base, word.offset)
+                    self.patches[patch] = WordPatch(&step.words[place], word.base, word.offset)
                     patch += 1
                 if step.kind == CLEAR:
                     self.clear = <clear_type><void*><size_t>address_of("cuMemsetD8Async")
@@ -420,8 +420,8 @@ cdef class Script:
         cdef size_t at[NUMBERS]
         cdef Py_ssize_t i, k
         cdef int code
-        cdef Patch* patch
-        cdef Step* step
+        cdef WordPatch* patch
+        cdef Command* step
         cdef Buffer work = None
         for i in range(self.given):
             at[i] = numbers[i]
@@ -431,8 +431,8 @@ cdef class Script:
         if self.scratch:
             work = self.pool.allocate(self.scratch)
             at[self.given] = work.ptr
-        if self.told is not None:
-            first, number = self.device.mail.next(self.device, self.told[0], self.told[1])
+        if self.flag_words is not None:
+            first, number = self.device.block_flags.next(self.device, self.flag_words[0], self.flag_words[1])
             at[self.given + 1] = first
             at[self.given + 2] = number
         for i in range(self.count):
@@ -444,7 +444,7 @@ cdef class Script:
                 patch = &self.patches[k]
                 patch.word[0] = <long long>at[patch.base] + patch.offset
             if step.kind == LAUNCH:
-                (<Bound>self.launches[i]).queue()
+                (<BoundKernel>self.launches[i]).queue()
                 continue
             if step.kind == CLEAR:
                 code = self.clear(<size_t>step.words[0], 0, step.nbytes, self.stream)
@@ -469,7 +469,7 @@ cdef int kind_of(tuple command) except -1:
     return CLEAR if len(command) == 2 else COPY
 
 
-cdef inline size_t nbytes_of(Bound bound):
+cdef inline size_t nbytes_of(BoundKernel bound):
     return len(bound.params) * 8
 
 

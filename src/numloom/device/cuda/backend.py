@@ -30,7 +30,7 @@ from numloom.device.cuda.routines import BOUND, ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
-from numloom.device.cuda.transfer import Ring, Staging
+from numloom.device.cuda.transfer import Ring, StagingBuffers
 from numloom.device.interface import Image, Module, Sampling, Texels
 from numloom.device.memory import KEPT_SCRATCH, Buffer, Pool
 
@@ -61,7 +61,7 @@ class CudaKernel:
     waits : bool
         Whether it can be launched before the work before it is done.
     full : Ahead or None
-        While `function` is of code that was compiled in a hurry: the full code, which takes its place.
+        While `function` is of code that was compiled by the fast tier: the full code, which takes its place.
     shared : int
         Bytes of dynamic shared memory that the driver was asked for.
     """
@@ -266,9 +266,9 @@ class CudaDevice:
         return Ring(self.pinned, self.stream)
 
     @functools.cached_property
-    def staging(self) -> Staging:
+    def staging(self) -> StagingBuffers:
         """For large copies from and to ordinary host memory."""
-        return Staging(self.pinned, self.stream)
+        return StagingBuffers(self.pinned, self.stream)
 
     def view(self, buffer: Any) -> np.ndarray[Any, Any] | None:
         """None: the host cannot see the memory."""
@@ -329,7 +329,7 @@ class CudaDevice:
         ahead = self._ahead.pop(text, None)
         if ahead is None and wait:
             return CudaKernel(text, entry, load, load(nvrtc.cached_cubin(text, self.architecture)))
-        ahead = ahead or nvrtc.Ahead(text, self.architecture, quick=True)
+        ahead = ahead or nvrtc.Ahead(text, self.architecture, fast_tier=True)
         cubin, full = (ahead.cubin(), True) if wait else ahead.first()
         if full:
             return CudaKernel(text, entry, load, load(cubin))

@@ -16,7 +16,7 @@ from numloom.device.cache import key_of, shared
 OPTIONS = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "-w", "--minimal")
 """Exact arithmetic: no contraction, denormals kept, IEEE division and square root; no textures, 3 ms less."""
 
-QUICK = ("--Ofast-compile=mid",)
+FAST_TIER = ("--Ofast-compile=mid",)
 """For code that is there in about half the time and computes the same bits, two to forty times as slowly."""
 
 FIRST_LINE = "// nvrtc: "
@@ -150,16 +150,17 @@ def _in_thread(work: Callable[[], None]) -> None:
 
 
 class Ahead:
-    """A text that is compiled while the caller does something else, in full and, with `quick`, in a hurry as well.
+    """A text that is compiled while the caller does something else, in full and, with `fast_tier`, by the fast tier as
+    well.
 
     Compilers of several texts do not wait for each other, nor for Python.
     """
 
-    def __init__(self, text: str, architecture: str, quick: bool = False) -> None:
+    def __init__(self, text: str, architecture: str, fast_tier: bool = False) -> None:
         self._text = text
         self._architecture = architecture
         self._cubin = known_cubin(text, architecture)
-        self._quick: bytes | None = None
+        self._fast_tier: bytes | None = None
         self._some = threading.Event()  # one of both is there, or the full one has failed
         self._done = threading.Event()
         if self._cubin is not None:
@@ -167,7 +168,7 @@ class Ahead:
             self._done.set()
             return
         _in_thread(self._compile)
-        if quick:
+        if fast_tier:
             _in_thread(self._hurry)
 
     def _compile(self) -> None:
@@ -182,7 +183,7 @@ class Ahead:
 
     def _hurry(self) -> None:
         try:
-            self._quick = compile_cubin(self._text, self._architecture, QUICK)
+            self._fast_tier = compile_cubin(self._text, self._architecture, FAST_TIER)
         except CompileError:
             return  # as the full one will
         self._some.set()
@@ -200,5 +201,5 @@ class Ahead:
     def first(self) -> tuple[bytes, bool]:
         """The machine code that is there first, and whether it is the full one."""
         self._some.wait()
-        quick = self._quick
-        return (self.cubin(), True) if quick is None or self.done else (quick, False)
+        fast_tier = self._fast_tier
+        return (self.cubin(), True) if fast_tier is None or self.done else (fast_tier, False)

@@ -51,7 +51,7 @@ class Ring:
             self._at += (nbytes + 255) & ~255
 
 
-class Staging:
+class StagingBuffers:
     """Pinned blocks and the threads that fill and empty them."""
 
     def __init__(self, pinned: Pool, stream: int) -> None:

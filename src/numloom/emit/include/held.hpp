@@ -2,7 +2,7 @@
 namespace nl {
 template <class T> struct held { T value; bool any; };
 template <class T> NL_DEV held<T> hold(T value, bool any) { held<T> r; r.value = value; r.any = any; return r; }
-// Products: numbers are their own carriers, complex ones may be absent.
+// Products: numbers are their own accumulators, complex ones may be absent.
 template <class T> NL_DEV T factor(T x) { return x; }
 template <class T> NL_DEV held<complex<T>> factor(complex<T> x) { return hold(x, true); }
 template <class T> NL_DEV T times(T a, T b) { return (T)(a * b); }

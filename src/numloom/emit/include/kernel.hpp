@@ -132,7 +132,7 @@ template <class T> NL_DEV T inverse(T) { return 0; }
 #else
 #define NL_LEAVE
 #endif
-// A long expression waits for its own results: so many vectors abreast, each in registers of its own, in mixed order.
+// A long expression waits for its own results: so many vectors unrolled, each in registers of its own, in mixed order.
 #if defined(__clang__) || (defined(__x86_64__) && !defined(__FMA__))
 #define NL_ABREAST(n)
 #define NL_SCHEDULED

@@ -1,4 +1,4 @@
-// Minimum and maximum with NumPy's NaN and signed-zero rules (no ||: loops stay without branches), and the carrier
+// Minimum and maximum with NumPy's NaN and signed-zero rules (no ||: loops stay without branches), and the accumulator
 // of arg-reductions.
 namespace nl {
 #ifdef __CUDACC__

@@ -1,6 +1,6 @@
-// Carriers of a reduction kernel come as one struct A with a_none() and a_merge(earlier, later).
+// Accumulators of a reduction kernel come as one struct A with a_none() and a_merge(earlier, later).
 #ifdef __CUDACC__
-// Lanes of a warp: the lower lane's carrier is the earlier. Both lanes get the result.
+// Lanes of a warp: the lower lane's accumulator is the earlier. Both lanes get the result.
 NL_DEV A a_across(A a, int mask) {
     const A b = nl::from_lane(a, mask);
     const bool later = threadIdx.x & mask;
@@ -63,7 +63,7 @@ template <int LEVELS> NL_DEV A counter_total(const counter<LEVELS>& c) {
 }
 #endif
 #ifdef __CUDACC__
-// The same for carriers of several numbers, whose merges are dear: where few levels are needed they are all in registers.
+// The same for accumulators of several numbers, whose merges are dear: where few levels are needed they are all in registers.
 template <int LEVELS> struct few_levels {
     A level[LEVELS];
     u32 runs;

@@ -1,4 +1,4 @@
-// Finished runs of carriers of several numbers in one object, with the levels above the first two.
+// Finished runs of accumulators of several numbers in one object, with the levels above the first two.
 #ifdef __CUDACC__
 template <int LEVELS> struct stack {
     A first, second, level[LEVELS - 2];

@@ -20,16 +20,16 @@ from numloom.device.cuda.routines.kernels import (
     THREADS,
     Grid,
     address,
+    block_flags,
     cell_of,
     collapse,
     dense,
     empty,
     is_dense,
     kernel_of,
-    mail,
     run,
 )
-from numloom.device.cuda.routines.recording import Place, Recorder
+from numloom.device.cuda.routines.recording import BasePointer, Recorder
 from numloom.device.cuda.routines.scans import group_of
 from numloom.device.cuda.routines.scripts import MOST as MOST_NUMBERS
 from numloom.device.cuda.routines.scripts import can_queue, script
@@ -100,11 +100,11 @@ class Chosen:
     def __init__(self, device: Any, tiles: int) -> None:
         self.device = device
         self.group = group_of(tiles)
-        self.talk = tiles + tiles // self.group
+        self.look_back = tiles + tiles // self.group
 
-    def _talk(self, told: int) -> tuple[int, ...]:
+    def _look_back(self, told: int) -> tuple[int, ...]:
         """The last words of a launch that tells how much it found to an address."""
-        return (*mail(self.device, self.talk), self.group, told)
+        return (*block_flags(self.device, self.look_back), self.group, told)
 
     def _found(self, count: int, dtypes: Sequence[np.dtype[Any]], queue: Callable[..., None]) -> tuple[Strided, ...]:
         """What is found among `count` elements (waits); ``queue(addresses, talk)`` launches the kernel.
@@ -114,7 +114,7 @@ class Chosen:
         device = self.device
 
         def launch(to: Sequence[int], told: int) -> None:
-            queue(to, self._talk(told))
+            queue(to, self._look_back(told))
 
         blocks = _room(device, [count * dtype.itemsize for dtype in dtypes])
         if blocks is None:
@@ -135,11 +135,11 @@ class Chosen:
         """The chosen elements of a dense array."""
         at, itemsize = address(a), a.dtype.itemsize
         wide = int(at % min(16, 4 * itemsize) == 0)
-        return self._found(prod(a.shape), [a.dtype], lambda to, talk: queue((at, to[0], wide, *talk)))[0]
+        return self._found(prod(a.shape), [a.dtype], lambda to, look_back: queue((at, to[0], wide, *look_back)))[0]
 
     def indices(self, shape: tuple[int, ...], queue: Queue) -> tuple[Strided, ...]:
         """Indices (int64) of what is chosen in an array of this shape, along each axis."""
-        return self._found(prod(shape), [_INT64] * len(shape), lambda to, talk: queue((*to, *shape, *talk)))
+        return self._found(prod(shape), [_INT64] * len(shape), lambda to, look_back: queue((*to, *shape, *look_back)))
 
     def parts(self, a: Strided, lead: int, queue: Queue) -> Strided:
         """What lies in an array at the chosen places of its first `lead` axes; the kernel gives flat indices."""
@@ -186,7 +186,7 @@ class Flagged(Chosen):
         self.launches = 0
         self.script: Any = None
 
-    def _talk(self, told: int) -> tuple[int, ...]:
+    def _look_back(self, told: int) -> tuple[int, ...]:
         return (told,)  # The script knows the rest.
 
     def queue(self, flags: Strided, rest: tuple[int, ...]) -> None:
@@ -200,7 +200,7 @@ class Flagged(Chosen):
         self.launches += 1
         often = self.launches >= OFTEN
         kernel = kernel_of(device, source.text, source.entry, source.geometry, often)
-        words = (at, *self.words[1:], *own, *super()._talk(told))
+        words = (at, *self.words[1:], *own, *super()._look_back(told))
         device.launch(kernel, array("q", words), source.geometry)
         if often and len(rest) < MOST_NUMBERS and can_queue(device):
             self.script = self._script(kernel, 1 + len(rest))
@@ -208,9 +208,11 @@ class Flagged(Chosen):
     def _script(self, kernel: Any, given: int) -> Any:
         """The launch, for addresses of flags, other words, and where to tell."""
         device, recorder = self.device, Recorder(self.device, given)
-        talk = (*recorder.next(device, self.talk), self.group, Place(given - 1))
+        look_back = (*recorder.next(device, self.look_back), self.group, BasePointer(given - 1))
         recorder.launch(
-            kernel, (Place(0), *self.words[1:], *map(Place, range(1, given - 1)), *talk), self.source.geometry
+            kernel,
+            (BasePointer(0), *self.words[1:], *map(BasePointer, range(1, given - 1)), *look_back),
+            self.source.geometry,
         )
         return script(recorder, given, [])
 

@@ -58,7 +58,7 @@ class Side(NamedTuple):
     distance: int
 
 
-class Plan:
+class FourierPlan:
     """How cuFFT transforms one layout, both ways; the library knows those that were used last.
 
     Attributes
@@ -109,18 +109,18 @@ class Cufft:
         self.device = device
         self.library = library
         self.addresses = _addresses(library) if Transform is not None else None
-        self.plans: OrderedDict[Plan, None] = OrderedDict()
-        self._met: WeakValueDictionary[Any, Plan] = WeakValueDictionary()
+        self.plans: OrderedDict[FourierPlan, None] = OrderedDict()
+        self._met: WeakValueDictionary[Any, FourierPlan] = WeakValueDictionary()
 
-    def plan(self, key: tuple[Any, ...]) -> Plan:
+    def plan(self, key: tuple[Any, ...]) -> FourierPlan:
         """The one plan for a layout, which the library knows."""
         plan = self._met.get(key)
         if plan is None:
-            plan = self._met[key] = Plan(self, key)
+            plan = self._met[key] = FourierPlan(self, key)
         plan.ready()
         return plan
 
-    def make(self, plan: Plan) -> None:
+    def make(self, plan: FourierPlan) -> None:
         """Let the library know a plan, and forget the one that was not used for longest if there are too many."""
         lengths, source, target, batch, source_char, target_char = plan.key
         handle = self.library.create()

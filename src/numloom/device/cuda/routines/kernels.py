@@ -81,8 +81,9 @@ template <class V, class C> DEV V scan_lanes(V x, C combine) {
 struct Sum { template <class V> __device__ V operator()(V a, V b) const { return a + b; } };
 """
 
-TALK = """
-// Blocks of one launch tell each other values by `mail`: words of 4 bytes, each with the launch's number above it.
+LOOK_BACK = """
+// Blocks of one launch tell each other values by inter-block flags: words of 4 bytes, each with the launch's number
+// above it.
 DEV u64 look(const u64* at) {
     u64 x;
     asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
@@ -140,8 +141,8 @@ template <class V, class C> DEV V fold_told(const u64* at, i64 count, i64 launch
 """
 
 THREADS = 256
-HURRIED = 1 << 22
-"""Most threads of a launch whose code is compiled in a hurry."""
+FAST_TIER_MOST = 1 << 22
+"""Most threads of a launch whose code is compiled by the fast tier."""
 
 
 class Grid(NamedTuple):
@@ -156,10 +157,11 @@ class Grid(NamedTuple):
 def kernel_of(device: Any, text: str, entry: str, grid: Any, wait: bool = False) -> Any:
     """The kernel `entry` of a text, to be launched in this call over `grid`.
 
-    For the first call that may be code that was compiled in a hurry (see `numloom.device.interface.Device.kernel`),
-    which takes two to forty times as long; but not with `wait`, or where there are many threads.
+    For the first call that may be code that was compiled by the fast tier (see
+    `numloom.device.interface.Device.kernel`), which takes two to forty times as long; but not with `wait`, or where
+    there are many threads.
     """
-    wait = wait or grid.blocks * grid.blocks_y * grid.threads > HURRIED
+    wait = wait or grid.blocks * grid.blocks_y * grid.threads > FAST_TIER_MOST
     return device.kernel(text, entry, wait=wait)
 
 
@@ -181,7 +183,7 @@ def command(device: Any, function: Callable[..., None], *addresses: int) -> None
         function(*addresses)
 
 
-class Mail:
+class InterBlockFlags:
     """Words by which blocks of one launch tell each other counts, used by launch after launch, never cleared."""
 
     def __init__(self) -> None:
@@ -199,11 +201,11 @@ class Mail:
         return self.buffer.ptr, first
 
 
-def mail(device: Any, words: int, launches: int = 1) -> tuple[int, int]:
-    """`Mail.next` of the device's own."""
-    if not hasattr(device, "mail"):
-        device.mail = Mail()
-    return device.mail.next(device, words, launches)  # type: ignore[no-any-return]
+def block_flags(device: Any, words: int, launches: int = 1) -> tuple[int, int]:
+    """`InterBlockFlags.next` of the device's own."""
+    if not hasattr(device, "block_flags"):
+        device.block_flags = InterBlockFlags()
+    return device.block_flags.next(device, words, launches)  # type: ignore[no-any-return]
 
 
 def ctype_of(dtype: np.dtype[Any]) -> str:

@@ -16,15 +16,15 @@ import numpy as np
 
 from numloom.device.cuda.routines.kernels import (
     LANES,
+    LOOK_BACK,
     PRELUDE,
-    TALK,
     Grid,
     address,
+    block_flags,
     ctype_of,
     empty,
     kernel_of,
     launch,
-    mail,
     run,
 )
 from numloom.device.interface import Strided
@@ -158,7 +158,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) digits(const __grid_cons
 @cache
 def move_text(dtype: np.dtype[Any], positions: bool, items: int) -> str:
     """Text of the kernel that moves keys by a digit; each brings along where it stood if `positions` are asked for."""
-    return f"""{_shared_text(dtype, positions, items)}{LANES}{TALK}
+    return f"""{_shared_text(dtype, positions, items)}{LANES}{LOOK_BACK}
 // Leaves of the lanes `peers` those whose `bit` is as one's own is (compilers make twice as much of plain C++).
 DEV void keep_peers(u32& peers, u32 bit) {{
     asm volatile("{PEERS}" : "+r"(peers) : "r"(bit));
@@ -356,7 +356,7 @@ def radix_sort(device: Any, a: Strided, order: Strided | None, out: Strided | No
     held = [place or at for (place, _, _), at in zip(pieces, ends, strict=False)]
     held += [0] * (4 - len(held))
     final = [0 if x is None else address(x) for x in (out, positions)]
-    state, number = mail(device, tiles * 256, itemsize)
+    state, number = block_flags(device, tiles * 256, itemsize)
     words = [address(a), 0 if order is None else address(order), *held, *final, work.ptr, state]
     rest = [n, a.strides[0], target.strides[0]]
     grid = Grid(tiles, THREADS)

@@ -14,14 +14,14 @@ class Unrecorded(AttributeError):
     """A routine asks for what a recorder does not have: it takes more than addresses."""
 
 
-class Place:
+class BasePointer:
     """A number that is known when a script runs.
 
     Attributes
     ----------
     base : int
         Which of its numbers: addresses of operands and result, then numbers among the options, then the address of
-        scratch memory, the address of mail and the number of the first launch.
+        scratch memory, the address of inter-block flags and the number of the first launch.
     offset : int
         What is added to it.
     residue : int
@@ -35,8 +35,8 @@ class Place:
         self.offset = offset
         self.residue = residue
 
-    def __add__(self, offset: int) -> Place:
-        return Place(self.base, self.offset + offset, self.residue)
+    def __add__(self, offset: int) -> BasePointer:
+        return BasePointer(self.base, self.offset + offset, self.residue)
 
     __radd__ = __add__
 
@@ -51,7 +51,7 @@ class Memory:
 
     __slots__ = ("nbytes", "ptr")
 
-    def __init__(self, ptr: Place, nbytes: int) -> None:
+    def __init__(self, ptr: BasePointer, nbytes: int) -> None:
         self.ptr = ptr
         self.nbytes = nbytes
 
@@ -68,8 +68,8 @@ class Recorder:
         ``(address, nbytes)`` to clear, ``(to, from, nbytes)`` to copy.
     scratch : int
         Bytes of scratch memory, all in one piece.
-    told : tuple of int or None
-        Words of mail, and launches that have numbers for it.
+    flag_words : tuple of int or None
+        Words of inter-block flags, and launches that have numbers for it.
     """
 
     def __init__(self, device: Any, given: int) -> None:
@@ -77,23 +77,23 @@ class Recorder:
         self._given = given
         self.commands: list[tuple[Any, ...]] = []
         self.scratch = 0
-        self.told: tuple[int, int] | None = None
-        self.mail = self
+        self.flag_words: tuple[int, int] | None = None
+        self.block_flags = self
 
     def __getattr__(self, name: str) -> Any:
         raise Unrecorded(name)
 
     def allocate(self, nbytes: int) -> Memory:
-        memory = Memory(Place(self._given, self.scratch), nbytes)
+        memory = Memory(BasePointer(self._given, self.scratch), nbytes)
         self.scratch += -(-nbytes // _BLOCK) * _BLOCK
         return memory
 
-    def next(self, device: Any, words: int, launches: int = 1) -> tuple[Place, Place]:
-        """As `numloom.device.cuda.routines.kernels.Mail.next`, once."""
-        if self.told is not None:
+    def next(self, device: Any, words: int, launches: int = 1) -> tuple[BasePointer, BasePointer]:
+        """As `numloom.device.cuda.routines.kernels.InterBlockFlags.next`, once."""
+        if self.flag_words is not None:
             raise Unrecorded("mail of several kinds")
-        self.told = words, launches
-        return Place(self._given + 1), Place(self._given + 2)
+        self.flag_words = words, launches
+        return BasePointer(self._given + 1), BasePointer(self._given + 2)
 
     def clear(self, buffer: Any, nbytes: int) -> None:
         if nbytes:

@@ -18,14 +18,14 @@ import numpy as np
 from numloom.device.cuda.routines.folding import scan_in_turn
 from numloom.device.cuda.routines.kernels import (
     LANES,
+    LOOK_BACK,
     PRELUDE,
-    TALK,
     THREADS,
     Grid,
     address,
+    block_flags,
     collapse,
     ctype_of,
-    mail,
     run,
 )
 from numloom.device.interface import Strided
@@ -37,7 +37,7 @@ LONG = 8
 """Accesses of a lane in a line that a block has to itself, at most."""
 
 
-class Tile(NamedTuple):
+class ScanTile(NamedTuple):
     """One of the tiles of a line: accesses of a lane, those of them that wait in registers, blocks that are to fit."""
 
     rows: int
@@ -45,8 +45,8 @@ class Tile(NamedTuple):
     resident: int = 1
 
 
-SMALL, MIDDLE = Tile(2), Tile(8)
-LARGE = {False: Tile(20, 8, 4), True: Tile(16, 4, 4)}
+SMALL, MIDDLE = ScanTile(2), ScanTile(8)
+LARGE = {False: ScanTile(20, 8, 4), True: ScanTile(16, 4, 4)}
 """Where there are enough tiles they are large, since they wait for each other, so that it counts how much is under way
 at once; of elements of 8 bytes and more fewer wait in registers, for computing with them takes more."""
 COLUMN_ROWS = {False: 8, True: 32}
@@ -218,11 +218,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_lines(const __grid_
 
 
 @cache
-def tiles_text(ctype: str, combine: str, rank: int, form: Tile, wide: bool) -> str:
+def tiles_text(ctype: str, combine: str, rank: int, form: ScanTile, wide: bool) -> str:
     """Text of longer lines, a block a tile, which waits in shared memory and registers for what lies before it."""
     # Small tiles are for few elements: as fast so (measured), and compiled in 97 ms instead of 166.
     quick = "// nvrtc: -Ofc=min\n" if form == SMALL else ""
-    return f"""{quick}{_head(ctype, combine, rank)}{TALK}{_tile(WARPS, form.rows, rank, wide)}
+    return f"""{quick}{_head(ctype, combine, rank)}{LOOK_BACK}{_tile(WARPS, form.rows, rank, wide)}
 constexpr int HELD = ROWS - {form.kept}, BATCH = HELD < 4 ? HELD : 4, KEPT = {form.kept} % 4 ? 2 : 4;
 struct alignas(VEC * sizeof(V) < 16 ? VEC * sizeof(V) : 16) Values {{ V x[VEC]; }};
 // Scans some accesses of a warp: neighbours, lanes, accesses. `total` is that of those before.
@@ -327,7 +327,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {form.resident}) scan_ti
 @cache
 def columns_text(ctype: str, combine: str, rank: int, rows: int, beside: int) -> str:
     """Text of lines beside each other: a lane has `rows` elements of one of `beside` lines, a block a tile of each."""
-    return f"""{_head(ctype, combine, rank)}{TALK}
+    return f"""{_head(ctype, combine, rank)}{LOOK_BACK}
 constexpr int WARPS = {WARPS}, ROWS = {rows}, BESIDE = {beside}, TILE = WARPS * ROWS * (32 / BESIDE);
 // What `count` slots of each line tell, read by `of` warps from `begin` on, each a part; their parts in order.
 DEV void read_part(const u64* state, i64 stride, i32 count, i64 launch, int begin, int of, V (*parts)[BESIDE]) {{
@@ -497,13 +497,13 @@ def group_of(tiles: int) -> int:
     return max(GROUP, 1 << (isqrt(tiles - 1)).bit_length()) if tiles > 1 else GROUP
 
 
-class Launch(NamedTuple):
+class ScanLaunch(NamedTuple):
     """How a scan is launched: what it depends on but for addresses."""
 
     text: str
     entry: str
     grid: Grid
-    talk: int
+    look_back: int
     """Words by which blocks tell each other totals."""
     words: tuple[int, ...]
 
@@ -517,7 +517,7 @@ def _launch(
     a_strides: tuple[int, ...],
     all_out_strides: tuple[int, ...],
     aligned: bool,
-) -> Launch:
+) -> ScanLaunch:
     length = shape[axis]
     keep = [k for k in range(len(shape)) if k != axis]
     lines = prod(shape[k] for k in keep)
@@ -559,12 +559,12 @@ def _launch(
             # Values of float16 travel as floats.
             value = max(itemsize, 4) if dtype.kind == "f" else itemsize
             shared = ((form.rows - form.kept) * THREADS * vector + WARPS + 2) * value
-    talk = 0
+    look_back = 0
     if tiles > 1:
         group = group_of(tiles)
-        talk = lines * (tiles + tiles // group) * max(1, (itemsize + 3) // 4)
+        look_back = lines * (tiles + tiles // group) * max(1, (itemsize + 3) // 4)
     words = (group, lines, length, tiles, step, out_step, *extents, *strides, *out_strides)
-    return Launch(text, entry, Grid(blocks, shared=shared), talk, words)
+    return ScanLaunch(text, entry, Grid(blocks, shared=shared), look_back, words)
 
 
 def _vector(itemsize: int) -> int:
@@ -587,5 +587,5 @@ def scan(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -> None:
     nbytes = _vector(itemsize) * itemsize
     aligned = at % nbytes == to % nbytes == 0
     launch = _launch(combine, a.dtype, a.shape, axis, a.strides, out.strides, aligned)
-    state, number = mail(device, launch.talk) if launch.talk else (0, 0)
+    state, number = block_flags(device, launch.look_back) if launch.look_back else (0, 0)
     run(device, launch.text, launch.entry, launch.grid, (at, to, state, number, *launch.words))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numloom.device.cuda.routines.kernels import address
-from numloom.device.cuda.routines.recording import ALIGNED, Memory, Place, Recorder, Unrecorded
+from numloom.device.cuda.routines.recording import ALIGNED, BasePointer, Memory, Recorder, Unrecorded
 from numloom.device.interface import Strided
 
 try:
@@ -35,7 +35,7 @@ def script(recorder: Recorder, given: int, residues: list[int]) -> Callable[...,
     """What queues what was written down, called with `given` numbers; the first are addresses with these residues."""
     device = recorder.device
     made: Callable[..., bool] = Script(
-        device, residues, given, recorder.scratch, recorder.told, recorder.commands, device.address_of
+        device, residues, given, recorder.scratch, recorder.flag_words, recorder.commands, device.address_of
     )
     return made
 
@@ -78,9 +78,9 @@ def script_of(
     if given > MOST:
         return None
     recorder = Recorder(device, given)
-    memory: Any = iter([Memory(Place(number, 0, residue), 0) for number, residue in enumerate(residues)])
+    memory: Any = iter([Memory(BasePointer(number, 0, residue), 0) for number, residue in enumerate(residues)])
     placed = [None if x is None else Strided(next(memory), 0, x.shape, x.strides, x.dtype) for x in operands]
-    options = {**options, **{name: Place(len(there) + number) for number, name in enumerate(changing)}}
+    options = {**options, **{name: BasePointer(len(there) + number) for number, name in enumerate(changing)}}
     if named:
         options[named] = placed.pop()
     try:

@@ -10,7 +10,7 @@ import pytest
 from planning import Host, check_bits, planned, points
 
 import numloom as nl
-from numloom.emit import tiles
+from numloom.emit import outer_products
 
 
 def ends(d: Any) -> list[Any]:
@@ -59,8 +59,8 @@ WORK: dict[str, tuple[Callable[..., Any], list[Host]]] = {
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of one tile are taken by tiles, too, and blocks have as much memory as they need."""
-    monkeypatch.setattr(tiles, "LEAST", 1)
-    monkeypatch.setattr(tiles, "SHARED", (1 << 18, 1 << 18))
+    monkeypatch.setattr(outer_products, "LEAST", 1)
+    monkeypatch.setattr(outer_products, "SHARED", (1 << 18, 1 << 18))
 
 
 @pytest.mark.parametrize("name", WORK)
@@ -69,7 +69,7 @@ def test_bits_of_the_reference(name: str) -> None:
     hosts = [host.copy() for host in hosts]
     if hosts[0].dtype.kind == "f" and name != "weights":
         hosts[0].flat[400], hosts[1].flat[555], hosts[1].flat[200:300] = np.inf, np.nan, -0.0
-    assert tiles.tile_of(check_bits(work, hosts, backwards=len(name) % 2 == 0)) is not None
+    assert outer_products.pair_tile_of(check_bits(work, hosts, backwards=len(name) % 2 == 0)) is not None
 
 
 @pytest.mark.parametrize(("name", "work", "shapes"), [
@@ -83,4 +83,4 @@ def test_bits_of_the_reference(name: str) -> None:
 ])  # fmt: skip
 def test_what_is_no_such_table(name: str, work: Callable[..., Any], shapes: list[tuple[int, ...]]) -> None:
     plan, _ = planned([work(*map(nl.asarray, points(*shapes)))])
-    assert all(step.program is None or tiles.tile_of(step.program) is None for step in plan.steps), name
+    assert all(step.program is None or outer_products.pair_tile_of(step.program) is None for step in plan.steps), name

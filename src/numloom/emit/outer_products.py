@@ -21,10 +21,10 @@ from operator import index
 from typing import NamedTuple
 
 from numloom.base.dtypes import ITEMSIZES
+from numloom.emit.accumulators import Accumulators
 from numloom.emit.block import MEMORY_TYPES
-from numloom.emit.carriers import Carriers
 from numloom.emit.reducing import REUSED
-from numloom.emit.reducing_host import Kernel
+from numloom.emit.reducing_host import HostReductionText
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, iota_instrs, loaded, read_operands
 from numloom.ops.tree import LANES, RUN
 from numloom.plan.program import Geometry, Program, Source
@@ -38,7 +38,7 @@ LEAST = 64
 """Fewest tiles that are worth it: elsewhere more threads share less work."""
 
 
-class Tile(NamedTuple):
+class PairTile(NamedTuple):
     """Rows of either kind that a block takes, and a thread."""
 
     down: int
@@ -62,9 +62,9 @@ class Tile(NamedTuple):
         return self.high * self.wide
 
 
-WIDE = Tile(64, 64, 4, 4)
+WIDE = PairTile(64, 64, 4, 4)
 """What a block of whole rows takes where a processor holds two such blocks."""
-TILES = (Tile(64, 32, 4, 2), Tile(32, 16, 2, 1))
+TILES = (PairTile(64, 32, 4, 2), PairTile(32, 16, 2, 1))
 LONGEST = 8 * LANES
 """Longest rows: lines of them are read together."""
 LEVELS = (4, 7, 11)
@@ -82,7 +82,7 @@ class Rows(NamedTuple):
     once: list[int]
 
 
-def tile_of(program: Program) -> Tile | None:
+def pair_tile_of(program: Program) -> PairTile | None:
     """The tile by which a program's results are taken, if it is such a table and large enough."""
     rows = _rows_of(program)
     if rows is None:
@@ -115,7 +115,7 @@ def _rows_of(program: Program) -> Rows | None:
             return None
         (rows.once if not along else rows.down if down else rows.across).append(k)
     both = rows.down and any(operands[k].strides[kept - 1] for k in rows.across)
-    return rows if both and Carriers(program, program.reductions).plain() else None
+    return rows if both and Accumulators(program, program.reductions).plain() else None
 
 
 def _pitch(program: Program, k: int) -> int:
@@ -124,17 +124,17 @@ def _pitch(program: Program, k: int) -> int:
     return lines * LANES * ITEMSIZES[program.operands[k].code] + 16
 
 
-def emit_tiles(program: Program, entry: str, tile: Tile) -> Source:
+def emit_outer_product(program: Program, entry: str, tile: PairTile) -> Source:
     """Emit a table of pairs by tiles; the entry's name is a placeholder that the caller fills in."""
     kernel = _Lanes(program, tile) if program.fast else _Runs(program, tile)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
 
 
-class _Tiles(Kernel, ABC):
+class _Tiles(HostReductionText, ABC):
     """What tables of either kind have in common."""
 
-    def __init__(self, program: Program, tile: Tile) -> None:
+    def __init__(self, program: Program, tile: PairTile) -> None:
         super().__init__(program)
         rows = _rows_of(program)
         assert rows is not None
@@ -195,7 +195,7 @@ class _Tiles(Kernel, ABC):
         """pair(p, what is read, values...): the reduced values of an element of a pair of rows."""
         operands = self.program.operands
         args = "".join(f", {VALUE_TYPES[operands[k].code]} i{k}" for k in self.reads)
-        outs = "".join(f", {ctype}& o{k}" for k, ctype in enumerate(self.carriers.types))
+        outs = "".join(f", {ctype}& o{k}" for k, ctype in enumerate(self.accumulators.types))
         lines = ["const nl_index r = 0;", *self.element_lines(reads={k: f"i{k}" for k in self.reads})]
         lines += [f"o{k} = v{reduction.value};" for k, reduction in enumerate(self.program.reductions)]
         return f"NL_DEV void pair(const P& p{args}{outs}) {{\n  " + "\n  ".join(lines) + "\n}\n"
@@ -215,7 +215,7 @@ class _Tiles(Kernel, ABC):
 
     @abstractmethod
     def _merged(self) -> str:
-        """Statements that make the carriers ``own`` of a thread's pairs."""
+        """Statements that make the accumulators ``own`` of a thread's pairs."""
 
     def _shared(self, k: int) -> tuple[str, str]:
         """C++ type of an operand, and where its rows are in shared memory."""
@@ -237,10 +237,10 @@ class _Tiles(Kernel, ABC):
         values = {k: f"once{k}[a][b]" for k in self.rows.once}
         for k, read in reads.items():
             values[k] = loaded(read.replace("{row}", "a" if self._is_down(k) else "b"), self.program.operands[k].code)
-        call = ", ".join(["p", *(values[k] for k in self.reads), *self.carriers.values])
+        call = ", ".join(["p", *(values[k] for k in self.reads), *self.accumulators.values])
         return (
             f"{self._each} {{\n"
-            f"A& acc = own[a][b]; {self.carriers.declared} pair({call}); {self.carriers.collect('0')} }}\n"
+            f"A& acc = own[a][b]; {self.accumulators.declared} pair({call}); {self.accumulators.collect('0')} }}\n"
         )
 
     def _carried(self, number: str, level: str, levels: int) -> str:
@@ -290,7 +290,7 @@ class _Tiles(Kernel, ABC):
 class _Lanes(_Tiles):
     """Rows along the fast axis: whole ones in shared memory, by lanes."""
 
-    def __init__(self, program: Program, tile: Tile) -> None:
+    def __init__(self, program: Program, tile: PairTile) -> None:
         super().__init__(program, tile)
         self.length = index(self.count)
         self.lines = -(-self.length // LANES)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.api.calling import Plain, compose_plainly, frozen, recalled
+from numloom.api.calling import Plain, compose_fast, frozen, traced
 from numloom.base.release import FROM_2_5
 from numloom.device import registry
 from numloom.testing import for_all_dtypes
@@ -229,7 +229,7 @@ def test_a_place_that_is_wrong_is_told_where_it_was_read() -> None:
     for turn in range(4):
         assert x[right].tolist() == [0, 4]
         found = x[wrong]
-        with pytest.raises(IndexError, match=r"test_recalled_calls\.py"):
+        with pytest.raises(IndexError, match=r"test_traced_calls\.py"):
             found.get()
         with pytest.raises(IndexError):
             x[:0][wrong].get()
@@ -294,9 +294,9 @@ def test_calls_that_look_at_values_are_not_learned(name: str) -> None:
     for turn in range(8):
         host = np.full((2, 2), float(turn))
         expected = host * float(look(nl.asarray(host)))
-        got = compose_plainly(plain, "given", (nl.asarray(host),))
+        got = compose_fast(plain, "given", (nl.asarray(host),))
         np.testing.assert_array_equal(got.get(), expected)
-    assert not plain.chains.known
+    assert not plain.traces.known
 
 
 def test_what_is_compared() -> None:
@@ -456,7 +456,7 @@ def test_operands_that_the_host_knows_are_no_constants(call: str, layout: str) -
         host = whole((3, 3), dtype, turn)
         x = nl.asarray(host) if registry.current().discrete else nl.asarray(host).copy()
         nl.evaluate(x)
-        x.cell.value.attr = host.ravel().copy()
+        x.storage.value.attr = host.ravel().copy()
         close = {"rtol": 1e-5, "atol": 1e-6}
         several_agree(call, {"ours": {"a": LAYOUTS[layout](x)}, "theirs": {"a": LAYOUTS[layout](host)}}, **close)
 
@@ -480,11 +480,11 @@ def test_what_was_recorded_before_a_call_is_no_part_of_it() -> None:
     """A value that a call finds elsewhere than among its operands was made of numbers that no argument says."""
     found: dict[str, Any] = {}
 
-    @recalled
+    @traced
     def call(x: Any) -> Any:
         return x + found["pending"] * 2
 
-    @recalled
+    @traced
     def through(x: Any) -> Any:
         return x.reshape(-1)[:2] + found["of the same"]
 
@@ -501,7 +501,7 @@ def test_what_was_recorded_before_a_call_is_no_part_of_it() -> None:
 def test_what_lies_beside_an_operand_is_no_part_of_a_call() -> None:
     found: dict[str, Any] = {}
 
-    @recalled
+    @traced
     def call(x: Any) -> Any:
         return x + found["beside"] * 2
 

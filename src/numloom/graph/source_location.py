@@ -12,8 +12,8 @@ Complaint = tuple[type[Exception], str]
 OUT_OF_BOUNDS: Complaint = (IndexError, "an index array holds an index that is out of bounds for the axis it indexes")
 
 
-class Place:
-    """A line of user code, as the row of a node that may fail when it runs.
+class SourceLocation:
+    """A line of user code, as the op definition of a node that may fail when it runs.
 
     Attributes
     ----------
@@ -47,26 +47,26 @@ class Place:
         return kind(f"{text}; recorded at {self}")
 
 
-INSIDE = Place(0, "", 0, OUT_OF_BOUNDS)
+INSIDE = SourceLocation(0, "", 0, OUT_OF_BOUNDS)
 """For gathers whose indices cannot be out of range."""
 
-_places: dict[int, Place] = {}
+_locations: dict[int, SourceLocation] = {}
 _count = 0
 
 
-def here(complaint: Complaint = OUT_OF_BOUNDS) -> Place:
+def here(complaint: Complaint = OUT_OF_BOUNDS) -> SourceLocation:
     """The innermost line outside of this package that is being executed."""
     global _count
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     _count += 1
-    place = Place(_count, frame.f_code.co_filename, frame.f_lineno, complaint)
-    _places[_count] = place
-    _places.pop(_count - _KEPT, None)
-    return place
+    location = SourceLocation(_count, frame.f_code.co_filename, frame.f_lineno, complaint)
+    _locations[_count] = location
+    _locations.pop(_count - _KEPT, None)
+    return location
 
 
-def of(number: int) -> Place | None:
-    """The place with this id, if it is still known."""
-    return _places.get(number)
+def of(number: int) -> SourceLocation | None:
+    """The source location with this id, if it is still known."""
+    return _locations.get(number)

@@ -31,15 +31,15 @@ from numloom.plan.sizes import (
 )
 
 
-def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], list[Any]]:
-    """A digest of all that a plan depends on but for sizes; the sizes; and the rows, which count by identity.
+def symbolic_key(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], list[Any]]:
+    """A digest of all that a plan depends on but for sizes; the sizes; and the op definitions, which count by identity.
 
     Sizes are the extents of each different shape, the strides of each different order, and offsets of views over
-    memory that is still to be computed, or changes; what is equal is part of the structure.
+    memory that is still to be computed, or changes; what is equal is part of the symbolic key.
     """
     words: list[int] = [len(roots)]
     sizes: list[int] = []
-    rows: list[Any] = []
+    op_defs: list[Any] = []
     shapes: dict[Any, int] = {}
     orders: dict[Any, int] = {}
     updates = False
@@ -52,7 +52,7 @@ def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], l
     for node in nodes:
         kind = node.kind
         word = node.code * 16 + kind
-        if node.cells:
+        if node.storages:
             word += 1024
         if node.readers > node.seen:
             word += 2048
@@ -62,10 +62,10 @@ def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], l
         for arg in node.args:
             words.append(arg.number)
         if kind in (OP, REDUCE):
-            rows.append(node.row)
-            words.append(id(node.row))
-        words.append(_place_of(node.shape, shapes, sizes))
-        words.append(_place_of(node.strides, orders, sizes))
+            op_defs.append(node.op_def)
+            words.append(id(node.op_def))
+        words.append(_slot_of(node.shape, shapes, sizes))
+        words.append(_slot_of(node.strides, orders, sizes))
         if kind == LEAF:
             words.append(node.buffer.ptr & 15)
         elif kind == VIEW:
@@ -84,30 +84,30 @@ def structure(nodes: list[Node], roots: list[Node]) -> tuple[bytes, list[int], l
         elif kind == UPDATE:
             offset, shape, strides, code = node.attr
             sizes.append(offset)
-            words.append(_place_of(shape, shapes, sizes))
-            words.append(_place_of(strides, orders, sizes))
+            words.append(_slot_of(shape, shapes, sizes))
+            words.append(_slot_of(strides, orders, sizes))
             words.append(code)
         elif kind > VIEW and kind != OP:
             words.append(number_of(node.attr))
-    return blake2b(array("q", words).tobytes(), digest_size=16).digest(), sizes, rows
+    return blake2b(array("q", words).tobytes(), digest_size=16).digest(), sizes, op_defs
 
 
-def _place_of(numbers: tuple[int, ...], known: dict[Any, int], sizes: list[int]) -> int:
+def _slot_of(numbers: tuple[int, ...], known: dict[Any, int], sizes: list[int]) -> int:
     """Which of the known tuples this is; a new one adds its numbers to the sizes (-1 and less: so many)."""
-    place = known.get(numbers)
-    if place is None:
+    slot = known.get(numbers)
+    if slot is None:
         known[numbers] = len(known)
         sizes.extend(numbers)
         return -1 - len(numbers)
-    return place
+    return slot
 
 
-def play(tape: list[Entry], values: list[Any]) -> bool:
-    """Compute what a tape computes, in place; False as soon as something that it asks is not so."""
-    for what, a, b, target in tape:
+def play(entries: list[Entry], values: list[Any]) -> bool:
+    """Compute what a guard trace computes, in place; False as soon as something that it asks is not so."""
+    for what, a, b, target in entries:
         if what >= CALL and what <= ITEM:
             if what == CALL:
-                values[target] = a(*[values[place] for place in b])
+                values[target] = a(*[values[slot] for slot in b])
             else:
                 values[target] = values[a][b]
             continue

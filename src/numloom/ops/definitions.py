@@ -1,8 +1,8 @@
-"""The form of a row: what one operation declares, and everything else is derived from.
+"""Op definitions: what one operation declares, and everything else is derived from.
 
 C++ text is a template whose ``{0}``, ``{1}``, ... stand for argument values and ``{T}`` for the
 C++ type of the result. Values of float16, bfloat16 and float8 (`numloom.base.dtypes.ROUNDED`) travel
-between operations as ``float`` that holds a number of theirs: a row's text for them is its text for
+between operations as ``float`` that holds a number of theirs: a definition's text for them is its text for
 float32, and whoever emits wraps the result in ``nl::round_f16(...)``, ``nl::round_bf16(...)``, ... All
 other dtypes travel as their own C++ type.
 """
@@ -31,7 +31,7 @@ def is_rounded(dtype: np.dtype[Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Op:
+class OpDef:
     """An elementwise operation: `nin` values of the loop dtypes to one value.
 
     Attributes
@@ -51,7 +51,7 @@ class Op:
         Instructions an element on the device, about; the planner weighs with it.
     exact : bool
         Whether NumPy's bits are ours for every loop that is not complex, so that NumPy may run
-        small work; callable rows may depend on the dtype, see `is_exact`.
+        small work; callable definitions may depend on the dtype, see `is_exact`.
     headers : tuple of str
         Names of prelude headers that the text needs besides the basic ones (`include/NAME.hpp`).
     id : int
@@ -62,9 +62,9 @@ class Op:
         Whether the result is the first argument divided by the second, as C++ divides numbers of one type.
     represents : bool
         Whether the result follows from how numbers are represented, so that it is not that of wider floats.
-    near : str
+    fast_path : str
         Kinds ("f", "c") for which the text is a function that takes ``far`` as one more argument on the host: then it
-        is right for ordinary arguments in fewer instructions, and says where one was not (see `near_text`).
+        is right for ordinary arguments in fewer instructions, and says where one was not (see `fast_text`).
     looped : bool
         Whether the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow one.
     gradient : tuple of str or None
@@ -86,7 +86,7 @@ class Op:
     loops: Callable[[tuple[np.dtype[Any], ...]], tuple[np.dtype[Any], ...]] | None = None
     preamble: tuple[str, ...] = ()
     quotient: bool = False
-    near: str = ""
+    fast_path: str = ""
     represents: bool = False
     looped: bool = False
     gradient: tuple[str, ...] | None = None
@@ -102,10 +102,10 @@ class Op:
         value = self.numpy(*args)
         return value if value.dtype == dtype else value.astype(dtype)
 
-    def near_text(self, in_chars: str, out_char: str) -> str:
+    def fast_text(self, in_chars: str, out_char: str) -> str:
         """The C++ template for loops that do all again where ``far`` was set."""
         text = self.text(in_chars, out_char)
-        return f"{text[:-1]}, far)" if KIND[in_chars[0]] in self.near else text
+        return f"{text[:-1]}, far)" if KIND[in_chars[0]] in self.fast_path else text
 
     def is_exact(self, in_chars: str) -> bool:
         """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""
@@ -113,22 +113,22 @@ class Op:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reduction:
-    """A reduction: lift each element into a carrier, combine carriers, finish to the result.
+class ReductionDef:
+    """A reduction: map each element to an accumulator, combine accumulators, finalize to the result.
 
     Attributes
     ----------
     name : str
         "sum", "prod", "min", "max", "any", "all", "argmin", "argmax", "mean", "var", ...
-    carrier : callable
-        ``carrier(char)`` gives the C++ type that is combined, for input dtype `char`
+    accumulator : callable
+        ``accumulator(char)`` gives the C++ type that is combined, for input dtype `char`
         (float16 input is carried in float).
     identity : callable
-        ``identity(char)`` gives the C++ expression of the neutral carrier. Combining with it
+        ``identity(char)`` gives the C++ expression of the neutral accumulator. Combining with it
         changes no bits (-0.0 for floating sums), so that padding a tree is free.
-    lift, combine, finish : str
-        C++ templates: lift uses {x} (value) and {index} (i64 position in C order over the reduced
-        axes); combine uses {a}, {b}, `a` being the earlier one; finish uses {a} and {n} (i64
+    map, combine, finalize : str
+        C++ templates: map uses {x} (value) and {index} (i64 position in C order over the reduced
+        axes); combine uses {a}, {b}, `a` being the earlier one; finalize uses {a} and {n} (i64
         count of reduced elements) and gives the result type {T}.
     numpy : callable
         ``numpy(x, axis, keepdims)`` reference for one call on host arrays (tolerance oracle).
@@ -136,14 +136,14 @@ class Reduction:
         Result dtype character by input character, after the input was cast to the
         accumulation dtype.
     run : str or None
-        If given, the C++ name of a function ``carrier run(const T* x, int count)`` that makes one
-        carrier of up to 16 values at once (var), instead of lift and combine for each.
+        If given, the C++ name of a function ``accumulator run(const T* x, int count)`` that makes one
+        accumulator of up to 16 values at once (var), instead of map and combine for each.
     preamble : tuple of str
-        As of `Op`.
+        As of `OpDef`.
     better : str
         For reductions that find a position: the C++ comparison by which an element takes another's place.
     pair : str
-        The operation (`Op`) that combines two elements as this does, if there is one.
+        The operation (`OpDef`) that combines two elements as this does, if there is one.
     idempotent : bool
         Whether an element may be taken twice: that changes no result.
     gradient : str or None
@@ -151,11 +151,11 @@ class Reduction:
     """
 
     name: str
-    carrier: Callable[[str], str]
+    accumulator: Callable[[str], str]
     identity: Callable[[str], str]
-    lift: str
+    map: str
     combine: str
-    finish: str
+    finalize: str
     numpy: Callable[..., Any]
     out_char: Callable[[str], str]
     headers: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ class Reduction:
     gradient: str | None = None
 
     def combined(self, char: str, a: str, b: str) -> str:
-        """C++ that combines two carriers of elements of dtype `char`.
+        """C++ that combines two accumulators of elements of dtype `char`.
 
         The greater of two truth values is said as one of them: of the comparison GCC 12 makes vectors in which what is
         true is 255, and stores that.

@@ -1,4 +1,4 @@
-"""Carriers of reductions: struct A, what it begins with, how two merge, and how elements get into one."""
+"""Accumulators of reductions: struct A, what it begins with, how two merge, and how elements get into one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BLOCK = 1024
 SOME = 8
 """Elements of a partial run that are taken together: each has its guard, and much text takes long to compile."""
 DEAR = 4
-"""Elements of rows abreast that are taken together where each is much text."""
+"""Elements of rows unrolled that are taken together where each is much text."""
 FREE_BYTES = 256
 """Bytes of lanes where no order changes the results: four vectors at least, which hide how long an addition takes."""
 VECTOR = 64
@@ -24,7 +24,7 @@ LINES = 4
 """Lines of lanes that are taken together where their text is short."""
 
 
-class Carriers:
+class Accumulators:
     """Text of some reductions of a program that take their elements together.
 
     The element function gives values ``x0, x1, ...`` (`declared`, `values`), one for each reduction.
@@ -44,8 +44,8 @@ class Carriers:
         """Struct A with a_none and a_merge."""
         fields, none = [], []
         for k, (reduction, char) in enumerate(zip(self.reductions, self.chars, strict=True)):
-            fields.append(f"{reduction.row.carrier(char)} a{k};")
-            none.append(f"r.a{k} = {reduction.row.identity(char)};")
+            fields.append(f"{reduction.op_def.accumulator(char)} a{k};")
+            none.append(f"r.a{k} = {reduction.op_def.identity(char)};")
         merge = [self._merge(k) for k in range(len(self.reductions))]
         return (
             f"struct A {{ {' '.join(fields)} }};\n"
@@ -54,59 +54,65 @@ class Carriers:
         )
 
     def merge_by(self) -> str:
-        """a_merge_by: merges carriers that have elements, of which `b` has the share `w`."""
+        """a_merge_by: merges accumulators that have elements, of which `b` has the share `w`."""
         merge = [
-            f"r.a{k} = nl::merge_by(a.a{k}, b.a{k}, a.a{k}.n + b.a{k}.n, w);" if r.row.run else self._merge(k)
+            f"r.a{k} = nl::merge_by(a.a{k}, b.a{k}, a.a{k}.n + b.a{k}.n, w);" if r.op_def.run else self._merge(k)
             for k, r in enumerate(self.reductions)
         ]
         return f"NL_DEV A a_merge_by(const A& a, const A& b, f64 w) {{ A r; {' '.join(merge)} return r; }}\n"
 
     def _merge(self, k: int) -> str:
-        """The statement that merges reduction `k` of carriers a and b into r."""
-        combined = self.reductions[k].row.combined(self.chars[k], f"a.a{k}", f"b.a{k}")
+        """The statement that merges reduction `k` of accumulators a and b into r."""
+        combined = self.reductions[k].op_def.combined(self.chars[k], f"a.a{k}", f"b.a{k}")
         return f"r.a{k} = {self._cast(k)}({combined});" if self._cast(k) else f"r.a{k} = {combined};"
 
     def _cast(self, k: int) -> str:
         """Plain numbers are cast back to their own type, since small integers add up as int."""
-        carrier = self.reductions[k].row.carrier(self.chars[k])
-        return f"({carrier})" if carrier in MEMORY_TYPES else ""
+        accumulator = self.reductions[k].op_def.accumulator(self.chars[k])
+        return f"({accumulator})" if accumulator in MEMORY_TYPES else ""
 
     def plain(self) -> bool:
-        """Whether all carriers are plain numbers, which merge in an instruction or two."""
-        return all(r.row.carrier(char) in MEMORY_TYPES for r, char in zip(self.reductions, self.chars, strict=True))
+        """Whether all accumulators are plain numbers, which merge in an instruction or two."""
+        return all(
+            r.op_def.accumulator(char) in MEMORY_TYPES for r, char in zip(self.reductions, self.chars, strict=True)
+        )
 
     def nbytes(self) -> int:
         """Upper bound of sizeof(A)."""
         total = 0
         for reduction, char in zip(self.reductions, self.chars, strict=True):
-            total += 24 if reduction.row.run else 32 if reduction.row.carrier(char) not in MEMORY_TYPES else 16
+            total += (
+                24 if reduction.op_def.run else 32 if reduction.op_def.accumulator(char) not in MEMORY_TYPES else 16
+            )
         return total
 
     def add(self, k: int, to: str, index: str) -> str:
         """Statements that combine value ``x{k}``, at a position of its row, into `to`."""
-        row = self.reductions[k].row
-        lift = row.lift.replace("{x}", f"x{k}").replace("{index}", index)
-        if row.better:
-            lift = self._position(k, f"x{k}", index)
-        combined = row.combined(self.chars[k], to, f"l{k}")
-        return f"const {row.carrier(self.chars[k])} l{k} = {lift}; {to} = {self._cast(k)}({combined});"
+        op_def = self.reductions[k].op_def
+        mapped = op_def.map.replace("{x}", f"x{k}").replace("{index}", index)
+        if op_def.better:
+            mapped = self._position(k, f"x{k}", index)
+        combined = op_def.combined(self.chars[k], to, f"l{k}")
+        return f"const {op_def.accumulator(self.chars[k])} l{k} = {mapped}; {to} = {self._cast(k)}({combined});"
 
     # ------------------------------------------------------------ one thread, one lane
 
     def buffers(self) -> str:
         """Declarations of what a run collects for reductions that take it as a whole."""
-        return " ".join(f"{self.types[k]} buf{k}[{RUN}];" for k, r in enumerate(self.reductions) if r.row.run)
+        return " ".join(f"{self.types[k]} buf{k}[{RUN}];" for k, r in enumerate(self.reductions) if r.op_def.run)
 
     def collect(self, index: str) -> str:
         """Statements that take element `e` of a run."""
         return " ".join(
-            f"buf{k}[e] = x{k};" if r.row.run else self.add(k, f"acc.a{k}", f"(i64)({index})")
+            f"buf{k}[e] = x{k};" if r.op_def.run else self.add(k, f"acc.a{k}", f"(i64)({index})")
             for k, r in enumerate(self.reductions)
         )
 
     def close(self, used: str) -> str:
         """Statements that end a run of `used` elements."""
-        return " ".join(f"acc.a{k} = {r.row.run}(buf{k}, {used});" for k, r in enumerate(self.reductions) if r.row.run)
+        return " ".join(
+            f"acc.a{k} = {r.op_def.run}(buf{k}, {used});" for k, r in enumerate(self.reductions) if r.op_def.run
+        )
 
     def positions(self) -> bool:
         """Whether all are positions of extremes: no tree changes them, so that a thread goes on with what it has."""
@@ -116,16 +122,16 @@ class Carriers:
         """Reductions that are positions of extremes."""
         return [k for k in range(len(self.reductions)) if self._is_position(k)]
 
-    def run(self, call: str, index: str, exists: str, fresh: bool = True, held: bool = False) -> str:
+    def run(self, call: str, index: str, exists: str, fresh: bool = True, in_registers: bool = False) -> str:
         """Statements that add one run into a fresh `acc`, or (positions) into the one there is.
 
         `call` gives the values of element `e` at `index`. A run that is not `full` has any number of elements.
-        `held`: elements were read before, into an array.
+        `in_registers`: elements were read before, into an array.
         """
         collect = self._later(index) if self.positions() else self.collect(index)
         each = f"{self.declared} {call} {collect}"
         # Arrays stay in registers only where nothing indexes them by a number known late: a whole run keeps its own.
-        some = "" if held or self.buffers() else f" {SOME}"
+        some = "" if in_registers or self.buffers() else f" {SOME}"
         return (
             f"{'A acc = a_none();' if fresh else ''}\nif (full) {{ {self.whole_run(call, index)}}} "
             f"else {{ {self.buffers()} int used = 0;\n"
@@ -142,7 +148,8 @@ class Carriers:
         )
 
     def whole_runs(self, call: Callable[[int], str], many: int) -> str:
-        """Statements that make carriers ``accs`` of `many` whole runs; `call(k)` gives those of element `e` of run k.
+        """Statements that make accumulators ``accs`` of `many` whole runs; `call(k)` gives those of element `e` of run
+        k.
 
         Nothing branches between them, so that all are read before the first is computed.
         """
@@ -150,24 +157,24 @@ class Carriers:
         return self.fresh(many) + "".join(runs)
 
     def known_run(self, call: str, index: str, length: int, least: int, exists: str, many: int = 1) -> str:
-        """Statements that make carriers ``accs`` of a run of each of `many` rows: of `length` elements at most.
+        """Statements that make accumulators ``accs`` of a run of each of `many` rows: of `length` elements at most.
 
         The first `least` of them exist, others where `exists` says so, or all if that is empty. Nothing branches, so
         that the elements of several runs are read together. Of moments one at most is missing.
         """
-        sure = least if exists else length
+        always_valid = least if exists else length
         each, unroll = self._of_rows(call, self.collect(index), many)
-        text = f"{self.buffers()}\n{self.fresh(many)}{unroll}\nfor (int e = 0; e < {sure}; ++e) {{ {each} }}\n"
-        if sure < length:
+        text = f"{self.buffers()}\n{self.fresh(many)}{unroll}\nfor (int e = 0; e < {always_valid}; ++e) {{ {each} }}\n"
+        if always_valid < length:
             whole = f"bool whole = false; {self.absent(str(length - 1))}\n" if self.has_runs() else ""
             test = f"if ({exists}) {{ {each} {'whole = true; ' if whole else ''}}}"
-            text += f"{whole}{unroll}\nfor (int e = {sure}; e < {length}; ++e) {test}\n"
+            text += f"{whole}{unroll}\nfor (int e = {always_valid}; e < {length}; ++e) {test}\n"
         if not self.has_runs():
             return text
         text += "A& acc = accs[0];\n"
-        if sure == length and not length & (length - 1):  # Divisions by it are products anyway.
+        if always_valid == length and not length & (length - 1):  # Divisions by it are products anyway.
             return text + self.close(str(length))
-        return text + self.close_known(str(length), "whole" if sure < length else "true")
+        return text + self.close_known(str(length), "whole" if always_valid < length else "true")
 
     def _of_rows(self, call: str, collect: str, many: int) -> tuple[str, str]:
         """Statements that take an element of each of `many` rows into ``accs``, and how often they are repeated.
@@ -182,29 +189,31 @@ class Carriers:
 
     def absent(self, place: str) -> str:
         """Statements that put a number where a run collects an element that may be missing."""
-        return " ".join(f"buf{k}[{place}] = {self.types[k]}();" for k, r in enumerate(self.reductions) if r.row.run)
+        return " ".join(f"buf{k}[{place}] = {self.types[k]}();" for k, r in enumerate(self.reductions) if r.op_def.run)
 
     def close_known(self, most: str, whole: str) -> str:
         """Statements that end a run of `most` elements, which compilers know, or of one less if it is not `whole`."""
         return " ".join(
-            f"acc.a{k} = nl::moments_part(buf{k}, {most}, {whole});" for k, r in enumerate(self.reductions) if r.row.run
+            f"acc.a{k} = nl::moments_part(buf{k}, {most}, {whole});"
+            for k, r in enumerate(self.reductions)
+            if r.op_def.run
         )
 
     def has_runs(self) -> bool:
         """Whether some reduction takes a run as a whole: moments."""
-        return any(reduction.row.run for reduction in self.reductions)
+        return any(reduction.op_def.run for reduction in self.reductions)
 
-    def places(self, call: str, at: str, count: int, sure: int, exists: str, many: int = 1) -> str:
+    def places(self, call: str, at: str, count: int, always_valid: int, exists: str, many: int = 1) -> str:
         """Statements that make positions ``accs`` of up to `count` elements of each of `many` rows.
 
-        They are `at` (by e) and rise. The first `sure` ones exist, others where `exists` says so.
+        They are `at` (by e) and rise. The first `always_valid` ones exist, others where `exists` says so.
         """
         text, first = self.fresh(many), 0
-        if sure:
+        if always_valid:
             begin = " ".join(f"acc.a{k} = {self._position(k, f'x{k}', at)};" for k in range(len(self.reductions)))
             text, first = f"A accs[{many}];\n{{ const int e = 0; {self._of_rows(call, begin, many)[0]} }}\n", 1
-        each, unroll = self._of_rows(call, self._later(at, begun=bool(sure)), many)
-        loops = [(first, sure, ""), (max(first, sure), count, f"if ({exists}) ")]
+        each, unroll = self._of_rows(call, self._later(at, begun=bool(always_valid)), many)
+        loops = [(first, always_valid, ""), (max(first, always_valid), count, f"if ({exists}) ")]
         return text + "".join(
             f"{unroll}\nfor (int e = {begin}; e < {end}; ++e) {test}{{ {each} }}\n"
             for begin, end, test in loops
@@ -225,14 +234,14 @@ class Carriers:
         Any does where there is none yet: a negative `index`, if that can be.
         """
         none = f"({index} < 0) | " if index else ""
-        worse = {">": "<=", "<": ">="}[self.reductions[k].row.better]
+        worse = {">": "<=", "<": ">="}[self.reductions[k].op_def.better]
         return f"{none}(!(x{k} {worse} {value}) & ({value} == {value}))"
 
     def fresh(self, count: int) -> str:
-        """Statements that make fresh carriers ``accs`` of `count` rows."""
+        """Statements that make fresh accumulators ``accs`` of `count` rows."""
         return f"A accs[{count}];\n#pragma unroll\nfor (int k = 0; k < {count}; ++k) accs[k] = a_none();\n"
 
-    def abreast(self, call: str, index: str, exists: str, count: int, dear: bool) -> str:
+    def unrolled(self, call: str, index: str, exists: str, count: int, dear: bool) -> str:
         """Statements that add a run of each of `count` rows into ``accs``; `call` fills ``x[count]``.
 
         `dear` elements are much text each.
@@ -248,7 +257,9 @@ class Carriers:
     def single(self, call: str, at: str, exists: str) -> str:
         """One element into a fresh `acc`, if it exists (`exists` is empty where it does)."""
         uses = [
-            f"acc.a{k} = {r.row.lift.replace('{x}', f'x{k}')};" if r.row.run else self.add(k, f"acc.a{k}", f"(i64){at}")
+            f"acc.a{k} = {r.op_def.map.replace('{x}', f'x{k}')};"
+            if r.op_def.run
+            else self.add(k, f"acc.a{k}", f"(i64){at}")
             for k, r in enumerate(self.reductions)
         ]
         guard = f"if ({exists})" if exists else ""
@@ -257,14 +268,14 @@ class Carriers:
     # ------------------------------------------------------------ the host: arrays of lanes
 
     def line(self, width: str, at: str, call: str, place: str = "") -> str:
-        """One line of a run: element `at` (by l) of every lane into arrays of carriers.
+        """One line of a run: element `at` (by l) of every lane into arrays of accumulators.
 
         `place` is what is kept of a position, the position itself where it is empty.
         """
         uses = []
         place = place or f"(i64)({at})"
         for k, reduction in enumerate(self.reductions):
-            if reduction.row.run:
+            if reduction.op_def.run:
                 uses.append(f"buf{k}[e][l] = x{k};")
             elif self._is_position(k):
                 # Positions rise, so only a better value, or the first NaN, takes a lane: plain selects vectorise.
@@ -279,12 +290,12 @@ class Carriers:
         return f"NL_IVDEP\nfor (i64 l = 0; l < {width}; ++l) {{ {call} {' '.join(uses)} }}"
 
     def _position(self, k: int, value: str, index: str) -> str:
-        """A carrier of a value and its position (truth values are carried as bytes on the host)."""
-        return f"{self.reductions[k].row.carrier(self.chars[k])}{{{value}, (i64)({index})}}"
+        """An accumulator of a value and its position (truth values are carried as bytes on the host)."""
+        return f"{self.reductions[k].op_def.accumulator(self.chars[k])}{{{value}, (i64)({index})}}"
 
     def _is_position(self, k: int) -> bool:
         """Whether reduction `k` finds the position of an extreme of real numbers."""
-        return bool(self.reductions[k].row.better) and self.chars[k] not in "FD"
+        return bool(self.reductions[k].op_def.better) and self.chars[k] not in "FD"
 
     def positions_in_turn(self, n: str, call: str) -> str:
         """Statements that take the `n` elements of a short row into ``done[0]``, where no tree changes the results."""
@@ -295,23 +306,23 @@ class Carriers:
             f"for (nl_index at = 0; at < {n}; ++at) {{ {line} }}\n{close}\n"
         )
 
-    def position_abreast(self, place: int, call: str) -> str:
+    def position_unrolled(self, place: int, call: str) -> str:
         """Statements that take element `place` of a short row: better ones, or the first NaN, take the place.
 
         The first element again takes none.
         """
         if not place:
-            held = " ".join(f"{ctype} v{k} = x{k}; i32 i{k} = 0;" for k, ctype in enumerate(self.types))
-            return f"{self.declared} {call} {held}"
+            in_registers = " ".join(f"{ctype} v{k} = x{k}; i32 i{k} = 0;" for k, ctype in enumerate(self.types))
+            return f"{self.declared} {call} {in_registers}"
         uses = [
-            f"const bool w{k} = (x{k} {reduction.row.better} v{k}) | ((x{k} != x{k}) & (v{k} == v{k})); "
+            f"const bool w{k} = (x{k} {reduction.op_def.better} v{k}) | ((x{k} != x{k}) & (v{k} == v{k})); "
             f"v{k} = w{k} ? x{k} : v{k}; i{k} = w{k} ? {place} : i{k};"
             for k, reduction in enumerate(self.reductions)
         ]
         return f"{{ {self.declared} {call} {' '.join(uses)} }}"
 
-    def found_abreast(self) -> str:
-        """The carrier ``e0`` of what `position_abreast` found."""
+    def found_unrolled(self) -> str:
+        """The accumulator ``e0`` of what `position_unrolled` found."""
         found = " ".join(f"e0.a{k} = {self._position(k, f'v{k}', f'(i64)i{k}')};" for k in range(len(self.reductions)))
         return f"A e0; {found}"
 
@@ -319,13 +330,13 @@ class Carriers:
         """Declarations of a run's arrays, their reset, and the end of a run into `done[l]`."""
         declare, reset, close = [], [], []
         for k, (reduction, char) in enumerate(zip(self.reductions, self.chars, strict=True)):
-            row, ctype = reduction.row, self.types[k]
-            if row.run:
+            op_def, ctype = reduction.op_def, self.types[k]
+            if op_def.run:
                 declare.append(f"{ctype} buf{k}[{RUN}][{size}];")
                 if char not in "FD":
-                    declare.append(f"{row.carrier(char)} run{k}[{size}];")
+                    declare.append(f"{op_def.accumulator(char)} run{k}[{size}];")
                     close.append(
-                        f"{row.run}_lines(buf{k}, width, tail, lines, run{k}); "
+                        f"{op_def.run}_lines(buf{k}, width, tail, lines, run{k}); "
                         f"for (i64 l = 0; l < width; ++l) done[l].a{k} = run{k}[l];"
                     )
                     continue
@@ -333,19 +344,19 @@ class Carriers:
                     f"for (i64 l = 0; l < width; ++l) {{ {ctype} t[{RUN}]; "
                     f"for (int e = 0; e < {RUN}; ++e) t[e] = buf{k}[e][l]; "
                     f"const int used = (int)(l < tail ? lines : lines - 1); "
-                    f"done[l].a{k} = {row.run}(t, used); }}"
+                    f"done[l].a{k} = {op_def.run}(t, used); }}"
                 )
             elif self._is_position(k):
-                held = "bool8" if ctype == "bool" else ctype
-                declare.append(f"{held} bv{k}[{size}]; i64 bi{k}[{size}];")
+                in_registers = "bool8" if ctype == "bool" else ctype
+                declare.append(f"{in_registers} bv{k}[{size}]; i64 bi{k}[{size}];")
                 reset.append(f"for (i64 l = 0; l < width; ++l) {{ bv{k}[l] = {ctype}(); bi{k}[l] = -1; }}")
                 close.append(
                     f"for (i64 l = 0; l < width; ++l) done[l].a{k} = {self._position(k, f'bv{k}[l]', f'bi{k}[l]')};"
                 )
             else:
                 # The truth values of a run are counted in bytes.
-                declare.append(f"{'u8' if self.counts[k] else row.carrier(char)} acc{k}[{size}];")
-                reset.append(f"for (i64 l = 0; l < width; ++l) acc{k}[l] = {row.identity(char)};")
+                declare.append(f"{'u8' if self.counts[k] else op_def.accumulator(char)} acc{k}[{size}];")
+                reset.append(f"for (i64 l = 0; l < width; ++l) acc{k}[l] = {op_def.identity(char)};")
                 close.append(f"for (i64 l = 0; l < width; ++l) done[l].a{k} = acc{k}[l];")
         return " ".join(declare), " ".join(reset), " ".join(close)
 
@@ -355,11 +366,11 @@ class Carriers:
 
     def _are_extremes(self) -> bool:
         """Whether all are positions of extremes, of complex numbers as well."""
-        return all(reduction.row.better for reduction in self.reductions)
+        return all(reduction.op_def.better for reduction in self.reductions)
 
     def _is_moments(self) -> bool:
         """Whether all there is are the moments of real numbers."""
-        return len(self.reductions) == 1 and bool(self.reductions[0].row.run) and self.chars[0] not in "FD"
+        return len(self.reductions) == 1 and bool(self.reductions[0].op_def.run) and self.chars[0] not in "FD"
 
     def chunk(
         self,
@@ -374,8 +385,8 @@ class Carriers:
 
         `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
         0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
-        `small` says that `call` is little text, and that all carriers are plain numbers; `most` is the number of lanes
-        where it is known, and `again` says that an element may be computed twice.
+        `small` says that `call` is little text, and that all accumulators are plain numbers; `most` is the number of
+        lanes where it is known, and `again` says that an element may be computed twice.
         """
         if self._are_extremes():
             return self._chunk_of_positions(call, direct or {}, goes_on)
@@ -457,7 +468,7 @@ class Carriers:
 
     def idempotent(self) -> bool:
         """Whether elements may be taken in any order, and twice."""
-        return self.free() and all(reduction.row.idempotent for reduction in self.reductions)
+        return self.free() and all(reduction.op_def.idempotent for reduction in self.reductions)
 
     def merged(self, width: int, lane: str = "lane[l]") -> str:
         """Statements that merge `width` lanes into ``lane[0]``: by halving, or all in a loop where no order counts."""
@@ -470,7 +481,7 @@ class Carriers:
         )
 
     def take(self, call: str, at: str) -> str:
-        """Statements that take one element of a lane into carriers ``a0, a1, ...`` of plain numbers."""
+        """Statements that take one element of a lane into accumulators ``a0, a1, ...`` of plain numbers."""
         uses = [
             f"a{k} = (u8)(a{k} + (u8)x{k});" if self.counts[k] else f"{{ {self.add(k, f'a{k}', '(i64)at')} }}"
             for k in range(len(self.reductions))
@@ -491,11 +502,11 @@ class Carriers:
                 f"if (count >= {lanes}) {{ if (e < count) {{ e = count - {lanes};\n{whole}\n}} }}\n"
                 f"else if (count >= {lanes // 2}) {{ {half}\ne = count - {lanes // 2};\n{half}\n}} else {{\n{rest}\n}}"
             )
-        carrier = f"A{{{', '.join(f'acc{k}[l]' for k in range(len(self.types)))}}}"
+        accumulator = f"A{{{', '.join(f'acc{k}[l]' for k in range(len(self.types)))}}}"
         return (
             f"{declare}\nA lane[1];\n",
             f"const i64 width = {lanes};\n{reset}\ni64 e = 0;\n"
-            f"for (; e + {lanes} <= count; e += {lanes}) {{\n{whole}\n}}\n{rest}\n{self.merged(lanes, carrier)}",
+            f"for (; e + {lanes} <= count; e += {lanes}) {{\n{whole}\n}}\n{rest}\n{self.merged(lanes, accumulator)}",
         )
 
     def _chunk_of_positions(self, call: str, direct: Mapping[int, str], goes_on: str) -> tuple[str, str]:
@@ -511,7 +522,7 @@ class Carriers:
                 f"{self.declared} {call} {store} }}"
             )
         for k, (reduction, ctype) in enumerate(zip(self.reductions, types, strict=True)):
-            largest = "true" if reduction.row.better == ">" else "false"
+            largest = "true" if reduction.op_def.better == ">" else "false"
             start.append(
                 f"const bool on{k} = {goes_on}; i64 at{k} = on{k} ? lane[0].a{k}.index : -1; "
                 f"{ctype} best{k} = on{k} ? lane[0].a{k}.value : {ctype}();"
@@ -534,10 +545,10 @@ class Carriers:
         )
 
     def finished(self, k: int, count: int, number: str, ctype: str) -> str:
-        """The result of reduction `k` from carrier ``a`` over `count` elements (as text: `number`)."""
+        """The result of reduction `k` from accumulator ``a`` over `count` elements (as text: `number`)."""
         reduction = self.reductions[k]
-        text = reduction.row.finish.replace("{a}", f"a.a{k}").replace("{n}", number).replace("{T}", ctype)
-        if reduction.row.name == "sum" and not count:
+        text = reduction.op_def.finalize.replace("{a}", f"a.a{k}").replace("{n}", number).replace("{T}", ctype)
+        if reduction.op_def.name == "sum" and not count:
             text = f"{ctype}()"
         return rounded(text, reduction.code)
 
@@ -545,6 +556,6 @@ class Carriers:
 def _counts_truths(program: Program, reduction: Reduce) -> bool:
     """Whether a reduction adds truth values as whole numbers, which no order changes."""
     value = program.body[reduction.value]
-    if reduction.row.name != "sum" or value.kind != "cast" or KINDS[value.code] not in "iu":
+    if reduction.op_def.name != "sum" or value.kind != "cast" or KINDS[value.code] not in "iu":
         return False
     return program.body[value.args[0]].code == BOOL

@@ -1,4 +1,4 @@
-"""Rows that are stored as a table after all: no kernel can have them as a program inside (`plan.nested`)."""
+"""Rows that are stored as a table after all: no kernel can have them as a nested reduction (`plan.nested`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THREADS = 1 << 15
 
 
 def refused(choice: Choice, drafts: Sequence[Draft]) -> set[int]:
-    """Programs inside that no kernel can have, now that it is known what the kernels do."""
+    """Nested reductions that no kernel can have, now that it is known what the kernels do."""
     wrong: set[int] = set()
     kernel: dict[int, int] = {}
     bits = sum(1 << number for number in choice.nested)

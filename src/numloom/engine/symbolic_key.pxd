@@ -5,12 +5,12 @@ from numloom.graph.node cimport Node
 cdef int FILL, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 cdef int EQ, NE, LT, GE, MUL, ADD, SUB, FLOORDIV, MOD, CALL, ITEM, LSHIFT, RSHIFT, AND, OR, BIT_LENGTH
 
-@cython.locals(words=list, sizes=list, rows=list, shapes=dict, orders=dict, begins=dict, updates=cython.bint, node=Node, arg=Node,
+@cython.locals(words=list, sizes=list, op_defs=list, shapes=dict, orders=dict, begins=dict, updates=cython.bint, node=Node, arg=Node,
                base=Node, kind=cython.int, word=cython.longlong, number=cython.longlong)
-cpdef tuple structure(list nodes, list roots)
+cpdef tuple symbolic_key(list nodes, list roots)
 
-@cython.locals(place=object)
-cdef object _place_of(tuple numbers, dict known, list sizes)
+@cython.locals(slot=object)
+cdef object _slot_of(tuple numbers, dict known, list sizes)
 
 @cython.locals(what=cython.int, first=cython.Py_ssize_t, second=cython.Py_ssize_t, target=cython.Py_ssize_t)
-cpdef bint play(list tape, list values) except -1
+cpdef bint play(list entries, list values) except -1

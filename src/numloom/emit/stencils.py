@@ -1,4 +1,4 @@
-"""Patches: threads that take a few rows of neighbours, and read what these share once.
+"""Register-blocked stencils: threads that take a few rows of neighbours, and read what these share once.
 
 Rows that do not begin at a multiple of 16 bytes cannot be read 16 bytes at a time as they are. But the words that hold
 them can, so a thread reads words and takes its elements from them. Where several operands are one array seen from
@@ -17,16 +17,16 @@ from numloom.emit.values import loaded
 from numloom.plan.program import Operand, Program
 
 ACROSS = {True: 32, False: 256}
-"""Threads side by side in a patch: of words, of elements. Fewer were slower, most of all in three dimensions."""
+"""Threads side by side in a stencil: of words, of elements. Fewer were slower, most of all in three dimensions."""
 ROWS = {16: 2, 8: 4, 0: 4}
 """Rows of a thread whose words have so many bytes (0: are elements)."""
 HELD_BYTES = 512
 """Most bytes of words that a thread may hold; then it has fewer rows."""
 UNUSED = 1.25
-"""Most that patches may be larger than what they cover."""
+"""Most that stencils may be larger than what they cover."""
 
 
-class Word(NamedTuple):
+class StencilWord(NamedTuple):
     """A word of an array, by where it lies from what a thread reads of operand `operand`.
 
     `by` are steps along the outer dimensions; rows count from the thread's first one, columns (in words) from the word
@@ -42,13 +42,13 @@ class Word(NamedTuple):
 class Seen(NamedTuple):
     """Where a thread's elements of an operand's row are: `shift` elements into `first`, and on in `second`."""
 
-    first: Word
-    second: Word | None
+    first: StencilWord
+    second: StencilWord | None
     shift: int
 
 
-class Patch(NamedTuple):
-    """`vector` neighbours in each of `rows` rows a thread; `sides` of a block's patch."""
+class Stencil(NamedTuple):
+    """`vector` neighbours in each of `rows` rows a thread; `sides` of a block's stencil."""
 
     word: int
     vector: int
@@ -56,8 +56,8 @@ class Patch(NamedTuple):
     sides: tuple[int, int]
 
 
-def patch_of(kernel: MapText) -> Patch | None:
-    """The patch for a map that is not read 16 bytes at a time as it is; None where patches do not help."""
+def stencil_of(kernel: MapText) -> Stencil | None:
+    """The stencil for a map that is not read 16 bytes at a time as it is; None where stencils do not help."""
     program = kernel.program
     if kernel.gathers:
         return None
@@ -68,20 +68,20 @@ def patch_of(kernel: MapText) -> Patch | None:
             vector = word // max(sizes)
             while rows > 1 and word * len(_words(kernel, word, vector, rows)[0]) > HELD_BYTES:
                 rows //= 2
-            patch = Patch(word, vector, rows, (THREADS // ACROSS[True] * rows, ACROSS[True] * vector))
-            if kernel.rank == 1 or _covers(program, patch):
-                return patch
-    single = Patch(0, 1, ROWS[0], (ROWS[0], ACROSS[False]))
+            stencil = Stencil(word, vector, rows, (THREADS // ACROSS[True] * rows, ACROSS[True] * vector))
+            if kernel.rank == 1 or _covers(program, stencil):
+                return stencil
+    single = Stencil(0, 1, ROWS[0], (ROWS[0], ACROSS[False]))
     # Single bytes took longer so (measured).
     if kernel.rank > 1 and sizes and 4 <= max(sizes) <= 8 and _covers(program, single):
         return single
     return None
 
 
-def _covers(program: Program, patch: Patch) -> bool:
-    """Whether patches are not much larger than what they cover."""
+def _covers(program: Program, stencil: Stencil) -> bool:
+    """Whether stencils are not much larger than what they cover."""
     rows, columns = program.shape[-2:]
-    high, wide = patch.sides
+    high, wide = stencil.sides
     return -(-rows // high) * high * -(-columns // wide) * wide <= UNUSED * rows * columns
 
 
@@ -103,10 +103,12 @@ def _in_words(kernel: MapText, word: int) -> bool:
     )
 
 
-def _words(kernel: MapText, word: int, vector: int, rows: int) -> tuple[dict[Word, list[int]], dict[int, list[Seen]]]:
+def _words(
+    kernel: MapText, word: int, vector: int, rows: int
+) -> tuple[dict[StencilWord, list[int]], dict[int, list[Seen]]]:
     """The words that a thread reads, with the rows that need each; and where it finds an operand's elements by row."""
     program, last = kernel.program, kernel.rank - 1
-    words: dict[Word, list[int]] = {}
+    words: dict[StencilWord, list[int]] = {}
     seen: dict[int, list[Seen]] = {}
     for k in kernel.reads:
         operand = program.operands[k]
@@ -120,7 +122,7 @@ def _words(kernel: MapText, word: int, vector: int, rows: int) -> tuple[dict[Wor
         seen[k] = []
         moves = not last or program.operands[root].strides[last - 1]
         for row in range(rows):
-            first = Word(root, by[: max(last - 1, 0)], row + down if moves else 0, column)
+            first = StencilWord(root, by[: max(last - 1, 0)], row + down if moves else 0, column)
             second = first._replace(column=column + 1) if shift else None
             seen[k].append(Seen(first, second, shift))
             for each in (first, second):
@@ -129,28 +131,28 @@ def _words(kernel: MapText, word: int, vector: int, rows: int) -> tuple[dict[Wor
     return words, seen
 
 
-def blocks_of(program: Program, patch: Patch) -> int:
+def blocks_of(program: Program, stencil: Stencil) -> int:
     """Blocks that cover a space."""
     if len(program.shape) == 1:
-        return -(-program.shape[0] // (THREADS * patch.vector))
-    sides = zip(program.shape[-2:], patch.sides, strict=True)
+        return -(-program.shape[0] // (THREADS * stencil.vector))
+    sides = zip(program.shape[-2:], stencil.sides, strict=True)
     return prod(program.shape[:-2]) * prod(-(-extent // side) for extent, side in sides)
 
 
-def patch_body(kernel: MapText, patch: Patch, names: list[str], kind: str) -> list[str]:
+def stencil_body(kernel: MapText, stencil: Stencil, names: list[str], kind: str) -> list[str]:
     """Statements of a thread: read all words, then compute and write row by row.
 
     Of V neighbours those from `low` to `high` are in the box; the others are copied from its base.
     """
     program, box, last = kernel.program, kernel.program.box, kernel.rank - 1
-    vector, rows, number = patch.vector, patch.rows, kernel.block.number
+    vector, rows, number = stencil.vector, stencil.rows, kernel.block.number
     column, full = names[last], f"({kind}){number(f'e{last}', program.shape[last])}"
     parts = box is not None and vector > 1
     tests = []
     if box is not None:
         among = names if vector == 1 else names[:-1]
         tests = [kernel.box_test(d, name, kind) for d, name in enumerate(among) if not kernel.box_full(d)]
-    lines = _places(kernel, patch, names, kind)
+    lines = _places(kernel, stencil, names, kind)
     if last == 0 and vector > 1:
         # What is left of a vector is taken one by one.
         lines.append(f"const bool whole = {column} + {vector} <= {full};")
@@ -158,7 +160,7 @@ def patch_body(kernel: MapText, patch: Patch, names: list[str], kind: str) -> li
     if parts:
         lines += _part_of_box(kernel, column, kind, vector)
     present = "whole" if last == 0 and vector > 1 else "column"
-    words, seen = _words(kernel, patch.word, vector, rows)
+    words, seen = _words(kernel, stencil.word, vector, rows)
     # Rows that are not there are the last one: loads that ask for nothing share what they compute.
     free = box is None and vector == 1 and last > 0 and all(0 <= word.row < rows for word in words)
     if free:
@@ -175,7 +177,7 @@ def patch_body(kernel: MapText, patch: Patch, names: list[str], kind: str) -> li
     reach = _reach(words, seen, vector) if parts and not kernel.box_full(last) else {}
     for word, users in words.items():
         asked = [] if free else users
-        lines.append(_read(kernel, patch, word, places[word], asked, reach.get(word, ""), names, kind))
+        lines.append(_read(kernel, stencil, word, places[word], asked, reach.get(word, ""), names, kind))
     for row in range(rows):
         lines.append(f"if (in{row}) {{" if parts else f"if (on{row}) {{")
         lines += [f"const {kind} {names[last - 1]} = row + {row};"] if last else []
@@ -186,7 +188,7 @@ def patch_body(kernel: MapText, patch: Patch, names: list[str], kind: str) -> li
         lines += _compute(kernel, vector, names, kind, values, f"on{row}" if parts else "")
         lines.append("}")
     if (box is not None and vector == 1) or (last == 0 and vector > 1):
-        lines += _singly(kernel, patch, names, kind, inside, full)
+        lines += _singly(kernel, stencil, names, kind, inside, full)
     return lines
 
 
@@ -203,10 +205,10 @@ def _part_of_box(kernel: MapText, column: str, kind: str, vector: int) -> list[s
     ]
 
 
-def _reach(words: dict[Word, list[int]], seen: dict[int, list[Seen]], vector: int) -> dict[Word, str]:
+def _reach(words: dict[StencilWord, list[int]], seen: dict[int, list[Seen]], vector: int) -> dict[StencilWord, str]:
     """For words of which elements outside of the box alone may be, when one inside is there: so memory is not left."""
-    ahead: dict[Word, int] = {}
-    behind: dict[Word, int] = {}
+    ahead: dict[StencilWord, int] = {}
+    behind: dict[StencilWord, int] = {}
     for rows in seen.values():
         for each in rows:
             # Of the thread's elements those before `split` are in the first word, the others in the second.
@@ -224,24 +226,31 @@ def _reach(words: dict[Word, list[int]], seen: dict[int, list[Seen]], vector: in
 
 
 def _read(
-    kernel: MapText, patch: Patch, word: Word, place: int, users: list[int], reach: str, names: list[str], kind: str
+    kernel: MapText,
+    stencil: Stencil,
+    word: StencilWord,
+    place: int,
+    users: list[int],
+    reach: str,
+    names: list[str],
+    kind: str,
 ) -> str:
     """The statement that reads a word: if one of the rows `users` is there, or (without any) in any case."""
     operand = kernel.program.operands[word.operand]
     ctype, last = CTYPES[operand.code], kernel.rank - 1
-    wide = patch.vector > 1 and operand.strides[-1] == 1
-    past = operand.past % patch.word // ITEMSIZES[operand.code] if wide else 0
+    wide = stencil.vector > 1 and operand.strides[-1] == 1
+    past = operand.past % stencil.word // ITEMSIZES[operand.code] if wide else 0
     at = [_plus(name, step) for name, step in zip(names, word.by, strict=False)]
     row = _plus("row", word.row) if users else f"row{word.row}"
     at += [row] if last else []
-    at.append(_plus(names[last], word.column * patch.vector - past))
+    at.append(_plus(names[last], word.column * stencil.vector - past))
     where = f"{kernel.pointer(word.operand)} + ({kernel.offset(f's{word.operand}', operand.strides, at, kind)})"
     if not users:
         return f"const {ctype} w{place} = *({where});"
     test = " || ".join(f"on{row}" for row in dict.fromkeys(users))
     test = f"({test}) && ({reach})" if reach else test
     if wide:
-        return f"nl::pack<{patch.vector}, {ctype}> w{place}; if ({test}) nl::load(w{place}, {where});"
+        return f"nl::pack<{stencil.vector}, {ctype}> w{place}; if ({test}) nl::load(w{place}, {where});"
     return f"{ctype} w{place}; if ({test}) w{place} = *({where});"
 
 
@@ -249,7 +258,7 @@ def _plus(name: str, step: int) -> str:
     return f"({name} + {step})" if step else name
 
 
-def _element(operand: Operand, seen: Seen, places: dict[Word, int], vector: int) -> str:
+def _element(operand: Operand, seen: Seen, places: dict[StencilWord, int], vector: int) -> str:
     """Element `v` of what a thread reads of an operand's row."""
     first = f"w{places[seen.first]}"
     if vector == 1 or not operand.strides[-1]:
@@ -290,7 +299,7 @@ def _compute(
     return lines + [f"nl::store({places[k]}, b{k});" for k in stores]
 
 
-def _singly(kernel: MapText, patch: Patch, names: list[str], kind: str, inside: str, full: str) -> list[str]:
+def _singly(kernel: MapText, stencil: Stencil, names: list[str], kind: str, inside: str, full: str) -> list[str]:
     """Statements for elements one by one: what is left of a vector, and what single elements outside of a box copy."""
     program, box, last = kernel.program, kernel.program.box, kernel.rank - 1
     column = names[last]
@@ -304,12 +313,12 @@ def _singly(kernel: MapText, patch: Patch, names: list[str], kind: str, inside: 
         store = program.stores[0].operand
         test = " && ".join(kernel.box_test(d, name, kind) for d, name in enumerate(at) if not kernel.box_full(d))
         copy = f"{kernel.pointer(store)}[{kernel.store_offset(store, at, kind)}] = {kernel.around(at, kind)};"
-        if patch.vector == 1:
+        if stencil.vector == 1:
             compute = f"if (!({test or 'true'})) {copy}"
         else:
             compute = f"if ({test or 'true'}) {{ {compute} }} else {copy}"
-    if patch.vector > 1:
-        end = f"{column} + {patch.vector} < {full} ? {column} + {patch.vector} : {full}"
+    if stencil.vector > 1:
+        end = f"{column} + {stencil.vector} < {full} ? {column} + {stencil.vector} : {full}"
         return [
             f"if (column && !whole)\n#pragma unroll 1\nfor ({kind} one = {column}; one < ({end}); ++one) {{",
             compute,
@@ -318,34 +327,36 @@ def _singly(kernel: MapText, patch: Patch, names: list[str], kind: str, inside: 
     lines = [f"const {kind} one = {column};"]
     if last == 0:
         return [*lines, f"if (column) {{ {compute} }}"]
-    lines.append(f"#pragma unroll\nfor (int r = 0; r < {patch.rows}; ++r) {{ const {kind} {names[last - 1]} = row + r;")
+    lines.append(
+        f"#pragma unroll\nfor (int r = 0; r < {stencil.rows}; ++r) {{ const {kind} {names[last - 1]} = row + r;"
+    )
     return [*lines, f"if (column && {inside}) {{ {compute} }} }}"]
 
 
-def _places(kernel: MapText, patch: Patch, names: list[str], kind: str) -> list[str]:
-    """Statements that give a thread's (first) column, its first row, and the outer indices of the block's patch."""
+def _places(kernel: MapText, stencil: Stencil, names: list[str], kind: str) -> list[str]:
+    """Statements that give a thread's (first) column, its first row, and the outer indices of the block's stencil."""
     last, shape, number = kernel.rank - 1, kernel.program.shape, kernel.block.number
     if last == 0:
         return [
-            f"const {kind} {names[0]} = ((i64)blockIdx.x * {THREADS} + threadIdx.x) * {patch.vector};",
+            f"const {kind} {names[0]} = ((i64)blockIdx.x * {THREADS} + threadIdx.x) * {stencil.vector};",
             f"const bool column = {names[0]} < ({kind}){number('e0', shape[0])};",
         ]
-    height, width = patch.sides
-    across = width // patch.vector
+    height, width = stencil.sides
+    across = width // stencil.vector
     lines = ["i32 rest = (i32)blockIdx.x, q;"]
     for d in range(last, 0, -1):
-        side = patch.sides[d - last + 1] if d >= last - 1 else 1
+        side = stencil.sides[d - last + 1] if d >= last - 1 else 1
         count = -(-shape[d] // side)
         m, s = magic(count, "i32")
         name = {last: "jt", last - 1: "it"}.get(d, names[d])
         lines.append(f"q = nl::divide(rest, {number(f'pm{d}', m)}, {number(f'ph{d}', s)});")
         lines.append(f"const {kind} {name} = rest - q * (i32){number(f'pe{d}', count)}; rest = q;")
     lines.append(f"const {kind} {names[0] if last > 1 else 'it'} = rest;")
-    times = f" * {patch.vector}" if patch.vector > 1 else ""
+    times = f" * {stencil.vector}" if stencil.vector > 1 else ""
     lines.append(f"const {kind} {names[last]} = jt * {width} + (i32)(threadIdx.x % {across}){times};")
-    lines.append(f"const {kind} row = it * {height} + (i32)(threadIdx.x / {across}) * {patch.rows};")
+    lines.append(f"const {kind} row = it * {height} + (i32)(threadIdx.x / {across}) * {stencil.rows};")
     lines.append(f"const bool column = {names[last]} < ({kind}){number(f'e{last}', shape[last])};")
     return lines
 
 
-__all__ = ["Patch", "blocks_of", "patch_body", "patch_of"]
+__all__ = ["Stencil", "blocks_of", "stencil_body", "stencil_of"]
