@@ -361,9 +361,22 @@ __version__ = "0.2.0"
 __array_api_version__ = "2025.12"
 
 
+_COMPILED = frozenset(
+    (
+        "Compiled", "Function", "In", "NoGradientError", "Out", "Source", "Tree", "TreeError", "UnusedError", "compile",
+        "compiled", "fori_loop", "function", "grad", "hessian", "ifelse", "jacobian", "jvp", "rewrite", "scan",
+        "shared", "source", "substitute", "symbol", "symbolic", "tree", "value_and_grad", "vjp", "while_loop",
+    )
+)  # fmt: skip
+"""Names of `numloom.compiled`, which is imported when one of them is asked for."""
+
+
 def __getattr__(name: str) -> object:
     if name == "typing":
         return importlib.import_module("numloom.typing")
+    if name in _COMPILED:
+        module = importlib.import_module("numloom.compiled")
+        return module if name == "compiled" else getattr(module, name)
     found = lookup(name, __all__)
     if isinstance(found, Missing):
         raise AttributeError(found)  # Here, so that a traceback has one frame of ours.

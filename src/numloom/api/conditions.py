@@ -14,6 +14,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import I64
 from numloom.device import registry
 from numloom.graph import build
+from numloom.graph.node import register
 from numloom.graph.replay import made
 
 Array = Any
@@ -22,8 +23,11 @@ _zero: dict[str, Array] = {}
 
 
 def numpy_is_near() -> bool:
-    """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host."""
-    return not registry.current().discrete
+    """Whether what NumPy computes of numbers alone is at once where it is needed: the device is the host.
+
+    No tree is recorded then, which has none.
+    """
+    return not registry.current().discrete and not register.tracing
 
 
 def raised_where(bad: Array, code: int, error: type[Exception], message: str) -> Array:

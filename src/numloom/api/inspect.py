@@ -114,7 +114,7 @@ class Explanation:
 
     def _repr_svg_(self) -> str:
         """The tree as a picture: arguments above what uses them, what one kernel stores in one colour."""
-        return _picture(self._found)
+        return picture(self._found)
 
 
 def _step_line(number: int, step: KernelPlan) -> str:
@@ -134,7 +134,8 @@ def _step_line(number: int, step: KernelPlan) -> str:
 _COLOURS = ("#cfe8ff", "#d8f5d0", "#ffe6c7", "#f3d9ff", "#ffd6d9", "#e8e8a8", "#c9f2ee", "#e0e0e0")
 
 
-def _picture(found: Structure) -> str:
+def picture(found: Structure) -> str:
+    """A tree as a picture (SVG): arguments above what uses them; the last 60 values of a larger one."""
     nodes = found.nodes[-60:]
     first = nodes[0].number if nodes else 0
     depth: dict[int, int] = {}
@@ -293,4 +294,4 @@ def _difference(reference: np.ndarray[Any, Any], device: np.ndarray[Any, Any], r
 
 bind(method_explain=explain)
 
-__all__ = ["Comparison", "Explanation", "compare", "explain"]
+__all__ = ["Comparison", "Explanation", "compare", "explain", "picture"]

@@ -28,6 +28,7 @@ from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call
+from numloom.engine.waiting import waiting_product
 from numloom.graph import build
 from numloom.graph.layout import (
     broadcast_shapes,
@@ -149,6 +150,8 @@ def product(a: Node, b: Node) -> Node:
         return build.cast(product(build.cast(a, F32), build.cast(b, F32)), code)
     if k == 0:
         return build.full(DTYPES[code].type(0).item(), code, (*lead, n, m), strides)
+    if (waiting := waiting_product(a, b, (*lead, n, m), strides, product)) is not None:
+        return waiting
     if k == 1:
         return arranged(build.binary(MULTIPLY, a, b), strides)
     if m == 1:
@@ -187,8 +190,7 @@ def turned(node: Node) -> Node:
 
 def delivered(node: Node, out: Any, name: str, *operands: Array, casting: str = "same_kind", order: str = "K") -> Array:
     """The value as a new array in memory order `order`, or stored in `out`, to whose shape it broadcasts."""
-    if isinstance(out, tuple):
-        out = out[0]
+    out = out[0] if isinstance(out, tuple) else out
     if out is not None:
         return store(out, node, name, casting)
     if order != "K":

@@ -514,7 +514,10 @@ class ufunc(ElementwiseCall):
         if keepdims:
             kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
             strides = reduced_strides(shape, order, axes, True, ITEMSIZES[code])
-            result = build.leaf(result.buffer, code, kept, strides)
+            seen = result.buffer is None  # A tree has no memory yet.
+            result = (
+                build.view(result, code, 0, kept, strides) if seen else build.leaf(result.buffer, code, kept, strides)
+            )
         return result  # type: ignore[no-any-return]
 
     def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:

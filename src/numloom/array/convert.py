@@ -349,6 +349,11 @@ def get_array_module(*args: Any) -> Any:
     return sys.modules[__name__.partition(".")[0] if ours else "numpy"]
 
 
+def pickled(array: Array) -> tuple[Any, ...]:
+    """What makes an array again from its values (`numloom.compiled` binds another one, which knows trees)."""
+    return unpickle, (array.get(),)
+
+
 def unpickle(host: Host) -> Array:
     """The array that was pickled with these values, on whatever device is there now."""
     return from_host(host)
@@ -399,7 +404,7 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
     cast = dtype is not None and np.dtype(dtype) != array.dtype
     if cast and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested: the dtype changes")
-    if cast or copy or not array.size:
+    if cast or copy or not array.size or array.storage.value.tree:
         return array.get() if not cast else array.get().astype(dtype)  # type: ignore[no-any-return]
     counters.waits += 1
     return exported_on_host(array)
@@ -793,7 +798,7 @@ bind(
     method___dlpack_device__=dlpack_device,
     method_to_numpy=to_numpy,
     unlike=unlike,
-    unpickle=unpickle,
+    pickled=pickled,
 )
 
 

@@ -418,7 +418,7 @@ class ndarray:
         return array.copy("K")
 
     def __reduce__(self) -> Any:
-        return _bound["unpickle"], (self.get(),)
+        return _bound["pickled"](self)  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------ properties
 

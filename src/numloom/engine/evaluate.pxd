@@ -23,6 +23,8 @@ cdef Py_ssize_t _RECENT, WAITS
 
 @cython.locals(owned=Guard)
 cpdef object evaluate(list nodes)
+@cython.locals(node=Node)
+cdef bint any_tree(list nodes) except -1
 @cython.locals(r=Register, node=Node, direct=Direct)
 cdef bint run_alone(list nodes) except -1
 @cython.locals(found=Walk)

@@ -53,6 +53,7 @@ from numloom.graph.node import (
     register,
 )
 from numloom.graph.replay import learning, lose, made
+from numloom.graph.tree import concrete, refuse_trees, valued
 
 Host = np.ndarray[Any, Any]
 
@@ -105,6 +106,8 @@ def evaluate(nodes: list[Node]) -> None:
         Why one of `nodes` cannot be computed. An error belongs to the value that has it: of other values it is raised
         when they are asked for.
     """
+    if _register.trees and any_tree(nodes):
+        refuse_trees(nodes)
     owned = _guard
     owned.take()
     if not cython.compiled:
@@ -120,6 +123,14 @@ def evaluate(nodes: list[Node]) -> None:
         run_apart(nodes, error)
     finally:
         owned.give()
+
+
+def any_tree(nodes: list[Node]) -> bool:
+    """Whether one of these belongs to a tree."""
+    for node in nodes:  # noqa: SIM110  (compiled)
+        if node.tree:
+            return True
+    return False
 
 
 _first_thread = 0
@@ -336,7 +347,11 @@ def leaf_memory(node: Node, device: Device) -> Host:
 def after_record(node: Node, now: bool = False) -> None:
     """Run what was recorded if eager mode or a budget asks for it (`now`: in any case)."""
     if now or register.recorded > register.limit or register.orphan_bytes > register.orphan_limit:
-        evaluate([node])
+        if node.tree:  # Which waits, whatever is recorded.
+            register.recorded = 0
+            evaluate([])
+        else:
+            evaluate([node])
 
 
 def _set_fast_math(value: bool) -> None:
@@ -411,6 +426,8 @@ def download_value(node: Node) -> Host:
 def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Host:
     """The memory of `value` seen through a layout, as a host array in K order; runs and waits."""
     lose()
+    if value.tree:
+        value = concrete(value)
     if value.buffer is None:
         evaluate([value])
     elif register.oldest is not None:
@@ -450,6 +467,8 @@ def element(value: Node, code: int, offset: int) -> Any:
     Reading ``x[i]`` of a computed `x` needs no kernel. Small values are read whole, once.
     """
     lose()
+    if value.tree:
+        value = concrete(value)
     base = value
     if value.buffer is None:
         if value.kind == FILL and value.code == code and value.attr is not None:
@@ -517,6 +536,8 @@ def at_hand(value: Node) -> bool:
 
     Of pending work only the last steps are looked at, and writes before them.
     """
+    if value.tree:
+        return False
     device = current()
     if value.kind == FILL or value.kind == SCALAR:
         return True
@@ -551,6 +572,8 @@ def number(value: Node, code: int, offset: int) -> Any:
         # Of others it may not be what they hold.
         if (kind is float and code == F64) or (kind is int and code == I64) or (kind is bool and code == BOOL):
             return known
+    if value.tree:
+        value = concrete(value)
     if value.buffer is None:
         if value.kind == OP or value.kind == REDUCE:
             evaluate([value])
@@ -595,6 +618,8 @@ def pin_value(pinned: Node, new: Node) -> None:
 
 def reference_value(node: Node) -> Host:
     """A value through the reference executor, from the same leaves; the recorded tree stays as it is."""
+    if node.tree:
+        node = valued([node])[0]
     device = current()
     return compute([node], lambda leaf_node: leaf_memory(leaf_node, device))[0]
 

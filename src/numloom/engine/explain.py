@@ -11,7 +11,7 @@ from numloom.device.registry import current
 from numloom.emit.cost import work_of
 from numloom.emit.emit import emit
 from numloom.engine.walk import walk
-from numloom.graph.node import KIND_NAMES, LEAF, SCALAR, UPDATE, VIEW, Node
+from numloom.graph.node import LEAF, SCALAR, UPDATE, VIEW, Node, name_of
 from numloom.plan.plan import make_plan
 from numloom.plan.step import Step
 
@@ -73,7 +73,7 @@ def structure(root: Node) -> Structure:
 
 
 def _describe(node: Node) -> TreeNode:
-    name = node.op_def.name if node.op_def is not None else KIND_NAMES[node.kind]
+    name = name_of(node)
     detail = ""
     if node.kind == VIEW:
         detail = f"at byte {node.attr}"

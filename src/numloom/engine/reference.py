@@ -13,7 +13,7 @@ import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.device.cpu.hostview import array_at
-from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, SCALAR, UPDATE, VIEW, Node
+from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, ROUTINE, SCALAR, UPDATE, VIEW, Node
 from numloom.graph.source_location import OUT_OF_BOUNDS
 from numloom.ops.definitions import is_low
 from numloom.ops.tree import reduce_axes
@@ -106,9 +106,23 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
         offset, shape, strides, code = node.attr
         memory = flat_bytes(out) if out.ndim else out.reshape(1).view(np.uint8)
         np.ndarray(shape, DTYPES[code], memory.data, offset, strides)[...] = args[1]
+    elif kind == ROUTINE:
+        _call_routine(node.op_def, out, args)
     else:
         raise AssertionError(kind)
     return out
+
+
+def _call_routine(call: Any, out: Host, args: list[Host]) -> None:
+    """What a routine gives, or leaves of the memory that it changes, by its twin."""
+    op_def, options = call.op_def, call.options_here()
+    if not op_def.in_place:
+        out[...] = op_def.numpy(*args, **options)
+        return
+    out[...] = args[0]
+    memory = flat_bytes(out) if out.ndim else out.reshape(1).view(np.uint8)
+    code, offset, shape, strides = call.seen
+    op_def.numpy(np.ndarray(shape, DTYPES[code], memory.data, offset, strides), *args[1:], **options)
 
 
 def physical_axes(node: Node, axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -22,11 +22,24 @@ from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
 from numloom.engine.placement import begins_on_host, bring, may_move
 from numloom.engine.state import UNSET, counters, note_copy
 from numloom.engine.verify import same_value
+from numloom.engine.waiting import waiting
 from numloom.graph.build import cast, copied, leaf, one_tuple, view
 from numloom.graph.layout import Layout, c_strides, extent_of, k_strides
-from numloom.graph.node import LEAF, VIEW, Node, NodeSignature, computed, signature_by, signature_of
+from numloom.graph.node import (
+    LEAF,
+    ROUTINE,
+    VIEW,
+    Node,
+    NodeSignature,
+    computed,
+    new_node,
+    register,
+    signature_by,
+    signature_of,
+)
 from numloom.graph.replay import arguments, called, lose
 from numloom.graph.source_location import Complaint, SourceLocation, here
+from numloom.graph.tree import sized_by_values, waits
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.routines import ROUTINES, Routine
 
@@ -75,6 +88,11 @@ def call(
         if strides is None:
             strides = _dense_strides(shape, operands[0].strides if order == "K" else None, ITEMSIZES[code])
         return Call(op_def, code, shape, strides, options)(*operands)
+    if register.trees and waits(operands):
+        results = waiting(name, operands, options, call)
+        if results is None:
+            raise sized_by_values(name)
+        return results
     lose()  # The sizes follow from the values.
     if is_mixed() and is_small(op_def, operands):
         operands = tuple([without_the_rest(node) for node in operands])
@@ -199,6 +217,11 @@ class Call(Repeated):
         self.nbytes = max(self.signature.size, 1) * ITEMSIZES[code]
 
     def __call__(self, *operands: Node) -> Node:
+        if register.trees and waits(operands):
+            signature = self.signature
+            return new_node(
+                ROUTINE, self, operands, signature.code, signature.shape, signature.strides, signature.size, None
+            )
         known = arguments(operands)
         device = device_for(self.op_def, operands, self.options)
         if device is not self.device:
@@ -327,6 +350,8 @@ class Change(Repeated):
         self.offset = seen[1]
 
     def __call__(self, value: Node, *operands: Node) -> Node:
+        if register.trees and waits((value, *operands)):
+            return new_node(ROUTINE, self, (value, *operands), value.code, value.shape, value.strides, value.size, None)
         known = arguments((value, *operands))
         device = device_for(self.op_def, (value, *operands), self.options)
         if device is not self.device:

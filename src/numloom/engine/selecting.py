@@ -75,6 +75,8 @@ def _fused(mask: Node, select: Select, array: Node | None, take: Callable[[Any, 
 
     None where the mask, an operation, is not a simple one. It stays as it was: a temporary one is never stored.
     """
+    if mask.tree:
+        return None
     lose()
     device = current()
     if (

@@ -30,6 +30,7 @@ cdef class Node:
     cdef public Py_ssize_t readers
     cdef public Py_ssize_t storages
     cdef public Py_ssize_t era
+    cdef public bint tree
     cdef public Py_ssize_t mark
     cdef public Py_ssize_t number
     cdef public Py_ssize_t seen
@@ -50,12 +51,14 @@ cdef class Register:
     cdef public list deferred_frees
     cdef public Py_ssize_t depth
     cdef public Py_ssize_t era
+    cdef public Py_ssize_t tracing
+    cdef public bint trees
 
 
 
 cdef Register _register
 cdef Py_ssize_t _DEPTH, _DEFERRED_KEPT
-cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE
+cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL
 cdef tuple _NOTHING
 cdef dict _signatures
 cdef Py_ssize_t _SIGNATURES_KEPT, _signatures_room, _last_signature, _NOBODY_ELSE
@@ -74,6 +77,9 @@ cpdef Node new_number(object value, int code)
 
 @cython.locals(node=Node, arg=Node, r=Register)
 cpdef Node new_node(int kind, object op_def, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
+
+@cython.locals(arg=Node)
+cdef void join_tree(Node node)
 
 @cython.locals(node=Node, r=Register)
 cpdef Node recorded_as(NodeSignature signature, tuple args)

@@ -16,12 +16,15 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
-LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE, LOST = range(11)
+LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE, LOST, SYMBOL, ROUTINE = range(13)
 """Kinds of node. LEAF has a buffer; SCALAR, FILL and IOTA are generated; VIEW reads its argument's
 memory through a layout; UPDATE is its first argument with the second written through a layout; LOST failed after its
-arguments were let go, and its attribute is why."""
+arguments were let go, and its attribute is why. In trees alone: SYMBOL stands for a value to be given, ROUTINE is what
+a routine will give (its row is the call itself)."""
 
-KIND_NAMES = ("leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update", "lost")
+KIND_NAMES = (
+    "leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update", "lost", "symbol", "routine",
+)  # fmt: skip
 
 
 @cython.no_gc
@@ -170,6 +173,9 @@ class Node:
         Neighbours among the pending values of live arrays, in record order.
     era : int
         How many calls had begun to be learned when it was made (see graph.replay).
+    tree : bool
+        Whether it belongs to a tree: it was made while a tree was recorded, or is computed from a symbol. It is never
+        computed itself: what is made of it by `numloom.graph.tree` is.
     mark, number, seen, word, back : int, int, int, int, Node or None
         Scratch of the walk that is under way (see engine.walk).
     """
@@ -194,6 +200,7 @@ class Node:
         "size",
         "storages",
         "strides",
+        "tree",
         "word",
     )
 
@@ -210,6 +217,7 @@ class Node:
     readers: int
     storages: int
     era: int
+    tree: bool
     mark: int
     number: int
     seen: int
@@ -226,11 +234,18 @@ class Node:
         __del__ = __dealloc__
 
     def __repr__(self) -> str:
-        name = self.op_def.name if self.op_def is not None else KIND_NAMES[self.kind]
-        return f"<{name} {self.shape} code {self.code}>"
+        return f"<{name_of(self)} {self.shape} code {self.code}>"
 
 
-_LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE = LEAF, SCALAR, VIEW, OP, CAST, REDUCE
+def name_of(node: Node) -> str:
+    """What a value is called: its operation, routine or kind."""
+    if node.op_def is None:
+        return KIND_NAMES[node.kind]
+    op_def: Any = node.op_def.op_def if node.kind == ROUTINE else node.op_def
+    return str(op_def.name)
+
+
+_LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL = LEAF, SCALAR, VIEW, OP, CAST, REDUCE, SYMBOL
 """The same, as numbers of C in what is compiled here."""
 _NOTHING: tuple[Any, ...] = ()
 _DEFERRED_KEPT = 8
@@ -239,10 +254,14 @@ _DEPTH = 20
 
 
 class Register:
-    """What is recorded and not yet run: ends of the list of live pending nodes, and counts for budgets."""
+    """What is recorded and not yet run: ends of the list of live pending nodes, and counts for budgets.
+
+    `tracing` counts the trees that are being recorded, of all threads; `trees` says whether there ever was one.
+    """
 
     __slots__ = (
         "deferred_frees", "depth", "era", "limit", "newest", "oldest", "orphan_bytes", "orphan_limit", "recorded",
+        "tracing", "trees",
     )  # fmt: skip
 
     oldest: Node | None
@@ -254,6 +273,8 @@ class Register:
     deferred_frees: list[Any]
     depth: int
     era: int
+    tracing: int
+    trees: bool
 
     def __init__(self) -> None:
         self.oldest = None
@@ -267,6 +288,8 @@ class Register:
         self.deferred_frees = [None] * _DEFERRED_KEPT
         self.depth = 0
         self.era = 0
+        self.tracing = 0
+        self.trees = False
 
 
 register = Register()
@@ -280,6 +303,7 @@ def _begin(node: Node) -> None:
     node.signature = None
     node.readers = 0
     node.storages = 0
+    node.tree = False
     node.mark = 0
     node.number = 0
     node.seen = 0
@@ -315,7 +339,22 @@ def new_node(
     node.era = r.era
     for arg in args:
         arg.readers += 1
+    if r.trees:
+        join_tree(node)
     return node
+
+
+def join_tree(node: Node) -> None:
+    """A new node belongs to a tree if one is recorded, or if it reads one; what needs no computing does not."""
+    if node.kind < _VIEW:
+        return
+    if _register.tracing or node.kind == _SYMBOL:
+        node.tree = True
+        return
+    for arg in node.args:
+        if arg.tree:
+            node.tree = True
+            return
 
 
 def recorded_as(signature: NodeSignature, args: tuple[Node, ...]) -> Node:
@@ -335,6 +374,8 @@ def recorded_as(signature: NodeSignature, args: tuple[Node, ...]) -> Node:
     r = _register
     node.era = r.era
     r.recorded += 1
+    if r.trees:
+        join_tree(node)
     return node
 
 
@@ -355,6 +396,8 @@ def viewed(signature: NodeSignature, base: Node, offset: int) -> Node:
     r = _register
     node.era = r.era
     node.signature = signature
+    if r.trees:
+        join_tree(node)
     return node
 
 
@@ -450,7 +493,8 @@ def uncount_reader(node: Node) -> None:
 def hold(node: Node) -> None:
     """A storage now has this value."""
     node.storages += 1
-    if node.storages == 1 and node.buffer is None and node.kind >= _VIEW:  # Generated values need no running.
+    # Generated values need no running, and trees are run for who asks.
+    if node.storages == 1 and node.buffer is None and node.kind >= _VIEW and not node.tree:
         r = _register
         older = r.newest
         node.older = older

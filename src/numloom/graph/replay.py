@@ -47,6 +47,7 @@ from numloom.graph.node import (
 )
 from numloom.graph.source_location import INSIDE, here
 
+_register = register
 _KEPT = 1024
 _INSTRUCTIONS = 64
 _TRIES = 4
@@ -522,7 +523,7 @@ def begin(traces: RecordedTraces, given: Any, operands: list[Node], keeps: bool 
 
     A signature is learned when it is met again: of sizes that change from call to call nothing would be used.
     """
-    if _off or register.recorded > register.limit or not can_follow(operands):
+    if _off or register.tracing or register.recorded > register.limit or not can_follow(operands):
         return None
     key = _key(given, operands)
     times = traces.met.get(key, 0)
@@ -578,8 +579,8 @@ anew(_forget_traces)
 
 
 def learning() -> bool:
-    """Whether a call is being learned."""
-    return bool(_traces)
+    """Whether a call is being learned, or a tree recorded: nothing is done at once."""
+    return bool(_traces) or _register.tracing > 0
 
 
 @contextmanager

@@ -36,6 +36,7 @@ from numloom.kernels.host import run_op
 from numloom.kernels.options import checked
 from numloom.kernels.signature import Arguments, TypedParameter, declared, identifier
 from numloom.ops.definitions import OpDef
+from numloom.ops.derivatives import ZERO
 from numloom.plan.program import Geometry
 
 _IMPURE = re.compile(
@@ -144,6 +145,9 @@ class ElementwiseKernel:
         C++ statements before and after the loop of a thread.
     options : tuple of str
         Compiler options (see `RawModule`).
+    gradient : str or tuple of str, optional
+        For each input a line of Python that gives its gradient, of ``g`` (the gradient of the output), ``y`` (the
+        output) and the inputs by their names (docs/gradients.md). "0" says that nothing flows back.
 
     Notes
     -----
@@ -182,8 +186,10 @@ class ElementwiseKernel:
         after_loop: str = "",
         options: Sequence[str] = (),
         doc: str | None = None,
+        gradient: str | Sequence[str] | None = None,
     ) -> None:
         self.in_params, self.out_params = declared(in_params, out_params)
+        self.gradient = checked_gradient(gradient, self.in_params, self.out_params)
         self.name = self.__name__ = identifier(name, "the kernel's name")
         for text, what in ((operation, "operation"), (loop_prep, "loop_prep"), (after_loop, "after_loop")):
             if not isinstance(text, str):
@@ -306,7 +312,7 @@ class ElementwiseKernel:
             nodes.append(build.scalar(prod(shape), I64))
         op_defs = _op_defs(
             self.name, self.in_params, self.out_params, self._operation, self.preamble, type_names(given.types),
-            given.in_codes, given.out_codes, read, self._counts, registry.current().name,
+            given.in_codes, given.out_codes, read, self._counts, registry.current().name, self.gradient,
         )  # fmt: skip
         # Of numbers alone the dtype follows their values: 2**63 is a uint64.
         if operands and len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
@@ -486,7 +492,7 @@ def _op_defs(
     name: str, in_params: tuple[TypedParameter, ...], out_params: tuple[TypedParameter, ...], operation: str,
     preamble: str,
     types: tuple[tuple[str, str], ...], in_codes: tuple[int, ...], out_codes: tuple[int, ...], read: tuple[bool, ...],
-    counts: tuple[bool, bool], device: str,
+    counts: tuple[bool, bool], device: str, gradient: tuple[str, ...] | None,
 ) -> tuple[OpDef, ...]:  # fmt: skip
     """The operations of a kernel for certain dtypes, one for each output; the compiler has seen their text.
 
@@ -527,19 +533,60 @@ def _op_defs(
         )
     user = user_text(name, preamble, types, body, (("operation", operation),), (*in_codes, *out_codes))
     check(user, *user.check())
+    rule, names = _rule(gradient, tuple(p.name for p, _ in ins), len(arguments))
     return tuple(
-        op_def_of(user, f"nl_out{k}", len(arguments), f"{name}.{parameter.name}" if len(outs) > 1 else name, code)
+        op_def_of(
+            user, f"nl_out{k}", len(arguments), f"{name}.{parameter.name}" if len(outs) > 1 else name, code, rule, names
+        )
         for k, (parameter, code) in enumerate(outs)
     )
 
 
-def op_def_of(user: UserText, function: str, nin: int, name: str, out_code: int) -> OpDef:
+def _rule(
+    gradient: tuple[str, ...] | None, names: tuple[str, ...], nin: int
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """The rule of an operation with `nin` arguments, and their names in its texts: through a position nothing flows."""
+    if gradient is None:
+        return None, ()
+    more = range(nin - len(gradient))
+    return (*gradient, *(ZERO for _ in more)), (*names, *(f"nl_{k}" for k in more))
+
+
+def checked_gradient(
+    gradient: Any, in_params: Sequence[TypedParameter], out_params: Sequence[TypedParameter]
+) -> tuple[str, ...] | None:
+    """A user's rule: a text for each input, in Python.
+
+    Raises
+    ------
+    TypeError, ValueError, SyntaxError
+        If it is none.
+    """
+    if gradient is None:
+        return None
+    texts = (gradient,) if isinstance(gradient, str) else tuple(gradient)
+    if len(out_params) != 1:
+        raise ValueError("gradient: only kernels of one output take one; write a kernel for each output")
+    if len(texts) != len(in_params):
+        raise ValueError(f"gradient: {counted(len(in_params), 'text')} needed, one for each input, got {len(texts)}")
+    for text in texts:
+        if not isinstance(text, str):
+            raise TypeError(f"gradient: texts of Python are needed, got {type(text).__name__} {text!r}")
+        compile(text, "<gradient>", "eval")
+    return texts
+
+
+def op_def_of(
+    user: UserText, function: str, nin: int, name: str, out_code: int, gradient: tuple[str, ...] | None = None,
+    names: tuple[str, ...] = (),
+) -> OpDef:  # fmt: skip
     """An operation that calls a function of a user's text."""
     template = user.call(function, nin)
     twin: list[OpDef] = []
     op_def = OpDef(
         name=f"user {name}", nin=nin, numpy=lambda *args: run_op(twin[0], out_code, *args),
         text=lambda in_chars, out_char: template, cost=8, exact=False, headers=user.headers, preamble=user.preamble,
+        gradient=gradient, names=names,
     )  # fmt: skip
     twin.append(op_def)
     return op_def

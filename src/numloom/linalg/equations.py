@@ -239,7 +239,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     except LinAlgError as error:
         raise LinAlgError("SVD did not converge in Linear Least Squares") from error
     large = s > (eps if bound < 0 else bound) * largest(s, initial=0)
-    rank = int(total(large))
+    number = total(large)
+    # In a tree, where nobody can look, all columns are taken to count.
+    waits = node_of(number).tree
+    rank = n if waits else int(number)
     scale = where(large, 1 / where(large, s, 1.0), 0.0)
     x = matmul(conjugate(vh.mT), scale[:, None] * matmul(conjugate(u.mT), sides))
     if rank == n and m > n and sides.shape[1]:
@@ -247,7 +250,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     else:
         residuals = zeros(0, real)
     x = x[:, 0] if vector else x
-    return x.astype(dtype), residuals, asarray(np.int32(rank)), s.astype(real, copy=False)
+    return (
+        x.astype(dtype),
+        residuals,
+        number.astype(np.int32) if waits else asarray(np.int32(rank)),
+        s.astype(real, copy=False),
+    )
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:

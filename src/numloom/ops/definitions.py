@@ -67,6 +67,10 @@ class OpDef:
         is right for ordinary arguments in fewer instructions, and says where one was not (see `fast_text`).
     looped : bool
         Whether the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow one.
+    gradient : tuple of str or None
+        The rule of its derivative, a text for each argument (`numloom.ops.derivatives`); None where nobody gave one.
+    names : tuple of str
+        What its arguments are called in these texts, if not a, b, c, ...
     """
 
     name: str
@@ -85,6 +89,8 @@ class OpDef:
     fast_path: str = ""
     represents: bool = False
     looped: bool = False
+    gradient: tuple[str, ...] | None = None
+    names: tuple[str, ...] = ()
 
     def on_host(self, args: Sequence[Any], dtype: np.dtype[Any]) -> Any:
         """What NumPy gives for arrays of the loop dtypes, as `dtype`: floats of ml_dtypes are computed in float32.
@@ -140,6 +146,8 @@ class ReductionDef:
         The operation (`OpDef`) that combines two elements as this does, if there is one.
     idempotent : bool
         Whether an element may be taken twice: that changes no result.
+    gradient : str or None
+        The rule of its derivative (`numloom.ops.derivatives`); None where nobody gave one.
     """
 
     name: str
@@ -159,6 +167,7 @@ class ReductionDef:
     preamble: tuple[str, ...] = ()
     better: str = ""
     pair: str = ""
+    gradient: str | None = None
 
     def combined(self, char: str, a: str, b: str) -> str:
         """C++ that combines two accumulators of elements of dtype `char`.

@@ -16,6 +16,7 @@ import numpy as np
 from numloom.base.dtypes import BF16, CHARS, CTYPES, DTYPES, KIND, LOW, ROUNDED, code_of
 from numloom.ops import philox, sampling
 from numloom.ops.definitions import OpDef
+from numloom.ops.derivatives import DERIVATIVES, Rule, of_halves
 
 Text = Callable[[str, str], str]
 Loops = Callable[[tuple[Any, ...]], tuple[np.dtype[Any], ...]]
@@ -198,6 +199,7 @@ def _define(
     fast_path: str = "",
     represents: bool = False,
     looped: bool = False,
+    gradient: Rule | None = None,
 ) -> None:
     ufunc = getattr(np, name, None) if loops is None else None
     twin = ufunc if numpy is None else numpy
@@ -219,6 +221,7 @@ def _define(
         fast_path=fast_path,
         represents=represents,
         looped=looped,
+        gradient=DERIVATIVES[name] if gradient is None else gradient,
     )
     ELEMENTWISE[name] = op
     if ufunc is not None:
@@ -318,7 +321,8 @@ def _fill() -> None:
     for n in FREQUENT_HALVES:  # The frequent ones are known to the compiler.
         _define(name_of_halves(n), 1, f"nl::power_of_halves({{0}}, {n})", cost=12 if n % 2 == 0 and n > 0 else 25,
              exact=False, headers=("power",), numpy=functools.partial(_power, n / 2),
-             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)), fast_path="f")  # fmt: skip
+             loops=lambda dtypes: np.cbrt.resolve_dtypes((dtypes[0], None)), fast_path="f",
+             gradient=of_halves(n))  # fmt: skip
     _define("float_power", 2, "nl::pow({0}, {1})", cost=97, exact=False, headers=("power",),
          complex_headers=("complex_power",), fast_path="f")  # fmt: skip
     _define("negative", 1, _negative)

@@ -14,6 +14,7 @@ import numpy as np
 
 from numloom.base.dtypes import CHARS, CTYPES, DTYPES, KIND, ROUNDED
 from numloom.ops.definitions import OpDef, ReductionDef
+from numloom.ops.derivatives import REDUCTION_DERIVATIVES
 from numloom.ops.elementwise import ELEMENTWISE, dtype_headers, header_order, headers_for, resolve_chars
 
 _CTYPE = {char: "f32" if code in ROUNDED else CTYPES[code] for code, char in enumerate(CHARS)}
@@ -136,6 +137,8 @@ def _define(
 ) -> None:
     fields: dict[str, Any] = {"accumulator": _lane, "map": "{x}", "finalize": "{a}", "out_char": _same_char}
     fields.update(others)
+    if "gradient" not in fields:
+        fields["gradient"] = REDUCTION_DERIVATIVES[name]
     REDUCTIONS[name] = ReductionDef(
         name=name, combine=combine, identity=identity, numpy=numpy, id=len(REDUCTIONS), **fields
     )
@@ -227,6 +230,7 @@ def reduction_of(op: OpDef, char: str) -> ReductionDef:
             name=op.name, accumulator=carried, identity=identity, map="{x}", combine=combine, finalize="{a}",
             numpy=_reference(numpy), out_char=_same_char, headers=op.headers,
             has_identity=op.ufunc is not None and op.ufunc.identity is not None,
+            gradient=REDUCTION_DERIVATIVES[op.name],
         )  # fmt: skip
     inner = template.replace("{0}", "{a}.value").replace("{1}", "{b}.value").replace("{T}", carried(char))
     return ReductionDef(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from numloom.ops.definitions import OpDef, is_rounded
+from numloom.ops.derivatives import SPECIAL_DERIVATIVES
 from numloom.ops.routines import Host, routine
 
 SPECIAL: dict[str, OpDef] = {}
@@ -48,7 +49,7 @@ def _define(name: str, nin: int, header: str, cost: int, function: str = "", twi
     text = f"nl::{function or name}({arguments})"
     SPECIAL[name] = OpDef(
         name=name, nin=nin, numpy=_scipy(twin or name), text=lambda in_chars, out_char: text, cost=cost, exact=False,
-        headers=(header,), loops=_loops, id=len(SPECIAL),
+        headers=(header,), loops=_loops, id=len(SPECIAL), gradient=SPECIAL_DERIVATIVES[name],
     )  # fmt: skip
 
 

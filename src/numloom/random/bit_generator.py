@@ -18,7 +18,8 @@ from numloom.base.dtypes import I64, U64
 from numloom.base.forking import lock
 from numloom.graph import build
 from numloom.graph.layout import c_strides
-from numloom.graph.node import Node
+from numloom.graph.node import Node, register
+from numloom.graph.tree import drawn_blocks
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.random.parameters import shape_of
 
@@ -123,6 +124,8 @@ class Philox(BitGenerator):
         """The number of the first of the next `count` blocks and the key, as values of the graph."""
         start, key = self.reserve(count)
         nodes = build.scalar(start, U64), build.scalar(key, U64)
+        if register.tracing:
+            return drawn_blocks(self, count, *nodes)
         if self.taken is not None:
             self.taken.append((count, *nodes))
         return nodes

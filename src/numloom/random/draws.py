@@ -14,6 +14,7 @@ from numloom.api.verifying import beside
 from numloom.array.ndarray import ndarray, wrap
 from numloom.base.config import config
 from numloom.device.registry import current
+from numloom.graph.node import register
 from numloom.graph.replay import RecordedTrace, TraceRecorder, end, learning, replay, start
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -49,7 +50,7 @@ def drawn(method: Method) -> Method:
                 return result
             source.state = before
             return beside(lambda: method(self, *args, **options), lambda: result)
-        if found is None or source.taken is not None:
+        if found is None or source.taken is not None or register.tracing:
             if found is None:
                 if len(known) >= _KEPT:
                     known.clear()

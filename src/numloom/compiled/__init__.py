@@ -1,0 +1,48 @@
+"""Trees, symbols, compiled functions and shared variables (`docs/compiled.md`)."""
+
+from numloom.compiled.compile import Compiled, compile
+from numloom.compiled.control import fori_loop, ifelse, scan, while_loop
+from numloom.compiled.function import Function, In, Out, function
+from numloom.compiled.gradient_rules import NoGradientError
+from numloom.compiled.gradients import UnusedError, grad, hessian, jacobian, jvp, value_and_grad, vjp
+from numloom.compiled.shared import shared
+from numloom.compiled.source import Source, source
+from numloom.compiled.symbols import matrix, scalar, symbol, symbolic, tensor3, tensor4, vector
+from numloom.compiled.tree import Tree, rewrite, substitute, tree
+from numloom.graph.tree import TreeError
+
+__all__ = [
+    "Compiled",
+    "Function",
+    "In",
+    "NoGradientError",
+    "Out",
+    "Source",
+    "Tree",
+    "TreeError",
+    "UnusedError",
+    "compile",
+    "fori_loop",
+    "function",
+    "grad",
+    "hessian",
+    "ifelse",
+    "jacobian",
+    "jvp",
+    "matrix",
+    "rewrite",
+    "scalar",
+    "scan",
+    "shared",
+    "source",
+    "substitute",
+    "symbol",
+    "symbolic",
+    "tensor3",
+    "tensor4",
+    "tree",
+    "value_and_grad",
+    "vector",
+    "vjp",
+    "while_loop",
+]

@@ -1,0 +1,145 @@
+"""Python functions of arrays, recorded once for each form of their arguments."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import asarray
+from numloom.array.ndarray import ndarray, node_of
+from numloom.compiled.function import Function
+from numloom.compiled.structure import flat, like, signature
+from numloom.compiled.symbols import symbol_of
+from numloom.graph.node import register
+from numloom.graph.tree import Placeholder
+
+_KEPT = 256
+_ARRAYS: Any = (ndarray, np.ndarray)
+
+
+class Compiled:
+    """A Python function whose calls are replayed.
+
+    Attributes
+    ----------
+    function : callable
+        The function itself.
+    host : bool
+        Whether results are NumPy arrays.
+    known : dict
+        What was recorded, by the form of arguments.
+    """
+
+    __name__: str
+
+    def __init__(self, function: Callable[..., Any], host: bool, profile: bool) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.host = host
+        self.profiled = profile
+        self.known: dict[Any, Function] = {}
+        self._last: Any = None
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        last = self._last
+        if last is not None and not named and not register.tracing:
+            arrays = last.run_fast(args)
+            if arrays is not None:
+                return arrays[0] if last.plain else last.given(arrays)
+        given = (args, named)
+        leaves = flat(given)
+        if register.trees and any([type(leaf) is ndarray and node_of(leaf).tree for leaf in leaves]):
+            return self.function(*args, **named)
+        if register.tracing:
+            return self.function(*args, **named)
+        values = []
+        notes: list[Any] = [signature(given)]
+        for leaf in leaves:
+            if isinstance(leaf, _ARRAYS):
+                array = leaf if type(leaf) is ndarray else asarray(leaf)
+                values.append(array)
+                notes.append((array.code, array.shape))
+            else:
+                notes.append(_static(leaf, self.__name__))
+        key = tuple(notes)
+        found = self.known.get(key)
+        if found is None:
+            if len(self.known) >= _KEPT:
+                self.known.clear()
+            found = self.known[key] = self._recorded(given, leaves, values)
+        ready = found._single
+        # Only where all arguments are arrays, in turn, do these say which record is meant.
+        alone = not named and len(values) == len(args) and all([isinstance(one, _ARRAYS) for one in args])
+        self._last = ready if alone and ready is not None and ready.plainly is not None else None
+        return found(*values)
+
+    def _recorded(self, given: Any, leaves: list[Any], values: list[Any]) -> Function:
+        """The function of the arrays among some arguments."""
+        names = [f"argument_{number}" for number in range(len(values))]
+        symbols = [
+            symbol_of(Placeholder(name), array.code, array.shape) for name, array in zip(names, values, strict=True)
+        ]
+
+        def run(*arrays: Any) -> Any:
+            left = iter(arrays)
+            filled = [next(left) if isinstance(leaf, _ARRAYS) else leaf for leaf in leaves]
+            args, named = like(given, filled)
+            return self.function(*args, **named)
+
+        return Function(symbols, run, None, None, self.profiled, self.__name__, self.host)
+
+    def __repr__(self) -> str:
+        return f"<compiled {self.__name__}>"
+
+
+def _static(value: Any, name: str) -> Any:
+    """What says which value is meant, of one that is no array: different ones are equal nowhere."""
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            f"{name} got an argument of type {type(value).__name__}, which is no array and cannot be compared by hash"
+        ) from None
+    return type(value), repr(value) if isinstance(value, float) else value
+
+
+def compile(
+    function: Callable[..., Any] | None = None, *, host: bool = False, profile: bool = False
+) -> Any:  # the name that users know
+    """Have a Python function of arrays recorded once for each form of its arguments, and replayed by each call.
+
+    Arrays count by dtype and shape; all else (numbers, text, options) by its value, so give as arrays what changes from
+    call to call. The function must follow from its arguments alone: other arrays that it reads are those of the first
+    call, but for shared variables. It cannot look at numbers: `ifelse`, `where` and the loops decide for it.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Without it, what makes a decorator.
+    host : bool
+        Whether results are NumPy arrays.
+    profile : bool
+        Whether calls are counted and timed.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> @np.compile
+    ... def length(x, y):
+    ...     return np.sqrt(x * x + y * y)
+    >>> print(length(np.asarray([3.0]), np.asarray([4.0])))
+    [5.]
+    """
+    if function is None:
+        return functools.partial(compile, host=host, profile=profile)
+    return Compiled(function, host, profile)
+
+
+__all__ = ["Compiled", "compile"]

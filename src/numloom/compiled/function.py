@@ -1,0 +1,596 @@
+"""Compiled functions: trees that are called with values, and that update shared variables."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import asarray
+from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.array.storage import set_value
+from numloom.base.dtypes import DTYPES
+from numloom.base.wording import counted
+from numloom.compiled.calls import run_fast
+from numloom.compiled.deferred import Deferred, parts_of, resolved
+from numloom.compiled.program import Program
+from numloom.compiled.shared import SharedPlaceholder, shared_of
+from numloom.compiled.structure import flat, like
+from numloom.compiled.symbols import symbol_of
+from numloom.device.registry import current
+from numloom.engine.evaluate import evaluate, synchronize
+from numloom.engine.explain import structure
+from numloom.engine.state import counters
+from numloom.graph.build import cast, copied, full
+from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register
+from numloom.graph.tree import Placeholder, rebuilt, recording, watching_draws
+
+Array = Any
+_MISSING = object()
+
+
+class In:
+    """An input of a compiled function, and how it is taken.
+
+    Parameters
+    ----------
+    variable : ndarray
+        The symbol.
+    value : array_like, optional
+        What it is where a call gives nothing.
+    name : str, optional
+        Its name in calls, else the symbol's.
+    borrow, mutable : bool
+        As Theano has them. Values of numloom never change, so nothing is copied and nothing overwritten in any case.
+    strict : bool
+        Whether what is given must be an array of exactly this dtype.
+    allow_downcast : bool
+        Whether what is given may be rounded to the symbol's dtype.
+    """
+
+    def __init__(
+        self, variable: Array, value: Any = _MISSING, name: str | None = None, borrow: bool = True,
+        mutable: bool = False, strict: bool = False, allow_downcast: bool = False,
+    ) -> None:  # fmt: skip
+        self.variable = variable
+        self.value = value
+        self.borrow = borrow
+        self.mutable = mutable
+        self.strict = strict
+        self.allow_downcast = allow_downcast
+        if isinstance(variable, Deferred):
+            if variable.call is not None:
+                raise TypeError("an input of a function must be a symbol, not an expression")
+            self.placeholder: Placeholder | None = None
+            self.name = name or variable.name
+            return
+        node = node_of(variable) if type(variable) is ndarray else None
+        if node is None or node.kind != SYMBOL or isinstance(node.attr, SharedPlaceholder):
+            what = "a shared variable, which is read without being one" if shared_of(variable) else repr(variable)
+            raise TypeError(f"an input of a function must be a symbol (nl.symbol), not {what}")
+        self.placeholder = node.attr
+        self.name = name or node.attr.name
+
+    @property
+    def shape(self) -> tuple[int | None, ...]:
+        """The symbol's."""
+        return self.variable.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The symbol's."""
+        return self.variable.dtype  # type: ignore[no-any-return]
+
+
+class Out:
+    """An output of a compiled function, and how it is given.
+
+    Parameters
+    ----------
+    variable : ndarray
+        The tree.
+    borrow : bool
+        Whether what is given may be read-only memory that a shared variable has, too.
+    host : bool, optional
+        Whether it is a NumPy array; else an array of numloom.
+    """
+
+    def __init__(self, variable: Array, borrow: bool = False, host: bool | None = None) -> None:
+        self.variable = variable
+        self.borrow = borrow
+        self.host = host
+
+
+def taken(given: In, value: Any) -> Node:
+    """What a call gives for an input, as a value that is laid out as the symbol; an error that names the argument."""
+    array = value if type(value) is ndarray else _converted(given, value)
+    shape, dtype = given.shape, given.dtype
+    if array.ndim != len(shape):
+        raise ValueError(
+            f"{given.name} must have {counted(len(shape), 'axis')}, not {array.ndim}".replace("axiss", "axes")
+        )
+    if array.shape != shape:
+        for axis, (extent, wanted) in enumerate(zip(array.shape, shape, strict=True)):
+            if wanted is not None and extent != wanted:
+                raise ValueError(f"{given.name} must have extent {wanted} along axis {axis}, not {extent}")
+    node = node_of(array)
+    if array.dtype != dtype:
+        if given.strict or not np.can_cast(array.dtype, dtype, "same_kind" if given.allow_downcast else "safe"):
+            raise TypeError(
+                f"{given.name} must have dtype {dtype.name}, not {array.dtype.name}: convert it by astype, or declare "
+                f"In({given.name}, allow_downcast=True)"
+            )
+        node = cast(node, DTYPES.index(dtype))
+    return node
+
+
+def _converted(given: In, value: Any) -> Array:
+    """What is no array of ours as one; Python's numbers, and lists of them, of the symbol's dtype if they have it."""
+    if given.strict and not isinstance(value, np.ndarray):
+        raise TypeError(f"{given.name} is strict and takes arrays of dtype {given.dtype.name} alone, not {value!r}")
+    if value is None or isinstance(value, (str, bytes)):
+        raise TypeError(f"{given.name} must be an array of dtype {given.dtype.name}, not {value!r}")
+    if isinstance(value, (np.ndarray, np.generic)) or not isinstance(value, (bool, int, float, complex, list, tuple)):
+        return asarray(value)
+    host = np.asarray(value)
+    kinds = "biufc"
+    if host.dtype.kind not in kinds:
+        raise TypeError(f"{given.name} must be an array of dtype {given.dtype.name}, not {value!r}")
+    if given.dtype.kind not in kinds or kinds.index(host.dtype.kind) <= kinds.index(given.dtype.kind):
+        if host.dtype.kind in "iu" and given.dtype.kind in "iu":
+            limits = np.iinfo(given.dtype)
+            if host.size and not (limits.min <= host.min() and host.max() <= limits.max):
+                raise OverflowError(f"{given.name} must have dtype {given.dtype.name}, which has no {value!r}")
+        host = host.astype(given.dtype)
+    return asarray(host)
+
+
+def laid_out(node: Node, as_is: Node) -> Node:
+    """A value of the right shape and dtype as a program takes it: dense in the order of the symbol."""
+    if node.kind == LEAF and (node.strides is as_is.strides or node.strides == as_is.strides):
+        return node
+    if node.kind in (SCALAR, FILL):
+        return full(node.attr, node.code, node.shape, as_is.strides)
+    if node.kind != VIEW and node.strides == as_is.strides:
+        return node
+    return copied(node, as_is.strides, node.code)
+
+
+class Function:
+    """A compiled function; called with values for its inputs, in turn or by name.
+
+    Attributes
+    ----------
+    inputs : list of In
+        What it takes.
+    name : str
+        Its name.
+    profile : Profile or None
+        How often it was called and how long that took, if asked for.
+    """
+
+    def __init__(
+        self, inputs: Sequence[Any], outputs: Any, updates: Any, givens: Any, profile: bool, name: str, host: bool
+    ) -> None:
+        self.name = name
+        self.inputs = [given if isinstance(given, In) else In(given) for given in inputs]
+        self.profile = Profile(name) if profile else None
+        names = [given.name for given in self.inputs]
+        for place, one in enumerate(names):
+            if one in names[:place]:
+                raise ValueError(f"{name} has two inputs of the name {one}")
+        self._names = names
+        self._host = host
+        self._outputs = outputs
+        self._updates = _pairs(updates, "updates")
+        self._givens = _pairs(givens, "givens")
+        self._ready: dict[Any, _Ready] = {}
+        self._single: _Ready | None = None
+        _check_updates(self._updates)
+        if all([isinstance(given.variable, ndarray) for given in self.inputs]):
+            if parts_of([_variables(outputs), [new for _, new in self._updates], [new for _, new in self._givens]]):
+                raise TypeError(f"{name} depends on a symbol with unknown extents that is not among its inputs")
+            self._single = _Ready(self, [given.variable for given in self.inputs], {})
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        ready = self._single
+        if ready is not None and ready.plainly is not None and not named and not register.tracing:
+            arrays = ready.run_fast(args)
+            if arrays is not None:
+                return arrays[0] if ready.plain else ready.given(arrays)
+        return self._called(args, named)
+
+    def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call with any arguments."""
+        profile = self.profile
+        began = time.perf_counter() if profile is not None else 0.0
+        inputs = self.inputs
+        if named or len(args) != len(inputs):
+            args = self._bound(args, named)
+        ready = self._single
+        operands: list[Node] = []
+        if ready is not None:
+            for value, given, alike in zip(args, inputs, ready.likes, strict=True):
+                if type(value) is ndarray and value.code == alike.code and value._shape == alike.shape:
+                    operands.append(laid_out(node_of(value), alike))
+                else:
+                    operands.append(laid_out(taken(given, value), alike))
+        else:
+            nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
+            ready = self._specialised(nodes)
+            operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
+        result = ready.call(operands)
+        if profile is not None:
+            profile.add(began)
+        return result
+
+    def _specialised(self, nodes: list[Node]) -> _Ready:
+        """The function for operands of these shapes."""
+        shapes = tuple([node.shape for node in nodes])
+        ready = self._ready.get(shapes)
+        if ready is None:
+            symbols = []
+            known = {}
+            for given, node in zip(self.inputs, nodes, strict=True):
+                variable = given.variable
+                if isinstance(variable, Deferred):
+                    symbols.append(symbol_of(Placeholder(variable.name), node.code, node.shape))
+                    known[id(variable)] = symbols[-1]
+                else:
+                    symbols.append(variable)
+            ready = self._ready[shapes] = _Ready(self, symbols, known)
+        return ready
+
+    def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        """Values for all inputs."""
+        if len(args) > len(self.inputs):
+            raise TypeError(f"{self.name} takes {counted(len(self.inputs), 'argument')}, not {len(args)}")
+        found: list[Any] = [*args, *([_MISSING] * (len(self.inputs) - len(args)))]
+        for name, value in named.items():
+            if name not in self._names:
+                raise TypeError(f"{self.name} has no input {name!r}: its inputs are {', '.join(self._names) or 'none'}")
+            place = self._names.index(name)
+            if found[place] is not _MISSING:
+                raise TypeError(f"{self.name} got two values for {name}")
+            found[place] = value
+        for place, given in enumerate(self.inputs):
+            if found[place] is _MISSING:
+                if given.value is _MISSING:
+                    raise TypeError(f"{self.name} misses a value for {given.name}")
+                found[place] = given.value
+        return tuple(found)
+
+    def explain(self, *args: Any, **named: Any) -> str:
+        """The plan of a call with these arguments, as text; nothing runs and nothing is updated."""
+        nodes = [taken(given, value) for value, given in zip(self._bound(args, named), self.inputs, strict=True)]
+        ready = self._single or self._specialised(nodes)
+        operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
+        return ready.explain(operands)
+
+    def __repr__(self) -> str:
+        return f"<compiled function {self.name}({', '.join(self._names)})>"
+
+
+class _Ready:
+    """A function for inputs of known shapes."""
+
+    def __init__(self, function: Function, symbols: list[Array], known: dict[int, Array]) -> None:
+        outputs = function._outputs
+        news = [new for _, new in function._updates]
+        givens = function._givens
+        with recording(), watching_draws() as drawn:
+            if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
+                outputs = outputs(*symbols)
+            if known or isinstance(outputs, Deferred):
+                outputs = _resolved_outputs(outputs, known)
+                news = resolved(news, known)
+                givens = [(old, resolved(new, known)) for old, new in givens]
+        self.host = function._host
+        self.shape_of_outputs = outputs
+        self.outs = [one if isinstance(one, Out) else Out(one) for one in flat(outputs)]
+        self.likes = [node_of(symbol) for symbol in symbols]
+        self.shared = [shared_of(old) for old, _ in function._updates]
+        roots = [_node(out.variable, f"an output of {function.name}") for out in self.outs]
+        for (old, _), new in zip(function._updates, news, strict=True):
+            roots.append(_updated(old, new))
+        if givens:
+            roots = _given(roots, givens)
+        program = self.program = Program(roots, self.likes)
+        self.count = len(self.outs)
+        # What a run takes beside the inputs: values of shared variables, and blocks of random bits.
+        self.rest = program.placeholders[len(self.likes) :]
+        unknown = [one.name for one in self.rest if one.value is None]
+        if unknown:
+            raise TypeError(
+                f"{function.name} depends on {', '.join(unknown)}, which {'are' if unknown[1:] else 'is'} not among "
+                "its inputs and has no value"
+            )
+        # All draws of a function that was just called, in its order: a call takes the blocks that plain code would.
+        used = [one for one in self.rest if one.stream is not None and one.stream[1] >= 0]
+        self.draws = drawn or sorted(used, key=lambda one: one.value.attr)  # type: ignore[union-attr]
+        for one in reversed(drawn):
+            one.stream[0].advance(-one.stream[1])
+        self.plain = type(outputs) is ndarray and not self.host
+        self.nothing = outputs is None
+        self.updated = [found.storage for found in self.shared if found is not None]
+        storages = [one.storage for one in self.rest if isinstance(one, SharedPlaceholder)]
+        self.plainly: Any = None
+        simple = function.profile is None and not program.several and len(storages) == len(self.rest)
+        if program.recorded is not None and simple:
+            self.plainly = (program.recorded, program.recorded.results, self.likes, storages, self.updated)
+
+    def operands(self, operands: list[Node], advance: bool) -> None:
+        """Add what a run takes beside the inputs."""
+        blocks: dict[int, Node] = {}
+        keys: dict[int, Node] = {}
+        for one in self.draws if advance else ():
+            source, count = one.stream
+            blocks[id(one)], keys[id(source)] = source.take(count)
+        for one in self.rest:
+            if one.stream is None or not advance:
+                operands.append(one.value)  # type: ignore[arg-type]
+            else:
+                operands.append(keys[id(one.stream[0])] if one.stream[1] < 0 else blocks[id(one)])
+
+    def call(self, operands: list[Node]) -> Any:
+        trees = register.tracing > 0
+        for node in operands:
+            if node.tree:
+                trees = True
+        if trees:
+            return self.call_within(operands)
+        if self.draws:
+            with recording(False):
+                self.operands(operands, True)
+        else:
+            for one in self.rest:
+                operands.append(one.value)  # type: ignore[arg-type]
+        results = self.program.run(operands)
+        arrays = [wrap(node) for node in results]
+        evaluate([array.storage.value for array in arrays if array.storage.value.kind != LEAF])
+        settled = [_settled(array) for array in arrays[self.count :]]
+        for cell, node in zip(self.updated, settled, strict=True):
+            set_value(cell, node)
+        return arrays[0] if self.plain else self.given(arrays)
+
+    def run_fast(self, args: Any) -> Any:
+        """Arrays by the short way, or None where more must be looked at."""
+        recorded, results, likes, storages, updated = self.plainly
+        return run_fast(recorded, results, likes, storages, updated, args)
+
+    def given(self, arrays: list[Array]) -> Any:
+        """Outputs as they were asked for."""
+        if self.nothing:
+            return None
+        results = []
+        for array, out in zip(arrays[: self.count], self.outs, strict=True):
+            host = self.host if out.host is None else out.host
+            results.append(array.get() if host else array)
+        return like(self.shape_of_outputs, results)
+
+    def call_within(self, operands: list[Node]) -> Any:
+        """The call as a part of another tree."""
+        if self.shared:
+            raise TypeError("a function with updates cannot be called within a tree: nothing would be updated")
+        with recording():
+            self.operands(operands, False)
+            results = self.program.run(operands)
+        return None if self.nothing else like(self.shape_of_outputs, [wrap(node) for node in results])
+
+    def explain(self, operands: list[Node]) -> str:
+        self.operands(operands, False)
+        results = self.program.run(operands)
+        lines = [f"device: {current().name}"]
+        for number, node in enumerate(results):
+            if node.kind == LEAF:
+                continue
+            what = f"output {number}" if number < self.count else f"update of {self.shared[number - self.count].name}"  # type: ignore[union-attr]
+            lines.append(f"{what}:")
+            for step in structure(node).steps:
+                lines.append(
+                    f"  {step.mode} over {step.space}: {step.bytes_read:,} bytes in, {step.bytes_written:,} out, "
+                    f"{step.operations:,} operations"
+                )
+        return "\n".join(lines)
+
+
+def _settled(array: Array) -> Node:
+    """The new value of a shared variable, computed: dense, and nobody else's."""
+    node: Node = array.storage.value
+    if node.kind != LEAF:  # A filled array, which nobody computes unasked.
+        node = copied(node, node.strides, node.code)
+        evaluate([node])
+    return node
+
+
+def _node(variable: Any, what: str) -> Node:
+    """The value of an output, as a value with memory of its own."""
+    if type(variable) is not ndarray:
+        if isinstance(variable, (Deferred, Out)) or not isinstance(
+            variable, (np.ndarray, np.generic, int, float, complex)
+        ):
+            raise TypeError(f"{what} must be an array or a tree, not {variable!r}")
+        variable = asarray(variable)
+    node = node_of(variable)
+    if node.kind in (VIEW, SYMBOL) or (node.kind == LEAF and not node.tree):
+        # An output is memory of its own, never that of an input, a constant or a shared variable.
+        with recording():
+            strides = variable.copy("K").strides if node.kind == VIEW else node.strides
+            return copied(node, strides, node.code)
+    return node
+
+
+def _updated(old: Array, new: Any) -> Node:
+    """The new value of a shared variable, with its dtype and shape and in its order."""
+    found = shared_of(old)
+    assert found is not None
+    array = new if type(new) is ndarray else asarray(new)
+    if array.shape != old.shape:
+        raise ValueError(f"the update of {found.name} has shape {array.shape}, and the variable {old.shape}")
+    node = node_of(array)
+    with recording():
+        if array.dtype != old.dtype:
+            if not np.can_cast(array.dtype, old.dtype, "same_kind"):
+                raise TypeError(f"the update of {found.name} has dtype {array.dtype}, and the variable {old.dtype}")
+            if isinstance(new, ndarray) and array.dtype.kind != old.dtype.kind:
+                raise TypeError(f"the update of {found.name} has dtype {array.dtype}, and the variable {old.dtype}")
+            node = cast(node, node_of(old).code)
+        there = node_of(old)
+        if node.kind in (VIEW, SYMBOL, LEAF, FILL, SCALAR) or node.strides != there.strides:
+            node = copied(node, there.strides, node.code)
+    return node
+
+
+def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
+    """Updates or givens as pairs."""
+    if not given:
+        return []
+    pairs = list(given.items()) if isinstance(given, Mapping) else list(given)
+    for pair in pairs:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(f"{what} must be pairs (old, new), not {pair!r}")
+    return [(old, new) for old, new in pairs]
+
+
+def _check_updates(updates: list[tuple[Any, Any]]) -> None:
+    met: list[SharedPlaceholder] = []
+    for old, _ in updates:
+        found = shared_of(old)
+        if found is None:
+            raise TypeError(f"only shared variables (nl.shared) can be updated, not {old!r}")
+        if found in met:
+            raise ValueError(f"{found.name} is updated twice")
+        met.append(found)
+
+
+def _given(roots: list[Node], givens: list[tuple[Any, Any]]) -> list[Node]:
+    """Trees over what `givens` say; these may depend on each other, but not in a circle."""
+    pairs = []
+    for old, new in givens:
+        if type(old) is not ndarray:
+            raise TypeError(f"givens replace symbols and trees, not {old!r}")
+        pairs.append((node_of(old), node_of(new if type(new) is ndarray else asarray(new, old.dtype))))
+    with recording():
+        known: dict[Node, Node] = {}
+        waiting = list(pairs)
+        for _ in range(len(pairs)):
+            # Each turn resolves what depends on nothing that still waits.
+            for pair in list(waiting):
+                old, new = pair
+                others = {one: one for one, _ in waiting}
+                if not _reads(new, [one for one in others if one is not old]) and not _reads(new, [old]):
+                    known[old] = rebuilt([new], known)[0]
+                    waiting.remove(pair)
+        if waiting:
+            names = ", ".join(sorted({str(old.attr.name) if old.kind == SYMBOL else repr(old) for old, _ in waiting}))
+            raise ValueError(f"givens are circular: {names}")
+        return rebuilt(roots, known)
+
+
+def _reads(root: Node, ends: list[Node]) -> bool:
+    """Whether a tree depends on one of some values."""
+    wanted = {id(end) for end in ends} | {id(end.attr) for end in ends if end.kind == SYMBOL}
+    seen = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if id(node) in wanted or (node.kind == SYMBOL and id(node.attr) in wanted):
+            return True
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack += node.args
+    return False
+
+
+def _variables(outputs: Any) -> Any:
+    if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
+        return []
+    return [one.variable if isinstance(one, Out) else one for one in flat(outputs)]
+
+
+def _resolved_outputs(outputs: Any, known: dict[int, Array]) -> Any:
+    if isinstance(outputs, Out):
+        return Out(resolved(outputs.variable, known), outputs.borrow, outputs.host)
+    if isinstance(outputs, (list, tuple)):
+        return type(outputs)([_resolved_outputs(one, known) for one in outputs])
+    if isinstance(outputs, dict):
+        return {name: _resolved_outputs(one, known) for name, one in outputs.items()}
+    return None if outputs is None else resolved(outputs, known)
+
+
+class Profile:
+    """How often a compiled function was called, and how long that took.
+
+    Attributes
+    ----------
+    calls, seconds : int, float
+        Calls so far, and seconds in them, until the device had done its work.
+    kernels, library_calls : int
+        What ran in them.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.calls = 0
+        self.seconds = 0.0
+        self._before = (counters.kernels, counters.library_calls)
+        self.kernels = self.library_calls = 0
+
+    def add(self, began: float) -> None:
+        """One call more, which began then."""
+        synchronize()
+        self.calls += 1
+        self.seconds += time.perf_counter() - began
+
+    def __str__(self) -> str:
+        each = 1e6 * self.seconds / max(self.calls, 1)
+        return f"{self.name}: {counted(self.calls, 'call')}, {self.seconds:.6f} s, {each:.2f} µs a call"
+
+
+def function(
+    inputs: Sequence[Any],
+    outputs: Any = None,
+    updates: Any = None,
+    givens: Any = None,
+    profile: bool = False,
+    name: str = "function",
+    host: bool = False,
+) -> Function:
+    """Make a function of a tree: planned once, replayed by each call.
+
+    Parameters
+    ----------
+    inputs : sequence of symbol or In
+        What it takes.
+    outputs : tree, Out, or (nested) list, tuple or dict of them, or callable, optional
+        What it gives. A Python function is called with the symbols, and its results are the outputs.
+    updates : sequence of (shared, tree), or dict of them, optional
+        New values of shared variables, all of them computed from the old ones. If a call fails none is changed.
+    givens : sequence of (symbol, tree), optional
+        What stands in the place of symbols, or of parts of the trees.
+    profile : bool
+        Whether it counts and times its calls (which then wait for the device): see `Function.profile`.
+    name : str
+        Its name, in errors.
+    host : bool
+        Whether outputs are NumPy arrays.
+
+    Returns
+    -------
+    Function
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> x = np.symbol("x", (3,))
+    >>> total = np.shared(0.0, "total")
+    >>> add = np.function([x], x * 2, updates=[(total, total + x.sum())])
+    >>> print(add([1, 2, 3]), total.get_value())
+    [2. 4. 6.] 6.0
+    """
+    return Function(list(inputs), outputs, updates, givens, profile, name, host)
+
+
+__all__ = ["Function", "In", "Out", "Profile", "function", "laid_out", "taken"]

@@ -1,0 +1,594 @@
+"""Gradients: the recorded tree walked from its end by the rules of the tables; what comes out is a tree, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import numpy as np
+
+from numloom.array.convert import asarray
+from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.base.dtypes import DTYPES, KINDS
+from numloom.compiled.deferred import Deferred, parts_of
+from numloom.compiled.gradient_loops import without_loops
+from numloom.compiled.gradient_memory import of_gather, of_update, of_view
+from numloom.compiled.gradient_routines import routine
+from numloom.compiled.gradient_rules import NoGradientError, elementwise, reduction, values_of
+from numloom.compiled.gradient_values import Array, array_of, cast_to, filled, is_smooth, seen_by
+from numloom.graph import build
+from numloom.graph.node import CAST, GATHER, OP, REDUCE, ROUTINE, SYMBOL, UPDATE, VIEW, Node, register
+from numloom.graph.tree import Placeholder, concrete_all, recording, substitute, symbol_node
+
+Function = Callable[..., Any]
+
+
+class UnusedError(ValueError):
+    """A gradient was asked for with respect to what the cost does not depend on."""
+
+
+# ---------------------------------------------------------------- the walk
+
+
+def _ordered(root: Node, ends: Mapping[int, Any]) -> list[tuple[Node, tuple[Node, ...]]]:
+    """Values of floats that lead to `root`, arguments first, with their arguments, which may be let go meanwhile."""
+    seen: set[int] = set()
+    order: list[tuple[Node, tuple[Node, ...]]] = []
+    stack: list[tuple[Node, tuple[Node, ...] | None]] = [(root, None)]
+    while stack:
+        node, args = stack.pop()
+        if args is not None:
+            order.append((node, args))
+        elif id(node) not in seen and (is_smooth(node.code) or id(node) in ends or node.kind == VIEW):
+            seen.add(id(node))
+            known = () if id(node) in ends else node.args
+            stack.append((node, known))
+            stack.extend([(arg, None) for arg in known])
+    return order
+
+
+def adjoints(root: Node, seed: Array, targets: Sequence[Node]) -> list[Array | None]:
+    """The gradient of what `root` times `seed` sums to, with respect to each of some values; None where there is none.
+
+    Parameters
+    ----------
+    root : Node
+        The end of a tree.
+    seed : ndarray
+        Of the shape and dtype of `root`.
+    targets : sequence of Node
+        Values beneath it.
+    """
+    root, *targets = without_loops([root, *targets])
+    ends = {id(node): node for node in targets}
+    order = _ordered(root, ends)
+    leads: set[int] = set(ends)
+    for node, args in order:
+        if any([id(arg) in leads for arg in args]):
+            leads.add(id(node))
+    flows: dict[int, Array] = {id(root): seed}
+    for node, args in reversed(order):
+        if id(node) in ends or id(node) not in flows or id(node) not in leads:
+            continue
+        g = flows.pop(id(node))
+        wanted = [id(arg) in leads for arg in args]
+        for arg, part in zip(args, _flow(node, args, g, wanted), strict=True):
+            if part is None or id(arg) not in leads:
+                continue
+            part = cast_to(part, arg.code)
+            before = flows.get(id(arg))
+            flows[id(arg)] = part if before is None else before + part
+    return [_found(flows.get(id(node)), node, root) for node in targets]
+
+
+def _found(flow: Array | None, target: Node, root: Node) -> Array | None:
+    """A gradient; zeros where all derivatives on the way are zero, None where there is no way."""
+    if flow is not None or (target.size and not _leads(target, root)):
+        return flow
+    return wrap(build.full(0, target.code, target.shape))
+
+
+def _leads(target: Node, root: Node) -> bool:
+    """Whether a value is computed from another one, by whatever means."""
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        if node is target:
+            return True
+        if id(node) not in seen:
+            seen.add(id(node))
+            stack.extend(node.args)
+    return False
+
+
+def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> Sequence[Array | None]:
+    """What flows back to a value's arguments."""
+    kind = node.kind
+    if kind == CAST:
+        return [g]
+    if kind == VIEW:
+        return [of_view(g, node, args[0])]
+    if kind == OP:
+        return elementwise(node.op_def, g, array_of(node), values_of(list(args)), wanted)
+    if kind == REDUCE:
+        return [reduction(node.op_def, g, array_of(node), array_of(args[0]), node.attr[0])]
+    if kind == UPDATE:
+        return of_update(g, node, args[1])
+    if kind == GATHER:
+        return [of_gather(g, node, args[0], list(args[1:])), *[None for _ in args[1:]]]
+    if kind == ROUTINE:
+        return routine(node, args, g, wanted)
+    raise AssertionError(kind)
+
+
+# ---------------------------------------------------------------- of traced values
+
+
+def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = False) -> Any:
+    """The gradient of a cost with respect to arrays; or, of a function, the function that gives it.
+
+    Parameters
+    ----------
+    cost : ndarray or callable
+        A float of no axes that was recorded in a tree (`numloom.symbolic`, or from `numloom.symbol`); or a function of
+        arrays that gives one.
+    wrt : ndarray or sequence of ndarray, optional
+        With respect to what, if `cost` is an array.
+    argnums : int or tuple of int, optional
+        With respect to which arguments, if `cost` is a function. An argument may be a list, a tuple or a dict of
+        arrays.
+    allow_unused : bool, optional
+        Whether gradients with respect to what the cost does not depend on are zeros, instead of an error.
+
+    Returns
+    -------
+    ndarray, list of ndarray or callable
+        Gradients with the shape and dtype of what they are taken by. Of a complex array it is
+        ``dC/dx - i dC/dy`` for a real cost C.
+
+    Raises
+    ------
+    TypeError
+        If something on the way has no gradient, or the cost or an array has integers.
+    ValueError
+        If the cost has more than one element, or does not depend on an array.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> nl.grad(lambda x: (x**3).sum())(nl.array([1.0, 2.0]))
+    array([ 3., 12.])
+    """
+    if callable(cost):
+        if wrt is not None:
+            argnums = wrt
+        return _Gradient(cost, argnums, allow_unused, with_value=False)
+    if wrt is None:
+        raise TypeError("grad(cost, wrt): say with respect to what")
+    several = isinstance(wrt, (list, tuple))
+    if parts_of([cost, wrt]):
+        later = Deferred(grad, (cost, wrt), {"allow_unused": allow_unused})
+        return [later[place] for place in range(len(wrt))] if several else later
+    arrays = [_checked_array(one) for one in (wrt if several else [wrt])]
+    root = node_of(_checked_cost(cost))
+    with recording() if root.tree else nullcontext():
+        found = _of_arrays(root, arrays, allow_unused)
+    return found if several else found[0]
+
+
+def _of_arrays(root: Node, arrays: list[Array], allow_unused: bool) -> list[Array]:
+    """Gradients by arrays, as they stand."""
+    targets = [_target(array) for array in arrays]
+    seed = filled(1, root.code, root.shape)
+    flows = adjoints(root, seed, [node for node, _ in targets])
+    result = []
+    for number, ((node, layout), flow) in enumerate(zip(targets, flows, strict=True)):
+        if flow is None:
+            if not allow_unused:
+                raise _unused(number, node, len(arrays))
+            flow = wrap(build.full(0, node.code, node.shape))
+        elif layout is not None:
+            flow = seen_by(_laid_out(flow, node), *layout)
+        result.append(flow)
+    return result
+
+
+def _laid_out(flow: Array, node: Node) -> Array:
+    return wrap(build.copied(node_of(flow), node.strides, node.code))
+
+
+def _target(array: Array) -> tuple[Node, Any]:
+    """The value that an array's memory holds, and the layout through which the array sees it, if not its own."""
+    node = array.storage.value
+    layout = (array.code, array.offset, array._shape, array._strides)
+    if (node.code, 0, node.shape, node.strides) == layout:
+        return node, None
+    return node, layout
+
+
+def _unused(number: int, node: Node, count: int) -> UnusedError:
+    which = f"array {number} of wrt" if count > 1 else "wrt"
+    name = f" (symbol {node.attr.name})" if node.kind == SYMBOL else ""
+    return UnusedError(
+        f"the cost does not depend on {which}{name}, as far as it was recorded: record both in one tree "
+        "(with nl.symbolic(), or in the function that grad takes; what was computed before is a constant), or say "
+        "allow_unused=True for zeros"
+    )
+
+
+def _checked_cost(cost: Any) -> Array:
+    if not isinstance(cost, ndarray):
+        raise TypeError(f"the cost must be a numloom array, got {type(cost).__name__}")
+    array: Any = cost
+    if array.size != 1:
+        raise ValueError(
+            f"the cost must be one number, got an array of shape {array.shape}: sum it (cost.sum()), or ask for "
+            "jacobian or vjp"
+        )
+    if not is_smooth(array.code):
+        raise TypeError(f"the cost must be a float, got {array.dtype}")
+    if KINDS[array.code] == "c":
+        raise TypeError(f"the cost must be real, got {array.dtype}: take its real part or its absolute value")
+    return array
+
+
+def _checked_array(given: Any) -> Array:
+    if not isinstance(given, ndarray):
+        raise TypeError(f"gradients are taken by numloom arrays, got {type(given).__name__}")
+    array: Any = given
+    if not is_smooth(array.code):
+        raise TypeError(f"gradients are taken by arrays of floats, got {array.dtype}: convert it by astype(float)")
+    return array
+
+
+# ---------------------------------------------------------------- of functions
+
+
+def _flattened(tree: Any) -> tuple[list[Any], Any]:
+    """Arrays in lists, tuples and dicts, and how to put others in their places."""
+    if isinstance(tree, (list, tuple)):
+        parts = [_flattened(one) for one in tree]
+        kind = type(tree)
+        return [leaf for leaves, _ in parts for leaf in leaves], (kind, [(len(leaves), how) for leaves, how in parts])
+    if isinstance(tree, dict):
+        leaves, (_, parts) = _flattened(list(tree.values()))
+        return leaves, (dict, parts, list(tree))
+    return [tree], None
+
+
+def _together(how: Any, leaves: Sequence[Any]) -> Any:
+    if how is None:
+        return leaves[0]
+    parts, place = [], 0
+    for count, inner in how[1]:
+        parts.append(_together(inner, leaves[place : place + count]))
+        place += count
+    if how[0] is dict:
+        return dict(zip(how[2], parts, strict=True))
+    if hasattr(how[0], "_fields"):
+        return how[0](*parts)
+    return how[0](parts)
+
+
+class Traced:
+    """A function's call as a tree.
+
+    Attributes
+    ----------
+    inputs : list of list of ndarray
+        The arrays of each argument that gradients are taken by.
+    symbols : list of list of Node
+        What stood for them.
+    result : object
+        What the function gave: a tree.
+    hows : list
+        How arrays stand in arguments.
+    """
+
+    def __init__(self, function: Function, argnums: tuple[int, ...], args: tuple[Any, ...], options: Any) -> None:
+        self.function = function
+        given = list(args)
+        self.inputs: list[list[Array]] = []
+        self.symbols: list[list[Node]] = []
+        self.hows: list[Any] = []
+        for number in argnums:
+            if not -len(args) <= number < len(args):
+                raise TypeError(f"a gradient by argument {number} was asked for, and {len(args)} were given")
+            leaves, how = _flattened(args[number])
+            arrays = [_checked_array(asarray(leaf)) for leaf in leaves]
+            symbols = []
+            for place, array in enumerate(arrays):
+                value = node_of(array)
+                name = f"argument {number}" if len(arrays) == 1 else f"argument {number}[{place}]"
+                symbols.append(symbol_node(Placeholder(name, None if value.tree else value), array.code, array.shape))
+            self.inputs.append(arrays)
+            self.symbols.append(symbols)
+            self.hows.append(how)
+            given[number] = _together(how, [wrap(node) for node in symbols])
+        with recording():
+            self.result = function(*given, **options)
+
+    @property
+    def flat_symbols(self) -> list[Node]:
+        return [node for nodes in self.symbols for node in nodes]
+
+    def gradients(self, root: Node, seed: Array, allow_unused: bool) -> list[Array]:
+        """By all inputs, as trees."""
+        with recording():
+            flows = adjoints(root, seed, self.flat_symbols)
+            found = []
+            for node, flow in zip(self.flat_symbols, flows, strict=True):
+                if flow is None:
+                    if not allow_unused:
+                        raise UnusedError(
+                            f"the result of {_name(self.function)} does not depend on {node.attr.name}: leave it out "
+                            "of argnums, or say allow_unused=True for zeros"
+                        )
+                    flow = wrap(build.full(0, node.code, node.shape))
+                found.append(flow)
+        return found
+
+    def results(self, trees: Sequence[Array]) -> list[Array]:
+        """Trees over the symbols, over the inputs: ordinary recorded work, or trees if the inputs are."""
+        known = {
+            node: node_of(array)
+            for nodes, arrays in zip(self.symbols, self.inputs, strict=True)
+            for node, array in zip(nodes, arrays, strict=True)
+        }
+        roots = [node_of(tree) for tree in trees]
+        if register.tracing or any(node.tree for node in known.values()):
+            return [array_of(node) for node in substitute(roots, known)]
+        return [array_of(node) for node in concrete_all(roots, known)]
+
+    def shaped(self, flat: Sequence[Array], single: bool) -> Any:
+        """Arrays for all inputs, as the arguments have them."""
+        found, place = [], 0
+        for arrays, how in zip(self.inputs, self.hows, strict=True):
+            found.append(_together(how, flat[place : place + len(arrays)]))
+            place += len(arrays)
+        return found[0] if single else tuple(found)
+
+
+def _name(function: Function) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _numbers(argnums: Any) -> tuple[int, ...]:
+    return (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+
+def _result(function: Function, found: Any, scalar: bool = False) -> Array:
+    """A function's result, which must be an array of floats."""
+    if isinstance(found, (tuple, list, dict)) or found is None:
+        raise TypeError(f"{_name(function)} must give one array, got {type(found).__name__}")
+    array = asarray(found)
+    if scalar:
+        return _checked_cost(array)
+    if not is_smooth(array.code):
+        raise TypeError(f"{_name(function)} must give floats, got {array.dtype}")
+    return array
+
+
+class _Gradient:
+    """The gradient of a function, with its value if asked for."""
+
+    def __init__(self, function: Function, argnums: Any, allow_unused: bool, with_value: bool) -> None:
+        self.function = function
+        self.argnums = argnums
+        self.allow_unused = allow_unused
+        self.with_value = with_value
+        self.__name__ = f"gradient of {_name(function)}"
+        self.__wrapped__ = function
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}>"
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        traced = Traced(self.function, _numbers(self.argnums), args, options)
+        value = _result(self.function, traced.result, scalar=True)
+        root = node_of(value)
+        with recording():
+            seed = filled(1, root.code, root.shape)
+        flows = traced.gradients(root, seed, self.allow_unused)
+        found = traced.results([value, *flows] if self.with_value else flows)
+        shaped = traced.shaped(found[self.with_value :], isinstance(self.argnums, int))
+        return (found[0], shaped) if self.with_value else shaped
+
+
+def value_and_grad(function: Function, argnums: Any = 0, *, allow_unused: bool = False) -> Function:
+    """The function that gives the value of a cost, and its gradient.
+
+    Parameters
+    ----------
+    function : callable
+        Of arrays; it gives one float.
+    argnums, allow_unused
+        As of `grad`.
+
+    Returns
+    -------
+    callable
+        It takes what `function` takes, and gives ``(value, gradient)``.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> nl.value_and_grad(lambda x: nl.sin(x).sum())(nl.zeros(2))
+    (array(0.), array([1., 1.]))
+    """
+    return _Gradient(function, argnums, allow_unused, with_value=True)
+
+
+def vjp(function: Function, *args: Any) -> tuple[Array, Function]:
+    """The value of a function, and what takes a gradient with respect to it back to the arguments.
+
+    Parameters
+    ----------
+    function : callable
+        Of arrays; it gives one array.
+    *args : array_like
+        Where.
+
+    Returns
+    -------
+    value : ndarray
+        ``function(*args)``.
+    back : callable
+        Of an array of the value's shape: a tuple of its products with the Jacobian, one for each argument.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> y, back = nl.vjp(nl.sin, nl.zeros(3))
+    >>> back(nl.array([1.0, 2.0, 3.0]))
+    (array([1., 2., 3.]),)
+    """
+    traced = Traced(function, tuple(range(len(args))), args, {})
+    value = _result(function, traced.result)
+    root = node_of(value)
+
+    def back(seed: Any) -> tuple[Array, ...]:
+        given = cast_to(asarray(seed), root.code)
+        if given.shape != root.shape:
+            raise ValueError(f"the value has shape {root.shape}, and what flows back to it shape {given.shape}")
+        flows = traced.gradients(root, given, allow_unused=True)
+        return traced.shaped(traced.results(flows), single=False)  # type: ignore[no-any-return]
+
+    return traced.results([value])[0], back
+
+
+def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Array, Array]:
+    """The value of a function, and its derivative in a direction.
+
+    Parameters
+    ----------
+    function : callable
+        Of arrays; it gives one array.
+    primals : sequence of array_like
+        Where.
+    tangents : sequence of array_like
+        The direction: an array of the shape of each of `primals`.
+
+    Returns
+    -------
+    value, derivative : ndarray
+        Both of the shape of ``function(*primals)``.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> nl.jvp(nl.sin, [nl.zeros(2)], [nl.array([1.0, 3.0])])
+    (array([0., 0.]), array([1., 3.]))
+    """
+    if len(primals) != len(tangents):
+        raise ValueError(f"{len(primals)} arrays and {len(tangents)} directions were given")
+    traced = Traced(function, tuple(range(len(primals))), tuple(primals), {})
+    value = _result(function, traced.result)
+    root = node_of(value)
+    # The gradient is linear in what flows back, so its derivative by that, in the direction, is ours.
+    zeros = build.full(0, root.code, root.shape)
+    dummy = symbol_node(Placeholder("direction", zeros), root.code, root.shape)
+    with recording():
+        flows = adjoints(root, wrap(dummy), traced.flat_symbols)
+        total = None
+        places = [array for arrays in traced.inputs for array in arrays]
+        directions = [leaf for tangent in tangents for leaf in _flattened(tangent)[0]]
+        for flow, array, tangent in zip(flows, places, directions, strict=True):
+            given = cast_to(asarray(tangent), array.code)
+            if given.shape != array.shape:
+                raise ValueError(f"a direction has shape {given.shape}, and what it belongs to shape {array.shape}")
+            if flow is not None:
+                part = (flow * given).sum()
+                total = part if total is None else total + part
+        found = None if total is None else adjoints(node_of(total), filled(1, total.code, ()), [dummy])[0]
+        derivative = wrap(zeros) if found is None else found
+    value, derivative = traced.results([value, derivative])
+    return value, derivative
+
+
+def jacobian(function: Function, argnums: Any = 0) -> Function:
+    """The function that gives all derivatives of a function's result, row by row in reverse mode.
+
+    Parameters
+    ----------
+    function : callable
+        Of arrays; it gives one array.
+    argnums : int or tuple of int, optional
+        By which arguments.
+
+    Returns
+    -------
+    callable
+        What it gives has the shape of the result followed by that of the argument.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> nl.jacobian(lambda x: x**2)(nl.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    def jacobian_of(*args: Any, **options: Any) -> Any:
+        traced = Traced(function, _numbers(argnums), args, options)
+        root = node_of(_result(function, traced.result))
+        seed = symbol_node(Placeholder("op_def", None), root.code, root.shape)
+        flows = [node_of(flow) for flow in traced.gradients(root, wrap(seed), allow_unused=True)]
+        rows: list[list[Array]] = [[] for _ in flows]
+        for place in range(root.size):
+            unit = np.zeros(root.size, DTYPES[root.code])
+            unit[place] = 1
+            one = node_of(asarray(unit.reshape(root.shape)))
+            for found, node in zip(rows, substitute(flows, {seed: one}), strict=True):
+                found.append(array_of(node))
+        with recording():
+            whole = [_stacked(found, root.shape, node) for found, node in zip(rows, flows, strict=True)]
+        return traced.shaped(traced.results(whole), isinstance(argnums, int))
+
+    return jacobian_of
+
+
+def _stacked(rows: list[Array], lead: tuple[int, ...], like: Node) -> Array:
+    result = wrap(build.full(0, like.code, (len(rows), *like.shape)))
+    for place, row in enumerate(rows):
+        result[place] = row
+    return result.reshape((*lead, *like.shape))
+
+
+def hessian(function: Function, argnums: int = 0) -> Function:
+    """The function that gives the second derivatives of a cost by one argument.
+
+    Parameters
+    ----------
+    function : callable
+        Of arrays; it gives one float.
+    argnums : int, optional
+        By which argument, an array.
+
+    Returns
+    -------
+    callable
+        What it gives has the argument's shape twice.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> nl.hessian(lambda x: (x**3).sum())(nl.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    """
+    return jacobian(grad(function, argnums=argnums, allow_unused=True), argnums)
+
+
+__all__ = [
+    "NoGradientError",
+    "UnusedError",
+    "grad",
+    "hessian",
+    "jacobian",
+    "jvp",
+    "value_and_grad",
+    "vjp",
+]

@@ -1,0 +1,126 @@
+"""Trees as programs: recorded once as instructions, and replayed for other values of their symbols.
+
+A program is a recorded trace of `numloom.graph.replay`: its operands are what the symbols stand for, its instructions
+the nodes of the trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from numloom.base.dtypes import ITEMSIZES
+from numloom.engine.waiting import Output, forget_results
+from numloom.graph.build import one_tuple
+from numloom.graph.layout import c_strides
+from numloom.graph.node import (
+    CAST,
+    FILL,
+    GATHER,
+    IOTA,
+    ROUTINE,
+    SCALAR,
+    SYMBOL,
+    VIEW,
+    Node,
+    NodeSignature,
+    signature_by,
+    signature_of,
+)
+from numloom.graph.replay import Instruction, RecordedTrace, replay
+from numloom.graph.tree import Placeholder, tree_nodes
+
+
+class Program:
+    """Trees whose symbols are given at each run.
+
+    Attributes
+    ----------
+    placeholders : list of Placeholder
+        What the operands of a run stand for, in turn; the operands must be laid out as the symbols are.
+    results : list of int
+        Numbers of the trees' ends among operands and instructions.
+    recorded : RecordedTrace or None
+        The instructions; None where there are none.
+    several : bool
+        Whether some of them are results of one routine.
+    """
+
+    def __init__(self, roots: Sequence[Node], inputs: Sequence[Node]) -> None:
+        order = tree_nodes(roots)
+        self.placeholders: list[Placeholder] = [node.attr for node in inputs]
+        operands = list(inputs)
+        numbers: dict[int, int] = {}
+        places = {id(placeholder): place for place, placeholder in enumerate(self.placeholders)}
+        for node in order:
+            if node.kind == SYMBOL:
+                place = places.setdefault(id(node.attr), len(operands))
+                if place == len(operands):
+                    operands.append(node)
+                    self.placeholders.append(node.attr)
+                numbers[id(node)] = place
+        instructions: list[Instruction] = []
+
+        def number(node: Node) -> int:
+            found = numbers.get(id(node))
+            if found is None:  # A value from outside of the tree.
+                instructions.append(_constant(node))
+                found = numbers[id(node)] = len(operands) + len(instructions) - 1
+            return found
+
+        for node in order:
+            if node.kind != SYMBOL:
+                args = [number(arg) for arg in node.args]
+                if node.kind == ROUTINE and node.op_def.op_def.in_place and _is_needed(node.args[0], roots):
+                    instructions.append(Instruction(_copy_of(node.args[0]), args[:1]))
+                    args[0] = len(operands) + len(instructions) - 1
+                instructions.append(_link(node, args))
+                numbers[id(node)] = len(operands) + len(instructions) - 1
+        self.results = [number(root) for root in roots]
+        self.several = any([isinstance(instruction.call, Output) for instruction in instructions])
+        # A chain gives its last value, and all of them in the list that grows.
+        self.recorded = RecordedTrace(None, operands, instructions, None, tuple(self.results)) if instructions else None
+
+    def run(self, operands: list[Node]) -> list[Node]:
+        """Record the trees for operands; the list grows."""
+        if self.recorded is not None:
+            try:
+                replay(self.recorded, operands)
+            finally:
+                if self.several:
+                    forget_results()
+        return [operands[number] for number in self.results]
+
+
+def _is_needed(old: Node, roots: Sequence[Node]) -> bool:
+    """Whether a value that a routine changes where it lies is, or may be, needed by others."""
+    return (
+        not old.tree or old.kind == SYMBOL or old.readers > 1 or old.storages > 0 or any([old is one for one in roots])
+    )
+
+
+def _copy_of(node: Node) -> NodeSignature:
+    """The form of a copy of a value."""
+    strides = node.strides if node.kind != VIEW else one_tuple(c_strides(node.shape, ITEMSIZES[node.code]))
+    return signature_by(CAST, None, node.code, node.shape, strides, node.size, None)
+
+
+def _constant(node: Node) -> Instruction:
+    """The instruction for a value from outside of the tree: what is generated is generated anew."""
+    if node.kind in (SCALAR, FILL, IOTA):
+        return Instruction(signature_of(node), (), node.attr)
+    return Instruction(None, (), node)
+
+
+def _link(node: Node, args: list[int]) -> Instruction:
+    """The instruction that records a node."""
+    kind = node.kind
+    if kind == ROUTINE:
+        return Instruction(None, args, None, node.op_def)
+    if kind == VIEW:
+        return Instruction(signature_of(node), args, node.attr)
+    if kind == GATHER:
+        return Instruction(signature_of(node), args, node.op_def)
+    return Instruction(signature_of(node), args)
+
+
+__all__ = ["Program"]

@@ -1,0 +1,196 @@
+"""Factorisations in trees: their results' shapes and dtypes are known, so each result is a node that waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.graph.build import copied, one_tuple
+from numloom.graph.layout import c_strides
+from numloom.graph.node import ROUTINE, VIEW, Node, new_node
+from numloom.graph.tree import waits
+from numloom.ops.routines import ROUTINES
+
+Shape = tuple[int, ...]
+
+
+def _real(code: int) -> int:
+    return code_of(np.zeros((), DTYPES[code]).real.dtype)
+
+
+def _complex(code: int) -> int:
+    return code_of(np.result_type(DTYPES[code], np.complex64))
+
+
+def _qr(shape: Shape, code: int, mode: str) -> list[tuple[Shape, int]]:
+    lead, (m, n) = shape[:-2], shape[-2:]
+    k = min(m, n)
+    if mode == "complete":
+        return [((*lead, m, m), code), ((*lead, m, n), code)]
+    if mode == "r":
+        return [((*lead, k, n), code)]
+    if mode == "raw":
+        return [((*lead, n, m), code), ((*lead, k), code)]
+    return [((*lead, m, k), code), ((*lead, k, n), code)]
+
+
+def _svd(shape: Shape, code: int, full: bool, vectors: bool) -> list[tuple[Shape, int]]:
+    lead, (m, n) = shape[:-2], shape[-2:]
+    k = min(m, n)
+    values = ((*lead, k), _real(code))
+    if not vectors:
+        return [values]
+    return [((*lead, m, m if full else k), code), values, ((*lead, n if full else k, n), code)]
+
+
+def results_of(name: str, operands: Sequence[Node], options: dict[str, Any]) -> list[tuple[Shape, int]] | None:
+    """Shape and dtype code of each result of a routine; None where they follow from values."""
+    if name not in ("cholesky", "slogdet", "det", "inv", "solve", "qr", "eigh", "eig", "svd"):
+        return None
+    shape, code = operands[0].shape, operands[0].code
+    lead = shape[:-2]
+    if name in ("cholesky", "inv"):
+        return [(shape, code)]
+    if name == "det":
+        return [(lead, code)]
+    if name == "slogdet":
+        return [(lead, code), (lead, _real(code))]
+    if name == "solve":
+        sides = operands[1].shape
+        return [((*np.broadcast_shapes(lead, sides[:-2]), *sides[-2:]), code)]
+    if name == "qr":
+        return _qr(shape, code, options["mode"])
+    if name == "svd":
+        return _svd(shape, code, options["full"], options["vectors"])
+    values = _real(code) if name == "eigh" else _complex(code)
+    vectors = code if name == "eigh" else values
+    return [(shape[:-1], values), (shape, vectors)][: 1 + options["vectors"]]
+
+
+class Part:
+    """The row of one of a routine's results, for the reference."""
+
+    in_place = False
+
+    def __init__(self, name: str, number: int) -> None:
+        self.name = name
+        self.number = number
+
+    def numpy(self, *arrays: Any, **options: Any) -> Any:
+        """What NumPy gives for it."""
+        found = ROUTINES[self.name].numpy(*arrays, **options)
+        return found[self.number] if isinstance(found, tuple) else found
+
+
+class Output:
+    """One result of a routine, in C order; called with operands it gives that, and has the routine run once for all.
+
+    Attributes
+    ----------
+    op_def : Part
+        Which one.
+    options : dict
+        The routine's.
+    shape, code : tuple of int, int
+        The result's.
+    run : callable
+        ``run(name, *operands, **options)``, which runs a routine.
+    """
+
+    def __init__(self, op_def: Part, options: dict[str, Any], shape: Shape, code: int, run: Any) -> None:
+        self.op_def = op_def
+        self.options = options
+        self.shape = shape
+        self.code = code
+        self.run = run
+
+    def options_here(self) -> dict[str, Any]:
+        """Its options, as the reference asks for them."""
+        return self.options
+
+    def __reduce__(self) -> Any:
+        return Output, (self.op_def, self.options, self.shape, self.code, self.run)
+
+    def __call__(self, *operands: Node) -> Node:
+        name = self.op_def.name
+        key = (name, tuple(sorted(self.options.items())), tuple(map(id, operands)))
+        found = _ran.get(key)
+        if found is None:
+            results = self.run(name, *operands, **self.options)
+            found = results if isinstance(results, tuple) else (results,)
+            if not any([node.tree for node in found]):
+                _ran[key] = found
+                _kept.append(operands)
+        node = found[self.op_def.number]
+        strides = c_strides(self.shape, ITEMSIZES[self.code])
+        return node if node.strides == strides else copied(node, strides, node.code)
+
+
+_ran: dict[Any, tuple[Node, ...]] = {}
+"""What routines of the tree that is being computed gave, and their operands, so that nothing else is taken for them."""
+_kept: list[Any] = []
+
+
+def forget_results() -> None:
+    """The tree has been computed: what its routines gave is kept no longer."""
+    _ran.clear()
+    _kept.clear()
+
+
+def waiting(name: str, operands: tuple[Node, ...], options: dict[str, Any], run: Any) -> Any:
+    """What `numloom.engine.routines.call` gives, as nodes that wait; None where sizes follow from values."""
+    known = results_of(name, operands, options)
+    if known is None:
+        return None
+    nodes = []
+    for number, (shape, code) in enumerate(known):
+        output = Output(Part(name, number), options, shape, code, run)
+        strides = one_tuple(c_strides(shape, ITEMSIZES[code]))
+        nodes.append(new_node(ROUTINE, output, operands, code, one_tuple(shape), strides, prod(shape), None))
+    return nodes[0] if name in ("cholesky", "det", "inv", "solve") else tuple(nodes)
+
+
+class Product:
+    """A product of matrices in a tree, of any size; called with its operands it is recorded by the rule of its size.
+
+    Attributes
+    ----------
+    op_def : Routine
+        The routine's.
+    options : dict
+        Nothing.
+    strides : tuple of int
+        Of the result.
+    run : callable
+        ``run(a, b)``, which records a product.
+    """
+
+    op_def = ROUTINES["matmul"]
+
+    def __init__(self, strides: Shape, run: Any) -> None:
+        self.options: dict[str, Any] = {}
+        self.strides = strides
+        self.run = run
+
+    def options_here(self) -> dict[str, Any]:
+        """Its options, as the reference asks for them."""
+        return self.options
+
+    def __call__(self, a: Node, b: Node) -> Node:
+        node: Node = self.run(a, b)
+        return node if node.strides == self.strides and node.kind != VIEW else copied(node, self.strides, node.code)
+
+
+def waiting_product(a: Node, b: Node, shape: Shape, strides: Shape, run: Any) -> Node | None:
+    """A product of matrices as one node, in a tree; else None."""
+    if not waits((a, b)):
+        return None
+    signature = (a.code, one_tuple(shape), one_tuple(strides), prod(shape))
+    return new_node(ROUTINE, Product(one_tuple(strides), run), (a, b), *signature, None)
+
+
+__all__ = ["Output", "Part", "Product", "forget_results", "results_of", "waiting", "waiting_product"]
