@@ -16,12 +16,12 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 
 from single_loops import DTYPE, build, loops_of, same_bits, special_values
 
-NEAR = [name for name, row in ELEMENTWISE.items() if row.near and row.ufunc is not None]
+NEAR = [name for name, row in ELEMENTWISE.items() if row.fast_path and row.ufunc is not None]
 
 
 def is_near(name: str, loop: Any) -> bool:
     """Whether a loop has a short form."""
-    return DTYPE[loop[1][0]].kind in ELEMENTWISE[name].near
+    return DTYPE[loop[1][0]].kind in ELEMENTWISE[name].fast_path
 
 
 LOOPS = {loop[:2]: loop for name in NEAR for loop in loops_of(ELEMENTWISE[name]) if is_near(name, loop)}

@@ -163,7 +163,7 @@ def test_what_a_row_holds_decides_how_threads_share_it() -> None:
     assert row_shape(4096, 1).groups == 1
     assert row_shape(4096, 3).groups == 2
     assert row_shape(32768, 1).groups == 4
-    assert row_shape(32768, 1).held and not row_shape(32768, 4).held
+    assert row_shape(32768, 1).in_registers and not row_shape(32768, 4).in_registers
     for count in (1, 2, 3, 100, 129, 2047, 2049, 5000, 8192, 10000, 12288, 20000, 65536, 131072):
         for words in (1, 2, 3, 5, 12):
             shape = row_shape(count, words)
@@ -205,7 +205,7 @@ def test_blocks_of_a_cluster_have_whole_subtrees() -> None:
                 assert shape.exchanged * nbytes <= EXCHANGED
                 assert bool(shape.always_valid) == (shape.cluster * covered == count)
     assert [row_shape(n, 1, 16, 8).cluster for n in (8192, 8193, 32768, 65536, 65537, 262144)] == [1, 1, 1, 4, 5, 8]
-    assert row_shape(393216, 1, 16, 8).held and not row_shape(393217, 1, 16, 8).held
+    assert row_shape(393216, 1, 16, 8).in_registers and not row_shape(393217, 1, 16, 8).in_registers
 
 
 def test_threads_that_share_columns() -> None:

@@ -50,11 +50,13 @@ from numloom.array.ndarray import bind
 _INTERNAL = frozenset(
     ("storage", "code", "era", "_shape", "held", "is_scalar", "number", "offset", "_strides", "writeable")
 )
+_OF_NUMBERS = frozenset(("as_integer_ratio", "denominator", "is_integer", "numerator"))
 
 
 def public_names(array: Any) -> list[str]:
-    """What ``dir`` of an array shows: no attributes that only the package uses."""
-    return [name for name in dir(type(array)) if name not in _INTERNAL]
+    """What ``dir`` of an array shows: no attributes that only the package uses, and of numbers' only what it has."""
+    hidden = _INTERNAL | {name for name in _OF_NUMBERS if not hasattr(array, name)}
+    return [name for name in dir(type(array)) if name not in hidden]
 
 
 bind(method___dir__=public_names)

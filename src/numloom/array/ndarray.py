@@ -18,7 +18,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.array.members import set_member
-from numloom.array.numbers import binary_number, known_number, number_as, unary_number
+from numloom.array.numbers import binary_number, known_number, number_as, repeats, unary_number
 from numloom.array.storage import Storage, arranged, new_storage, read, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
@@ -785,7 +785,9 @@ def _number_of(x: Any) -> Any:
 
 
 def _apply2_other(op_def: Any, x: Any, y: Any) -> Any:
-    """`apply2` where one operand is no array of ours."""
+    """`apply2` where one operand is no array of ours; Python repeats a list or tuple if this is NotImplemented."""
+    if op_def is MULTIPLY and repeats(x, y):
+        return NotImplemented
     node = record2(op_def, x, y)
     if node is NotImplemented:
         return node
@@ -889,10 +891,8 @@ def store_result(target: Any, result: Any, name: str) -> Any:
     if result.code != target.code and not np.can_cast(DTYPES[result.code], DTYPES[target.code], "same_kind"):
         raise casting_error(name, "same_kind", result.code, target.code)
     if result.shape != target._shape:
-        raise ValueError(
-            f"non-broadcastable output operand with shape {shown(target._shape)} doesn't match the broadcast shape "
-            f"{shown(result.shape)}"
-        )
+        shapes = f"shape {shown(target._shape)} doesn't match the broadcast shape {shown(result.shape)}"
+        raise ValueError(f"non-broadcastable output operand with {shapes}")
     write(storage_of(target), target.code, target.offset, target._shape, target._strides, storage_of(result).value)
     return target
 

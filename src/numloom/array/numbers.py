@@ -140,4 +140,9 @@ def unary_number(op_def: Any, p: Any) -> Node | None:
     return node_of_number(abs(p)) if op_def is _ABSOLUTE else None
 
 
-__all__ = ["binary_number", "known_number", "number_as", "unary_number"]
+def repeats(x: Any, y: Any) -> bool:
+    """Whether a product is of a list or tuple and of what NumPy has as a scalar: it repeats the list there."""
+    return (type(y) in (list, tuple) and x.is_scalar) or (type(x) in (list, tuple) and y.is_scalar)
+
+
+__all__ = ["binary_number", "known_number", "number_as", "repeats", "unary_number"]

@@ -49,7 +49,7 @@ class NumloomBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
     @staticmethod
     def arange(*args: Any, like: Any = None, **options: Any) -> Any:
         with dask.config.set({"array.backend": "numpy"}):
-            return da.arange(*args, like=empty(()) if like is None else like, **options)
+            return da.arange(*args, like=empty((0,)) if like is None else like, **options)
 
 
 def _created(name: str, *args: Any, meta: Any = None, **options: Any) -> Any:

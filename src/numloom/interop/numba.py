@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from numloom.array import scalars
 from numloom.array.ndarray import ndarray
 
 
@@ -33,8 +34,6 @@ def register() -> None:
         return OurArray(host.dtype, host.ndim, host.layout, not host.mutable)
 
     typeof_impl.register(ndarray)(type_of)
-    from numloom.array import scalars
-
     for kind in (scalars.IntegerScalar, scalars.RealScalar, scalars.ComplexScalar):
         typeof_impl.register(kind)(type_of)
 

@@ -390,7 +390,7 @@ class TextureObject(_Object):
         self._storage: Any = storage
 
     def __del__(self) -> None:
-        storage = getattr(self, "_cell", None)
+        storage = getattr(self, "_storage", None)
         if storage is not None:
             self._handle = None  # type: ignore[assignment]
             unpin(storage)
