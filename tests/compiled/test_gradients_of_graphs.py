@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import numloom as nl
 
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # On a GPU it takes most of the memory, which all other tests need.
 try:
     import jax
 

@@ -195,7 +195,7 @@ def differences(function: Any, args: list[Any], place: int, step: float = STEP) 
 def agree(ours: Any, theirs: Any, tolerance: float = 1e-6) -> None:
     theirs = np.asarray(theirs)
     bound = tolerance * (1 + np.abs(theirs).max(initial=0))
-    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=tolerance, atol=bound)
+    np.testing.assert_allclose(nl.asnumpy(ours), theirs, rtol=tolerance, atol=bound)
 
 
 def check(name: str, record: Any, twin: Any, gradient: tuple[str, ...], seed: int) -> None:

@@ -427,13 +427,18 @@ def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
 
 
 def array_interface(array: Array) -> dict[str, Any]:
-    """``__array_interface__``, for libraries that know arrays by it alone; `data` is a buffer, not an address."""
-    host = host_array(array)
-    whole = host if host.flags.c_contiguous else np.ascontiguousarray(host)
+    """``__array_interface__``; the memory stays pinned for the life of the storage. Of a GPU's it describes a copy."""
+    described: dict[str, Any] = {"shape": array.shape, "typestr": array.dtype.str, "version": 3}
+    if registry.current().discrete:
+        host = np.ascontiguousarray(host_array(array)).reshape(array.shape)
+        return {**described, "data": host, "strides": host.strides}
+    node = pin(array.storage)
+    contiguous = is_c_contiguous(array.shape, array.strides, array.itemsize)
     return {
-        "shape": array.shape, "typestr": array.dtype.str, "descr": array.dtype.descr, "data": whole, "version": 3,
-        "strides": None if whole is host and not registry.current().discrete else whole.strides,
-    }  # fmt: skip
+        **described,
+        "data": (node.buffer.ptr + array.offset if array.size else 0, not array.writeable),
+        "strides": None if contiguous else array.strides,
+    }
 
 
 _CPU, _CUDA, _PINNED, _MANAGED = 1, 2, 3, 13

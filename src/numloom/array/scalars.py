@@ -38,7 +38,7 @@ def claimed_class(array: Any) -> type:
     return _CLASSES.get(array.dtype.kind, ndarray) if array.is_scalar else ndarray
 
 
-def of_numbers(kinds: str, method: Callable[[Any], Any]) -> property:
+def of_numbers(kinds: str, method: Callable[..., Any]) -> property:
     """A method that arrays of no dimensions and of these kinds of dtype have, and others lack."""
 
     def bound(array: Any) -> Callable[..., Any]:

@@ -168,6 +168,7 @@ class Config:
     executor: str
     cpu_compile: str
     cuda_compile: str
+    host_copy: str
     num_threads: int
     cache_dir: str
     cache_bytes: int

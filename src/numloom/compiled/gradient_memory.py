@@ -117,7 +117,7 @@ def _added_at(g: Array, offset: int, strides: tuple[int, ...], base: Node, code:
     cell = new_storage(flat)
     operands = [node_of(g), node_of(broadcast(place, g.shape))]
     write_at(
-        cell, code, 0, flat.shape, flat.strides, operands, axes=(0,), position=0, op="add", loop=(code, code),
+        cell, code, 0, flat.shape, flat.strides, operands, axes=(0,), position=0, op="add", loop=(code,) * 3,
         place=here(),
     )  # fmt: skip
     return _as_it_was(cell.value, base)
@@ -171,7 +171,7 @@ def of_gather(g: Array, gather: Node, base: Node, indices: list[Node]) -> Array:
     cell = new_storage(plain)
     write_at(
         cell, base.code, 0, plain.shape, plain.strides, [node_of(cast_to(g, base.code)), *indices], axes=axes,
-        position=position, op="add", loop=(base.code, base.code), place=here(),
+        position=position, op="add", loop=(base.code,) * 3, place=here(),
     )  # fmt: skip
     return wrap(cell.value)
 

@@ -274,7 +274,7 @@ def of_reduceat(g: Array, y: Array, operands: list[Array], *, op: str, axis: int
 def _add_at(target: Array, index: Array, value: Array) -> None:
     write_at(
         target.storage, target.code, 0, target._shape, target._strides, [node_of(value), node_of(index)], axes=(0,),
-        position=0, op="add", loop=(target.code, target.code), place=here(),
+        position=0, op="add", loop=(target.code,) * 3, place=here(),
     )  # fmt: skip
 
 
@@ -303,7 +303,7 @@ class _Store:
         offset, shape = (self.offset, self.shape) if code == self.node.code else (0, cell.value.shape)
         write_at(
             cell, code, offset, shape, strides, [value, *self.indices], axes=self.axes, position=self.position, op=op,
-            loop=(code, code) if op else (), place=here(),
+            loop=(code,) * 3 if op else (), place=here(),
         )  # fmt: skip
         return wrap(cell.value)
 

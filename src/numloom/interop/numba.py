@@ -37,14 +37,14 @@ def register() -> None:
     for kind in (scalars.IntegerScalar, scalars.RealScalar, scalars.ComplexScalar):
         typeof_impl.register(kind)(type_of)
 
-    @unbox(OurArray)  # type: ignore[misc]
+    @unbox(OurArray)  # type: ignore[untyped-decorator, no-untyped-call, misc]
     def unbox_ours(kind: Any, value: Any, c: Any) -> Any:
         share = c.pyapi.object_getattr_string(value, "to_numpy")
         host = c.pyapi.call_function_objargs(share, ())
         c.pyapi.decref(share)
         plain = types.Array(kind.dtype, kind.ndim, kind.layout, readonly=not kind.mutable)
         native = c.unbox(plain, host)
-        return NativeValue(native.value, is_error=native.is_error, cleanup=lambda: c.pyapi.decref(host))
+        return NativeValue(native.value, is_error=native.is_error, cleanup=lambda: c.pyapi.decref(host))  # type: ignore[no-untyped-call]
 
 
 __all__ = ["register"]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from numloom.array.convert import to_numpy
 from numloom.array.ndarray import ndarray
 
 
 def plain(value: Any) -> Any:
     """NumPy's array or scalar for ours, also within a tuple or list; anything else as it is."""
     if type(value) is ndarray:
-        return value.to_numpy() if value.ndim else value.get()[()]
+        return to_numpy(value) if value.ndim else value.get()[()]
     if type(value) in (tuple, list) and any(type(one) is ndarray for one in value):
         return type(value)(map(plain, value))
     return value
@@ -40,8 +41,9 @@ def register() -> None:
 
     core: Any = pandas.core
     core.common.apply_if_callable = taking_ours(core.common.apply_if_callable)  # every key of [], loc, iloc and assign
-    lists = core.construction.construct_1d_object_array_from_listlike  # of numbers
-    core.construction.construct_1d_object_array_from_listlike = taking_ours(lists)
+    for name in ("construct_1d_object_array_from_listlike", "maybe_convert_platform"):  # lists of numbers
+        if hasattr(core.construction, name):  # The second one was there before pandas 3.
+            setattr(core.construction, name, taking_ours(getattr(core.construction, name)))
     convert = core.groupby.grouper._convert_grouper
     core.groupby.grouper._convert_grouper = functools.wraps(convert)(lambda axis, by: convert(axis, plain(by)))
     for name in ("factorize", "unique"):
