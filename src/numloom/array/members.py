@@ -20,7 +20,7 @@ def set_member(kind: type, name: str, member: Any) -> Any:
         set_compiled(kind, name, member)
     elif member is None:
         delattr(kind, name)
-    else:
+    elif name != "__class__":  # Of a class written in Python that would be the class's own; it goes without.
         setattr(kind, name, member)
     return before
 
