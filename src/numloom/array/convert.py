@@ -16,8 +16,9 @@ import numpy as np
 
 from numloom.array import about
 from numloom.array.hostcopy import host_copy
-from numloom.array.ndarray import bind, construct, ndarray, node_of, operand, view_of, wrap
+from numloom.array.ndarray import bind, construct, later, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Storage, pin, pin_foreign, unpin
+from numloom.base.config import config
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, ITEMSIZES, LOW, U8, code_of
 from numloom.base.errors import casting_error
 from numloom.base.wording import NOTHING
@@ -351,7 +352,7 @@ def get_array_module(*args: Any) -> Any:
 
 def pickled(array: Array) -> tuple[Any, ...]:
     """What makes an array again from its values (`numloom.compiled` binds another one, which knows trees)."""
-    return unpickle, (array.get(),)
+    return later("unpickle"), (array.get(),)  # which `numloom run` binds to NumPy's
 
 
 def unpickle(host: Host) -> Array:
@@ -430,6 +431,8 @@ def array_interface(array: Array) -> dict[str, Any]:
     """``__array_interface__``; the memory stays pinned for the life of the storage. Of a GPU's it describes a copy."""
     described: dict[str, Any] = {"shape": array.shape, "typestr": array.dtype.str, "version": 3}
     if registry.current().discrete:
+        if config.host_copy == "raise":
+            raise AttributeError("'numloom.ndarray' object has no attribute '__array_interface__'")
         host = np.ascontiguousarray(host_array(array)).reshape(array.shape)
         return {**described, "data": host, "strides": host.strides}
     node = pin(array.storage)
@@ -804,6 +807,7 @@ bind(
     method_to_numpy=to_numpy,
     unlike=unlike,
     pickled=pickled,
+    unpickle=unpickle,
 )
 
 

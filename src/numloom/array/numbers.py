@@ -140,9 +140,8 @@ def unary_number(op_def: Any, p: Any) -> Node | None:
     return node_of_number(abs(p)) if op_def is _ABSOLUTE else None
 
 
-def repeats(x: Any, y: Any) -> bool:
-    """Whether a product is of a list or tuple and of what NumPy has as a scalar: it repeats the list there."""
-    return (type(y) in (list, tuple) and x.is_scalar) or (type(x) in (list, tuple) and y.is_scalar)
+REPEATED = (list, tuple)
+"""What the product with a number that NumPy has as a scalar repeats, as Python's own numbers do."""
 
 
-__all__ = ["binary_number", "known_number", "number_as", "repeats", "unary_number"]
+__all__ = ["REPEATED", "binary_number", "known_number", "number_as", "unary_number"]

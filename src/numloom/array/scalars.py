@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.array.ndarray import bind, ndarray
+from numloom.device import registry
 
 
 @numbers.Integral.register
@@ -34,8 +35,13 @@ _CLASSES = {"i": IntegerScalar, "u": IntegerScalar, "f": RealScalar, "c": Comple
 
 
 def claimed_class(array: Any) -> type:
-    """``__class__``: what `isinstance` asks after the type itself."""
-    return _CLASSES.get(array.dtype.kind, ndarray) if array.is_scalar else ndarray
+    """``__class__``: what `isinstance` asks after the type itself.
+
+    A number on a GPU claims nothing: libraries copy what is a scalar to them.
+    """
+    if not array.is_scalar or registry.current().discrete:
+        return ndarray
+    return _CLASSES.get(array.dtype.kind, ndarray)
 
 
 def of_numbers(kinds: str, method: Callable[..., Any]) -> property:
