@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numloom.base.dtypes import ITEMSIZES
-from numloom.engine.waiting import Output, forget_results
+from numloom.engine.waiting import Output
 from numloom.graph.build import one_tuple
 from numloom.graph.layout import c_strides
 from numloom.graph.node import (
@@ -27,7 +27,7 @@ from numloom.graph.node import (
     signature_of,
 )
 from numloom.graph.replay import Instruction, RecordedTrace, replay
-from numloom.graph.tree import Placeholder, tree_nodes
+from numloom.graph.tree import Placeholder, forget_results, tree_nodes
 
 
 class Program:

@@ -12,7 +12,7 @@ from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.graph.build import copied, one_tuple
 from numloom.graph.layout import c_strides
 from numloom.graph.node import ROUTINE, VIEW, Node, new_node
-from numloom.graph.tree import waits
+from numloom.graph.tree import ran, waits
 from numloom.ops.routines import ROUTINES
 
 Shape = tuple[int, ...]
@@ -72,7 +72,7 @@ def results_of(name: str, operands: Sequence[Node], options: dict[str, Any]) -> 
 
 
 class Part:
-    """The row of one of a routine's results, for the reference."""
+    """The definition of one of a routine's results, for the reference."""
 
     in_place = False
 
@@ -118,27 +118,15 @@ class Output:
     def __call__(self, *operands: Node) -> Node:
         name = self.op_def.name
         key = (name, tuple(sorted(self.options.items())), tuple(map(id, operands)))
-        found = _ran.get(key)
+        found, _ = ran.get(key, (None, None))
         if found is None:
             results = self.run(name, *operands, **self.options)
             found = results if isinstance(results, tuple) else (results,)
             if not any([node.tree for node in found]):
-                _ran[key] = found
-                _kept.append(operands)
+                ran[key] = found, operands
         node = found[self.op_def.number]
         strides = c_strides(self.shape, ITEMSIZES[self.code])
         return node if node.strides == strides else copied(node, strides, node.code)
-
-
-_ran: dict[Any, tuple[Node, ...]] = {}
-"""What routines of the tree that is being computed gave, and their operands, so that nothing else is taken for them."""
-_kept: list[Any] = []
-
-
-def forget_results() -> None:
-    """The tree has been computed: what its routines gave is kept no longer."""
-    _ran.clear()
-    _kept.clear()
 
 
 def waiting(name: str, operands: tuple[Node, ...], options: dict[str, Any], run: Any) -> Any:
@@ -193,4 +181,4 @@ def waiting_product(a: Node, b: Node, shape: Shape, strides: Shape, run: Any) ->
     return new_node(ROUTINE, Product(one_tuple(strides), run), (a, b), *signature, None)
 
 
-__all__ = ["Output", "Part", "Product", "forget_results", "results_of", "waiting", "waiting_product"]
+__all__ = ["Output", "Part", "Product", "results_of", "waiting", "waiting_product"]

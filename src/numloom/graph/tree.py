@@ -270,6 +270,16 @@ def substitute(roots: Sequence[Node], known: Mapping[Node, Node]) -> list[Node]:
         return rebuilt(roots, known)
 
 
+ran: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...]]] = {}
+"""What routines of several results gave in the tree that is being computed, by name, options and the operands'
+identities; with the operands, so that nothing else is taken for them."""
+
+
+def forget_results() -> None:
+    """The tree has been computed: what its routines gave is kept no longer."""
+    ran.clear()
+
+
 def concrete_all(roots: Sequence[Node], known: Mapping[Node, Node] | None = None) -> list[Node]:
     """The trees as ordinary recorded work, over the values that symbols have (or that are given).
 
@@ -278,8 +288,11 @@ def concrete_all(roots: Sequence[Node], known: Mapping[Node, Node] | None = None
     TreeError
         If a symbol has no value.
     """
-    with recording(False):
-        return rebuilt(roots, _values_of_symbols(roots, known), anew=True)
+    try:
+        with recording(False):
+            return rebuilt(roots, _values_of_symbols(roots, known), anew=True)
+    finally:
+        forget_results()
 
 
 def valued(roots: Sequence[Node], known: Mapping[Node, Node] | None = None) -> list[Node]:
@@ -310,6 +323,8 @@ __all__ = [
     "concrete_all",
     "drawn_blocks",
     "fitting",
+    "forget_results",
+    "ran",
     "rebuilt",
     "recorded_again",
     "recording",
