@@ -895,7 +895,7 @@ EXCEPTIONS: dict[str, str] = {
         FILES: "fromfile fromiter fromregex fromstring genfromtxt load loadtxt save savetxt savez savez_compressed "
         "nested_iters asnumpy from_dlpack .dump .dumps .item .to_device .tobytes .tofile .tolist",
         OURS: "compare config evaluate explain fuse get_array_module kernel load_ipython_extension "
-        "placement "
+        "operation placement "
         "unload_ipython_extension synchronize",
         "vstack by another name, which NumPy 2.5 has no more": "row_stack",
     }.items()

@@ -1,12 +1,14 @@
 """How Sphinx makes the documentation: ``python -m sphinx -W -b html docs docs/_build``.
 
 Pages are the Markdown files beside this one. Written before each build are the reference (``reference/``, from the
-names that numloom gives and their docstrings) and copies of the pages of the benchmarks (``benchmarks/``).
+names that numloom gives and their docstrings), copies of the pages of the benchmarks (``benchmarks/``) and a page for
+each task of ``examples/cookbook`` (``cookbook/``).
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import re
 import types
@@ -58,7 +60,15 @@ def _reached(address: str) -> bool:
 # Without a network names of other libraries are not linked.
 intersphinx_mapping = {name: (address, None) for name, address in INVENTORIES.items() if _reached(address)}
 
-OURS = ("numloom.linalg", "numloom.fft", "numloom.random", "numloom.special", "numloom.polynomial", "numloom.testing")
+OURS = (
+    "numloom.linalg",
+    "numloom.fft",
+    "numloom.random",
+    "numloom.special",
+    "numloom.polynomial",
+    "numloom.sparse",
+    "numloom.testing",
+)
 FIRST = {
     "arrays": ("Arrays", ["ndarray"]),
     "running": ("Running recorded work", ["evaluate", "synchronize", "compare", "placement", "config"]),
@@ -129,6 +139,15 @@ def take_benchmarks(app: Any) -> None:
             target.write_text(text, encoding="utf-8")
 
 
+def write_cookbook(app: Any) -> None:
+    """Write a page for each task of the cookbook."""
+    spec = importlib.util.spec_from_file_location("cookbook", DOCS.parent / "tools" / "cookbook.py")
+    assert spec is not None and spec.loader is not None
+    cookbook = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(cookbook)
+    cookbook.pages(DOCS / "cookbook")
+
+
 LINK = re.compile(r"\]\((?!https?:)([\w./-]+)\.md\)")
 
 
@@ -148,6 +167,8 @@ def add_trees(app: Any, name: str, source: list[str]) -> None:
         source[0] += _tree(["history/index"])
     elif name == "benchmarks/history/index":
         source[0] += _tree([page for page in LINK.findall(text) if "/" not in page])
+    elif name == "gallery":
+        source[0] += "\nAll pages, with times: [cookbook](cookbook/index.md).\n" + _tree(["cookbook/index"])
     elif name == "performance":
         source[0] += _tree(["benchmarks/README"])
     elif name == "architecture":
@@ -160,4 +181,5 @@ def setup(app: Any) -> None:
     """Write the pages that are made first."""
     app.connect("builder-inited", take_benchmarks)
     app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_cookbook)
     app.connect("source-read", add_trees)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import shutil
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from numloom.device.cpu import simt
 from numloom.device.cpu.compiler import Compiler, find
 
+SWITCHING = Path(simt.__file__).with_name("switching.hpp").read_text(encoding="utf-8")
+"""From one emulated thread to another, without the two system calls of ``swapcontext``."""
 WHY = "needs a C++ compiler"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import tempfile
@@ -94,7 +95,8 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_sessionstart(session: pytest.Session) -> None:
     from numloom.testing import parity
 
-    parity.again = 5  # What is remembered of a call must not show in the next one.
+    # What is remembered of a call must not show in the next one.
+    parity.again = int(os.environ.get("NUMLOOM_TEST_AGAIN", "5"))
 
 
 def pytest_report_header(config: pytest.Config) -> str:
@@ -134,6 +136,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for name, skip in skips.items():
             if item.get_closest_marker(name):
                 item.add_marker(skip)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """What stays until the end, tests foremost, is looked at by no collection: tests of leaks make hundreds of them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -80,7 +80,7 @@ class SessionTexts:
         self.made = self.compiled = self.left = 0
         self.seconds = 0.0
         self.failures: list[str] = []
-        source = emitter.Source
+        source = emitter.KernelSource
 
         def noted(text: str, entry: str, *rest: Any) -> Any:
             test = os.environ.get("PYTEST_CURRENT_TEST", "collection")
@@ -88,7 +88,7 @@ class SessionTexts:
                 self.texts[entry] = text, test
             return source(text, entry, *rest)
 
-        emitter.Source = noted  # type: ignore[misc, assignment]
+        emitter.KernelSource = noted  # type: ignore[misc, assignment]
         kernel = user_loop.UserKernel
 
         def noted_user(user: Any, text: str, entry: str) -> Any:

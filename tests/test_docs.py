@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
-GENERATED = ("_build", "reference", "benchmarks")
+GENERATED = ("_build", "reference", "benchmarks", "cookbook")
 """Folders that making the site leaves there."""
 PAGES = sorted(page for page in DOCS.rglob("*.md") if page.relative_to(DOCS).parts[0] not in GENERATED)
 HISTORY = sorted((ROOT / "benchmarks" / "history").glob("*.md"))

@@ -16,8 +16,9 @@ PACKAGE = ROOT / "src" / "numloom"
 FRONT_DOOR = ""  # numloom/__init__.py and what stands beside it
 LAYERS = {
     "base": 0, "ops": 1, "graph": 2, "plan": 3, "emit": 4, "device": 5, "engine": 6, "array": 7, "api": 8,
-    "linalg": 9, "fft": 9, "random": 9, "sparse": 9, "special": 9, "kernels": 9, "compiled": 9, "cuda": 9,
-    "polynomial": 9, "testing": 9, "command": 9, "interop": 9, "lib": 9, FRONT_DOOR: 10,
+    "linalg": 9, "fft": 9, "random": 9, "special": 9, "kernels": 9, "compiled": 9, "cuda": 9, "polynomial": 9,
+    "testing": 9, "command": 9, "lib": 9, "interop": 10, "sparse": 10,
+    "distributed": 10, FRONT_DOOR: 11, "cupy": 12, "cupyx": 13,
 }  # fmt: skip
 VAGUE = {"util", "utils", "helper", "helpers", "misc", "common"}
 MOST_LINES = 900

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import numloom
+
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = ("_build", "reference", "benchmarks")
 """Folders of docs/ that making the site leaves there."""
@@ -39,14 +41,15 @@ def examples(page: Path) -> Any:
 def test_examples_run(
     page: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Blocks of one page run one after another in one namespace."""
+    """Blocks of one page run one after another in one namespace, with a user's settings."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {"__name__": page.stem}
     text = page.read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start(1))
         code = "\n" * line + block[1]
-        exec(compile(code, str(page), "exec"), namespace)
+        with numloom.config(host_copy="warn"):
+            exec(compile(code, str(page), "exec"), namespace)
 
 
 def test_ci_runs_the_commands_of_the_readme() -> None:

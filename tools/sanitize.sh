@@ -33,7 +33,7 @@ cd "$work"
 
 checks="-fsanitize=address,undefined,float-cast-overflow -fno-sanitize=vptr -fno-sanitize-recover=all"
 export CC="gcc $checks -fno-omit-frame-pointer -g1" CXX="g++ $checks -fno-omit-frame-pointer -g1"
-CFLAGS=-O1 CXXFLAGS=-O1 "$python" tools/build_inplace.py --jobs 2 > built
+CFLAGS=-O0 CXXFLAGS=-O0 "$python" tools/build_inplace.py --jobs 2 > built
 echo "$(wc -l < built) modules and libraries were built with sanitizers"
 
 export PYTHONPATH=$work/src NUMLOOM_CACHE_DIR=$work/cache NUMLOOM_TEST_FAULTS=${NUMLOOM_TEST_FAULTS:-1}

@@ -4,6 +4,7 @@
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from numpy import bool_
 
@@ -324,7 +325,6 @@ from numloom.api.ufunc import ufunc
 from numloom.api.windows import bartlett, blackman, hamming, hanning, i0, kaiser
 from numloom.array import scalars as _scalars  # noqa: F401
 from numloom.array.convert import asarray, asnumpy, from_dlpack, get_array_module
-from numloom.array.ndarray import ndarray
 from numloom.array.printing import array2string, array_repr, array_str
 from numloom.array.sealing import seal_classes
 from numloom.base.config import config
@@ -334,6 +334,7 @@ from numloom.base.tracebacks import publish
 from numloom.command.extension import load_ipython_extension, unload_ipython_extension
 from numloom.kernels import texture
 from numloom.kernels.elementwise import ElementwiseKernel
+from numloom.kernels.operation import operation
 from numloom.kernels.python import kernel
 from numloom.kernels.raw import RawKernel, RawModule
 from numloom.kernels.reduction import ReductionKernel
@@ -353,6 +354,11 @@ from numloom.polynomial.poly1d import (
     roots,
 )
 
+if TYPE_CHECKING:  # Checkers see the class with types of its shape and dtype.
+    from numloom.typing import Array as ndarray
+else:
+    from numloom.array.ndarray import ndarray
+
 emath = lib.scimath
 bool = bool_
 """NumPy's name of the dtype."""
@@ -371,9 +377,20 @@ _COMPILED = frozenset(
 """Names of `numloom.compiled`, which is imported when one of them is asked for."""
 
 
+_LATER = {"Profile": "numloom.api.profile", "profile": "numloom.api.profile"}
+"""Names that few programs ask for, and the modules that are imported then."""
+_MODULES = frozenset(("cuda", "cupy", "cupyx", "distributed", "sparse", "typing"))
+"""Modules that are imported when they are asked for."""
+_POOLS = frozenset(("get_default_memory_pool", "get_default_pinned_memory_pool"))
+
+
 def __getattr__(name: str) -> object:
-    if name == "typing":
-        return importlib.import_module("numloom.typing")
+    if name in _MODULES:
+        return importlib.import_module(f"numloom.{name}")
+    if name in _POOLS:
+        return getattr(importlib.import_module("numloom.cuda"), name)
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name in _COMPILED:
         module = importlib.import_module("numloom.compiled")
         return module if name == "compiled" else getattr(module, name)
@@ -384,7 +401,7 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *OF_NUMPY, "typing", *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *OF_NUMPY, *_MODULES, *_POOLS, *(name for name in globals() if name.startswith("__"))})
 
 
 __all__ = [
@@ -673,6 +690,7 @@ __all__ = [
     "ogrid",
     "ones",
     "ones_like",
+    "operation",
     "outer",
     "packbits",
     "pad",

@@ -113,6 +113,41 @@ def test_trimmed_scalars_are_scalars() -> None:
             table -= xp.zeros((2,), int)
 
 
+ARRAYS: dict[str, Callable[[Any], Any]] = {
+    "cross": lambda xp: xp.cross(xp.asarray(np.array([1.0, 2])), xp.asarray(np.array([3.0, 5]))),
+    "random": lambda xp: xp.random.default_rng(1).random(()),
+    "normal": lambda xp: xp.random.default_rng(1).normal(size=()),
+    "integers": lambda xp: xp.random.default_rng(1).integers(5, size=()),
+    "legacy": lambda xp: xp.random.RandomState(1).uniform(1, 2, ()),
+}
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) >= "2.5.0", reason="cross takes no plane vectors")
+@pytest.mark.parametrize("name", ARRAYS)
+def test_results_without_axes_that_are_arrays(name: str) -> None:
+    for xp in (np, nl):
+        for _ in range(4):
+            result = again = ARRAYS[name](xp)
+            result += 1
+            assert again is result
+            assert result.shape == ()
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 3), (2,), (2, 1)])
+@pytest.mark.parametrize("values", [(), (1,), (0,), (2,), (1, 1), (3, 0), (0, 2), (2, 1, 1)])
+def test_values_of_a_mask_have_one_axis(shape: tuple[int, ...], values: tuple[int, ...]) -> None:
+    for mask in (True, False):
+        for index in (lambda m: m, lambda m: (m,)):
+
+            def stored(xp: Any, mask: bool = mask, index: Any = index) -> Any:
+                x = xp.zeros(shape)
+                x[index(xp.full(shape, mask))] = xp.ones(values)
+                return x
+
+            assert outcome(nl, stored) == outcome(np, stored), (mask, values)
+
+
 FORTRAN = np.asfortranarray(np.arange(24.0).reshape(4, 6))
 ORDERS: dict[str, Callable[[Any], Any]] = {
     "row and column": lambda xp: xp.multiply(xp.ones((1, 4), "f2"), xp.ones((4, 1), "f2"), order="A"),

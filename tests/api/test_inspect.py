@@ -89,9 +89,26 @@ def test_a_body_is_that_of_the_device() -> None:
     for lines in (cuda, host):
         assert lines[0].startswith("struct P") and lines[-1] == "}"
         assert sum(line.count("{") - line.count("}") for line in lines) == 0
-        assert not any("__CUDACC__" in line or line.startswith("NL_DEV void near_") for line in lines)
+        assert not any("__CUDACC__" in line or line.startswith("NL_DEV void fast_") for line in lines)
 
 
 def test_a_notebook_gets_the_picture_and_bodies() -> None:
     html = nl.exp(nl.asarray(np.arange(5.0)) + 1).explain()._repr_html_()
     assert html.startswith("<svg") and "<details>" in html and "__CUDACC__" not in html
+
+
+def test_an_explanation_fits_a_screen() -> None:
+    x = nl.linspace(-5, 5, 1000)
+    held = nl.log(1 + nl.exp(x))
+    stable = nl.maximum(x, 0) + nl.log1p(nl.exp(-abs(x)))
+    chain = x
+    for k in range(40):
+        chain = chain * k + x
+    for value in (held, stable, chain, held.sum(), nl.sort(stable) + chain):
+        lines = str(value.explain()).splitlines()
+        assert len(lines) <= 60
+        assert not any("scalar()" in line or "fast_element(const" in line for line in lines)
+    assert len(str(held.explain()).splitlines()) <= 50
+    again = nl.log(1 + nl.exp(x))
+    assert "scalar()" in again.explain().tree
+    assert "fast_element(const" in str(again.explain(source=True))

@@ -89,6 +89,15 @@ def test_shapes_that_are_none(shape: Any) -> None:
 SHAPES = ((3,), (4,), (2, 3), (1, 3))
 INTO: dict[str, Callable[[Any, str, Any], Any]] = {
     "add": lambda xp, c, out: xp.add(xp.ones((1, 3), c), xp.ones(3, c), out=out),
+    "add that does not fit": lambda xp, c, out: xp.add(xp.ones(3, c), xp.ones(2, c), out=out),
+    "power that does not fit": lambda xp, c, out: xp.power(xp.ones((2, 3), c), xp.ones((3, 2), c), out=out),
+    "ldexp that does not fit": lambda xp, c, out: xp.ldexp(xp.ones(3, c), xp.ones(2, "i"), out=out),
+    "divmod that does not fit": lambda xp, c, out: xp.divmod(xp.ones(3, c), xp.ones(2, c), out=(out, out)),
+    "vecdot that does not fit": lambda xp, c, out: xp.vecdot(xp.ones((2, 3), c), xp.ones((2, 2), c), out=out),
+    "matmul that does not fit": lambda xp, c, out: xp.matmul(xp.ones((2, 3), c), xp.ones((2, 3), c), out=out),
+    "concatenate that does not fit": lambda xp, c, out: xp.concatenate(
+        [xp.ones((1, 3), c), xp.ones((1, 2), c)], out=out
+    ),
     "sin": lambda xp, c, out: xp.sin(xp.ones((2, 3), c), out=out),
     "sum": lambda xp, c, out: xp.sum(xp.ones((2, 3), c), axis=0, out=out),
     "max": lambda xp, c, out: xp.max(xp.ones((2, 3), c), axis=0, out=out),
@@ -107,6 +116,17 @@ INTO: dict[str, Callable[[Any, str, Any], Any]] = {
 def test_a_bad_cast_beside_a_bad_shape(name: str) -> None:
     for char, other, shape in itertools.product("?ifdF", "?ifd", SHAPES):
         same(lambda xp, c=char, o=other, s=shape: INTO[name](xp, c, xp.zeros(s, o)), char, other, shape)
+
+
+@pytest.mark.parametrize("casting", ["no", "safe", "same_kind", "unsafe"])
+def test_comparisons_with_what_no_element_can_be_heed_casting(casting: str) -> None:
+    for name, number, into in itertools.product(("less", "equal"), (-1, 300), "?Bd"):
+        same(
+            lambda xp, n=name, k=number, o=into: getattr(xp, n)(
+                xp.ones(3, "B"), k, out=xp.zeros(3, o), casting=casting
+            ),
+            name, number, into,
+        )  # fmt: skip
 
 
 @pytest.mark.parametrize("sign", ["+", "-", "/", "//", "**", "|", "<<", "%"])

@@ -190,3 +190,35 @@ def test_stores_of_nothing_at_indices(shape: tuple[int, ...], at: list[int], val
         except ValueError as error:
             said.append(str(error))
     assert said[0] == said[1]
+
+
+LAID = {
+    "C": lambda x: x, "F": lambda x: x.T, "rows": lambda x: x[::2], "columns": lambda x: x[:, 1:],
+    "back": lambda x: x[::-1], "deep": lambda x: x[None], "repeated": lambda x: x[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("laid", LAID)
+@pytest.mark.parametrize("masks", ["C", "F", "part", "computed", "all", "none"])
+@pytest.mark.parametrize("in_tuple", [False, True])
+def test_values_stored_at_a_mask_of_all(laid: str, masks: str, in_tuple: bool) -> None:
+    made = []
+    for xp in (np, nl):
+        x = xp.asarray(np.arange(63.0).reshape(7, 9))
+        view = LAID[laid](x)
+        m = view % 3 != 0
+        if masks == "F":
+            m = xp.asarray(np.asfortranarray(nl.asnumpy(m)))
+        elif masks == "part":
+            m = xp.concatenate([m, m], axis=-1)[..., : m.shape[-1]]
+        elif masks in ("all", "none"):
+            m = xp.full(view.shape, masks == "all")
+        elif masks == "C":
+            m = xp.ascontiguousarray(m) | False
+        index = (m,) if in_tuple else m
+        view[index] = view[index] * 2 + 1
+        view[index] = xp.asarray([7.0]) if masks == "none" else -view[index]
+        with pytest.raises(ValueError, match=r"cannot assign|could not be broadcast"):
+            view[index] = xp.arange(float(view.size) + 5)
+        made.append(nl.asnumpy(x))
+    np.testing.assert_array_equal(*made)

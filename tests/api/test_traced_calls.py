@@ -1,4 +1,4 @@
-"""Calls that are recalled give what they gave the first time, whatever changes between them."""
+"""Calls that are replayed give what they gave the first time, whatever changes between them."""
 
 from __future__ import annotations
 
@@ -475,7 +475,7 @@ def test_a_part_of_a_filled_array_is_no_constant_of_a_call(function: str, number
             np.testing.assert_array_equal(call(other).get(), want)
 
 
-@pytest.mark.skipif(nl.config.eager, reason="nothing is recalled")
+@pytest.mark.skipif(nl.config.eager, reason="nothing is replayed")
 def test_what_was_recorded_before_a_call_is_no_part_of_it() -> None:
     """A value that a call finds elsewhere than among its operands was made of numbers that no argument says."""
     found: dict[str, Any] = {}
@@ -497,7 +497,7 @@ def test_what_was_recorded_before_a_call_is_no_part_of_it() -> None:
         assert through(x).get().tolist() == (want[:2] + want[2:] * k).tolist()
 
 
-@pytest.mark.skipif(nl.config.eager, reason="nothing is recalled")
+@pytest.mark.skipif(nl.config.eager, reason="nothing is replayed")
 def test_what_lies_beside_an_operand_is_no_part_of_a_call() -> None:
     found: dict[str, Any] = {}
 

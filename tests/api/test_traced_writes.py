@@ -1,4 +1,4 @@
-"""Writes at lists and arrays that are recalled do what they did the first time, whatever changes between them."""
+"""Writes at lists and arrays that are replayed do what they did the first time, whatever changes between them."""
 
 from __future__ import annotations
 

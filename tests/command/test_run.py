@@ -415,6 +415,23 @@ def test_advice_names_the_line_and_the_cure(tmp_path: Path) -> None:
     assert "numpy.ma.masked_invalid ran in NumPy 40 times" in advice
 
 
+def test_a_program_starts_without_the_libraries_of_other_commands() -> None:
+    code = "import sys, numpy; print(sorted({'rich', 'PIL', 'matplotlib'} & {*sys.modules}))"
+    found = subprocess.run(
+        [sys.executable, "-m", "numloom", "run", "--report", "none", "-c", code], capture_output=True, text=True
+    )
+    assert (found.returncode, found.stdout) == (0, "[]\n"), found.stderr
+
+
+def test_arrays_of_operators_are_no_small_ones(tmp_path: Path) -> None:
+    code = (
+        "import numpy as np\nx = np.ones((1000, 1000))\n"
+        "for i in range(110):\n    y = x * i + x ** 2 - np.sin(x)\n    float(np.sum(np.hstack((y[:, :1], x[:, :1]))))\n"
+        "    float((y * y).max())\n"
+    )
+    assert not any("fewer than" in advice for advice in report_of(tmp_path, code)["advice"])
+
+
 def test_text_report(capsys: pytest.CaptureFixture[str]) -> None:
     code = "import numpy as np; x = np.arange(5.0); np.ma.masked_array(x).sum(); np.random.rand(3)"
     assert run([code], kind="code") == 0

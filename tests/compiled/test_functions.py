@@ -68,6 +68,72 @@ def test_bad_updates() -> None:
             nl.function([], None, updates=pairs)
 
 
+def test_what_is_lent() -> None:
+    x, w, v = nl.symbol("x", (300,)), nl.shared(np.zeros(300), "w"), nl.shared(np.ones(300), "v")
+    function = nl.function([x], [nl.Out(x, borrow=True), x, w, x + 1], updates=[(v, w), (w, v + x)])
+    given = nl.asarray(np.arange(300.0))
+    models = [np.zeros(300), np.ones(300)]
+    for _ in range(20):
+        before = [given.storage.value, w.get_value(host=False, borrow=True).storage.value]
+        lent, own, shared, _ = function(given)
+        # Only the copy is other memory: values of shared variables are handed on.
+        assert lent.storage.value is before[0] and own.storage.value is not before[0]
+        assert shared.storage.value is before[1]
+        assert v.get_value(host=False, borrow=True).storage.value is before[1]
+        shared[:2] = -7.0
+        lent += 1
+        models = [models[1] + np.arange(300.0), models[0]]
+        np.testing.assert_array_equal(w.get_value(), models[0])
+        np.testing.assert_array_equal(v.get_value(), models[1])
+        np.testing.assert_array_equal(given.get(), np.arange(300.0))
+
+
+@pytest.mark.parametrize("borrow", [False, True])
+def test_outputs_that_are_arrays_stay_what_they_were(borrow: bool) -> None:
+    constant = nl.arange(6.0)
+    w = nl.shared(np.zeros(6), "w")
+    function = nl.function([], [nl.Out(constant, borrow=borrow), constant[1:]], updates=[(w, constant)])
+    compiled = nl.compile(lambda x: constant)
+    compiled(nl.ones(2))
+    for number in range(3):
+        constant[:2] = 5 + number
+        for one in (*function(), compiled(nl.ones(2))):
+            assert one.tolist() == list(range(6))[-one.size :]
+            one[:2] = -1
+        assert w.get_value().tolist() == list(range(6))
+        assert constant.tolist() == [5 + number, 5 + number, 2, 3, 4, 5]
+
+
+def test_arrays_are_let_go_with_their_function() -> None:
+    constant = nl.asarray(np.arange(6.0))
+    function = nl.function([], [nl.Out(constant, borrow=True), constant])
+    value = constant.storage.value
+    assert value.readers == 1
+    function()
+    del function
+    gc.collect()
+    assert value.readers == 0
+
+
+def test_givens_for_views() -> None:
+    x, z = nl.symbol("x", (3,)), nl.symbol("z", (3,))
+    y = (x * 2)[::-1]
+    for found in (
+        nl.function([x, z], [y + 1, y * 2, nl.sort(y)], givens=[(y, z)])([1, 2, 3], [30, 10, 20]),
+        nl.function([z], nl.substitute([y + 1, y * 2, nl.sort(y)], (y, z)))([30, 10, 20]),
+    ):
+        assert [one.tolist() for one in found] == [[31, 11, 21], [60, 20, 40], [10, 20, 30]]
+
+
+def test_givens_for_what_is_not_there() -> None:
+    x, y, z = nl.symbol("x", (3,)), nl.symbol("y", (3,)), nl.symbol("z", (3,))
+    assert nl.function([x, z], x + 1, givens=[(y, z)])([1, 2, 3], [0, 0, 0]).tolist() == [2, 3, 4]
+    with pytest.raises(ValueError, match="does not depend on what is to be replaced"):
+        nl.function([x, z], x + 1, givens=[(x * 2, z)])
+    with pytest.raises(ValueError, match="a view of a view is a part of its own"):
+        nl.function([x, z], (x * 2)[1:][1:], givens=[((x * 2)[1:], z[1:])])
+
+
 def test_givens() -> None:
     x, y, z = (nl.symbol(name, (3,)) for name in "xyz")
     function = nl.function([z], x * y, givens=[(x, y + 1), (y, z * 2)])
@@ -283,8 +349,13 @@ def test_profile_and_explain() -> None:
     x = nl.symbol("x", (100,))
     function = nl.function([x], x * 2 + 1, profile=True, name="line")
     function(np.ones(100))
-    assert function.profile.calls == 1 and "line: 1 call" in str(function.profile)
+    assert function.profile.calls == 1 and "in 1 call" in str(function.profile)
     assert "device:" in function.explain(np.ones(100)) and "operations" in function.explain(np.ones(100))
+    w = nl.shared(np.ones(100), "w")
+    step = nl.function([x], [x + w, (x * w).sum()], updates=[(w, w * 2)])
+    text = step.explain(np.ones(100))
+    assert text.count("kernel over") == 1 and "output 0" in text and "output 1" in text and "the new w" in text
+    assert "void" in step.explain(np.ones(100), source=True) and w.get_value()[0] == 1
 
 
 def test_functions_within_trees() -> None:

@@ -142,9 +142,9 @@ STEP = 1e-5
 
 def test_all_elementwise_rows_have_rules() -> None:
     for table in (ELEMENTWISE, SPECIAL):
-        for name, row in table.items():
-            assert row.gradient is not None, f"{name} has no rule"
-            assert len(row.gradient) == row.nin, name
+        for name, op_def in table.items():
+            assert op_def.gradient is not None, f"{name} has no rule"
+            assert len(op_def.gradient) == op_def.nin, name
     assert HOST_DERIVATIVES.keys() == ON_HOST.keys()
     for name, count in ON_HOST.items():
         assert len(HOST_DERIVATIVES[name]) == count, name
@@ -152,14 +152,14 @@ def test_all_elementwise_rows_have_rules() -> None:
 
 def test_all_texts_are_functions() -> None:
     for table in (ELEMENTWISE, SPECIAL):
-        for row in table.values():
-            for text in row.gradient or ():
+        for op_def in table.values():
+            for text in op_def.gradient or ():
                 if not refused(text):
-                    function_of(text, ("g", "y", *"abcde"[: row.nin]))
+                    function_of(text, ("g", "y", *"abcde"[: op_def.nin]))
 
 
 def test_all_reductions_have_rules() -> None:
-    assert {name: row.gradient for name, row in REDUCTIONS.items()}.items() <= REDUCTION_DERIVATIVES.items()
+    assert {name: op_def.gradient for name, op_def in REDUCTIONS.items()}.items() <= REDUCTION_DERIVATIVES.items()
     for name in ("logaddexp", "logaddexp2", "hypot"):
         assert reduction_of(ELEMENTWISE[name], "d").gradient is not None
 
@@ -233,33 +233,33 @@ NO_SECOND: set[tuple[str, int, int]] = {
 DISCRETE = ("random", "bitwise", "shift", "gcd", "lcm", "invert")
 SMOOTH = [
     name
-    for name, row in ELEMENTWISE.items()
+    for name, op_def in ELEMENTWISE.items()
     if not any(word in name for word in DISCRETE) and name not in ("where", "ldexp", "complex_pack", "frexp_exponent")
-    and resolve(row, (np.dtype(float),) * row.nin)[1] == 11
+    and resolve(op_def, (np.dtype(float),) * op_def.nin)[1] == 11
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SMOOTH)
 def test_elementwise(name: str) -> None:
-    row = ELEMENTWISE[name]
-    assert row.gradient is not None
+    op_def = ELEMENTWISE[name]
+    assert op_def.gradient is not None
 
     def record(*arrays: Any) -> Any:
-        return wrap(build.elementwise(row, [node_of(x) for x in arrays]))
+        return wrap(build.elementwise(op_def, [node_of(x) for x in arrays]))
 
-    check(name, record, row.numpy, row.gradient, len(name))
+    check(name, record, op_def.numpy, op_def.gradient, len(name))
 
 
 @pytest.mark.filterwarnings("ignore:non-integer arg")
 @pytest.mark.parametrize("name", SPECIAL)
 def test_special(name: str) -> None:
-    row = SPECIAL[name]
-    assert row.gradient is not None
+    op_def = SPECIAL[name]
+    assert op_def.gradient is not None
 
     def record(*arrays: Any) -> Any:
-        return wrap(build.elementwise(row, [node_of(x) for x in arrays]))
+        return wrap(build.elementwise(op_def, [node_of(x) for x in arrays]))
 
-    check(name, record, row.numpy, row.gradient, len(name))
+    check(name, record, op_def.numpy, op_def.gradient, len(name))
 
 
 @pytest.mark.parametrize("name", [name for name, rule in HOST_DERIVATIVES.items() if not all(map(refused, rule))])

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from compilers import gxx
+from compilers import SWITCHING, gxx
 from numloom.device.cuda.routines.radix import PEERS
 from numloom.device.cuda.routines.scripts import Launch
 from numloom.device.memory import Buffer, Pool
@@ -27,6 +27,7 @@ SHIM = r"""
 #include <cstring>
 #include <cmath>
 #include <ucontext.h>
+#include <unistd.h>
 #ifdef TOGETHER
 #include <thread>
 #include <vector>
@@ -46,10 +47,12 @@ SHIM = r"""
 struct dim { unsigned x, y, z; };
 PER_BLOCK dim threadIdx, blockIdx, blockDim, gridDim;
 namespace emulation {
+constexpr size_t STACK = 1 << 15;
+// SWITCHING
 enum State { RUNS, WARP, BLOCK, DONE };
-struct Fiber { ucontext_t context; State state; char* stack; };
+struct Fiber { void* context; State state; char* stack; };
 PER_BLOCK Fiber fibers[1024];
-PER_BLOCK ucontext_t scheduler;
+PER_BLOCK void* scheduler;
 PER_BLOCK unsigned current, count;
 static bool backwards; // threads of a block take turns from the last one down
 PER_BLOCK unsigned long long slots[64][32];
@@ -57,20 +60,16 @@ PER_BLOCK void (*body)();
 PER_BLOCK const void* parameters;
 static void wait(State state) {
     fibers[current].state = state;
-    swapcontext(&fibers[current].context, &scheduler);
+    numloom_switch(&fibers[current].context, scheduler);
 }
-static void enter() { body(); fibers[current].state = DONE; swapcontext(&fibers[current].context, &scheduler); }
+static void enter() { body(); wait(DONE); }
 static void run_block(unsigned threads) {
     count = threads;
     for (unsigned t = 0; t < threads; ++t) {
         Fiber& f = fibers[t];
-        if (!f.stack) f.stack = (char*)malloc(1 << 15);
+        if (!f.stack) f.stack = (char*)aligned_alloc(64, STACK);
         f.state = RUNS;
-        getcontext(&f.context);
-        f.context.uc_stack.ss_sp = f.stack;
-        f.context.uc_stack.ss_size = 1 << 15;
-        f.context.uc_link = &scheduler;
-        makecontext(&f.context, enter, 0);
+        f.context = fresh(f.stack + STACK, enter);
     }
     for (;;) {
         bool ran = false, all_done = true, all_block = true;
@@ -79,7 +78,7 @@ static void run_block(unsigned threads) {
             if (fibers[t].state == RUNS) {
                 current = t;
                 threadIdx.x = t;
-                swapcontext(&scheduler, &fibers[t].context);
+                numloom_switch(&scheduler, fibers[t].context);
                 ran = true;
             }
         }
@@ -303,7 +302,7 @@ class EmulatedDevice:
     def synchronize(self):
         pass
 
-    def told(self, ask):
+    def read_back(self, ask):
         word = np.full(1, -1, np.int64)
         ask(word.ctypes.data)
         return int(word[0])
@@ -338,7 +337,7 @@ class EmulatedDevice:
             for device, host in INLINE:
                 source = source.replace(device, host)
             source = (
-                SHIM
+                SHIM.replace("// SWITCHING", SWITCHING)
                 + source
                 + TURN
                 + "".join(RUNNER.format(entry=entry, struct=struct) for entry, struct in ENTRY.findall(text))

@@ -57,7 +57,7 @@ def test_errors_that_kernels_found_come_before_work_by_addresses():
 @pytest.mark.skipif(compiled is None, reason="compiled code takes addresses")
 def test_changes_in_place_by_addresses():
     x, where, value = operand(np.arange(5.0)), operand(np.array([1, 3])), operand(np.array([8.0, 9.0]))
-    bound = DEVICE.bound_routine("scatter", x, value, where, axes=(0,), position=0, op="", loop=(), place=...)
+    bound = DEVICE.bound_routine("scatter", x, value, where, axes=(0,), position=0, op="", loop=(), location=...)
     assert bound(x.buffer.ptr, value.buffer.ptr, where.buffer.ptr, 4) is True
     assert as_array(x).tolist() == [0, 8, 2, 9, 4]
 

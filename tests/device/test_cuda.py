@@ -19,7 +19,7 @@ from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver, transfer
 from numloom.device.cuda.backend import CudaDevice
 from numloom.device.cuda.routines.kernels import Grid
-from numloom.device.interface import Device
+from numloom.device.interface import Backend
 
 # The CUDA side of the contract: one struct of 8-byte words.
 AXPY = """
@@ -43,10 +43,10 @@ def python(program, **environment):
 
 
 def test_the_contract_is_kept():
-    for name in vars(Device):
+    for name in vars(Backend):
         if not name.startswith("_") and name != "allocate":
-            assert callable(getattr(CudaDevice, name)) or isinstance(vars(Device)[name], property), name
-    for name in Device.__annotations__.keys() - {"pool", "dlpack"}:  # An instance has those two.
+            assert callable(getattr(CudaDevice, name)) or isinstance(vars(Backend)[name], property), name
+    for name in Backend.__annotations__.keys() - {"pool", "dlpack"}:  # An instance has those two.
         assert hasattr(CudaDevice, name), name
 
 

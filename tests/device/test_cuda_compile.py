@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from array import array
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ from numloom.base.errors import CompileError
 from numloom.device.cache import key_of, shared
 from numloom.device.cuda import backend
 from numloom.device.cuda import compile as nvrtc
+from numloom.device.cuda.module import compile_module
 from numloom.device.cuda.routines import ROUTINES
 from numloom.device.cuda.routines.kernels import FAST_TIER_MOST, Grid, empty, run
 from numloom.device.memory import Buffer
@@ -282,6 +284,7 @@ PROGRAM = """
 import numpy, numloom as np
 from numloom.device import registry
 from numloom.device.cuda import compile as nvrtc
+from numloom.device.cuda.module import compile_module
 
 nvrtc.HURRIES = True
 rng = numpy.random.default_rng(1)
@@ -327,3 +330,23 @@ def test_slow_code_has_the_bits_of_the_full_one(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("ok")
+
+
+def test_compiling_leaves_the_limit_of_the_stack(own_cache):
+    resource = pytest.importorskip("resource")
+    pytest.importorskip("cuda.bindings.nvrtc")
+    before = resource.getrlimit(resource.RLIMIT_STACK)
+
+    def compile_some(first):
+        for number in range(first, first + 3):
+            nvrtc.compile_cubin(TEXT.format(number), "sm_90")
+            compile_module({"kernel.cu": TEXT.format(number)}, (), (), "sm_90")
+
+    threads = [threading.Thread(target=compile_some, args=(10 * k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    seen = {before}
+    while any(thread.is_alive() for thread in threads):
+        seen.add(resource.getrlimit(resource.RLIMIT_STACK))
+        time.sleep(0.001)
+    assert seen | {resource.getrlimit(resource.RLIMIT_STACK)} == {before}

@@ -13,7 +13,7 @@ from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import module as cuda_module
 from numloom.device.cuda.module import compile_module, header_folders
 from numloom.device.headers import scan
-from numloom.device.interface import Span
+from numloom.device.interface import MemorySpan
 
 try:
     nvrtc.bindings()
@@ -241,7 +241,7 @@ def values(device, buffer, dtype, count):
 
 
 def span(buffer):
-    return Span(buffer.ptr, buffer.ptr, buffer.ptr + buffer.nbytes)
+    return MemorySpan(buffer.ptr, buffer.ptr, buffer.ptr + buffer.nbytes)
 
 
 @pytest.mark.cuda

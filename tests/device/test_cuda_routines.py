@@ -264,14 +264,14 @@ def test_segments(runner, op, monkeypatch):
     starts = np.array([0, 5, 5, 300, 7, 60, 599])
     for char in "eD" if op != "subtract" else "fi":
         for x, axis in ((random((600,), char), 0), (random((2, 600), char)[:, ::-1], 1), (random((600, 3), char), 0)):
-            same(runner, "reduceat", x, starts, op=op, axis=axis, place=1)
-            same(runner, "reduceat", x, starts[::2], op=op, axis=axis, place=1, order="F")
+            same(runner, "reduceat", x, starts, op=op, axis=axis, location=1)
+            same(runner, "reduceat", x, starts[::2], op=op, axis=axis, location=1, order="F")
             with monkeypatch.context() as short:
                 # Segments in pieces, the last of them not whole.
                 short.setattr(folding, "PIECE", 256)
-                same(runner, "reduceat", x, starts, op=op, axis=axis, place=1)
+                same(runner, "reduceat", x, starts, op=op, axis=axis, location=1)
     n = large(runner)
-    same(runner, "reduceat", random((n,), "f"), np.array([0, 3, n // 2]), op=op, axis=0, place=1)
+    same(runner, "reduceat", random((n,), "f"), np.array([0, 3, n // 2]), op=op, axis=0, location=1)
     assert not runner.take_error()
 
 
@@ -279,7 +279,7 @@ def test_a_segment_out_of_bounds_is_told_of(runner):
     out = operand(runner, np.zeros(2))
     for n in (9, 9000):
         starts = operand(runner, np.array([0, n]))
-        ROUTINES["reduceat"](runner, operand(runner, np.ones(n)), starts, op="add", axis=0, place=7, out=out)
+        ROUTINES["reduceat"](runner, operand(runner, np.ones(n)), starts, op="add", axis=0, location=7, out=out)
         assert runner.take_error() == 7
 
 
@@ -289,7 +289,7 @@ def test_a_segment_out_of_bounds_is_told_of(runner):
 def scattered(device, target, *operands, op="", loop=(), **options):
     """What `scatter` makes of a target, and what its twin does."""
     expected = target.copy("K")
-    options = {"op": op, "loop": tuple(code_of(char) for char in loop), "place": 5, **options}
+    options = {"op": op, "loop": tuple(code_of(char) for char in loop), "location": 5, **options}
     ROWS["scatter"].numpy(expected, *operands, **options)
     base = target.copy("K")
     out = operand(device, base)
@@ -329,7 +329,7 @@ def test_stores_along_an_empty_axis(runner, op):
         given = [operand(runner, np.zeros(n, np.int64)) for _ in axes]
         loop = (code_of(np.dtype("d")),) * 3 if op else ()
         ROUTINES["scatter"](
-            runner, x, operand(runner, np.ones(())), *given, axes=axes, position=0, op=op, loop=loop, place=5
+            runner, x, operand(runner, np.ones(())), *given, axes=axes, position=0, op=op, loop=loop, location=5
         )  # fmt: skip
         assert runner.take_error() == 5
 
@@ -350,7 +350,7 @@ def test_stores_that_are_assumed_to_be_apart(runner, monkeypatch):
     for given in (wrong, operand(runner, np.arange(5, 905) // 2 * 2)):
         out = operand(runner, np.zeros(900))
         ROUTINES["scatter"](
-            runner, out, operand(runner, np.ones(900)), given, axes=(0,), position=0, op="", loop=(), place=5
+            runner, out, operand(runner, np.ones(900)), given, axes=(0,), position=0, op="", loop=(), location=5
         )
         assert runner.take_error() == 5
         assert back(runner, out).sum() == (895 if given is wrong else 448)
@@ -392,7 +392,7 @@ def test_an_index_out_of_bounds_is_told_of_and_writes_nothing(runner):
     for op, loop in (("", ()), ("add", (code_of("q"),) * 3), ("multiply", (code_of("q"),) * 3)):
         out = operand(runner, np.ones(4, np.int64))
         value, index = operand(runner, np.array([3, 4, 5])), operand(runner, np.array([1, 4, -5]))
-        options = {"axes": (0,), "position": 0, "op": op, "loop": loop, "place": 9}
+        options = {"axes": (0,), "position": 0, "op": op, "loop": loop, "location": 9}
         ROUTINES["scatter"](runner, out, value, index, **options)
         assert back(runner, out).tolist() == [1, {"": 3, "add": 4, "multiply": 3}[op], 1, 1]
         assert runner.take_error() == 9

@@ -9,7 +9,7 @@ from numloom.device.cuda.routines import BOUND, ROUTINES, compaction, scattering
 from numloom.device.cuda.routines.counting import _counted
 from numloom.device.cuda.routines.kernels import address
 from numloom.device.cuda.routines.order import _flagged
-from numloom.device.cuda.routines.recording import BasePointer, Memory, Recorder, Unrecorded
+from numloom.device.cuda.routines.recording import BasePointer, PlannedBuffer, ScriptRecorder, Unrecorded
 from numloom.device.cuda.routines.scans import scan
 from numloom.device.cuda.routines.scripts import CHANGES, Launch, Remembered, Script, recorded
 from numloom.device.interface import Strided
@@ -26,7 +26,7 @@ def scripts_of(remembered):
 @pytest.mark.parametrize("op", ["", "add", "maximum", "multiply"])
 @pytest.mark.parametrize("number", [False, True])
 def test_stores_again(runner, shape, axes, count, op, number):
-    scatter = Remembered(scattering.scatter, "place")
+    scatter = Remembered(scattering.scatter, "location")
     for turn in range(5):
         before, indices = random(shape, "d", turn), []
         for axis in axes:
@@ -39,7 +39,7 @@ def test_stores_again(runner, shape, axes, count, op, number):
         else:
             expected[tuple(indices)] = value
         target = operand(runner, before)
-        options = {"axes": axes, "position": 0, "op": op, "loop": (F64, F64, F64) if op else (), "place": turn + 1}
+        options = {"axes": axes, "position": 0, "op": op, "loop": (F64, F64, F64) if op else (), "location": turn + 1}
         scatter(runner, target, operand(runner, np.asarray(value)), *(operand(runner, i) for i in indices), **options)
         np.testing.assert_allclose(back(runner, target), expected, rtol=1e-15)
     assert len(scripts_of(scatter)) == 1
@@ -47,7 +47,7 @@ def test_stores_again(runner, shape, axes, count, op, number):
 
 @pytest.mark.parametrize("op, value_shape", [("", (60,)), ("", ()), ("add", (60,)), ("subtract", (60,))])
 def test_stores_again_by_addresses(runner, op, value_shape):
-    """The target may begin anywhere in its memory; it, the operands and the place are other ones each time."""
+    """The target may begin anywhere in its memory; it, the operands and the location are other ones each time."""
     options = {"axes": (0,), "position": 0, "op": op, "loop": (F64, F64, F64) if op else ()}
     script = None
     for turn in range(4):
@@ -61,8 +61,8 @@ def test_stores_again_by_addresses(runner, op, value_shape):
         target, whole = operand(runner, before), [operand(runner, value), operand(runner, indices)]
         part = Strided(target.buffer, 100, (50,), (2,), target.dtype)
         if script is None:
-            scattering.scatter(runner, part, *whole, **options, place=1)
-            script = BOUND["scatter"](runner, part, *whole, **options, place=CHANGES)
+            scattering.scatter(runner, part, *whole, **options, location=1)
+            script = BOUND["scatter"](runner, part, *whole, **options, location=CHANGES)
         else:
             assert script(address(part), *map(address, whole), turn + 1) is True
         np.testing.assert_allclose(back(runner, target), expected, rtol=1e-15)
@@ -88,13 +88,13 @@ def test_selections_again(runner, shape, char):
 
 
 def test_a_place_that_is_wrong_has_the_number_of_the_call(runner):
-    scatter = Remembered(scattering.scatter, "place")
+    scatter = Remembered(scattering.scatter, "location")
     for turn in range(1, 6):
         for index, error in ((3, 0), (9, turn)):
             target = operand(runner, np.zeros(5))
             scatter(
                 runner, target, operand(runner, np.ones(2)), operand(runner, np.array([index, 1])), axes=(0,),
-                position=0, op="", loop=(), place=turn,
+                position=0, op="", loop=(), location=turn,
             )  # fmt: skip
             assert runner.take_error() == error
 
@@ -168,12 +168,12 @@ def test_places_are_no_numbers():
 
 
 def test_what_takes_more_than_addresses_is_not_recorded(runner):
-    recorder = Recorder(runner, 1)
+    recorder = ScriptRecorder(runner, 1)
     assert recorder.next(recorder, 5)[1].base == 3
     for wrong in (lambda: recorder.next(recorder, 5), lambda: recorder.download, lambda: recorder.told_of):
         with pytest.raises(Unrecorded):
             wrong()
-    recorder.clear(Memory(BasePointer(0), 8), 0)
+    recorder.clear(PlannedBuffer(BasePointer(0), 8), 0)
     assert recorder.commands == []
 
     def looks(device, a, *, out):

@@ -14,7 +14,7 @@ from numloom.device.cuda.routines import compaction
 from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.interface import Strided
 from numloom.device.memory import Pool
-from numloom.emit import selecting as emit_selecting
+from numloom.emit import compaction as emit_selecting
 from numloom.engine import routines, selecting
 from numloom.graph import build
 from numloom.graph.layout import c_strides

@@ -13,7 +13,7 @@ from numloom.base.config import config
 from numloom.base.errors import DeviceError, OutOfMemoryError
 from numloom.device import registry
 from numloom.device.cpu.backend import CpuDevice
-from numloom.device.interface import Device
+from numloom.device.interface import Backend
 from numloom.device.null.backend import NullDevice
 
 
@@ -77,10 +77,10 @@ def test_the_memory_limit_is_followed():
 @pytest.mark.parametrize("kind", [CpuDevice, NullDevice])
 def test_backends_keep_the_contract(kind):
     device = kind()
-    for name in vars(Device):
+    for name in vars(Backend):
         if not name.startswith("_"):
-            assert callable(getattr(device, name)) or isinstance(vars(Device)[name], property), name
-    for name in Device.__annotations__:
+            assert callable(getattr(device, name)) or isinstance(vars(Backend)[name], property), name
+    for name in Backend.__annotations__:
         assert hasattr(device, name), name
 
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ucontext.h>
+#include <unistd.h>
 #define __CUDACC__
 #define __device__
 #define __global__
@@ -30,7 +31,8 @@ namespace fibres {
 enum State { READY, AT_BARRIER, IN_SHUFFLE, IN_CLUSTER, DONE };
 constexpr int BLOCKS = 8, MOST = 1024 * BLOCKS;
 constexpr size_t STACK = 128 << 10;
-ucontext_t scheduler, thread[MOST];
+// SWITCHING
+void *scheduler, *thread[MOST];
 State state[MOST];
 unsigned slot[MOST];
 char* stacks;
@@ -40,11 +42,11 @@ int now, threads, block, wrong;
 void (*entry)();
 void wait(State why) {
     state[now] = why;
-    swapcontext(&thread[now], &scheduler);
+    numloom_switch(&thread[now], scheduler);
 }
 void start() {
     entry();
-    state[now] = DONE;
+    wait(DONE);
 }
 // Runs a block until all of its threads are done, or wait for the cluster.
 int advance(int count, bool backwards) {
@@ -54,7 +56,7 @@ int advance(int count, bool backwards) {
             now = backwards ? end - 1 - k : begin + k;
             if (state[now] != READY) continue;
             threadIdx.x = (unsigned)(now - begin);
-            swapcontext(&scheduler, &thread[now]);
+            numloom_switch(&scheduler, thread[now]);
         }
         bool shuffled = false, barrier = false;
         for (int first = begin; first < end; first += 32) {
@@ -77,16 +79,12 @@ int advance(int count, bool backwards) {
 // 0, or what went wrong: 1 a shuffle without all lanes, 2 a barrier that some thread waits at elsewhere, 3 one of the
 // cluster that not all reach, 4 memory of a block that has not begun or has ended.
 int run_cluster(int count, int blocks, bool backwards) {
-    if (!stacks) stacks = (char*)malloc(MOST * STACK);
+    if (!stacks) stacks = (char*)aligned_alloc(64, MOST * STACK);
     const size_t nbytes = __stop_shared - __start_shared;
     threads = count;
     wrong = 0;
     for (int t = 0; t < count * blocks; ++t) {
-        getcontext(&thread[t]);
-        thread[t].uc_stack.ss_sp = stacks + t * STACK;
-        thread[t].uc_stack.ss_size = STACK;
-        thread[t].uc_link = &scheduler;
-        makecontext(&thread[t], start, 0);
+        thread[t] = fresh(stacks + (t + 1) * STACK, start);
         state[t] = READY;
         arrived[t] = waited[t] = 0;
     }

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from compilers import gxx, needed
+from compilers import SWITCHING, gxx, needed
 from numloom.base.dtypes import (
     BOOL,
     C64,
@@ -51,10 +51,10 @@ from numloom.emit.emit import emit
 from numloom.ops.definitions import ReductionDef
 from numloom.ops.elementwise import ELEMENTWISE, resolve
 from numloom.ops.reductions import REDUCTIONS
-from numloom.plan.program import Box, Instr, Operand, Program, Reduce, Source, Store
+from numloom.plan.program import Box, Instr, KernelSource, Operand, Program, Reduce, Store
 
 Memory = list[np.ndarray[Any, Any]]
-EMULATOR = (Path(__file__).parent / "emulator.hpp").read_text()
+EMULATOR = (Path(__file__).parent / "emulator.hpp").read_text().replace("// SWITCHING", SWITCHING)
 CODES = (F32, F32, F32, F64, F64, I32, I64, U8, I8, U32, F16, BOOL)
 
 
@@ -110,7 +110,7 @@ def memory_for(shape: tuple[int, ...], strides: tuple[int, ...], start: int) -> 
 # ------------------------------------------------------------------ running
 
 
-def words_of(case: Case, source: Source, memory: Memory, work: int, error: int) -> array[int]:
+def words_of(case: Case, source: KernelSource, memory: Memory, work: int, error: int) -> array[int]:
     """The filled parameter block."""
     words: array[int] = array("q")
     pointers = case.pointers(memory)
@@ -129,7 +129,7 @@ def words_of(case: Case, source: Source, memory: Memory, work: int, error: int) 
                     "constant": lambda w: w.value,
                     "workspace": lambda w: work,
                     "error": lambda w: error,
-                    "place": lambda w: 1,
+                    "location": lambda w: 1,
                 }[word.kind](word)
             )
     assert len(words) == len(source.words)
@@ -497,16 +497,16 @@ class Maker:
             instrs.append(Instr("op", code, (condition, picks[1], other), op_def=ELEMENTWISE["where"]))
             return
         names = UNARY if choice < 0.45 else BINARY
-        row = ELEMENTWISE[random.choice(names)]
-        args = picks[: row.nin]
+        op_def = ELEMENTWISE[random.choice(names)]
+        args = picks[: op_def.nin]
         try:
-            in_codes, out = resolve(row, tuple(DTYPES[instrs[a].code] for a in args))
+            in_codes, out = resolve(op_def, tuple(DTYPES[instrs[a].code] for a in args))
         except TypeError:
             return
         args = [self.cast(instrs, a, code) for a, code in zip(args, in_codes, strict=True)]
         if any(instrs[a].code != code for a, code in zip(args, in_codes, strict=True)):
             return
-        instrs.append(Instr("op", out, tuple(args), op_def=row))
+        instrs.append(Instr("op", out, tuple(args), op_def=op_def))
 
     def stores(self, instrs: list[Instr], post: bool = False) -> list[Store]:
         chosen = {len(instrs) - 1, *(k for k in range(len(instrs)) if self.random.random() < 0.12)}
@@ -603,18 +603,18 @@ def some_reductions(maker: Maker, body: list[Instr], most: int) -> list[Reduce]:
     random = maker.random
     reductions = []
     for _ in range(most):
-        row = REDUCTIONS[random.choice(REDUCE)]
+        op_def = REDUCTIONS[random.choice(REDUCE)]
         value = random.randrange(len(body))
         code = body[value].code
-        if row.name in ("mean", "var", "m2") and KINDS[code] != "f":
+        if op_def.name in ("mean", "var", "m2") and KINDS[code] != "f":
             value = maker.cast(body, value, random.choice((F32, F64)))
-        elif row.name in ("sum", "prod") and KINDS[code] == "b":
+        elif op_def.name in ("sum", "prod") and KINDS[code] == "b":
             value = maker.cast(body, value, I64)
-        elif row.name.startswith("bitwise") and KINDS[code] not in "iub":
+        elif op_def.name.startswith("bitwise") and KINDS[code] not in "iub":
             continue
         code = body[value].code
-        out = code_of(row.out_char(CHARS[code]))
-        reductions.append(Reduce(row, value, out))
+        out = code_of(op_def.out_char(CHARS[code]))
+        reductions.append(Reduce(op_def, value, out))
     return reductions or [Reduce(REDUCTIONS["max"], 0, body[0].code)]
 
 
@@ -674,9 +674,9 @@ def reduction_of_memory(
         kept_strides[d], step = step, step * shape[d]
     reductions, post, stores = [], [], []
     for number, name in enumerate(names):
-        row = REDUCTIONS[name] if isinstance(name, str) else name
-        out = code_of(row.out_char(CHARS[code]))
-        reductions.append(Reduce(row, 0, out))
+        op_def = REDUCTIONS[name] if isinstance(name, str) else name
+        out = code_of(op_def.out_char(CHARS[code]))
+        reductions.append(Reduce(op_def, 0, out))
         post.append(Instr("reduced", out, index=number))
         stores.append(Store(number, len(operands)))
         operands.append(Operand(out, tuple(kept_strides), written=True, post=True))

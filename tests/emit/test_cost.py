@@ -29,7 +29,7 @@ def test_long_functions_without_branches_go_abreast(name: str, code: int, many: 
     op = ELEMENTWISE[name]
     codes = (code,) * op.nin
     assert vectors_unrolled(loop_program(op, codes, code)) == many
-    assert (f"NL_ABREAST({many})" in loop_source(op, codes, code).text) == (many > 1)
+    assert (f"NL_UNROLL_BY({many})" in loop_source(op, codes, code).text) == (many > 1)
 
 
 @pytest.mark.parametrize(("times", "many"), [(1, 4), (2, 2), (4, 1)])

@@ -16,15 +16,15 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "ops"))
 
 from single_loops import DTYPE, build, loops_of, same_bits, special_values
 
-NEAR = [name for name, row in ELEMENTWISE.items() if row.fast_path and row.ufunc is not None]
+FAST = [name for name, op_def in ELEMENTWISE.items() if op_def.fast_path and op_def.ufunc is not None]
 
 
-def is_near(name: str, loop: Any) -> bool:
+def has_fast_path(name: str, loop: Any) -> bool:
     """Whether a loop has a short form."""
     return DTYPE[loop[1][0]].kind in ELEMENTWISE[name].fast_path
 
 
-LOOPS = {loop[:2]: loop for name in NEAR for loop in loops_of(ELEMENTWISE[name]) if is_near(name, loop)}
+LOOPS = {loop[:2]: loop for name in FAST for loop in loops_of(ELEMENTWISE[name]) if has_fast_path(name, loop)}
 SHARES = (0, 0.001, 0.2, 1)
 """Which part of the arguments is out of the ordinary."""
 
@@ -37,7 +37,7 @@ def arguments(char: str, count: int, share: float, rng: Any) -> Any:
         found.real, found.imag = arguments(part, count, share, rng), arguments(part, count, share, rng)
         found[rng.random(count) < share] = special_values(char)[rng.integers(0, 81)]
         return found * rng.choice([1, 0.01], count).astype(part)
-    angles = np.geomspace(5e4, 2e6, 41)  # where sine and cosine are no longer near
+    angles = np.geomspace(5e4, 2e6, 41)  # where sine and cosine take the slow path
     special = np.concatenate([special_values(char), -np.geomspace(1e-3, 900, 40), np.geomspace(80, 900, 40), angles])
     found = rng.uniform(0.01, 4, count)
     others = rng.random(count) < share
@@ -57,7 +57,7 @@ def on_compiled_kernels() -> Any:
 
 
 def test_there_are_such_functions() -> None:
-    assert {"exp", "log", "power", "logaddexp", "sin", "tan"} <= set(NEAR)
+    assert {"exp", "log", "power", "logaddexp", "sin", "tan"} <= set(FAST)
 
 
 @pytest.mark.parametrize(("name", "chars"), LOOPS)

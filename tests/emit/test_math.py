@@ -13,6 +13,7 @@ import pytest
 from compilers import needed
 from numloom.base.dtypes import NUMPY_CHARS as CHARS
 from numloom.device.cpu.compiler import EXACT
+from numloom.device.cuda.compile import SAME_STACK
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, header_order
 from numloom.ops.reductions import REDUCTIONS, reduction_headers
 
@@ -182,7 +183,7 @@ def compile_for_gpu(text: str) -> None:
         _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernel.cu", 0, [], [])
     except Exception as error:  # the bindings are there, the library is not
         pytest.skip(f"NVRTC does not load: {error}")
-    options = [b"--gpu-architecture=sm_90", b"-fmad=false", b"-std=c++17", b"-w"]
+    options = [b"--gpu-architecture=sm_90", b"-fmad=false", b"-std=c++17", b"-w", SAME_STACK.encode()]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     log = b""
     if int(status):
@@ -194,7 +195,7 @@ def compile_for_gpu(text: str) -> None:
 
 
 def gpu_loops() -> list[Loop]:
-    """One loop of each row for each kind of number, and every cast."""
+    """One loop of each op definition for each kind of number, and every cast."""
     chosen: dict[tuple[str, str], Loop] = {}
     for op in ELEMENTWISE.values():
         for loop in loops_of(op):

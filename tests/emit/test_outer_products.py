@@ -1,4 +1,4 @@
-"""Tables of pairs by tiles: CUDA texts on emulated threads give the bits of every other way."""
+"""Outer-product reductions by tiles: CUDA texts on emulated threads give the bits of every other way."""
 
 from __future__ import annotations
 

@@ -59,7 +59,10 @@ def test_maps_of_one_structure_share_their_text() -> None:
     same_text(softplus((1000,), (1,)), softplus((10**8,), (1,)))
     same_text(softplus((40, 64), (128, 1)), softplus((1000, 4096), (8192, 1)))
     same_text(softplus((40, 63), (1, 40)), softplus((1001, 99), (1, 1001)))
-    for small, large in (((64, 500), (4096, 4096)), ((64, 60), (4096, 100))):  # patches, and rows too short for them
+    for small, large in (
+        ((64, 500), (4096, 4096)),
+        ((64, 60), (4096, 100)),
+    ):  # register-blocked stencils, and rows too short for them
         inside = [Box(2, (1, 1), (1, 1), (n - 2, m - 2)) for n, m in (small, large)]
         same_text(stencil(small, inside[0]), stencil(large, inside[1]))
 

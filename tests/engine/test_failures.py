@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 import numloom as nl
 from numloom.base.config import config
+from numloom.base.errors import CompileError
 from numloom.device import registry
 from numloom.graph.node import live_nodes
 
@@ -129,3 +131,31 @@ def test_a_loop_that_runs_on_while_a_value_fails() -> None:
                 with pytest.raises(MemoryError):
                     look(huge)
     assert x.get().tolist() == host.tolist()
+
+
+@pytest.mark.compiler
+def test_a_kernel_that_is_refused_keeps_nobodys_arrays() -> None:
+    """What is remembered of it has no traceback, whose frames have the arrays of all callers."""
+    bad = nl.ElementwiseKernel("T x", "T y", "y = no_such_function(x)", "is_refused")
+
+    def work() -> str:
+        mine = nl.ones(50_000) + 1
+        nl.evaluate(mine)
+        try:
+            with config(cpu_compile="wait"):
+                bad(mine).get()
+        except CompileError as error:
+            return str(error)
+        return ""
+
+    assert "no_such_function" in work()
+    gc.collect()
+    before = registry.current().pool.used
+    for _ in range(3):
+        assert "no_such_function" in work()
+        gc.collect()
+        assert registry.current().pool.used == before
+    bad = nl.ReductionKernel("T x", "T y", "no_such_function(x)", "a + b", "y = a", "0", "is_refused_too")
+    assert "no_such_function" in work()
+    gc.collect()
+    assert registry.current().pool.used == before

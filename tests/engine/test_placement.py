@@ -245,7 +245,7 @@ def test_kernels_of_users_get_addresses_on_the_device(device: Any) -> None:
 def test_no_copy_on_the_host_outlives_a_change_in_place(device: Any) -> None:
     x = nl.asarray(np.arange(6.0))
     value, index = node_of(nl.asarray(np.array([70.0]))), node_of(nl.asarray(np.array([3])))
-    call_in_place("scatter", x.storage.value, value, index, axes=(0,), position=0, op="", loop=(), place=0)
+    call_in_place("scatter", x.storage.value, value, index, axes=(0,), position=0, op="", loop=(), location=0)
     assert not is_on_host(x) and float(x[3]) == 70.0 and x.tolist() == [0, 1, 2, 70, 4, 5]
 
 

@@ -175,7 +175,7 @@ def at_once(work, count):
 
 @pytest.mark.parametrize("mode", ["background", "wait"])
 def test_first_uses_at_once(mode, tmp_path):
-    """The device, the compiler's probe, the disk cache, recalled calls and modules that are imported late."""
+    """The device, the compiler's probe, the disk cache, replayed calls and modules that are imported late."""
     program = (
         AT_ONCE
         + """

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 
 import numloom as nl
 from compilers import needed
+from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.device.memory import Pool
 from numloom.engine import execute
@@ -192,6 +193,59 @@ def test_no_memory_in_the_middle(joined):
         want = want[::-1] + k
         want = want - want.max()
         np.testing.assert_array_equal(nl.asnumpy(part), want)
+
+
+def test_values_that_were_lost_keep_nobodys_arrays(joined, monkeypatch):
+    """An error that a value keeps has no traceback, whose frames have the arrays of all callers, and that value."""
+    device = registry.current()
+    if device.name == "cuda":
+        pytest.skip("compiled code launches there")
+    bound, broken = device.bound, []
+
+    def bound_or_broken(*given):
+        launch = bound(*given)
+
+        def run():
+            if broken:
+                raise DeviceError("broken on purpose")
+            launch()
+
+        return run
+
+    monkeypatch.setattr(device, "bound", bound_or_broken)
+    start = np.random.default_rng(7).standard_normal((24, 31))
+
+    def work(lost):
+        mine = nl.ones(50_000)
+        mine[3] = 1
+        u = nl.asarray(start)
+        lost.append(steps_of_heat(nl, u, 3))
+        u.get()
+
+    def fails(function, *given):
+        mine = nl.ones(30_000) * 2
+        nl.evaluate(mine)
+        broken.append(True)
+        try:
+            function(*given)
+        except DeviceError as error:
+            return str(error)
+        finally:
+            broken.clear()
+
+    for _ in range(execute.WARM_UP_RUNS + 1):
+        work([])
+    assert len(joined) == 1
+    for _ in range(3):
+        gc.collect()
+        before, lost = device.pool.used, []
+        assert fails(work, lost) == "broken on purpose"
+        for _ in range(3):
+            assert fails(nl.asnumpy, lost[0]) == "broken on purpose"
+        lost.clear()
+        gc.collect()
+        assert device.pool.used == before
+    work([])
 
 
 def test_memory_of_others_is_kept_until_the_launch(joined):

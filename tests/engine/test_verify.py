@@ -75,7 +75,7 @@ def test_draws_take_the_same_numbers() -> None:
         assert draws() == expected
 
 
-@pytest.mark.skipif(config.eager, reason="nothing is recalled")
+@pytest.mark.skipif(config.eager, reason="nothing is replayed")
 def test_a_wrong_chain_is_found() -> None:
     x = nl.asarray(np.arange(21.0).reshape(3, 7))
     for _ in range(4):
@@ -88,7 +88,7 @@ def test_a_wrong_chain_is_found() -> None:
     try:
         with config(verify=False):
             assert x.sum(0).get().tolist() == x.max(0).get().tolist()
-        with config(verify=True), pytest.raises(VerificationError, match="recalled call"):
+        with config(verify=True), pytest.raises(VerificationError, match="replayed call"):
             x.sum(0)
     finally:
         chains["sum"].instructions[:] = kept
@@ -103,7 +103,7 @@ def first_of(x: Any) -> float:
     return float(memory.view(np.float64)[0])
 
 
-needs_learning = pytest.mark.skipif(config.eager or registry.current().discrete, reason="nothing is recalled, or seen")
+needs_learning = pytest.mark.skipif(config.eager or registry.current().discrete, reason="nothing is replayed, or seen")
 
 
 @needs_learning
@@ -121,7 +121,7 @@ def test_what_a_call_keeps_of_its_numbers_is_found_when_it_is_learned(operand: l
 
     x = nl.asarray(np.array(operand))
     for call in (wrong, overwrite):
-        with config(verify=True), pytest.raises(VerificationError, match="recalled"):
+        with config(verify=True), pytest.raises(VerificationError, match="replayed"):
             for _ in range(2):
                 call(x)
                 x.get()  # runs what was written
@@ -141,7 +141,7 @@ def test_what_was_recalled_for_a_call_that_is_learned_is_compared() -> None:
     with config(verify=False):
         for _ in range(3):
             wrong(x).get()
-    with config(verify=True), pytest.raises(VerificationError, match="recalled"):
+    with config(verify=True), pytest.raises(VerificationError, match="replayed"):
         for _ in range(2):
             outer(y)
 

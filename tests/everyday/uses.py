@@ -368,6 +368,14 @@ USES: dict[str, list[tuple[str, str]]] = {
     "import numba; f = numba.njit(lambda a: a + 1)": [
         ("numba scalar", "float(f(y[1]))"),
     ],
+    "import cv2, numpy as real; I = np.asarray(real.arange(400).reshape(20, 20) % 256, dtype='u1')": [
+        ("cv2 blur", "cv2.GaussianBlur(I, (3, 3), 0).sum()"),
+        ("cv2 filter", "cv2.filter2D(real.asarray(I), -1, np.ones((3, 3), 'f4')).sum()"),
+        ("cv2 blur converted", "cv2.GaussianBlur(real.asarray(I), (3, 3), 0).sum()"),
+        ("cv2 back", "np.asarray(cv2.resize(real.asarray(I), (5, 4))).shape"),
+        ("cv2 numbers", "cv2.circle(real.zeros((9, 9), 'u1'), (int(x[4]), int(x[4])), int(x[2]), 255, -1).sum()"),
+        ("cv2 encode", "len(cv2.imencode('.png', real.asarray(I))[1]) > 0"),
+    ],
     "import sympy": [
         ("sympy", "float(sympy.Float(y[1]))"),
         ("sympy Matrix", "sympy.Matrix(np.eye(2)).shape"),

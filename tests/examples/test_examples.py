@@ -10,11 +10,20 @@ import numpy as np
 import pytest
 
 import numloom
-from numloom.command.examples import heat_elevation, logistic_digits, quantize_china
+from numloom.command.examples import (
+    heat_elevation,
+    logistic_digits,
+    pagerank_miserables,
+    poisson_grid,
+    quantize_china,
+    text_licences,
+)
 from numloom.command.script import compute
+from numloom.sparse.where import forced
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("sklearn")
+pytest.importorskip("networkx")
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples"
 
@@ -28,6 +37,18 @@ def test_numloom_agrees_with_numpy(example) -> None:
     for name, value in expected.items():
         assert actual[name].shape == value.shape, name
         assert actual[name].dtype == value.dtype, name
+    same, difference = example.agree(actual, expected)
+    assert same, difference
+
+
+@pytest.mark.parametrize("device_way", [False, True])
+@pytest.mark.parametrize("example", [pagerank_miserables, poisson_grid, text_licences], ids=lambda e: e.__name__[-9:])
+def test_sparse_examples_agree_with_scipy(example, device_way) -> None:
+    inputs = example.load()
+    steps = range(example.STEPS)
+    expected, _ = compute(example, np, steps, inputs)
+    with forced(device_way):
+        actual, _ = compute(example, numloom, steps, inputs)
     same, difference = example.agree(actual, expected)
     assert same, difference
 
@@ -60,3 +81,12 @@ def test_scripts(script: Path, tmp_path: Path) -> None:
     out = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
     assert "numpy" in out
     assert (tmp_path / f"{script.stem}.png").stat().st_size > 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.compiler
+@pytest.mark.parametrize("name, options", [("digits", ["--steps", "20"]), ("heat", ["--size", "65", "--steps", "9"])])
+def test_processes_compute_together(name, options) -> None:
+    script = FOLDER / "together" / f"{name}.py"
+    done = subprocess.run([sys.executable, script, *options], capture_output=True, text=True, timeout=280)
+    assert done.returncode == 0 and "2 processes" in done.stdout, done.stderr

@@ -141,6 +141,7 @@ def faulty(name: str, faults: Faults) -> Any:
     )  # fmt: skip
     if device.interprets:  # On a GPU compiled code launches by itself; there is one launch at a time for it to bind.
         device.launch = faults.before("launch", device.launch)
+        together = joined  # So that launches are held back, as where there are graphs.
     device.bound = lambda *args: Launch(faults, bound(*args))
     device.together = lambda launches: _replay(faults, together([launch.inner for launch in launches]))
 
@@ -162,6 +163,16 @@ def faulty(name: str, faults: Faults) -> Any:
 
     device.bound_routine = bound_routine
     return device
+
+
+def joined(launches: list[Callable[[], None]]) -> Callable[[], None]:
+    """Launches as one call."""
+
+    def launch_all() -> None:
+        for launch in launches:
+            launch()
+
+    return launch_all
 
 
 def _replay(faults: Faults, together: Callable[[], None] | None) -> Callable[[], None] | None:

@@ -70,14 +70,14 @@ def scattered(device: Any, routine: Any) -> None:
     expected = target.copy()
     np.add.at(expected, at, value)
     given = on(device, target)
-    options = {"axes": (0,), "position": 0, "op": "add", "loop": (F64, F64, F64), "place": 1}
+    options = {"axes": (0,), "position": 0, "op": "add", "loop": (F64, F64, F64), "location": 1}
     routine(device, given, on(device, value), on(device, at), **options)
     found = device.download(given.buffer, 0, target.nbytes).view("f8")
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 CASES: dict[str, tuple[Callable[[], Any], Callable[[Any, Any], None]]] = {
-    "scatter": (lambda: Remembered(scattering.scatter, "place"), scattered),
+    "scatter": (lambda: Remembered(scattering.scatter, "location"), scattered),
     "scatter, written down never": (lambda: scattering.scatter, scattered),
 }
 

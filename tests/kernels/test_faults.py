@@ -114,6 +114,16 @@ FAULTS = {
         lambda x: ElementwiseKernel("T x", "T y", "y = deep(x, 0)", "recursion", preamble=RECURSION)(x).get(), "stack",
     ),
     "trap": (lambda x: ElementwiseKernel("T x", "T y", "__builtin_trap()", "traps")(x).get(), "illegal instruction"),
+    "assertion": (
+        lambda x: ElementwiseKernel("T x", "T y", "\nassert(x < 3); y = x", "asserts")(x).get(), "(?s)assertion.*line 2"
+    ),
+    "failed reduction": (
+        lambda x: ReductionKernel("T x", "T y", "x", "a + b", "assert(a < 3); y = a", "0", "asserts_sum")(x).get(),
+        "assertion",
+    ),
+    "trap by CUDA's name": (
+        lambda x: ElementwiseKernel("T x", "T y", "if (x > 2) __trap(); y = x", "cuda_traps")(x).get(), "traps",
+    ),
     "fused": (
         lambda x: (ElementwiseKernel("T x", "T y", "y = x > 3 ? *(T*)16 : x", "fused")(x + 1) * 2).sum().item(),
         "null pointer",
@@ -174,6 +184,11 @@ def test_vectorized_functions_and_gpu_arrays():
     assert y.get().tolist() == [0, 1, 1, 3, 2, 1]
     divided = np.vectorize(lambda a, b: a // b)(np.arange(4), np.asarray([0, 1, 0, 2]))
     assert divided.tolist() == [0, 1, 0, 1]
+
+
+def test_assertions_that_hold():
+    kernel = ElementwiseKernel("T x", "T y", "assert(x >= 0 && (x < 1e9, true)); y = 2 * x", "holds")
+    assert kernel(np.arange(4.0)).get().tolist() == [0, 2, 4, 6]
 
 
 # ---------------------------------------------------------------- checks

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
-from numloom.linalg import products
+from numloom.linalg import multiply
 from numloom.testing import matches_numpy
 
 CASES = """
@@ -73,7 +73,7 @@ def test_matches(xp: Any, expression: str, matrices: Any) -> Any:
 
 def test_a_chain_is_split_where_that_is_cheapest() -> None:
     """The textbook's example: ((A (B C)) ((D E) F)), 15125 multiplications."""
-    splits = products._cheapest_splits([30, 35, 15, 5, 10, 20, 25])
+    splits = multiply._cheapest_splits([30, 35, 15, 5, 10, 20, 25])
     assert splits[0, 5] == 2 and splits[0, 2] == 0 and splits[3, 5] == 4
 
 

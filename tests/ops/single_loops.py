@@ -1,4 +1,4 @@
-"""Single-operation loops of rows and casts, compiled by the host compiler, many in one text."""
+"""Single-operation loops of op definitions and casts, compiled by the host compiler, many in one text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ INCLUDE = Path(__file__).parents[2] / "src" / "numloom" / "emit" / "include"
 CTYPE = dict(zip(CHARS, CTYPES, strict=False))
 DTYPE = dict(zip(CHARS, DTYPES, strict=True))
 Loop = tuple[str, str, str]
-"""Name of a row (or "cast"), characters of its arguments, character of its result."""
+"""Name of an operation (or "cast"), characters of its arguments, character of its result."""
 
 
 def value_type(char: str) -> str:
@@ -31,7 +31,7 @@ def value_type(char: str) -> str:
 
 
 def loops_of(op: OpDef) -> list[Loop]:
-    """Every loop of a row that NumPy has and that our dtypes allow."""
+    """Every loop of an op definition that NumPy has and that our dtypes allow."""
     found = []
     if op.ufunc is not None:
         for types in op.ufunc.types:

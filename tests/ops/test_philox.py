@@ -1,4 +1,4 @@
-"""Philox: known answers, the rows against their twins, distributions."""
+"""Philox: known answers, the op definitions against their twins, distributions."""
 
 from __future__ import annotations
 

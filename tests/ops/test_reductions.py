@@ -1,4 +1,4 @@
-"""The table of reductions: serial trees of each row against NumPy, identities, merges of moments."""
+"""The table of reductions: serial trees of each entry against NumPy, identities, merges of moments."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ def test_dask() -> None:
     da = pytest.importorskip("dask.array")
     import dask
 
-    from numloom.interop.dask_backend import NumloomBackend
+    from numloom.interop.dask_backend import NumloomDaskBackend
 
     x = nl.asarray(H)
     with dask.config.set(scheduler="synchronous"):
@@ -153,7 +153,7 @@ def test_dask() -> None:
             assert type(da.empty(3).compute()) is nl.ndarray
         assert type(theirs.to_backend("numloom").compute()) is nl.ndarray
         assert mine.to_backend("numloom") is mine and type(mine.to_backend("numpy").compute()) is np.ndarray
-    assert NumloomBackend.to_backend_dispatch()(H).device == x.device
+    assert NumloomDaskBackend.to_backend_dispatch()(H).device == x.device
 
 
 def test_dask_finds_an_installed_numloom_by_its_entry_points(tmp_path: Path) -> None:
@@ -177,8 +177,22 @@ assert "numloom" in sys.modules
 import numloom as nl
 with dask.config.set({"array.backend": "numloom", "scheduler": "synchronous"}):
     print(type(da.ones(4, chunks=2).compute()).__module__, dask.sizeof.sizeof(nl.ones(10)))
+print(type(da.from_array(nl.ones(4)).sum()._meta).__module__)
 """
-    assert run(code, tmp_path).split() == ["numloom", "80"]
+    assert run(code, tmp_path).split() == ["numloom", "80", "numloom"]
+
+
+@pytest.mark.parametrize("first", ["import dask.array", "import dask.array.random", "import dask", ""])
+def test_dask_is_told_in_whatever_order_the_two_are_imported(first: str) -> None:
+    if importlib.util.find_spec("dask") is None:
+        pytest.skip("Dask is not installed")
+    code = f"""{first}
+import numloom as nl, dask.array as da
+d = da.from_array(nl.ones(4), chunks=2)
+for made in d.sum(), d[d > 0], da.histogram(d, 2, range=(0, 1))[0], da.linalg.lu(da.diag(d))[0], da.random.choice(d, 2):
+    print(type(made._meta).__module__)
+"""
+    assert run(code).split() == ["numloom"] * 5
 
 
 def test_xarray() -> None:

@@ -1,4 +1,4 @@
-"""Draws that are recalled give the numbers, and take the blocks, of draws that are not."""
+"""Draws that are replayed give the numbers, and take the blocks, of draws that are not."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from scipy import special
 
 import numloom as nl
 from numloom.ops.special import ON_HOST, SPECIAL
-from numloom.special.elementwise import FUNCTIONS
+from numloom.special.functions import FUNCTIONS
 from numloom.testing import assert_kernels
 
 RNG = np.random.default_rng(0)

@@ -53,6 +53,7 @@ def test_zeta_and_polygamma() -> None:
     for n in range(4):
         np.testing.assert_allclose(nl.special.polygamma(n, nl.asarray(q)).get(), special.polygamma(n, q), rtol=1e-12)
     assert nl.special.polygamma([[1], [2]], q).shape == (2, 4)
+    assert nl.special.polygamma(1, nl.ones(2, "f4")).dtype == special.polygamma(1, np.ones(2, "f4")).dtype
 
 
 def test_multigammaln() -> None:

@@ -112,7 +112,10 @@ def call_fast(function: ElementwiseCall, x: Any, y: Any, out: Any) -> Any:
             if out is None:
                 return apply2(op_def, x, y)
             if type(out) is ndarray and out.writeable:
-                node = record2(op_def, x, y)
+                try:
+                    node = record2(op_def, x, y)
+                except ValueError:  # Shapes that do not fit; NumPy looks at the output's dtype first.
+                    return NotImplemented
                 if node is not NotImplemented and store_fast(out, node):
                     return out
         elif function.nin == 1 and type(x) is ndarray:
@@ -322,7 +325,7 @@ def _in_full(
             learned = traces.known.get(recorder.key)
             if learned is not None:
                 tried(traces, given, learned, arrays, call, _replayed)
-                return compared(result, call)  # It may have been made of parts that were recalled.
+                return compared(result, call)  # It may have been made of parts that were replayed.
     return result
 
 
@@ -330,7 +333,7 @@ def traced(function: Function) -> Function:
     """A function that also takes the short way of `compose_fast`, where it takes arrays of ours and plain things.
 
     What it gives (arrays, one or a tuple or list of them) must follow from its arguments and from the dtypes, shapes
-    and orders of arrays alone; where it looks at values or writes to an array it is not recalled. It must not warn.
+    and orders of arrays alone; where it looks at values or writes to an array it is not replayed. It must not warn.
     """
     plain = Plain(function)
 

@@ -14,7 +14,7 @@ from numloom.array.ndarray import bind, ndarray, view_of
 from numloom.base.dtypes import DTYPES, code_of
 from numloom.device import registry
 from numloom.device.cpu.hostview import array_at
-from numloom.graph.layout import Layout, extent_of, is_c_contiguous, is_f_contiguous
+from numloom.graph.layout import Layout, extent_of, is_c_contiguous, is_f_contiguous, strides_in_order
 
 Array = Any
 
@@ -23,8 +23,9 @@ _SOMEWHERE = 4096
 
 
 def construct(
-    shape: Any, dtype: Any = float, buffer: Any = None, offset: Any = 0, strides: Any = None, order: Any = None
-) -> Array:
+    shape: Any, dtype: Any = float, buffer: Any = None, offset: Any = 0, strides: Any = None, order: Any = None,
+    *, memptr: Any = None,
+) -> Array:  # fmt: skip
     """An array of a shape, as `numpy.ndarray` makes one: with undefined values, or over the memory of `buffer`.
 
     Parameters
@@ -42,6 +43,8 @@ def construct(
         Bytes from element to element of each axis.
     order : {"C", "F"}, optional
         Memory order without `strides`.
+    memptr : numloom.cuda.MemoryPointer, optional
+        Memory of the device to lie in, which may be given as `buffer`, too.
 
     Returns
     -------
@@ -53,6 +56,7 @@ def construct(
         As NumPy does, where the elements would leave the buffer.
     """
     code = code_of(float if dtype is None else dtype)
+    buffer = memptr if buffer is None else buffer
     if buffer is None:
         if strides is None:
             if order not in (None, "C", "F"):
@@ -63,6 +67,8 @@ def construct(
         result = view_of(memory, 0, host.shape, host.strides)
         result.base = None
         return result
+    if hasattr(buffer, "mem") and hasattr(buffer, "ptr"):
+        return _in_memory(buffer, shape, DTYPES[code], operator.index(offset), strides, order)
     if operator.index(offset) < 0:  # which NumPy takes, to read what lies before the buffer
         raise ValueError("offset must be non-negative")
     if type(buffer) is ndarray:
@@ -91,6 +97,17 @@ def _copied(host: np.ndarray[Any, Any]) -> Array:
     result.code = code_of(host.dtype)
     result.base = None
     return result
+
+
+def _in_memory(pointer: Any, shape: Any, dtype: Any, offset: int, strides: Any, order: Any) -> Array:
+    """An array over memory of the device that somebody allocated, and that may hold other arrays, too."""
+    shape = tuple(map(operator.index, shape)) if isinstance(shape, (tuple, list)) else (operator.index(shape),)
+    laid = tuple(strides) if strides is not None else strides_in_order(shape, (), dtype.itemsize, order or "C")
+    low, high = extent_of(Layout(offset, shape, laid), dtype.itemsize) if prod(shape) else (offset, offset)
+    room = pointer.mem.size - (pointer.ptr - pointer.mem.ptr)
+    if low < 0 or high > room:
+        raise ValueError(f"an array of bytes {low} to {high} does not fit into memory of {room} bytes")
+    return over(pointer.ptr + offset, dtype, shape, laid, pointer)
 
 
 def _shared(buffer: Array, shape: Any, code: int, offset: Any, strides: Any, order: Any) -> Array:

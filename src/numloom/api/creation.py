@@ -493,7 +493,8 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
         start, second = first.astype(DTYPES[wide])
         delta = second - start
         exact = code in ROUNDED or start + delta == second
-    node = build.cast(build.iota(count), wide)
+    counter = build.iota(count)
+    node = build.cast(counter, wide)
     if count == 1:
         return build.full(first[0].item(), code, (1,))
     if delta != 1:
@@ -504,7 +505,7 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
         node = build.cast(node, code)
         exact = bool(DTYPES[code].type(start + delta) == first[1])
     if not exact:
-        at = build.binary(EQUAL, build.iota(count), build.scalar(1, I64))
+        at = build.binary(EQUAL, counter, build.scalar(1, I64))
         node = build.elementwise(WHERE, (at, build.scalar(first[1].item(), code), node))
     return node
 
@@ -555,7 +556,8 @@ def linspace(
         return _linspace_arrays(start, stop, num, endpoint, retstep, dtype, axis, ours)
     intervals = num - 1 if endpoint else num
     low, high, distance, step, code = _divided(start, stop, intervals)
-    node = build.cast(build.iota(num), code)
+    counter = build.iota(num)
+    node = build.cast(counter, code)
     if intervals > 0 and step != 0:
         node = build.binary(MULTIPLY, node, build.scalar(float(step), code))
     else:
@@ -565,7 +567,7 @@ def linspace(
         node = build.binary(MULTIPLY, node, build.scalar(distance, code))
     node = build.binary(ADD, node, build.scalar(low, code))
     if endpoint and num > 1:
-        last = build.binary(EQUAL, build.iota(num), build.scalar(num - 1, I64))
+        last = build.binary(EQUAL, counter, build.scalar(num - 1, I64))
         node = build.elementwise(WHERE, (last, build.scalar(high, code), node))
     result_code = code if dtype is None else code_of(dtype)
     if KINDS[result_code] in "iu":

@@ -15,8 +15,9 @@ from numloom.engine.body import body_of
 from numloom.engine.evaluate import reference_value
 from numloom.engine.explain import SHOWN, KernelPlan, Structure, structure
 
-MOST_NODES, MOST_STEPS, MOST_KERNELS, MOST_LINES = 24, 8, 3, 28
-"""What a printed explanation shows at most, so that it fits a screen."""
+MOST_NODES, MOST_STEPS, MOST_KERNELS = 24, 8, 3
+SCREEN, LEAST_LINES = 48, 20
+"""What a printed explanation shows at most, so that it fits a screen; of kernels' texts at least some lines."""
 
 
 class Explanation:
@@ -53,13 +54,18 @@ class Explanation:
     def tree(self) -> str:
         return self._tree(SHOWN)
 
-    def _tree(self, most: int) -> str:
+    def _tree(self, most: int, inline: bool = False) -> str:
+        """The last nodes; `inline`: numbers stand where they are used, and have no line."""
         nodes = self._found.nodes
+        names = {node.number: f"%{node.number}" for node in nodes}
+        if inline:
+            names |= {node.number: node.detail for node in nodes[:-1] if node.name == "scalar" and not node.held}
+            nodes = tuple(node for node in nodes if names[node.number].startswith("%"))
         lines = []
         if len(nodes) > most:
             lines.append(f"... {counted(len(nodes) - most, 'node')} before these")
         for node in nodes[-most:]:
-            args = ", ".join(f"%{arg}" for arg in node.args)
+            args = ", ".join(names.get(arg, f"%{arg}") for arg in node.args)
             held = "  (held)" if node.held else ""
             detail = f"  {node.detail}" if node.detail else ""
             lines.append(f"%{node.number} = {node.name}({args}) {node.dtype}{list(node.shape)}{detail}{held}")
@@ -83,15 +89,17 @@ class Explanation:
         return (self.bytes_read + self.bytes_written) / bandwidth
 
     def __str__(self) -> str:
-        tree, plan = (self.tree, self.plan) if self._source else (self._tree(MOST_NODES), self._plan(MOST_STEPS))
+        tree, plan = (self.tree, self.plan) if self._source else (self._tree(MOST_NODES, True), self._plan(MOST_STEPS))
         parts = [
             "tree:", tree, "", "plan:", plan, "",
             f"{counted(len(self.kernels), 'kernel')}, {counted(self.bytes_read, 'byte')} read, "
             f"{counted(self.bytes_written, 'byte')} written, {counted(self.operations, 'operation')}",
         ]  # fmt: skip
         shown = self.kernels if self._source else self.kernels[:MOST_KERNELS]
+        used = sum(part.count("\n") + 1 for part in parts) + 3 * len(shown)
+        most = max(SCREEN - used, LEAST_LINES) // max(len(shown), 1)
         for number, text in enumerate(shown):
-            parts += ["", f"kernel {number}:", text if self._source else self._body(text, MOST_LINES // len(shown))]
+            parts += ["", f"kernel {number}:", text if self._source else self._body(text, most)]
         if len(self.kernels) > len(shown):
             parts += ["", f"... {counted(len(self.kernels) - len(shown), 'more kernel')}: explain(source=True)"]
         return "\n".join(parts)

@@ -6,6 +6,7 @@ what is written comes from there in one.
 
 from __future__ import annotations
 
+import os
 import pickle
 from collections.abc import Iterator, Mapping
 from os import PathLike
@@ -15,9 +16,14 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray
+from numloom.base.progress import Line, place
 
 Array = Any
 Host = np.ndarray[Any, Any]
+
+_PACKED = (".gz", ".bz2", ".xz", ".lzma")
+_LARGE = 32 << 20
+"""Bytes of a text that takes seconds to read."""
 
 
 def _host(array: Any) -> Any:
@@ -36,6 +42,27 @@ def _delivered(found: Any) -> Any:
     if found.dtype.names is not None:
         return {name: _delivered(found[name]) for name in found.dtype.names}
     return asarray(found)
+
+
+def _told(fname: Any, encoding: str | None) -> Any:
+    """What a text is read from: of a large file its lines, if there is somebody to tell how far it is read."""
+    if not isinstance(fname, (str, PathLike)) or str(fname).endswith(_PACKED) or place() is None:
+        return fname
+    try:
+        size = os.path.getsize(fname)
+    except OSError:  # NumPy says what is wrong, or fetches it.
+        return fname
+    return _lines(fname, size, encoding) if size > _LARGE else fname
+
+
+def _lines(fname: Any, size: int, encoding: str | None) -> Iterator[str]:
+    """The lines of a file, with a line that says how much of it is read."""
+    with open(fname, encoding=encoding) as file, Line(f"reading {os.path.basename(fname)}", size) as told:
+        behind: Any = file.buffer
+        for number, line in enumerate(file):
+            yield line
+            if not number % 4096:
+                told.advance(behind.tell() - told.done)
 
 
 # ---------------------------------------------------------------- NumPy's formats
@@ -267,7 +294,7 @@ def loadtxt(
     """
     return _delivered(
         np.loadtxt(  # type: ignore[call-overload]
-            fname, dtype, comments, delimiter, converters, skiprows, usecols, unpack,
+            _told(fname, encoding), dtype, comments, delimiter, converters, skiprows, usecols, unpack,
             ndmin, encoding, max_rows, quotechar=quotechar,
         )
     )  # fmt: skip
@@ -341,9 +368,9 @@ def genfromtxt(
         raise TypeError("numloom has no masked arrays: choose filling_values=, or compare with them afterwards")
     return _delivered(
         np.genfromtxt(  # type: ignore[call-overload]
-            fname, dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values, filling_values,
-            usecols, names, excludelist, deletechars, replace_space, autostrip, case_sensitive, defaultfmt, unpack,
-            False, loose, invalid_raise, max_rows, encoding, ndmin=ndmin,
+            _told(fname, encoding), dtype, comments, delimiter, skip_header, skip_footer, converters, missing_values,
+            filling_values, usecols, names, excludelist, deletechars, replace_space, autostrip, case_sensitive,
+            defaultfmt, unpack, False, loose, invalid_raise, max_rows, encoding, ndmin=ndmin,
         )
     )  # fmt: skip
 

@@ -83,26 +83,20 @@ _RENAMED = {
 }  # fmt: skip
 """Names that NumPy has removed, and those of today."""
 _OF_PYTHON = ("complex", "float", "int", "object", "str", "long", "unicode")
-_POOL = "memory is pooled for all devices: limit it with numloom.config.memory_limit"
 
 OF_OTHERS: dict[str, str] = {
     **{old: f"NumPy removed it; use {new if new[0] in '-0x' else 'numloom.' + new}" for old, new in _RENAMED.items()},
     **{name: f"NumPy removed it; use Python's {name}, or a dtype such as numloom.float64" for name in _OF_PYTHON},
     "chararray": "strings stay in NumPy: use numpy.char.chararray",
-    "cuda": "of cupy.cuda, streams, events and devices are not needed: numloom.config.device says where work runs, "
-    "numloom.synchronize() waits for it, numloom.testing.benchmark measures it",
-    "cupyx": "use numloom.special, numloom.fft and numloom.testing.benchmark",
-    "get_default_memory_pool": _POOL,
-    "get_default_pinned_memory_pool": _POOL,
-    "is_available": "python -m numloom info says what there is; numloom.config.device says what is used",
-    "jit": "use numloom.vectorize for functions of elements, numloom.kernel for kernels in Python",
+    "is_available": "use numloom.cuda.is_available",
+    "jit": "use numloom.cupyx.jit, numloom.vectorize for functions of elements, or numloom.kernel",
     "memoize": "kernels are kept in a cache of numloom's own; use functools.cache",
     "rawkernel": "use numloom.RawKernel, or numloom.kernel for kernels in Python",
     "scatter_add": "use numloom.add.at(x, indices, values)",
     "scatter_max": "use numloom.maximum.at(x, indices, values)",
     "scatter_min": "use numloom.minimum.at(x, indices, values)",
     "scipy": "scipy.special is numloom.special, scipy.fft works on our arrays through numloom.fft.scipy_backend",
-    "set_allocator": _POOL,
+    "set_allocator": "use numloom.cuda.set_allocator",
     "sparse": "there are no sparse arrays yet: use scipy.sparse on x.get()",
 }
 """Names that NumPy had once, and names of CuPy's, with what to use here."""

@@ -249,6 +249,8 @@ def generalized(
     order = named_order(order, "K")
     a, b = asarray(x1), asarray(x2)
     code = _loop(name, a, b, dtype, casting, signature)
+    if out is not None and not np.can_cast(DTYPES[code], out.dtype, casting):  # type: ignore[arg-type]
+        raise casting_error(name, casting, code, out.code)
     cores = _cores(name, a, b)
     left, right = build.cast(node_of(a), code), build.cast(node_of(b), code)
     places: list[tuple[int, ...]] = []
@@ -257,15 +259,12 @@ def generalized(
         left, right = _at_end(left, places[0]), _at_end(right, places[1])
     _check_extents(name, left.shape, right.shape, cores)
     node = compute(left, right)
-    if keepdims:
-        for _ in range(cores[0]):
-            node = expanded(node, -1)
+    for _ in range(cores[0] if keepdims else 0):
+        node = expanded(node, -1)
     if places:
         node = _from_end(node, places[2])
     if out is not None:
         core = places[2] if places else tuple(range(len(node.shape) - cores[2], len(node.shape)))
-        if not np.can_cast(DTYPES[node.code], out.dtype, casting):  # type: ignore[arg-type]
-            raise casting_error(name, casting, node.code, out.code)
         _check_core(name, out, node, core)
     return delivered(node, out, name, a, b, casting=casting, order=order)
 
@@ -442,7 +441,8 @@ def matmul(
         if out is None:
             found = _short.dot(x1, x2) if _short is not None else None
             return found if found is not None else combine_fast(_MATMUL, x1, x2)
-        if type(out) is ndarray and len(x1._shape) == 2 and out._shape == (*x1._shape[:1], *x2._shape[1:]):
+        shape = (*x1._shape[:1], *x2._shape[1:])
+        if type(out) is ndarray and len(x1._shape) == 2 and x1._shape[1:] == x2._shape[:1] and out._shape == shape:
             node = node_of(combine_fast(_MATMUL, x1, x2))
             return out if store_fast(out, node) else store(out, node, "matmul", casting)
     return generalized("matmul", x1, x2, _matmul, out, axes, axis, keepdims, casting, order, dtype, signature)
@@ -817,15 +817,13 @@ _spatial_cross = traced(_cross)
 
 def _plane_cross(left: Array, right: Array, code: int, axisc: int) -> Array:
     """Cross product where at least one factor's vectors (along the last axis) have two elements."""
-    warnings.warn(
-        "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead.",
-        DeprecationWarning,
-        stacklevel=4,
-    )
+    deprecated = "Arrays of 2-dimensional vectors are deprecated. Use arrays of 3-dimensional vectors instead."
+    warnings.warn(deprecated, DeprecationWarning, stacklevel=4)
     x, y = left.astype(DTYPES[code]), right.astype(DTYPES[code])
-    last = x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
+    last = (x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]).copy()  # in C order
+    last.is_scalar = False
     if left.shape[-1] == right.shape[-1]:
-        return last.copy()  # in C order
+        return last
     if left.shape[-1] == 3:
         parts = [-(x[..., 2] * y[..., 1]), x[..., 2] * y[..., 0], last]
     else:

@@ -105,7 +105,7 @@ def _places(n: Any, levels: Any, method: Method, name: str) -> Places:
 # ---------------------------------------------------------------- lines
 
 
-class Lines(NamedTuple):
+class SortedLines(NamedTuple):
     """An array as lines along its last axis.
 
     Attributes
@@ -123,7 +123,7 @@ class Lines(NamedTuple):
     shape: tuple[int, ...]
 
 
-def _lines(array: Array, axis: Any, keepdims: Any, weights: Any = None) -> Lines:
+def _lines(array: Array, axis: Any, keepdims: Any, weights: Any = None) -> SortedLines:
     axes = tuple(range(array.ndim)) if axis is None else tuple(sorted(normal_axes(axis, array.ndim)))
     kept = [k for k in range(array.ndim) if k not in axes]
     lead = tuple(array.shape[k] for k in kept)
@@ -136,7 +136,7 @@ def _lines(array: Array, axis: Any, keepdims: Any, weights: Any = None) -> Lines
     if keepdims is not NO_VALUE and keepdims:
         shape = tuple(1 if k in axes else extent for k, extent in enumerate(array.shape))
     spread = None if weights is None else arranged(broadcast_to(weights, array.shape))
-    return Lines(arranged(array), spread, shape)
+    return SortedLines(arranged(array), spread, shape)
 
 
 def _taken(lines: Array, at: Any) -> Array:
@@ -332,7 +332,7 @@ def _spread(levels: np.ndarray[Any, Any], lines: Array) -> np.ndarray[Any, Any]:
 # ---------------------------------------------------------------- weights
 
 
-def _distribution(lines: Lines, levels: Levels, with_nan: bool, without_nan: bool = False) -> tuple[Array, Array]:
+def _distribution(lines: SortedLines, levels: Levels, with_nan: bool, without_nan: bool = False) -> tuple[Array, Array]:
     """Sorted lines and the share of all weight up to each element; ValueError for weights that have no sum."""
     n = lines.values.shape[-1]
     index = argsort(lines.values, -1)
@@ -427,7 +427,7 @@ def _nan_quantiles(
     return _delivered(result, shape, out, "nanquantile")
 
 
-def _without_nan(lines: Lines, levels: Levels, method: str) -> Array:
+def _without_nan(lines: SortedLines, levels: Levels, method: str) -> Array:
     """Quantiles of the numbers of each line."""
     n = (lines.values == lines.values).sum(-1)
     if lines.weights is not None:

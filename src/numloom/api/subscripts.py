@@ -16,10 +16,11 @@ from numloom.array.storage import broadcast_value, read, write, write_at
 from numloom.array.subscript import Advanced, Basic, subscript
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS
 from numloom.engine.evaluate import leaf_from_host
+from numloom.engine.selecting import chosen_by_kernel
 from numloom.engine.selecting import compress as compress_values
 from numloom.engine.selecting import nonzero as nonzero_values
 from numloom.graph import build
-from numloom.graph.layout import broadcast_shapes, broadcast_strides, indexed_strides, shown
+from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides, indexed_strides, shown
 from numloom.graph.node import CAST, FILL, VIEW, Node
 from numloom.graph.source_location import here
 from numloom.ops.elementwise import ELEMENTWISE
@@ -128,6 +129,33 @@ def _only_mask(found: Advanced) -> Node | None:
     same = all(type(m) is Mask and m.node is first.node and m.axis == k for k, m in enumerate(found.indices))
     adjacent = found.axes == tuple(range(found.axes[0], found.axes[0] + len(found.axes)))
     return first.node if same and adjacent else None
+
+
+def _flat(found: Advanced, mask: Node) -> Advanced:
+    """A mask of all of a dense array as one of its elements in a row: a position is one index, not one an axis."""
+    size = prod(mask.shape)
+    if (
+        len(mask.shape) < 2
+        or not size
+        or found.shape != mask.shape
+        or found.strides != c_strides(found.shape, found.strides[-1])
+        or mask.strides != c_strides(mask.shape, 1)
+        or chosen_by_kernel(mask)
+    ):
+        return found
+    base, offset = (mask.args[0], mask.attr) if mask.kind == VIEW else (mask, 0)
+    row = build.view(base, mask.code, offset, (size,), (1,))
+    return Advanced(found.offset, (size,), found.strides[-1:], (Mask(row, 0, []),), (0,), 0)
+
+
+def _is_mask_of_nothing(array: Array, index: Any) -> bool:
+    """Whether a subscript is a mask of all of an array, without elements (which stands for no positions)."""
+    return (
+        isinstance(index, (ndarray, np.ndarray))
+        and index.dtype == np.bool_
+        and index.ndim == array.ndim
+        and not index.size
+    )
 
 
 def _index_nodes(found: Advanced) -> list[Node]:
@@ -239,7 +267,7 @@ def put_item(array: Array, index: Any, value: Any) -> None:
     """Write an array at any subscript."""
     if _indexing is not None and _indexing.put(array, index, value):
         return
-    # How many values a mask takes is looked at, which cannot be recalled.
+    # How many values a mask takes is looked at, which cannot be replayed.
     counted = type(index) is ndarray and index.code == BOOL and type(value) is ndarray and value._shape
     if _has_lists(index) and not counted:
         _put_at_lists(array, index, value)
@@ -269,11 +297,15 @@ def put_advanced(array: Array, index: Any, found: Advanced, value: Any) -> None:
             _put_where(array, found, mask, new)
             return
         alone = not isinstance(index, tuple) or len(index) == 1
-        if alone and not rest and len(new.shape) > 1:
-            raise TypeError(
-                "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has "
-                f"{len(new.shape)} dimensions"
-            )
+        whole = alone and not rest
+        found = _flat(found, mask)
+    else:
+        whole = _is_mask_of_nothing(array, index[0] if isinstance(index, tuple) and len(index) == 1 else index)
+    if whole and len(new.shape) > 1:
+        raise TypeError(
+            "NumPy boolean array indexing assignment requires a 0 or 1-dimensional input, input has "
+            f"{len(new.shape)} dimensions"
+        )
     indices, shape = _targets(found)
     extra = len(new.shape) - len(shape)
     if extra > 0 and mask is None and not new.size and not prod(shape) and new.shape[extra:] == shape:
@@ -385,7 +417,7 @@ def write_indices(
         operands = [*operands[:-1], last.args[0]]
     write_at(
         array.storage, array.code, found.offset, found.shape, found.strides, operands, axes=found.axes,
-        position=found.position, op=op, loop=loop, place=here(),
+        position=found.position, op=op, loop=loop, location=here(),
     )  # fmt: skip
 
 

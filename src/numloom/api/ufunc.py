@@ -262,7 +262,11 @@ class ufunc(ElementwiseCall):
         if any(map(stands_aside, args)):  # A Series, a Dask array: the operation is theirs, and so is the result.
             options = {"out": out, "dtype": dtype, "signature": signature if sig is None else sig}
             options = {name: value for name, value in options.items() if value is not None}
-            return self._numpy(*args, where=where, casting=casting, order=order, **options)
+            # What is as it always is stays unsaid: Dask takes neither casting nor order.
+            options |= {} if where is True else {"where": where}
+            options |= {} if casting == "same_kind" else {"casting": casting}
+            options |= {} if order == "K" else {"order": order}
+            return self._numpy(*args, **options)
         outs = self._outs(args, out)
         order = named_order(order, "K")
         args = args[: self.nin]
@@ -284,6 +288,9 @@ class ufunc(ElementwiseCall):
             if self._op_def not in _COMPARISONS:
                 raise
             # A Python integer that the dtype cannot hold: the operators know the answer.
+            for o in outs:
+                if o is not None and not np.can_cast(np.bool_, o.dtype, casting):  # type: ignore[arg-type]
+                    raise casting_error(self.__name__, casting, BOOL, o.code) from None
             return self._finish([node_at(apply2(self._op_def, *args))], args, outs, where, order)
         nodes = self._checked(nodes, where)
         op_defs = self._op_defs_for(nodes)
@@ -613,7 +620,7 @@ class ufunc(ElementwiseCall):
         known = tuple(0 if k == axis else stride for k, stride in enumerate(node.strides))
         result = call_routine(
             "reduceat", node, starts, code=code, shape=shape, strides=k_strides(shape, [known], ITEMSIZES[code]),
-            op=self._op_def.name, axis=axis, place=here().id,
+            op=self._op_def.name, axis=axis, location=here().id,
         )  # fmt: skip
         return finish(result, out, (array,), self.__name__, "unsafe")
 

@@ -1,6 +1,6 @@
 """Calls under ``config.verify``: what is remembered of one gives what the call gives in full.
 
-A recalled call is also done in full, each time. What has just been learned of a call is moreover tried on arrays of the
+A replayed call is also done in full, each time. What has just been learned of a call is moreover tried on arrays of the
 same form with other elements: something that was kept of the call's own numbers would be right of these for ever.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -51,24 +52,25 @@ def compared(got: Any, full: Callable[[], Any]) -> Any:
 def compare(got: Any, want: Any) -> None:
     """Compare results of two ways: how they lie, and their bits."""
     if type(got) is not type(want):
-        raise VerificationError(f"a recalled call gave {type(got).__name__}, in full {type(want).__name__}")
+        raise VerificationError(f"a replayed call gave {type(got).__name__}, in full {type(want).__name__}")
     if type(want) is np.ndarray:
-        same_bits(np.ascontiguousarray(got), np.ascontiguousarray(want), code_of(want.dtype), "a recalled write")
+        same_bits(np.ascontiguousarray(got), np.ascontiguousarray(want), code_of(want.dtype), "a replayed write")
         return
     if type(want) is not ndarray:
         if len(got) != len(want):
-            raise VerificationError(f"a recalled call gave {len(got)} arrays, in full {len(want)}")
+            raise VerificationError(f"a replayed call gave {len(got)} arrays, in full {len(want)}")
         for one, other in zip(got, want, strict=True):
             compare(one, other)
         return
     told_apart = [(x.code, x._shape, x._strides, x.is_scalar, x.writeable) for x in (got, want)]
     if told_apart[0] != told_apart[1]:
         raise VerificationError(
-            f"a recalled call gave dtype code, shape, strides, ... {told_apart[0]}, in full {told_apart[1]}"
+            f"a replayed call gave dtype code, shape, strides, ... {told_apart[0]}, in full {told_apart[1]}"
         )
-    if not any([is_unset(storage_of(x).value) for x in (got, want)]):
+    values = [storage_of(x).value for x in (got, want)]
+    if not any([value.tree or is_unset(value) for value in values]):  # trees may have no numbers
         one, other = (memory(x, storage_of(x).value) for x in (got, want))
-        same_bits(np.ascontiguousarray(one), np.ascontiguousarray(other), want.code, "a recalled call")
+        same_bits(np.ascontiguousarray(one), np.ascontiguousarray(other), want.code, "a replayed call")
 
 
 def memory(target: Any, value: Node) -> Host:
@@ -155,9 +157,12 @@ def _like(arrays: Sequence[Any], change: Callable[[Host], Host], pending: bool) 
         storage = storage_of(array)
         value = storage.value
         if id(value) not in leaves:
-            if value.buffer is None:
-                evaluate([value])
-            elements = leaf_memory(value, device).copy().view(DTYPES[value.code])
+            if value.tree:  # it may have no numbers
+                elements = (np.arange(prod(value.shape)) % 7).astype(DTYPES[value.code])
+            else:
+                if value.buffer is None:
+                    evaluate([value])
+                elements = leaf_memory(value, device).copy().view(DTYPES[value.code])
             changed = np.ascontiguousarray(change(elements)).view(np.uint8)
             new = leaf(device.upload(changed), value.code, value.shape, value.strides)
             leaves[id(value)] = copied(new, new.strides, new.code) if pending else new

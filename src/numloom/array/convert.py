@@ -344,6 +344,16 @@ def asnumpy(a: Any, stream: Any = None, order: str = "K", out: Host | None = Non
     return host if order == "K" else np.asarray(host, order=order)  # type: ignore[call-overload, no-any-return]
 
 
+def got(host: Host, order: str | None, out: Any) -> Host:
+    """What `ndarray.get` gives where an order or a place is asked for (`stream` and `blocking` are CuPy's)."""
+    if out is None:
+        return np.asarray(host, order=named_order(order, "K"))  # type: ignore[call-overload, no-any-return]
+    if not isinstance(out, np.ndarray) or out.shape != host.shape or out.dtype != host.dtype:
+        raise ValueError(f"out must be a NumPy array of shape {host.shape} and dtype {host.dtype}")
+    out[...] = host
+    return out
+
+
 def get_array_module(*args: Any) -> Any:
     """The module that works on these arrays: numloom if any of them is its array, else numpy."""
     ours = any(type(arg) is ndarray for arg in args)
@@ -352,12 +362,19 @@ def get_array_module(*args: Any) -> Any:
 
 def pickled(array: Array) -> tuple[Any, ...]:
     """What makes an array again from its values (`numloom.compiled` binds another one, which knows trees)."""
-    return later("unpickle"), (array.get(),)  # which `numloom run` binds to NumPy's
+    host = array.get()
+    return later("unpickle"), (host[()] if array.is_scalar else host,)  # which `numloom run` binds to NumPy's
 
 
-def unpickle(host: Host) -> Array:
-    """The array that was pickled with these values, on whatever device is there now."""
-    return from_host(host)
+def unpickle(host: Any) -> Array:
+    """The array that was pickled with these values, on whatever device is there now.
+
+    Pickles name this function, and hold NumPy's array or (of a number) NumPy's scalar: what they have of ours is the
+    name and this argument, and both stay.
+    """
+    result = from_host(np.asarray(host))
+    result.is_scalar = isinstance(host, np.generic)
+    return result
 
 
 # ---------------------------------------------------------------- shared memory
@@ -798,6 +815,7 @@ bind(
     asarray=asarray,
     assigned_other=assigned_other,
     check_cast=check_cast,
+    got=got,
     foreign_operand=foreign_operand,
     host_array=host_array,
     method___array_interface__=property(array_interface),

@@ -318,9 +318,10 @@ class ndarray:
 
     # ------------------------------------------------------------ looking at it (waits)
 
-    def get(self) -> np.ndarray[Any, Any]:
-        """The values as a NumPy array (a copy, in the same memory order); runs what is recorded and waits."""
-        return download_layout(storage_of(self).value, self.code, self.offset, self._shape, self._strides)
+    def get(self, stream: Any = None, order: Any = "K", out: Any = None, blocking: bool = True) -> Any:
+        """The values as a NumPy array (a copy), in the same memory order unless another is asked for; waits."""
+        host = download_layout(storage_of(self).value, self.code, self.offset, self._shape, self._strides)
+        return host if out is None and order == "K" else _bound["got"](host, order, out)
 
     def tolist(self) -> Any:
         """The values as (nested) lists of Python numbers; waits."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from html import escape
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.base.wording import counted
+from numloom.device.registry import current
 from numloom.engine.evaluate import download_value, leaf_from_host
+from numloom.engine.pending import pending_work
 from numloom.graph import build
 
 Array = Any
@@ -111,6 +115,64 @@ def array_str(
     )
 
 
-bind(array_repr=array_repr, array_str=array_str)
+_WAITED = {False: 1 << 25, True: 1 << 31}
+"""Elements that recorded work may compute for a preview in a notebook: on the host, and on a GPU."""
+_PREVIEW: dict[str, Any] = {"threshold": 200, "edgeitems": 3, "max_line_width": 100}
 
-__all__ = ["array2string", "array_repr", "array_str"]
+
+def array_html(array: Array) -> str | None:
+    """An array in a notebook: what it is, and a preview; None for what has no axes, which shows as its number.
+
+    The preview shows the edges, of which alone values are fetched. Where much work is recorded it is left out, and
+    nothing runs.
+
+    Parameters
+    ----------
+    array : ndarray
+        The array.
+
+    Returns
+    -------
+    str or None
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> "2 × 3 · int64" in np.ones((2, 3), "i8")._repr_html_()
+    True
+    """
+    node = node_of(array)
+    if not array.shape or node.tree:
+        return None
+    most = _WAITED[current().discrete]
+    operations, elements = pending_work(node, most)
+    about = [
+        " × ".join(f"{extent:,}" for extent in array.shape) + (" element" if array.ndim == 1 else ""),
+        array.dtype.name, _bytes(array.nbytes), array.device,
+    ]  # fmt: skip
+    if array.ndim == 1 and array.size != 1:
+        about[0] += "s"
+    if elements > most:
+        body = (
+            "<i>Not computed yet: much work is recorded, and runs when values are looked at. print(x) does so, "
+            "x.explain() shows the work.</i>"
+        )
+        about.append(f"recorded: {counted(operations, 'operation')} or more")
+    else:
+        body = f"<pre style='margin:.3em 0'>{escape(array2string(array, separator=' ', **_PREVIEW))}</pre>"
+        if node.buffer is None and operations:
+            about.append(f"computed now: {counted(operations, 'operation')}")
+    return f"<div><small><b>array</b> {escape(' · '.join(about))}</small>{body}</div>"
+
+
+def _bytes(count: float) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+bind(array_repr=array_repr, array_str=array_str, method__repr_html_=array_html)
+
+__all__ = ["array2string", "array_html", "array_repr", "array_str"]

@@ -16,18 +16,24 @@ from numloom.array.ndarray import bind, ndarray
 from numloom.device import registry
 
 
+class _Claimed:
+    """What is claimed prints as arrays do; printers (IPython's) ask the class for that."""
+
+    __repr__ = ndarray.__repr__
+
+
 @numbers.Integral.register
-class IntegerScalar:
+class IntegerScalar(_Claimed):
     """The class that a result of integer dtype claims."""
 
 
 @numbers.Real.register
-class RealScalar:
+class RealScalar(_Claimed):
     """The class that a result of floating dtype claims."""
 
 
 @numbers.Complex.register
-class ComplexScalar:
+class ComplexScalar(_Claimed):
     """The class that a result of complex dtype claims."""
 
 

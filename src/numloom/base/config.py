@@ -133,9 +133,17 @@ SETTINGS: dict[str, Setting] = {
     "verify": Setting(
         False,
         _flag,
-        "run remembered ways (recalled calls, plans, graphs) beside the full one and compare their bits",
+        "run remembered ways (replayed calls, plans, graphs) beside the full one and compare their bits",
+    ),
+    "progress": Setting(
+        True, _flag, "one line in a terminal or below a cell while one waits for numloom for more than two seconds"
     ),
     "full_tracebacks": Setting(False, _flag, "show numloom's own frames in tracebacks, which are left out otherwise"),
+    "default_float": Setting(
+        "float64",
+        _choice("float64", "float32", "float16", "bfloat16"),
+        "dtype of symbols that are given none, and of shared variables made of Python's floats",
+    ),
     "tf32": Setting(False, _flag, "let float32 matrix products on the GPU round their inputs to TF32, which is faster"),
     "fast_math": Setting(
         False, _flag, "let fused kernels on the GPU contract a * b + c, and divide and take functions approximately"
@@ -179,7 +187,9 @@ class Config:
     memory_limit: int
     check: bool
     verify: bool
+    progress: bool
     full_tracebacks: bool
+    default_float: str
     tf32: bool
     fast_math: bool
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import re
+from typing import TypeVar
 
 import numpy as np
 
 from numloom.base.dtypes import DTYPES
+
+Error = TypeVar("Error", bound=BaseException)
 
 
 class OutOfMemoryError(MemoryError):
@@ -124,6 +128,22 @@ def _amount(nbytes: int) -> str:
         if value < 1024:
             return f"{value:.1f} {unit}"
     return f"{value / 1024:.1f} TiB"
+
+
+def untraced(error: Error) -> Error:
+    """A copy of an error (and of its cause) without traceback, for who keeps it; who raises it raises a copy again.
+
+    A traceback has the frames of all callers, and these have their arrays.
+
+    Examples
+    --------
+    >>> untraced(DeviceError("no kernel ran"))
+    DeviceError('no kernel ran')
+    """
+    copied = copy.copy(error)
+    if error.__cause__ is not None:
+        copied.__cause__ = untraced(error.__cause__)
+    return copied
 
 
 def casting_error(name: str, casting: str, code: int, target: int) -> Exception:

@@ -81,5 +81,8 @@ def _after_in_child() -> None:
     _after()
 
 
+importing = lock()
+"""Held while a library is imported at its first use: a child would wait for ever for what another thread had begun."""
+
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)

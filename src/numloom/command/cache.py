@@ -10,9 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from numloom.base.config import config
-from numloom.device.cache import Entry, shared
-
-ACTIONS = ("list", "clear", "verify")
+from numloom.device.cache import CacheEntry, shared
 
 
 def cache(action: str = "list", console: Console | None = None) -> int:
@@ -47,9 +45,9 @@ def cache(action: str = "list", console: Console | None = None) -> int:
     return 0
 
 
-def _table(entries: list[Entry]) -> Table:
+def _table(entries: list[CacheEntry]) -> Table:
     """Entries by what made them."""
-    groups: dict[str, list[Entry]] = defaultdict(list)
+    groups: dict[str, list[CacheEntry]] = defaultdict(list)
     for entry in entries:
         groups[entry.origin if entry.sound else "damaged"].append(entry)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -63,6 +61,6 @@ def _table(entries: list[Entry]) -> Table:
     return table
 
 
-def _amount(entries: list[Entry]) -> str:
+def _amount(entries: list[CacheEntry]) -> str:
     count = "1 entry" if len(entries) == 1 else f"{len(entries):,} entries"
     return f"{count}, {sum(entry.nbytes for entry in entries) / 2**20:.1f} MiB"

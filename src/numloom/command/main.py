@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from numloom.base.errors import DeviceError, MissingDependencyError
-from numloom.command.bench import bench
-from numloom.command.cache import ACTIONS, cache
-from numloom.command.demo import demo
-from numloom.command.info import info
-from numloom.command.run import REPORTS, run
+from numloom.command.run import PAGE, REPORTS, run
 from numloom.command.serve.dispatch import FALLBACKS
 from numloom.device import registry
+
+ACTIONS = ("list", "clear", "verify")
+"""What ``cache`` does."""
+
+
+def _command(name: str) -> Any:
+    """A command, whose libraries (of tables and progress, say) are imported when it is given: `run` needs none."""
+    return getattr(importlib.import_module(f"numloom.command.{name}"), name)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,17 +45,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_run(commands)
     options = parser.parse_args(arguments)
     if options.command == "cache":
-        return cache(options.action)
+        return int(_command("cache")(options.action))
     if options.command == "info":
-        return info()
+        return int(_command("info")())
     if options.command == "run":
         return _run(parser, options)
     try:
         if options.device:
             registry.use(options.device)
         if options.command == "bench":
-            return bench(quick=options.quick)
-        return demo(options.output, quick=options.quick)
+            return int(_command("bench")(quick=options.quick))
+        return int(_command("demo")(options.output, quick=options.quick))
     except (DeviceError, MissingDependencyError, ValueError) as error:
         parser.exit(2, f"{error}\n")
 
@@ -66,7 +70,12 @@ def _add_run(commands: Any) -> None:
     parser.add_argument("-m", nargs=argparse.REMAINDER, dest="module", help="a module and its arguments")
     parser.add_argument("-c", nargs=argparse.REMAINDER, dest="code", help="code and its arguments")
     parser.add_argument("--device", help="auto, cpu, cuda or cuda:N; what is found if not given")
-    parser.add_argument("--report", choices=REPORTS, default="text", help="what is said at the end, on standard error")
+    parser.add_argument("--cupy", action="store_true", help="serve cupy and cupyx instead of numpy, which stays NumPy")
+    parser.add_argument(
+        "--report", type=_report, default="text", metavar="KIND",
+        help="what is said at the end, on standard error: text, json, html or none; FILE.html also writes the "
+        "program's source with the time of each line",
+    )  # fmt: skip
     parser.add_argument("--report-file", metavar="FILE", help="where the report is written instead")
     parser.add_argument(
         "--fallback",
@@ -80,6 +89,12 @@ def _add_run(commands: Any) -> None:
     parser.add_argument(
         "--keep", action="append", default=[], metavar="PACKAGE", help="a package of the program that keeps NumPy"
     )
+
+
+def _report(text: str) -> str:
+    if text not in REPORTS and not text.endswith(PAGE):
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(REPORTS)}, and no name of a file FILE{PAGE}")
+    return text
 
 
 def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
@@ -98,6 +113,7 @@ def _run(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
             fallback=options.fallback,
             also=tuple(options.also),
             keep=tuple(options.keep),
+            cupy=options.cupy,
         )
     except (DeviceError, FileNotFoundError) as error:
         parser.exit(2, f"{error}\n")

@@ -9,14 +9,19 @@ import runpy
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from types import ModuleType, TracebackType
 from typing import Any
 
+from numloom.command.serve.annotated import page
+from numloom.command.serve.cupy import CupyServer
 from numloom.command.serve.namespace import Server
 from numloom.command.serve.program import ServedProgram, is_ours
 from numloom.engine.evaluate import synchronize
 
-REPORTS = ("text", "json", "none")
+REPORTS = ("text", "json", "html", "none")
+PAGE = ".html"
+"""How a report's name ends that is a file: ``--report FILE.html``."""
 INTERRUPTED = 130
 """The exit status of a shell's command that was stopped by Ctrl-C."""
 
@@ -30,6 +35,7 @@ def run(
     fallback: str = "quiet",
     also: tuple[str, ...] = (),
     keep: tuple[str, ...] = (),
+    cupy: bool = False,
 ) -> int:
     """Run a program as Python would, with NumPy served by numloom; its exit status.
 
@@ -39,14 +45,17 @@ def run(
         The script's path (the module's name, the code), and what the program gets as ``sys.argv[1:]``.
     kind : {"script", "module", "code"}
         What the first argument is.
-    report : {"text", "json", "none"}
-        What is written at the end, to standard error or to `report_file`.
+    report : {"text", "json", "html", "none"} or str
+        What is written at the end, to standard error or to `report_file`; a name that ends in ".html" is a file for
+        the annotated source, and the text is written too.
     report_file : str, optional
         Where the report is written.
     fallback : {"quiet", "warn", "error"}
         What is done where NumPy answers instead of numloom.
     also, keep : tuple of str
         Installed packages that are served numloom, too; packages of the program that keep NumPy.
+    cupy : bool
+        Serve ``import cupy`` and ``import cupyx`` instead; NumPy stays NumPy, and there is no report.
 
     Raises
     ------
@@ -55,11 +64,12 @@ def run(
     """
     target = arguments[0]
     start, folders, also = _PREPARE[kind](target, also)
-    server = Server(ServedProgram(folders, also, keep), fallback)
+    program = ServedProgram(folders, also, keep)
+    server: Any = CupyServer(program) if cupy else Server(program, fallback)
     before = sys.argv, sys.path[:], sys.modules.get("__main__")
     sys.argv = ["-c" if kind == "code" else target, *arguments[1:]]
     try:
-        with server:
+        with server, nullcontext() if cupy or report == "none" else server.ledger.lines:
             try:
                 start()
                 synchronize()  # an index out of range that nobody has looked at is an error still
@@ -73,7 +83,8 @@ def run(
         sys.argv, sys.path[:] = before[0], before[1]
         if before[2] is not None:
             sys.modules["__main__"] = before[2]
-        _write(server, report, report_file)
+        if not cupy:
+            _write(server, report, report_file, target)
     return 0
 
 
@@ -164,10 +175,17 @@ def as_text(error: BaseException) -> str:
     return "".join(shown.format())
 
 
-def _write(server: Server, report: str, file: str | None) -> None:
+def _write(server: Server, report: str, file: str | None, title: str) -> None:
     if report == "none":
         return
-    text = server.ledger.as_json() + "\n" if report == "json" else server.ledger.as_text()
+    if report.endswith(PAGE):
+        with open(report, "w", encoding="utf-8") as out:
+            out.write(page(server.ledger.as_dict(), title))
+        report = "text"
+    if report == "html":
+        text = page(server.ledger.as_dict(), title)
+    else:
+        text = server.ledger.as_json() + "\n" if report == "json" else server.ledger.as_text()
     if file is None:
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -2,15 +2,21 @@ cimport cython
 from numloom.array.ndarray cimport ndarray, node_of, wrap
 from numloom.array.storage cimport Storage, set_value
 from numloom.engine.evaluate cimport evaluate
+from numloom.engine.prepared cimport CallState, Prepared, run_prepared
+from numloom.engine.state cimport Counters
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport RecordedTrace, replay
 
 
 cdef int LEAF
+cdef Counters _counters
 
 
 @cython.locals(
     count=cython.Py_ssize_t, place=cython.Py_ssize_t, first=cython.Py_ssize_t, number=cython.Py_ssize_t,
-    array=ndarray, like=Node, node=Node, cell=Storage, operands=list, arrays=list, wanted=list,
+    array=ndarray, like=Node, node=Node, storage=Storage, operands=list, arrays=list, wanted=list, found=list,
 )
-cpdef object run_fast(RecordedTrace recorded, tuple results, list likes, list storages, list updated, object args)
+cpdef object run_fast(RecordedTrace recorded, tuple results, list likes, list storages, list updated, CallState state, object args)
+
+@cython.locals(place=cython.Py_ssize_t, node=Node)
+cdef object update(list arrays, Py_ssize_t first, list updated)

@@ -11,9 +11,16 @@ except ImportError:
 
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import Storage, set_value
-from numloom.engine.evaluate import evaluate
+from numloom.base.config import config
+from numloom.device.registry import current
+from numloom.engine.evaluate import evaluate, leaf_memory
+from numloom.engine.prepared import MOST, CallState, Prepared, prepare, run_prepared
+from numloom.engine.state import counters
+from numloom.engine.verify import same_value
 from numloom.graph.node import LEAF, Node
 from numloom.graph.replay import RecordedTrace, replay
+
+_counters = counters
 
 
 def run_fast(
@@ -22,6 +29,7 @@ def run_fast(
     likes: list[Node],
     storages: list[Storage],
     updated: list[Storage],
+    state: CallState,
     args: Any,
 ) -> Any:
     """Arrays of what a trace records for `args`, all of them computed; None where more must be looked at.
@@ -38,11 +46,13 @@ def run_fast(
         Shared variables, which are the operands after them.
     updated : list of Storage
         Shared variables that get the last results, once all are computed.
+    state : CallState
+        What is known of its calls.
     args : sequence
         What a call gives.
     """
     count = len(likes)
-    if len(args) != count:
+    if len(args) != count or _counters.profiler is not None:
         return None
     operands: list[Any] = []
     for place in range(count):
@@ -57,25 +67,52 @@ def run_fast(
         if node.kind != LEAF or (node.strides is not like.strides and node.strides != like.strides):
             return None
         operands.append(node)
-    for cell in storages:
-        operands.append(cell.value)
-    replay(recorded, operands)
+    for storage in storages:
+        operands.append(storage.value)
     arrays: list[Any] = []
+    if state.prepared is not None:
+        found = run_prepared(state.prepared, operands, False)
+        if found is not None:
+            for node in found:
+                arrays.append(wrap(node))
+            update(arrays, len(results) - len(updated), updated)
+            return arrays
+    count = len(operands)
+    replay(recorded, operands)
     wanted: list[Node] = []
     for number in results:
         node = operands[number]
         arrays.append(wrap(node))
         if node.buffer is None:
             wanted.append(node)
+    state.calls += 1
+    if state.calls == state.next:
+        state.next = min(2 * state.next, state.next + MOST)
+        state.prepared = prepare(operands, count, results)
+    given = operands[:count] if config.verify and state.prepared is not None else None
     operands.clear()
     evaluate(wanted)
-    first = len(results) - len(updated)
+    if given is not None:
+        check(state.prepared, given, arrays)
+    update(arrays, len(results) - len(updated), updated)
+    return arrays
+
+
+def check(prepared: Prepared, operands: list[Any], arrays: list[Any]) -> None:
+    """Run a prepared plan beside the long way, whose results are there, and compare the bits."""
+    found = run_prepared(prepared, operands, True)
+    device = current()
+    for node, array in zip(found or (), arrays, strict=False):
+        same_value(node, node_of(array), device, leaf_memory, "a call of a compiled function")
+
+
+def update(arrays: list[Any], first: int, updated: list[Storage]) -> None:
+    """Shared variables get the last of some computed arrays."""
     for place in range(len(updated)):
         node = cython.cast(ndarray, arrays[first + place]).held.value
         if node.kind != LEAF:
             raise AssertionError("the new value of a shared variable was not computed")
         set_value(updated[place], node)
-    return arrays
 
 
 __all__ = ["run_fast"]

@@ -19,7 +19,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, U8
 from numloom.compiled.function import laid_out
-from numloom.compiled.program import Program
+from numloom.compiled.program import TreeProgram
 from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.device.registry import current
@@ -79,8 +79,8 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     return like(first, results)
 
 
-class _Row:
-    """The row of a loop, for the reference."""
+class _LoopRow:
+    """The op definition of a loop, for the reference."""
 
     name = "loop"
     in_place = False
@@ -89,12 +89,12 @@ class _Row:
         self.numpy = numpy
 
 
-class Traced:
+class TracedBody:
     """A function of arrays as a program, and what it reads beside its arguments.
 
     Attributes
     ----------
-    program : Program
+    program : TreeProgram
         Of its arguments, then of `invariant`.
     invariant : list of Node
         Values of the tree around it, which do not depend on its arguments.
@@ -131,7 +131,7 @@ class Traced:
                 known[node] = node_of(inner)
             self.roots = rebuilt(roots, known)
         self.likes = [*[node_of(symbol) for symbol in symbols], *known.values()]
-        self.program = Program(self.roots, self.likes)
+        self.program = TreeProgram(self.roots, self.likes)
 
     def run(self, operands: list[Node]) -> list[Node]:
         """Its results, computed."""
@@ -154,7 +154,7 @@ class Loop:
 
     Attributes
     ----------
-    body, condition : Traced
+    body, condition : TracedBody
         A step; of a `while_loop` also what decides.
     steps : int
         How many, of other loops.
@@ -167,7 +167,7 @@ class Loop:
     """
 
     def __init__(
-        self, body: Traced, condition: Traced | None, first: int, steps: int, states: int,
+        self, body: TracedBody, condition: TracedBody | None, first: int, steps: int, states: int,
         results: list[tuple[int, tuple[int, ...]]],
     ) -> None:  # fmt: skip
         self.body = body
@@ -175,7 +175,7 @@ class Loop:
         self.first = first
         self.steps = steps
         self.states = states
-        self.op_def = _Row(self._by_numpy)
+        self.op_def = _LoopRow(self._by_numpy)
         self.options: dict[str, Any] = {}
         self.layout: list[tuple[int, int, tuple[int, ...]]] = []
         at = 0
@@ -330,7 +330,7 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], state: An
         return _checked(values, state, body(number, like(state, values)), "fori_loop")
 
     with recording():
-        traced = Traced(run, [(I64, ()), *_form_of(arrays)], "fori_loop")
+        traced = TracedBody(run, [(I64, ()), *_form_of(arrays)], "fori_loop")
         loop = Loop(traced, None, lower, steps, len(arrays), _form_of(arrays))
         return like(state, loop.results([*_dense(arrays), *traced.invariant]))
 
@@ -369,8 +369,8 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], stat
         return found.astype(DTYPES[BOOL]).reshape(())
 
     with recording():
-        traced = Traced(run, _form_of(arrays), "while_loop")
-        decides = Traced(decide, _form_of(arrays), "while_loop")
+        traced = TracedBody(run, _form_of(arrays), "while_loop")
+        decides = TracedBody(decide, _form_of(arrays), "while_loop")
         loop = Loop(traced, decides, 0, 0, len(arrays), _form_of(arrays))
         return like(state, loop.results([*_dense(arrays), *traced.invariant, *decides.invariant]))
 
@@ -435,11 +435,11 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
         return [*after, *results]
 
     with recording():
-        traced = Traced(run, [(I64, ()), *_form_of(arrays)], "scan")
+        traced = TracedBody(run, [(I64, ()), *_form_of(arrays)], "scan")
         kept = [(array.code, (steps, *array.shape)) for array in map(asarray, flat(traced.result)[len(arrays) :])]
         loop = Loop(traced, None, 0, steps, len(arrays), [*_form_of(arrays), *kept])
         found = loop.results([*_dense(arrays), *traced.invariant])
         return like(state, found[: len(arrays)]), like(given[0], found[len(arrays) :])
 
 
-__all__ = ["UNROLLED", "Loop", "Traced", "fori_loop", "ifelse", "scan", "while_loop"]
+__all__ = ["UNROLLED", "Loop", "TracedBody", "fori_loop", "ifelse", "scan", "while_loop"]

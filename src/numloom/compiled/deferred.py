@@ -27,6 +27,7 @@ class Deferred:
     """
 
     __array_priority__ = 2000.0
+    is_deferred = True  # Users' kernels ask for it, which know no more of this class.
     __slots__ = ("__weakref__", "_shape", "args", "call", "dtype", "name", "options")
 
     def __init__(self, call: Callable[..., Any] | None, args: tuple[Any, ...], options: dict[str, Any]) -> None:
@@ -81,7 +82,7 @@ class Deferred:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or not hasattr(np.ndarray, name):
             raise AttributeError(f"an expression of symbols with unknown extents has no attribute {name!r}")
-        return _Method(self, name)
+        return _DeferredMethod(self, name)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or options.get("out") is not None:
@@ -103,7 +104,7 @@ _REFUSED = (
 )
 
 
-class _Method:
+class _DeferredMethod:
     def __init__(self, source: Deferred, name: str) -> None:
         self.source = source
         self.name = name

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
+from numloom.api.profile import Profile
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import set_value
@@ -15,13 +16,15 @@ from numloom.base.dtypes import DTYPES
 from numloom.base.wording import counted
 from numloom.compiled.calls import run_fast
 from numloom.compiled.deferred import Deferred, parts_of, resolved
-from numloom.compiled.program import Program
+from numloom.compiled.program import TreeProgram
 from numloom.compiled.shared import SharedPlaceholder, shared_of
 from numloom.compiled.structure import flat, like
 from numloom.compiled.symbols import symbol_of
+from numloom.compiled.tree import places_of, whole
 from numloom.device.registry import current
-from numloom.engine.evaluate import evaluate, synchronize
+from numloom.engine.evaluate import evaluate
 from numloom.engine.explain import structure
+from numloom.engine.prepared import CallState
 from numloom.engine.state import counters
 from numloom.graph.build import cast, copied, full
 from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register
@@ -43,7 +46,8 @@ class In:
     name : str, optional
         Its name in calls, else the symbol's.
     borrow, mutable : bool
-        As Theano has them. Values of numloom never change, so nothing is copied and nothing overwritten in any case.
+        Theano's permissions to use the caller's memory and to overwrite it. numloom reads arrays of its own where they
+        lie and overwrites nothing, so they change nothing.
     strict : bool
         Whether what is given must be an array of exactly this dtype.
     allow_downcast : bool
@@ -92,7 +96,9 @@ class Out:
     variable : ndarray
         The tree.
     borrow : bool
-        Whether what is given may be read-only memory that a shared variable has, too.
+        Whether an output that is an input or an array may have its memory, instead of a copy. Whoever writes to one of
+        them gets memory of its own then, so this is seen in addresses alone, or where memory is written behind
+        numloom's back.
     host : bool, optional
         Whether it is a NumPy array; else an array of numloom.
     """
@@ -168,7 +174,7 @@ class Function:
     name : str
         Its name.
     profile : Profile or None
-        How often it was called and how long that took, if asked for.
+        Where the time of its calls goes, if asked for; a profile that is taken around a call has that instead.
     """
 
     def __init__(
@@ -205,7 +211,21 @@ class Function:
     def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call with any arguments."""
         profile = self.profile
-        began = time.perf_counter() if profile is not None else 0.0
+        if counters.profiler is not None:
+            profile = None  # One is being taken around it.
+        elif profile is None:
+            return self._run(args, named)
+        with profile or nullcontext():
+            span = counters.profiler.begin("call", self.name, self.name)
+            try:
+                return self._run(args, named)
+            finally:
+                counters.profiler.end(span)
+                if profile is not None:
+                    profile.calls += 1
+
+    def _run(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """The call itself."""
         inputs = self.inputs
         if named or len(args) != len(inputs):
             args = self._bound(args, named)
@@ -221,10 +241,7 @@ class Function:
             nodes = [taken(given, value) for value, given in zip(args, inputs, strict=True)]
             ready = self._specialised(nodes)
             operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
-        result = ready.call(operands)
-        if profile is not None:
-            profile.add(began)
-        return result
+        return ready.call(operands)
 
     def _specialised(self, nodes: list[Node]) -> _Ready:
         """The function for operands of these shapes."""
@@ -262,12 +279,15 @@ class Function:
                 found[place] = given.value
         return tuple(found)
 
-    def explain(self, *args: Any, **named: Any) -> str:
-        """The plan of a call with these arguments, as text; nothing runs and nothing is updated."""
+    def explain(self, *args: Any, source: bool = False, **named: Any) -> str:
+        """The plan of a call with these arguments, as text; nothing is updated, and nothing runs but routines.
+
+        It says the device, and of each step what it computes, moves and does; with `source` also the kernels' text.
+        """
         nodes = [taken(given, value) for value, given in zip(self._bound(args, named), self.inputs, strict=True)]
         ready = self._single or self._specialised(nodes)
         operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
-        return ready.explain(operands)
+        return ready.explain(operands, source)
 
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(self._names)})>"
@@ -292,12 +312,14 @@ class _Ready:
         self.outs = [one if isinstance(one, Out) else Out(one) for one in flat(outputs)]
         self.likes = [node_of(symbol) for symbol in symbols]
         self.shared = [shared_of(old) for old, _ in function._updates]
-        roots = [_node(out.variable, f"an output of {function.name}") for out in self.outs]
+        roots = [_node(out.variable, f"an output of {function.name}", out.borrow) for out in self.outs]
         for (old, _), new in zip(function._updates, news, strict=True):
             roots.append(_updated(old, new))
         if givens:
             roots = _given(roots, givens)
-        program = self.program = Program(roots, self.likes)
+            lent = [out.borrow for out in self.outs] + [False] * len(self.shared)
+            roots = [root if borrow else _apart(root) for root, borrow in zip(roots, lent, strict=True)]
+        program = self.program = TreeProgram(roots, self.likes)
         self.count = len(self.outs)
         # What a run takes beside the inputs: values of shared variables, and blocks of random bits.
         self.rest = program.placeholders[len(self.likes) :]
@@ -319,7 +341,8 @@ class _Ready:
         self.plainly: Any = None
         simple = function.profile is None and not program.several and len(storages) == len(self.rest)
         if program.recorded is not None and simple:
-            self.plainly = (program.recorded, program.recorded.results, self.likes, storages, self.updated)
+            results = program.recorded.results
+            self.plainly = (program.recorded, results, self.likes, storages, self.updated, CallState())
 
     def operands(self, operands: list[Node], advance: bool) -> None:
         """Add what a run takes beside the inputs."""
@@ -351,14 +374,14 @@ class _Ready:
         arrays = [wrap(node) for node in results]
         evaluate([array.storage.value for array in arrays if array.storage.value.kind != LEAF])
         settled = [_settled(array) for array in arrays[self.count :]]
-        for cell, node in zip(self.updated, settled, strict=True):
-            set_value(cell, node)
+        for storage, node in zip(self.updated, settled, strict=True):
+            set_value(storage, node)
         return arrays[0] if self.plain else self.given(arrays)
 
     def run_fast(self, args: Any) -> Any:
         """Arrays by the short way, or None where more must be looked at."""
-        recorded, results, likes, storages, updated = self.plainly
-        return run_fast(recorded, results, likes, storages, updated, args)
+        recorded, results, likes, storages, updated, state = self.plainly
+        return run_fast(recorded, results, likes, storages, updated, state, args)
 
     def given(self, arrays: list[Array]) -> Any:
         """Outputs as they were asked for."""
@@ -379,20 +402,26 @@ class _Ready:
             results = self.program.run(operands)
         return None if self.nothing else like(self.shape_of_outputs, [wrap(node) for node in results])
 
-    def explain(self, operands: list[Node]) -> str:
+    def explain(self, operands: list[Node], source: bool) -> str:
         self.operands(operands, False)
         results = self.program.run(operands)
-        lines = [f"device: {current().name}"]
+        names: dict[Node, str] = {}
         for number, node in enumerate(results):
-            if node.kind == LEAF:
-                continue
-            what = f"output {number}" if number < self.count else f"update of {self.shared[number - self.count].name}"  # type: ignore[union-attr]
-            lines.append(f"{what}:")
-            for step in structure(node).steps:
-                lines.append(
-                    f"  {step.mode} over {step.space}: {step.bytes_read:,} bytes in, {step.bytes_written:,} out, "
-                    f"{step.operations:,} operations"
-                )
+            if node.kind != LEAF:
+                update = number >= self.count
+                what = f"the new {self.shared[number - self.count].name}" if update else f"output {number}"  # type: ignore[union-attr]
+                names[node] = f"{names[node]}, {what}" if node in names else what
+        lines = [f"device: {current().name}"]
+        steps = structure(*names).steps if names else ()
+        named = {node.number: name for node, name in names.items()}
+        for place, step in enumerate(steps):
+            computes = ", ".join([named.get(number, "a value between") for number in step.computes])
+            lines.append(
+                f"{place}: {step.mode} over {step.space}: {computes}; {step.bytes_read:,} bytes in, "
+                f"{step.bytes_written:,} out, {step.operations:,} operations"
+            )
+            if source and step.text:
+                lines += ["", step.text, ""]
         return "\n".join(lines)
 
 
@@ -405,8 +434,8 @@ def _settled(array: Array) -> Node:
     return node
 
 
-def _node(variable: Any, what: str) -> Node:
-    """The value of an output, as a value with memory of its own."""
+def _node(variable: Any, what: str, borrow: bool) -> Node:
+    """The value of an output, as a value that a call may give."""
     if type(variable) is not ndarray:
         if isinstance(variable, (Deferred, Out)) or not isinstance(
             variable, (np.ndarray, np.generic, int, float, complex)
@@ -414,11 +443,17 @@ def _node(variable: Any, what: str) -> Node:
             raise TypeError(f"{what} must be an array or a tree, not {variable!r}")
         variable = asarray(variable)
     node = node_of(variable)
-    if node.kind in (VIEW, SYMBOL) or (node.kind == LEAF and not node.tree):
-        # An output is memory of its own, never that of an input, a constant or a shared variable.
+    if node.kind == VIEW:
         with recording():
-            strides = variable.copy("K").strides if node.kind == VIEW else node.strides
-            return copied(node, strides, node.code)
+            return copied(node, variable.copy("K").strides, node.code)
+    return node if borrow else _apart(node)
+
+
+def _apart(node: Node) -> Node:
+    """A value, or a copy of what is an input's or a constant's, whose memory may be written unseen."""
+    if (node.kind == SYMBOL and not _is_shared(node)) or (node.kind == LEAF and not node.tree):
+        with recording():
+            return copied(node, node.strides, node.code)
     return node
 
 
@@ -438,9 +473,14 @@ def _updated(old: Array, new: Any) -> Node:
                 raise TypeError(f"the update of {found.name} has dtype {array.dtype}, and the variable {old.dtype}")
             node = cast(node, node_of(old).code)
         there = node_of(old)
-        if node.kind in (VIEW, SYMBOL, LEAF, FILL, SCALAR) or node.strides != there.strides:
+        if node.strides != there.strides or (node.kind in (VIEW, SYMBOL, LEAF, FILL, SCALAR) and not _is_shared(node)):
             node = copied(node, there.strides, node.code)
     return node
+
+
+def _is_shared(node: Node) -> bool:
+    """Whether a value is that of a shared variable: nobody writes to it, so that others may have it."""
+    return node.kind == SYMBOL and isinstance(node.attr, SharedPlaceholder)
 
 
 def _pairs(given: Any, what: str) -> list[tuple[Any, Any]]:
@@ -467,24 +507,24 @@ def _check_updates(updates: list[tuple[Any, Any]]) -> None:
 
 def _given(roots: list[Node], givens: list[tuple[Any, Any]]) -> list[Node]:
     """Trees over what `givens` say; these may depend on each other, but not in a circle."""
-    pairs = []
-    for old, new in givens:
+    for old, _ in givens:
         if type(old) is not ndarray:
             raise TypeError(f"givens replace symbols and trees, not {old!r}")
-        pairs.append((node_of(old), node_of(new if type(new) is ndarray else asarray(new, old.dtype))))
+    news = [node_of(new if type(new) is ndarray else asarray(new, old.dtype)) for old, new in givens]
+    there = whole([*roots, *news])
     with recording():
         known: dict[Node, Node] = {}
-        waiting = list(pairs)
-        for _ in range(len(pairs)):
+        waiting = [(places_of(old, there), new) for (old, _), new in zip(givens, news, strict=True)]
+        for _ in givens:
             # Each turn resolves what depends on nothing that still waits.
             for pair in list(waiting):
-                old, new = pair
-                others = {one: one for one, _ in waiting}
-                if not _reads(new, [one for one in others if one is not old]) and not _reads(new, [old]):
-                    known[old] = rebuilt([new], known)[0]
+                olds, new = pair
+                if not _reads(new, [old for others, _ in waiting for old in others]):
+                    known.update(dict.fromkeys(olds, rebuilt([new], known)[0]))
                     waiting.remove(pair)
         if waiting:
-            names = ", ".join(sorted({str(old.attr.name) if old.kind == SYMBOL else repr(old) for old, _ in waiting}))
+            ends = [olds[0] for olds, _ in waiting]
+            names = ", ".join(sorted({str(old.attr.name) if old.kind == SYMBOL else repr(old) for old in ends}))
             raise ValueError(f"givens are circular: {names}")
         return rebuilt(roots, known)
 
@@ -520,35 +560,6 @@ def _resolved_outputs(outputs: Any, known: dict[int, Array]) -> Any:
     return None if outputs is None else resolved(outputs, known)
 
 
-class Profile:
-    """How often a compiled function was called, and how long that took.
-
-    Attributes
-    ----------
-    calls, seconds : int, float
-        Calls so far, and seconds in them, until the device had done its work.
-    kernels, library_calls : int
-        What ran in them.
-    """
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.calls = 0
-        self.seconds = 0.0
-        self._before = (counters.kernels, counters.library_calls)
-        self.kernels = self.library_calls = 0
-
-    def add(self, began: float) -> None:
-        """One call more, which began then."""
-        synchronize()
-        self.calls += 1
-        self.seconds += time.perf_counter() - began
-
-    def __str__(self) -> str:
-        each = 1e6 * self.seconds / max(self.calls, 1)
-        return f"{self.name}: {counted(self.calls, 'call')}, {self.seconds:.6f} s, {each:.2f} µs a call"
-
-
 def function(
     inputs: Sequence[Any],
     outputs: Any = None,
@@ -571,7 +582,7 @@ def function(
     givens : sequence of (symbol, tree), optional
         What stands in the place of symbols, or of parts of the trees.
     profile : bool
-        Whether it counts and times its calls (which then wait for the device): see `Function.profile`.
+        Whether it takes a profile of its calls, which then wait for the device: ``print(f.profile)``.
     name : str
         Its name, in errors.
     host : bool
@@ -593,4 +604,4 @@ def function(
     return Function(list(inputs), outputs, updates, givens, profile, name, host)
 
 
-__all__ = ["Function", "In", "Out", "Profile", "function", "laid_out", "taken"]
+__all__ = ["Function", "In", "Out", "function", "laid_out", "taken"]

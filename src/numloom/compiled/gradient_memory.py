@@ -44,9 +44,9 @@ def of_view(g: Array, view: Node, base: Node) -> Array:
     elif code == base.code and prod(shape) == base.size:
         return _from_memory_order(g, base)
     else:
-        cell = new_storage(zeros_like(base))
-        write(cell, code, offset, shape, strides, node_of(g))
-        found = _as_it_was(cell.value, base)
+        storage = new_storage(zeros_like(base))
+        write(storage, code, offset, shape, strides, node_of(g))
+        found = _as_it_was(storage.value, base)
     return _conjugated(array_of(found), base.code, code)
 
 
@@ -114,13 +114,13 @@ def _added_at(g: Array, offset: int, strides: tuple[int, ...], base: Node, code:
         place = place + count.reshape([-1 if k == axis else 1 for k in range(g.ndim)])
     count = base.size * ITEMSIZES[base.code] // itemsize
     flat = build.full(0, code, (count,))
-    cell = new_storage(flat)
+    storage = new_storage(flat)
     operands = [node_of(g), node_of(broadcast(place, g.shape))]
     write_at(
-        cell, code, 0, flat.shape, flat.strides, operands, axes=(0,), position=0, op="add", loop=(code,) * 3,
-        place=here(),
+        storage, code, 0, flat.shape, flat.strides, operands, axes=(0,), position=0, op="add", loop=(code,) * 3,
+        location=here(),
     )  # fmt: skip
-    return _as_it_was(cell.value, base)
+    return _as_it_was(storage.value, base)
 
 
 def _as_it_was(node: Node, like: Node) -> Node:
@@ -144,9 +144,9 @@ def of_update(g: Array, update: Node, value: Node) -> tuple[Array, Array]:
 def without(g: Array, memory: Node, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], code: int) -> Array:
     """The gradient of memory's old value: none where it was written."""
     _check_code(code, memory.code)
-    cell = new_storage(in_memory_order(g, memory))
-    write(cell, code, offset, shape, strides, build.scalar(0, code))
-    return array_of(_as_it_was(cell.value, memory))
+    storage = new_storage(in_memory_order(g, memory))
+    write(storage, code, offset, shape, strides, build.scalar(0, code))
+    return array_of(_as_it_was(storage.value, memory))
 
 
 def written(
@@ -168,12 +168,12 @@ def of_gather(g: Array, gather: Node, base: Node, indices: list[Node]) -> Array:
     plain = build.full(0, base.code, base.shape) if base.kind == VIEW else zeros_like(base)
     if not base.size or not g.size:
         return wrap(plain)
-    cell = new_storage(plain)
+    storage = new_storage(plain)
     write_at(
-        cell, base.code, 0, plain.shape, plain.strides, [node_of(cast_to(g, base.code)), *indices], axes=axes,
-        position=position, op="add", loop=(base.code,) * 3, place=here(),
+        storage, base.code, 0, plain.shape, plain.strides, [node_of(cast_to(g, base.code)), *indices], axes=axes,
+        position=position, op="add", loop=(base.code,) * 3, location=here(),
     )  # fmt: skip
-    return wrap(cell.value)
+    return wrap(storage.value)
 
 
 __all__ = ["memory_axes", "of_gather", "of_update", "of_view", "without", "written"]

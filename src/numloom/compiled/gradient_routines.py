@@ -18,7 +18,14 @@ from numloom.array.storage import new_storage, write_at
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS
 from numloom.compiled import gradient_linalg as matrices
 from numloom.compiled.gradient_memory import written
-from numloom.compiled.gradient_rules import NoGradientError, of_host, pair_rule, unless_zero, values_of
+from numloom.compiled.gradient_rules import (
+    NoGradientError,
+    of_host,
+    of_users_loop,
+    pair_rule,
+    unless_zero,
+    values_of,
+)
 from numloom.compiled.gradient_values import (
     Array,
     array_of,
@@ -31,6 +38,7 @@ from numloom.compiled.gradient_values import (
 )
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import call
+from numloom.engine.waiting import KernelOutput
 from numloom.graph import build
 from numloom.graph.node import Node
 from numloom.graph.source_location import here
@@ -47,6 +55,8 @@ def routine(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) ->
         If it has no rule.
     """
     row: Any = node.op_def
+    if isinstance(row, KernelOutput):
+        return of_kernel(row, args, g, wanted)
     name = row.op_def.name
     if name == "scatter":
         return of_scatter(node, args, g)
@@ -62,6 +72,26 @@ def routine(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) ->
     if name not in RULES:
         raise NoGradientError(f"{name} has no gradient")
     return RULES[name](g, y, operands, **options)
+
+
+def of_kernel(row: KernelOutput, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> Parts:
+    """The rule that a user gave."""
+    kernel = row.op_def.call
+    results = values_of(list(kernel.of(args)))
+    operands = values_of(list(args))
+    if kernel.texts is not None:
+        return of_users_loop(kernel, g, results[row.op_def.number], operands, wanted)
+    flows = [
+        g if number == row.op_def.number else filled(0, code, shape)
+        for number, (shape, code) in enumerate(kernel.results)
+    ]
+    found = kernel.gradients(flows, results, operands, wanted)
+    if found is None:
+        raise NoGradientError(
+            f"{row.op_def.name} has no rule for its gradient: give one, gradient=, to operation() (a function) or to "
+            "ElementwiseKernel (texts)"
+        )
+    return found  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- products and transforms
@@ -252,7 +282,7 @@ def of_fold(g: Array, y: Array, operands: list[Array], *, op: str, axis: int, in
     return [moveaxis(found[1:] if initial else found, 0, axis), *([first] if initial else [])]
 
 
-def of_reduceat(g: Array, y: Array, operands: list[Array], *, op: str, axis: int, **place: Any) -> Parts:
+def of_reduceat(g: Array, y: Array, operands: list[Array], *, op: str, axis: int, **location: Any) -> Parts:
     """Of sums: a running sum of what begins and ends."""
     if op != "add":
         raise NoGradientError(f"{op}.reduceat has no gradient; sums have (add.reduceat)")
@@ -274,7 +304,7 @@ def of_reduceat(g: Array, y: Array, operands: list[Array], *, op: str, axis: int
 def _add_at(target: Array, index: Array, value: Array) -> None:
     write_at(
         target.storage, target.code, 0, target._shape, target._strides, [node_of(value), node_of(index)], axes=(0,),
-        position=0, op="add", loop=(target.code,) * 3, place=here(),
+        position=0, op="add", loop=(target.code,) * 3, location=here(),
     )  # fmt: skip
 
 
@@ -298,14 +328,15 @@ class _Store:
     def changed(self, memory: Array, value: Node, op: str, code: int | None = None) -> Array:
         """Memory after a store of `value` at the same places."""
         code = memory.code if code is None else code
-        cell = new_storage(in_memory_order(memory, self.node) if code == self.node.code else node_of(memory))
-        strides = self.strides if code == self.node.code else cell.value.strides
-        offset, shape = (self.offset, self.shape) if code == self.node.code else (0, cell.value.shape)
+        storage = new_storage(in_memory_order(memory, self.node) if code == self.node.code else node_of(memory))
+        strides = self.strides if code == self.node.code else storage.value.strides
+        offset, shape = (self.offset, self.shape) if code == self.node.code else (0, storage.value.shape)
         write_at(
-            cell, code, offset, shape, strides, [value, *self.indices], axes=self.axes, position=self.position, op=op,
-            loop=(code,) * 3 if op else (), place=here(),
+            storage, code, offset, shape, strides, [value, *self.indices], axes=self.axes, position=self.position,
+            op=op,
+            loop=(code,) * 3 if op else (), location=here(),
         )  # fmt: skip
-        return wrap(cell.value)
+        return wrap(storage.value)
 
     def read(self, memory: Array) -> Array:
         """What is at the places."""

@@ -74,9 +74,9 @@ def on_host(function: str, *operands: Any) -> Array:
 
 
 _WORDS: dict[str, Any] = {
-    **{name: partial(applied, row) for name, row in ELEMENTWISE.items()},
+    **{name: partial(applied, op_def) for name, op_def in ELEMENTWISE.items()},
     **{name: partial(on_host, name) for name in ON_HOST},
-    **{name: partial(applied, row) for name, row in SPECIAL.items()},
+    **{name: partial(applied, op_def) for name, op_def in SPECIAL.items()},
     "greater_part": greater_part,
     "unless_zero": unless_zero,
     "of_sign": of_sign,
@@ -98,7 +98,7 @@ def function_of(text: str, names: tuple[str, ...]) -> Callable[..., Any]:
 # --- elementwise ------------------------------------------------------------------------------------
 
 
-def elementwise(row: OpDef, g: Array, y: Array, operands: list[Array], wanted: list[bool]) -> list[Array | None]:
+def elementwise(op_def: OpDef, g: Array, y: Array, operands: list[Array], wanted: list[bool]) -> list[Array | None]:
     """What flows back to the operands of an elementwise operation.
 
     Raises
@@ -106,12 +106,12 @@ def elementwise(row: OpDef, g: Array, y: Array, operands: list[Array], wanted: l
     NoGradientError
         If it has no rule for one that is wanted.
     """
-    if row.gradient is None:
+    if op_def.gradient is None:
         raise NoGradientError(
-            f"{row.name} has no rule for its gradient: give one, ElementwiseKernel(..., gradient=('g * ...', ...)) "
+            f"{op_def.name} has no rule for its gradient: give one, ElementwiseKernel(..., gradient=('g * ...', ...)) "
             "with a text for each argument"
         )
-    return _by_texts(row.name, row.gradient, g, y, operands, wanted, row.names)
+    return _by_texts(op_def.name, op_def.gradient, g, y, operands, wanted, op_def.names)
 
 
 def of_host(g: Array, y: Array, operands: list[Array], wanted: list[bool], function: str) -> list[Array | None]:
@@ -130,7 +130,7 @@ def _by_texts(
 ) -> list[Array | None]:
     if len(texts) != len(operands):
         raise NoGradientError(f"{name} takes {len(operands)} arguments, and its rule has {len(texts)} texts")
-    names = ("g", "y", *(called or _LETTERS[: len(operands)]))
+    names, values = _bound(g, y, called or ("y", *_LETTERS[: len(operands)]), operands)
     seed = node_of(g)
     one = seed.kind == FILL and seed.attr == 1
     found: list[Array | None] = []
@@ -142,9 +142,15 @@ def _by_texts(
             raise NoGradientError(f"{name}: {text[1:]}")
         if one and text.startswith("g * "):
             text = text[4:]
-        part = function_of(text, names)(g, y, *operands)
+        part = function_of(text, names)(*values)
         found.append(None if part is None else summed_to(_as_array(part, g), operand.shape))
     return found
+
+
+def _bound(g: Any, y: Any, called: tuple[str, ...], operands: list[Any]) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Names in a rule's texts, and what they mean: the result is called y, too, if nothing else is."""
+    names, values = ("g", *called), (g, y, *operands)
+    return (names, values) if "y" in called else ((*names, "y"), (*values, y))
 
 
 def _as_array(part: Any, g: Array) -> Array:
@@ -157,11 +163,18 @@ def _as_array(part: Any, g: Array) -> Array:
 # --- reductions -------------------------------------------------------------------------------------
 
 
-def reduction(row: ReductionDef, g: Array, y: Array, a: Array, axes: tuple[int, ...]) -> Array | None:
+def reduction(op_def: ReductionDef, g: Array, y: Array, a: Array, axes: tuple[int, ...]) -> Array | None:
     """What flows back to the elements of a reduction over `axes`."""
-    if row.gradient is None:
-        raise NoGradientError(f"the reduction {row.name} has no rule for its gradient")
-    if row.gradient == ZERO:
+    if op_def.gradient is None:
+        raise NoGradientError(
+            f"the reduction {op_def.name} has no rule for its gradient"
+            + (
+                ": give one, ReductionKernel(..., gradient=('g * ...', ...)) with a text for each input"
+                if op_def.recipe
+                else ""
+            )
+        )
+    if op_def.gradient == ZERO:
         return None
     kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(a.shape))
     count = prod(a.shape[axis] for axis in axes)
@@ -180,7 +193,37 @@ def reduction(row: ReductionDef, g: Array, y: Array, a: Array, axes: tuple[int, 
         partial(others, axes=axes),
         partial(_average, axes=axes),
     )
-    return broadcast(function_of(row.gradient, names)(*values), a.shape)
+    return broadcast(function_of(op_def.gradient, names)(*values), a.shape)
+
+
+def of_users_reduction(
+    op_def: ReductionDef, g: Array, y: Array, operands: list[Array], shape: tuple[int, ...], axes: tuple[int, ...],
+    wanted: list[bool],
+) -> list[Array | None]:  # fmt: skip
+    """What flows back to the inputs of a user's kernel that reduces what has `shape` over `axes`."""
+    kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
+    g, y = (broadcast(one.reshape(kept), shape) for one in (g, y))
+    assert op_def.of_inputs is not None
+    return _by_texts(op_def.name, op_def.of_inputs, g, y, operands, wanted, op_def.names)
+
+
+def of_users_loop(call: Any, g: Array, y: Array, operands: list[Array], wanted: list[bool]) -> list[Array | None]:
+    """What flows back to the operands of a user's kernel with a loop of its own, by its texts."""
+    texts, called, inputs = call.rule(operands)
+    names, values = _bound(g, y, called, inputs)
+    found: list[Array | None] = []
+    place = 0
+    for text, given in zip(texts, inputs, strict=True):
+        if type(given) is not ndarray:
+            continue
+        part = function_of(text, names)(*values) if wanted[place] and text != ZERO else None
+        if part is not None:
+            if not isinstance(part, ndarray):
+                part = broadcast(wrap(build.scalar_as(part, g.code)), given.shape)
+            part = summed_to(part, given.shape)
+        found.append(part)
+        place += 1
+    return found
 
 
 def _average(a: Array, axes: tuple[int, ...]) -> Array:
@@ -234,8 +277,8 @@ def _paired(even: Array, odd: Array) -> Array:
 
 def pair_rule(op: str, g: Any, y: Array, a: Array, b: Array) -> tuple[Array, Array]:
     """Both derivatives of a binary operation, of arrays of one shape, times `g`."""
-    row = ELEMENTWISE[op]
-    found = elementwise(row, g, y, [a, b], [True, True])
+    op_def = ELEMENTWISE[op]
+    found = elementwise(op_def, g, y, [a, b], [True, True])
     return tuple(g * 0 if part is None else part for part in found)  # type: ignore[return-value]
 
 
@@ -249,6 +292,8 @@ __all__ = [
     "elementwise",
     "function_of",
     "of_host",
+    "of_users_loop",
+    "of_users_reduction",
     "others",
     "pair_rule",
     "reduction",

@@ -15,7 +15,13 @@ from numloom.compiled.deferred import Deferred, parts_of
 from numloom.compiled.gradient_loops import without_loops
 from numloom.compiled.gradient_memory import of_gather, of_update, of_view
 from numloom.compiled.gradient_routines import routine
-from numloom.compiled.gradient_rules import NoGradientError, elementwise, reduction, values_of
+from numloom.compiled.gradient_rules import (
+    NoGradientError,
+    elementwise,
+    of_users_reduction,
+    reduction,
+    values_of,
+)
 from numloom.compiled.gradient_values import Array, array_of, cast_to, filled, is_smooth, seen_by
 from numloom.graph import build
 from numloom.graph.node import CAST, GATHER, OP, REDUCE, ROUTINE, SYMBOL, UPDATE, VIEW, Node, register
@@ -42,7 +48,7 @@ def _ordered(root: Node, ends: Mapping[int, Any]) -> list[tuple[Node, tuple[Node
             order.append((node, args))
         elif id(node) not in seen and (is_smooth(node.code) or id(node) in ends or node.kind == VIEW):
             seen.add(id(node))
-            known = () if id(node) in ends else node.args
+            known = () if id(node) in ends else _operands(node)
             stack.append((node, known))
             stack.extend([(arg, None) for arg in known])
     return order
@@ -103,6 +109,13 @@ def _leads(target: Node, root: Node) -> bool:
     return False
 
 
+def _operands(node: Node) -> tuple[Node, ...]:
+    """What a gradient flows back to: of a user's reduction with a rule, the inputs of the kernel."""
+    if node.kind == REDUCE and node.op_def.of_inputs is not None and node.args[0].kind == OP:
+        return node.args[0].args
+    return node.args
+
+
 def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> Sequence[Array | None]:
     """What flows back to a value's arguments."""
     kind = node.kind
@@ -112,6 +125,10 @@ def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> S
         return [of_view(g, node, args[0])]
     if kind == OP:
         return elementwise(node.op_def, g, array_of(node), values_of(list(args)), wanted)
+    if kind == REDUCE and args is not node.args:
+        return of_users_reduction(
+            node.op_def, g, array_of(node), values_of(list(args)), node.args[0].shape, node.attr[0], wanted
+        )
     if kind == REDUCE:
         return [reduction(node.op_def, g, array_of(node), array_of(args[0]), node.attr[0])]
     if kind == UPDATE:
@@ -272,7 +289,7 @@ def _together(how: Any, leaves: Sequence[Any]) -> Any:
     return how[0](parts)
 
 
-class Traced:
+class TracedCall:
     """A function's call as a tree.
 
     Attributes
@@ -386,7 +403,7 @@ class _Gradient:
         return f"<{self.__name__}>"
 
     def __call__(self, *args: Any, **options: Any) -> Any:
-        traced = Traced(self.function, _numbers(self.argnums), args, options)
+        traced = TracedCall(self.function, _numbers(self.argnums), args, options)
         value = _result(self.function, traced.result, scalar=True)
         root = node_of(value)
         with recording():
@@ -445,7 +462,7 @@ def vjp(function: Function, *args: Any) -> tuple[Array, Function]:
     >>> back(nl.array([1.0, 2.0, 3.0]))
     (array([1., 2., 3.]),)
     """
-    traced = Traced(function, tuple(range(len(args))), args, {})
+    traced = TracedCall(function, tuple(range(len(args))), args, {})
     value = _result(function, traced.result)
     root = node_of(value)
 
@@ -484,7 +501,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     """
     if len(primals) != len(tangents):
         raise ValueError(f"{len(primals)} arrays and {len(tangents)} directions were given")
-    traced = Traced(function, tuple(range(len(primals))), tuple(primals), {})
+    traced = TracedCall(function, tuple(range(len(primals))), tuple(primals), {})
     value = _result(function, traced.result)
     root = node_of(value)
     # The gradient is linear in what flows back, so its derivative by that, in the direction, is ours.
@@ -532,7 +549,7 @@ def jacobian(function: Function, argnums: Any = 0) -> Function:
     """
 
     def jacobian_of(*args: Any, **options: Any) -> Any:
-        traced = Traced(function, _numbers(argnums), args, options)
+        traced = TracedCall(function, _numbers(argnums), args, options)
         root = node_of(_result(function, traced.result))
         seed = symbol_node(Placeholder("op_def", None), root.code, root.shape)
         flows = [node_of(flow) for flow in traced.gradients(root, wrap(seed), allow_unused=True)]

@@ -13,7 +13,7 @@ from numloom.compiled.shared import SharedPlaceholder
 from numloom.engine import routines
 from numloom.engine.evaluate import download_value, leaf_from_host
 from numloom.engine.routines import Call, Change
-from numloom.engine.waiting import Output, Part, Product
+from numloom.engine.waiting import KernelOutput, MatrixProduct, Output, Part
 from numloom.graph.node import (
     FILL,
     GATHER,
@@ -55,13 +55,23 @@ copyreg.pickle(Placeholder, _reduced)
 copyreg.pickle(SharedPlaceholder, _reduced)
 
 
-def _row(row: Any) -> tuple[str, str]:
-    """By which name which table has a row."""
+def _name_of(op_def: Any) -> tuple[str, Any]:
+    """By which name which table has an op definition; of a user's kernel how it is made."""
     for name, table in (("elementwise", ELEMENTWISE), ("special", SPECIAL), ("reduction", REDUCTIONS)):
-        found = table.get(row.name)
-        if found is not None and found is row:
+        found = table.get(op_def.name)
+        if found is not None and found is op_def:
             return name, str(found.name)
-    raise TypeError(f"a tree with {row.name}, an operation of its user's, cannot be pickled")
+    if op_def.recipe is not None:
+        return "recipe", op_def.recipe
+    raise TypeError(f"a tree with {op_def.name}, an operation of its user's, cannot be pickled")
+
+
+def _named(table: str, name: Any) -> Any:
+    """The op definition of that name in a table, or made by its recipe."""
+    if table == "recipe":
+        make, *arguments = name
+        return make(*arguments)
+    return _TABLES[table][name]
 
 
 def _call(call: Any) -> Packed:
@@ -72,17 +82,21 @@ def _call(call: Any) -> Packed:
         return "call", call.op_def.name, call.options, kept, signature.code, signature.shape, signature.strides
     if isinstance(call, Change):
         return "change", call.op_def.name, call.options, kept, call.seen
+    if isinstance(call, KernelOutput):
+        return "kernel", call
     if isinstance(call, Output):
         return "output", call.op_def.name, call.options, call.op_def.number, call.shape, call.code
-    if isinstance(call, Product):
+    if isinstance(call, MatrixProduct):
         return "product", call.op_def.name, call.options, call.strides
     raise TypeError(f"a tree with {call.op_def.name} cannot be pickled")
 
 
 def _called(packed: Packed) -> Any:
+    if packed[0] == "kernel":
+        return packed[1]
     kind, name, options = packed[:3]
     if kind == "product":
-        return Product(packed[3], product)
+        return MatrixProduct(packed[3], product)
     if kind == "output":
         number, shape, code = packed[3:]
         return Output(Part(name, number), options, shape, code, routines.call)
@@ -113,7 +127,7 @@ def pack(root: Node) -> Packed:
         elif node.kind == GATHER:
             add(node, (*head, node.attr, None if node.op_def is INSIDE else node.op_def.complaint))
         elif node.kind in (OP, REDUCE):
-            add(node, (*head, node.attr, _row(node.op_def)))
+            add(node, (*head, node.attr, _name_of(node.op_def)))
         else:
             add(node, (*head, node.attr))
     return (rows,)
@@ -143,15 +157,14 @@ def unpack(rows: list[Packed]) -> Node:
         elif kind == SYMBOL:
             nodes.append(symbol_node(attr, code, shape, strides))
         else:
-            row: Any = None
+            op_def: Any = None
             if kind == ROUTINE:
-                row, attr = _called(attr), None
+                op_def, attr = _called(attr), None
             elif kind == GATHER:
-                row = INSIDE if more[0] is None else here(more[0])
+                op_def = INSIDE if more[0] is None else here(more[0])
             elif kind in (OP, REDUCE):
-                table, name = more[0]
-                row = _TABLES[table][name]
-            nodes.append(new_node(kind, row, args, code, shape, strides, size, attr))
+                op_def = _named(*more[0])
+            nodes.append(new_node(kind, op_def, args, code, shape, strides, size, attr))
     return nodes[-1]
 
 

@@ -7,6 +7,7 @@ the nodes of the trees.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from numloom.base.dtypes import ITEMSIZES
 from numloom.engine.waiting import Output
@@ -20,6 +21,7 @@ from numloom.graph.node import (
     ROUTINE,
     SCALAR,
     SYMBOL,
+    UPDATE,
     VIEW,
     Node,
     NodeSignature,
@@ -30,7 +32,7 @@ from numloom.graph.replay import Instruction, RecordedTrace, replay
 from numloom.graph.tree import Placeholder, forget_results, tree_nodes
 
 
-class Program:
+class TreeProgram:
     """Trees whose symbols are given at each run.
 
     Attributes
@@ -46,6 +48,7 @@ class Program:
     """
 
     def __init__(self, roots: Sequence[Node], inputs: Sequence[Node]) -> None:
+        self._read: list[Node] = []
         order = tree_nodes(roots)
         self.placeholders: list[Placeholder] = [node.attr for node in inputs]
         operands = list(inputs)
@@ -59,18 +62,39 @@ class Program:
                     self.placeholders.append(node.attr)
                 numbers[id(node)] = place
         instructions: list[Instruction] = []
+        scalars: dict[Any, int] = {}
+
+        def constant(node: Node) -> int:
+            """The number of a value that depends on nothing; equal numbers are one, so that work on them may be one."""
+            key = (node.code, type(node.attr), repr(node.attr)) if node.kind == SCALAR else None
+            found = scalars.get(key)
+            if found is None or key is None:
+                instructions.append(_constant(node))
+                if instructions[-1].signature is None:
+                    # It is read in each call: who writes to its array must leave it as it is.
+                    node.readers += 1
+                    self._read.append(node)
+                found = scalars[key] = len(operands) + len(instructions) - 1
+            return found
 
         def number(node: Node) -> int:
             found = numbers.get(id(node))
             if found is None:  # A value from outside of the tree.
-                instructions.append(_constant(node))
-                found = numbers[id(node)] = len(operands) + len(instructions) - 1
+                found = numbers[id(node)] = constant(node)
             return found
 
+        runs_early = any([node.kind == ROUTINE for node in order])
+
+        def changes_memory(node: Node) -> bool:
+            """Whether a node may change what it is made of before all that reads that is recorded."""
+            return (node.kind == ROUTINE and node.op_def.op_def.in_place) or (node.kind == UPDATE and runs_early)
+
         for node in order:
-            if node.kind != SYMBOL:
+            if node.kind == SCALAR:
+                numbers[id(node)] = constant(node)
+            elif node.kind != SYMBOL:
                 args = [number(arg) for arg in node.args]
-                if node.kind == ROUTINE and node.op_def.op_def.in_place and _is_needed(node.args[0], roots):
+                if changes_memory(node) and _is_needed(node.args[0], roots):
                     instructions.append(Instruction(_copy_of(node.args[0]), args[:1]))
                     args[0] = len(operands) + len(instructions) - 1
                 instructions.append(_link(node, args))
@@ -79,6 +103,10 @@ class Program:
         self.several = any([isinstance(instruction.call, Output) for instruction in instructions])
         # A chain gives its last value, and all of them in the list that grows.
         self.recorded = RecordedTrace(None, operands, instructions, None, tuple(self.results)) if instructions else None
+
+    def __del__(self) -> None:
+        for node in self._read:
+            node.readers -= 1
 
     def run(self, operands: list[Node]) -> list[Node]:
         """Record the trees for operands; the list grows."""
@@ -92,7 +120,7 @@ class Program:
 
 
 def _is_needed(old: Node, roots: Sequence[Node]) -> bool:
-    """Whether a value that a routine changes where it lies is, or may be, needed by others."""
+    """Whether a value that is changed where it lies is, or may be, needed by others."""
     return (
         not old.tree or old.kind == SYMBOL or old.readers > 1 or old.storages > 0 or any([old is one for one in roots])
     )
@@ -123,4 +151,4 @@ def _link(node: Node, args: list[int]) -> Instruction:
     return Instruction(signature_of(node), args)
 
 
-__all__ = ["Program"]
+__all__ = ["TreeProgram"]

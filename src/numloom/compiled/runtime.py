@@ -9,10 +9,10 @@ import numpy as np
 
 from numloom.engine.reference import gathered
 from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reduction_tree import reduce_axes
 from numloom.ops.reductions import REDUCTIONS
 from numloom.ops.routines import ROUTINES
 from numloom.ops.special import SPECIAL
-from numloom.ops.tree import reduce_axes
 
 Host = np.ndarray[Any, Any]
 

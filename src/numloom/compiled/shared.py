@@ -10,6 +10,7 @@ from numloom.array import storage
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.array.storage import Storage, new_storage
+from numloom.base.config import config
 from numloom.base.dtypes import ITEMSIZES
 from numloom.compiled.symbols import symbol_of
 from numloom.engine.evaluate import evaluate
@@ -32,10 +33,10 @@ class SharedPlaceholder(Placeholder):
 
     __slots__ = ("storage",)
 
-    def __init__(self, name: str, cell: Storage) -> None:
+    def __init__(self, name: str, storage: Storage) -> None:
         self.name = name
         self.stream = None
-        self.storage = cell
+        self.storage = storage
 
     @property
     def value(self) -> Node:  # type: ignore[override]
@@ -59,7 +60,7 @@ def shared(value: Any, name: str = "shared", borrow: bool = False) -> Array:
     Parameters
     ----------
     value : array_like
-        What it holds first.
+        What it holds first; Python's floats become ``config.default_float``.
     name : str
         Its name, in printed trees and in errors.
     borrow : bool
@@ -79,6 +80,8 @@ def shared(value: Any, name: str = "shared", borrow: bool = False) -> Array:
     [2. 4.] [2. 3.]
     """
     array = asarray(value)
+    if not isinstance(value, (ndarray, np.ndarray, np.generic)) and array.dtype == np.float64:
+        array = array.astype(config.default_float)
     node = _dense(array, not borrow and type(value) is ndarray)
     return symbol_of(SharedPlaceholder(name, new_storage(node)), node.code, node.shape)
 

@@ -7,6 +7,7 @@ call of `numloom.compiled.runtime`, which computes with NumPy alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from keyword import iskeyword
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.compiled.tree import Tree, whole
 from numloom.engine.reference import physical_axes
+from numloom.engine.waiting import KernelOutput
 from numloom.graph.layout import c_strides
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, OP, REDUCE, SCALAR, SYMBOL, UPDATE, VIEW, Node
 from numloom.ops.elementwise import ELEMENTWISE
+from numloom.ops.reduction_tree import reduce_axes
 
 Array = Any
 _INFIX = {
@@ -40,6 +43,9 @@ class Source:
         A module with one function, whose arguments are the tree's symbols and arrays, in turn.
     arguments : dict
         What they are, by name: arrays and symbols.
+    kernels : dict
+        Users' kernels that the text calls, by name: functions of NumPy arrays, which run on the CPU. `compile` gives
+        them to the text, which does not run without.
     name : str
         The function's.
     """
@@ -47,6 +53,8 @@ class Source:
     def __init__(self, arrays: Sequence[Array], name: str = "tree") -> None:
         self.name = name
         self.arguments: dict[str, Array] = {}
+        self.kernels: dict[str, Any] = {}
+        self._known: dict[Any, str] = {}
         self._lines: list[str] = []
         self._texts: dict[int, str] = {}
         self._runtime: set[str] = set()
@@ -74,6 +82,8 @@ class Source:
         head = "import numpy as np\n"
         if self._runtime:
             head += f"from numloom.compiled.runtime import {', '.join(sorted(self._runtime))}\n"
+        if self.kernels:
+            head += f"\n# Kernels of users, which are not in this text: {', '.join(self.kernels)}\n"
         body = "\n".join([f"        {line}" for line in [*self._lines, f"return {results}"]])
         self.text = f'{head}\n\ndef {name}({", ".join(self.arguments)}):\n    with np.errstate(all="ignore"):\n{body}\n'
 
@@ -82,7 +92,7 @@ class Source:
 
     def compile(self) -> Any:
         """The function."""
-        space: dict[str, Any] = {}
+        space: dict[str, Any] = dict(self.kernels)
         exec(compile(self.text, f"<{self.name}>", "exec"), space)
         return space[self.name]
 
@@ -166,7 +176,28 @@ class Source:
             return f"np.{name}({', '.join(map(_stripped, texts))})"
         return self._own_operation(node, args)
 
+    def _kernel(self, op_def: Any, code: int, call: Any) -> str:
+        """The name in the text of a user's kernel, which `call` runs on NumPy arrays."""
+        name = self._known.get((op_def, code))
+        if name is None:
+            plain = "".join([char if char.isalnum() else "_" for char in op_def.name.removeprefix("user ")])
+            name, number = plain, 0
+            while name in self._taken or iskeyword(name):
+                number += 1
+                name = f"{plain}{number}"
+            self._taken.add(name)
+            self._known[op_def, code] = name
+            self.kernels[name] = call
+        return name
+
     def _own_operation(self, node: Node, args: list[str]) -> str:
+        op_def = node.op_def
+        if op_def.recipe is not None:
+            dtype = DTYPES[node.code]
+            name = self._kernel(
+                op_def, node.code, lambda *arrays: op_def.on_host([np.asarray(array) for array in arrays], dtype)
+            )
+            return f"{name}({', '.join(map(_stripped, args))})"
         return self._call("operation", repr(node.op_def.name), _dtype(DTYPES[node.code]), *map(_stripped, args))
 
     def _reduction(self, node: Node, arg: str) -> str:
@@ -180,12 +211,19 @@ class Source:
             where = "" if shown == "None" and not keep else f", axis={shown}"
             kept = f", dtype={_dtype(dtype)}" if name in ("sum", "prod") and dtype.kind in "biu" else ""
             return f"np.{name}({_stripped(arg)}{where}{keep}{kept})"
+        if node.op_def.recipe is not None:
+            kernel = self._kernel(node.op_def, node.code, _reduces(node.op_def, dtype))
+            return f"{kernel}({_stripped(arg)}, {axes}, {physical_axes(operand, axes)}, {fast}, {keepdims})"
         return self._call(
             "reduction", repr(name), _dtype(dtype), arg, axes, physical_axes(operand, axes), fast, keepdims
         )
 
     def _routine(self, node: Node, args: list[str]) -> str:
         call: Any = node.op_def
+        if isinstance(call, KernelOutput):
+            kernel = call.op_def.call
+            name = self._kernel(kernel, -1, lambda *arrays: kernel.on_host([np.asarray(array) for array in arrays]))
+            return f"{name}({', '.join(map(_stripped, args))})[{call.op_def.number}]"
         name, options = call.op_def.name, dict(call.options_here())
         if call.op_def.in_place:
             code, *layout = call.seen
@@ -214,6 +252,17 @@ class Source:
                 if _lies_so(node, base, apply):
                     return text.format(_atom(arg))
         return self._call("seen", arg, base.strides, node.attr, node.shape, node.strides, _dtype(DTYPES[node.code]))
+
+
+def _reduces(op_def: Any, dtype: np.dtype[Any]) -> Any:
+    """A user's reduction as a function of a NumPy array, its axes as they are and in the order of memory, and how."""
+
+    def reduced(
+        a: Any, axes: tuple[int, ...], physical: tuple[int, ...], fast: bool, keepdims: bool
+    ) -> np.ndarray[Any, Any]:
+        return np.asarray(reduce_axes(op_def, np.asarray(a), axes, physical, fast, keepdims)).astype(dtype)
+
+    return reduced
 
 
 def _same_loop(function: Any, node: Node) -> bool:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import wrap
-from numloom.base.dtypes import code_of
+from numloom.base.config import config
+from numloom.base.dtypes import DTYPES, code_of
 from numloom.compiled.deferred import Deferred
 from numloom.engine.evaluate import evaluate
 from numloom.graph.tree import Placeholder, recording, symbol_node
@@ -18,7 +19,7 @@ from numloom.graph.tree import Placeholder, recording, symbol_node
 Array = Any
 
 
-def symbol(name: str, shape: int | Sequence[int | None] = (), dtype: Any = np.float64) -> Array:
+def symbol(name: str, shape: int | Sequence[int | None] = (), dtype: Any = None) -> Array:
     """An array without numbers, of which trees are made: what is computed from it waits for a value.
 
     Parameters
@@ -29,8 +30,8 @@ def symbol(name: str, shape: int | Sequence[int | None] = (), dtype: Any = np.fl
         Its shape. None is an extent that is not known: then operators, methods and NumPy's functions
         (``numpy.dot(x, w)``) of the symbol are noted, and a function made of it is specialised for each shape that it
         is called with.
-    dtype : dtype
-        Its dtype.
+    dtype : dtype, optional
+        Its dtype; without one that of ``config.default_float``.
 
     Returns
     -------
@@ -47,12 +48,12 @@ def symbol(name: str, shape: int | Sequence[int | None] = (), dtype: Any = np.fl
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"a symbol's name must be a Python name, not {name!r}")
     extents = tuple(shape) if isinstance(shape, Sequence) else (shape,)
-    code = code_of(np.dtype(dtype))
+    code = code_of(config.default_float if dtype is None else np.dtype(dtype))
     known = tuple([extent if extent is None else operator.index(extent) for extent in extents])
     if any([extent is not None and extent < 0 for extent in known]):
         raise ValueError(f"negative extents are not allowed: {known}")
     if None in known:
-        return Deferred.symbol(name, known, np.dtype(dtype))
+        return Deferred.symbol(name, known, DTYPES[code])
     return symbol_of(Placeholder(name), code, known)  # type: ignore[arg-type]
 
 
@@ -64,27 +65,27 @@ def symbol_of(placeholder: Placeholder, code: int, shape: tuple[int, ...]) -> Ar
     return array
 
 
-def scalar(name: str, dtype: Any = np.float64) -> Array:
+def scalar(name: str, dtype: Any = None) -> Array:
     """A `symbol` without axes."""
     return symbol(name, (), dtype)
 
 
-def vector(name: str, shape: Sequence[int | None] = (None,), dtype: Any = np.float64) -> Array:
+def vector(name: str, shape: Sequence[int | None] = (None,), dtype: Any = None) -> Array:
     """A `symbol` of one axis, of unknown extent unless it is given."""
     return _of_rank(name, shape, dtype, 1)
 
 
-def matrix(name: str, shape: Sequence[int | None] = (None, None), dtype: Any = np.float64) -> Array:
+def matrix(name: str, shape: Sequence[int | None] = (None, None), dtype: Any = None) -> Array:
     """A `symbol` of two axes, of unknown extents unless they are given."""
     return _of_rank(name, shape, dtype, 2)
 
 
-def tensor3(name: str, shape: Sequence[int | None] = (None, None, None), dtype: Any = np.float64) -> Array:
+def tensor3(name: str, shape: Sequence[int | None] = (None, None, None), dtype: Any = None) -> Array:
     """A `symbol` of three axes, of unknown extents unless they are given."""
     return _of_rank(name, shape, dtype, 3)
 
 
-def tensor4(name: str, shape: Sequence[int | None] = (None, None, None, None), dtype: Any = np.float64) -> Array:
+def tensor4(name: str, shape: Sequence[int | None] = (None, None, None, None), dtype: Any = None) -> Array:
     """A `symbol` of four axes, of unknown extents unless they are given."""
     return _of_rank(name, shape, dtype, 4)
 

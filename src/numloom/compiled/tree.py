@@ -195,31 +195,42 @@ def substitute(array: Array, pairs: Any) -> Array:
     there = whole(roots)
     with recording():
         for old, new in pairs:
-            place = _found(old, there)
-            if type(new) is not ndarray and isinstance(new, (bool, int, float, complex)) and place.kind == SCALAR:
-                known[place] = scalar(np.asarray(new, DTYPES[place.code]).item(), place.code)
-            else:
-                known[place] = node_of(new if type(new) is ndarray else asarray(new, DTYPES[place.code]))
+            for place in places_of(old, there):
+                if type(new) is not ndarray and isinstance(new, (bool, int, float, complex)) and place.kind == SCALAR:
+                    known[place] = scalar(np.asarray(new, DTYPES[place.code]).item(), place.code)
+                else:
+                    known[place] = node_of(new if type(new) is ndarray else asarray(new, DTYPES[place.code]))
         results = [wrap(node) for node in rebuilt(roots, known)]
     return results if several else results[0]
 
 
-def _found(old: Any, there: list[Node]) -> Node:
-    """The part of a tree that an array is."""
+def places_of(old: Any, there: Sequence[Node]) -> list[Node]:
+    """The parts of trees that an array is: several of a view, which each look makes anew.
+
+    Raises
+    ------
+    ValueError
+        If it is none; of a symbol on which nothing depends nothing changes.
+    """
     if type(old) is not ndarray:
         raise TypeError(f"what is replaced must be an array of the tree, not {type(old).__name__}")
     node = node_of(old)
-    if node.kind == SYMBOL:  # Where the tree does not depend on it nothing changes.
-        return node
-    for one in there:
-        same = one is node or (
-            one.kind == node.kind == VIEW
-            and one.args[0] is node.args[0]
-            and (one.attr, one.code, one.shape, one.strides) == (node.attr, node.code, node.shape, node.strides)
-        )
-        if same:
-            return one
-    raise ValueError("the tree does not depend on what is to be replaced")
+    if node.kind == SYMBOL:
+        return [node]
+    found = [one for one in there if one is node or _is_same_view(one, node)]
+    if not found:
+        view = " (a view of a view is a part of its own: replace what it sees)" if node.kind == VIEW else ""
+        raise ValueError(f"the tree does not depend on what is to be replaced{view}")
+    return found
+
+
+def _is_same_view(one: Node, other: Node) -> bool:
+    """Whether both see the same memory in the same way."""
+    return (
+        one.kind == other.kind == VIEW
+        and one.args[0] is other.args[0]
+        and (one.attr, one.code, one.shape, one.strides) == (other.attr, other.code, other.shape, other.strides)
+    )
 
 
 def rewrite(array: Array, rules: Any) -> Array:
@@ -388,4 +399,4 @@ bind(
     pickled=_pickled,
 )
 
-__all__ = ["Tree", "TreePart", "ascuda", "asnumpy", "restored", "rewrite", "substitute", "tree", "whole"]
+__all__ = ["Tree", "TreePart", "ascuda", "asnumpy", "places_of", "restored", "rewrite", "substitute", "tree", "whole"]

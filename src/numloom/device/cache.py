@@ -23,6 +23,7 @@ from typing import IO
 
 from numloom.base.config import config
 from numloom.base.forking import lock
+from numloom.base.progress import track
 from numloom.device.temporary import claim, kernel, only_ours, sweep_one
 
 MAGIC = b"numloom kernel cache 1\n"
@@ -39,7 +40,7 @@ def key_of(text: str, origin: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CacheEntry:
     """An entry on disk: its key, bytes, when it was used last (in Unix time), what made it, whether it is whole."""
 
     key: str
@@ -132,7 +133,7 @@ class DiskCache:
         self.put(key, text.encode(), origin)
         return text
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CacheEntry]:
         """What is kept, used last first; each entry is read and checked, and none is changed."""
         try:
             folder = self._open(create=False)
@@ -140,7 +141,8 @@ class DiskCache:
             return []
         found = []
         try:
-            for name in os.listdir(folder):
+            names = os.listdir(folder)
+            for name in track(names, "reading the kernel cache", len(names)):
                 if name.startswith(TEMPORARY):
                     continue
                 try:
@@ -152,7 +154,7 @@ class DiskCache:
                     continue
                 origin = _origin_of(content)
                 sound = origin is not None and _unpack(content, name, origin) is not None
-                found.append(Entry(name, status.st_size, status.st_mtime, origin or "", sound))
+                found.append(CacheEntry(name, status.st_size, status.st_mtime, origin or "", sound))
         finally:
             os.close(folder)
         return sorted(found, key=lambda entry: (-entry.used, entry.key))

@@ -16,7 +16,7 @@ import numpy as np
 from numloom.device.memory import Pool
 
 
-class Buffer(Protocol):
+class DeviceBuffer(Protocol):
     """A block of device memory; given back to its pool when the last reference goes."""
 
     ptr: int
@@ -30,7 +30,7 @@ class Strided:
     Nobody changes one; it is not frozen, since making frozen ones takes three times as long.
     """
 
-    buffer: Buffer
+    buffer: DeviceBuffer
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -50,7 +50,7 @@ class Kernel(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MemorySpan:
     """An array as a user's kernel takes it: the address of its first element, and the bytes that belong to it.
 
     `ptr` lies in ``[begin, end)``; a backend that checks accesses holds the kernel to that range.
@@ -61,7 +61,7 @@ class Span:
     end: int
 
 
-class Function(Protocol):
+class DeviceFunction(Protocol):
     """A ``__global__`` function of a user's module.
 
     `attributes` are CUDA's of a function, by the names CuPy and PyCUDA users know (``num_regs``,
@@ -75,7 +75,7 @@ class Function(Protocol):
         self,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        arguments: Sequence[Span | bytes],
+        arguments: Sequence[MemorySpan | bytes],
         *,
         shared: int = 0,
         stream: int | None = None,
@@ -90,7 +90,7 @@ class Function(Protocol):
 class Module(Protocol):
     """A user's compiled CUDA source."""
 
-    def function(self, name: str) -> Function:
+    def function(self, name: str) -> DeviceFunction:
         """A function by its name, or by the name expression that the module was compiled with; KeyError."""
 
     def variable(self, name: str) -> tuple[int, int]:
@@ -149,7 +149,7 @@ class Handle(Protocol):
     value: int
 
 
-class Device(Protocol):
+class Backend(Protocol):
     """A backend. What others do differently for one of them follows from these attributes, never from its name.
 
     Attributes
@@ -196,23 +196,25 @@ class Device(Protocol):
     def missing(cls) -> str | None:
         """None where this backend can be used here, else one sentence: what is missing and the cure."""
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocate(self, nbytes: int) -> DeviceBuffer:
         """Memory of at least `nbytes` bytes, 256-byte aligned, contents undefined.
 
         Out of memory frees cached blocks and retries once, then raises
         `numloom.base.errors.OutOfMemoryError` saying what was asked, used and cached.
         """
 
-    def upload(self, host: np.ndarray[Any, Any]) -> Buffer:
+    def upload(self, host: np.ndarray[Any, Any]) -> DeviceBuffer:
         """A new buffer with the bytes of a contiguous host array (a copy, complete on return)."""
 
-    def download(self, buffer: Buffer, offset: int, nbytes: int) -> np.ndarray[Any, Any]:
+    def download(self, buffer: DeviceBuffer, offset: int, nbytes: int) -> np.ndarray[Any, Any]:
         """A fresh host uint8 array with bytes [offset, offset + nbytes) of the buffer; waits."""
 
-    def view(self, buffer: Buffer) -> np.ndarray[Any, Any] | None:
+    def view(self, buffer: DeviceBuffer) -> np.ndarray[Any, Any] | None:
         """The buffer's memory itself as a uint8 host array (CPU), or None where the host cannot see it."""
 
-    def copy(self, target: Buffer, target_offset: int, source: Buffer, source_offset: int, nbytes: int) -> None:
+    def copy(
+        self, target: DeviceBuffer, target_offset: int, source: DeviceBuffer, source_offset: int, nbytes: int
+    ) -> None:
         """Copy bytes between buffers of this device, in stream order."""
 
     def kernel(self, text: str, entry: str, *, wait: bool) -> Kernel:
@@ -249,7 +251,8 @@ class Device(Protocol):
         """A user's CUDA C++ (text by file name; several are linked), compiled with compiler `options`.
 
         `names` are name expressions (``"scale<float>"``) to instantiate. CompileError shows the
-        user's own line. The same arguments give the same module, also from the disk cache.
+        user's own line. The same arguments give the same module, also from the disk cache. A backend of a GPU
+        has a method ``loaded(code)``, too, for machine code (CUBIN, fatbin) or PTX.
         """
 
     def image(self, texels: Texels, flags: int) -> Image:
@@ -261,11 +264,11 @@ class Device(Protocol):
     def surface(self, image: Image) -> Handle:
         """A surface object, through which kernels also write to an image."""
 
-    def workspace(self, nbytes: int, counters: int) -> Buffer:
+    def workspace(self, nbytes: int, counters: int) -> DeviceBuffer:
         """Scratch memory for the next launch; its first `counters` bytes are zero.
 
         Whoever asks for it holds it until then. The device keeps little of it (`numloom.device.memory.KEPT_SCRATCH`);
-        more goes back to the pool.
+        more goes back to the pool, and all of it while an allocator of the user's is set.
         """
 
     def clear(self, buffer: Any, nbytes: int) -> None:
@@ -285,7 +288,7 @@ class Device(Protocol):
 
         Names and options are those of the definitions in `numloom.ops.routines`. Operands are `Strided`;
         a result of known size is written to the operand called `out`, others come back as fresh,
-        dense `Strided`. A backend that has a method ``select(blocks)`` too runs kernels of `numloom.emit.selecting`
+        dense `Strided`. A backend that has a method ``select(blocks)`` too runs kernels of `numloom.emit.compaction`
         in so many blocks: what it gives has methods ``elements(a, queue)``, ``indices(shape, queue)`` and
         ``parts(a, lead, queue)``, where `queue` launches the kernel with its last words.
 

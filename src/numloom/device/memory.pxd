@@ -9,8 +9,8 @@ cdef int _PART, _COARSE, _NEAR, _CLASSES
 cdef class Pool:
     cdef object __weakref__
     cdef readonly str name
-    cdef readonly object raw_allocate
-    cdef readonly object raw_free
+    cdef public object raw_allocate
+    cdef public object raw_free
     cdef public long long limit
     cdef public long long cache_limit
     cdef readonly long long used
@@ -18,6 +18,8 @@ cdef class Pool:
     cdef readonly long long peak
     cdef readonly long long parted
     cdef readonly bint closed
+    cdef bint aside
+    cdef readonly object watcher
     cdef readonly long long error_at
     cdef public object held
     cdef list _free
@@ -28,7 +30,7 @@ cdef class Pool:
 
     @cython.locals(size_class=int, count=cython.Py_ssize_t)
     cpdef Buffer allocate(self, long long nbytes)
-    @cython.locals(size_class=int, ptr="long long", blocks=list, part="bint")
+    @cython.locals(size_class=int, ptr="long long", blocks=list, part="bint", buffer=Buffer)
     cdef Buffer _allocate_other(self, long long nbytes)
     @cython.locals(buffer=Buffer)
     cdef Buffer _buffer(self, long long ptr, long long nbytes, int size_class, bint part)
@@ -41,13 +43,20 @@ cdef class Pool:
     cdef _divide(self, Block block, long long ptr, int size_class, int front)
     @cython.locals(size_class=int, front=int, part="bint", freed="long long", ptr="long long", block=Block)
     cpdef cut(self, Buffer buffer, long long nbytes)
-    @cython.locals(size="long long", block=Block, number=int, at="long long")
     cdef _give_back_part(self, long long ptr, int size_class)
+    @cython.locals(size="long long")
+    cdef _give_back_aside(self, long long ptr, int size_class, bint part)
+    @cython.locals(size="long long", block=Block, number=int, at="long long")
+    cdef _spare_part(self, long long ptr, int size_class)
     cdef Py_ssize_t _try_raw(self, long long size) except? -1
     @cython.locals(size="long long", count=cython.Py_ssize_t)
     cdef _give_back(self, long long ptr, int size_class)
     cdef _free_raw(self, long long ptr, long long size)
     cdef _keep(self, long long ptr, int size_class)
+    @cython.locals(size_class=int)
+    cpdef watch(self, watcher)
+    @cython.locals(k=int)
+    cpdef free_blocks(self)
 
 @cython.final
 cdef class Block:

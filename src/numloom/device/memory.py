@@ -3,7 +3,8 @@
 Ordinary Python, compiled with the types of ``memory.pxd``. A pool asks its backend for memory
 (`raw_allocate`) only when no freed block of the same size class is left. Sizes are rounded up to
 multiples of 256 bytes to 4 KiB, then to eight steps for each power of two, and from 32 MiB on to 64 steps: at most
-an eighth is lost, of much memory a 64th. There a freed block of up to an eighth more is taken as well. All methods
+an eighth is lost, of much memory a 64th. There a freed block of up to an eighth more is taken as well. From 1 MiB on a
+larger freed block is cut where none fits, and is whole again when all of its parts are free. All methods
 run under the interpreter's lock and never call Python code between reading and changing a list, so a buffer may die
 in any thread at any time.
 """
@@ -35,8 +36,18 @@ _SMALL, _ROOM, _SMALL_BYTES = 16, 16, 4096
 _PART = -2
 """`Buffer.size_class` of a part of a block that was cut is this number less its class."""
 _LEAST_PART = 1 << 13
+_CUT = 1 << 20
+"""Bytes from which memory may come from a part of a larger freed block, rather than from the backend."""
+_AHEAD = 8
+"""Before more is asked of the backend, freed blocks are given back until the pool is to hold at most this part of its
+peak (an eighth), or 32 MiB, more than that. What it holds follows what is used, also where sizes change."""
+_LEAST_AHEAD = 32 << 20
+_WIDE = 320
+"""Classes above its own in which memory is cut: 32 times its bytes and more."""
 KEPT_SCRATCH = 16 << 20
 """Most bytes of scratch memory that a device keeps for the next launch."""
+NOTHING_KEPT = 1
+"""`Pool.cache_limit` of a pool that keeps no freed block; nor does its device keep scratch memory then."""
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
@@ -143,6 +154,8 @@ class Pool:
         Bytes of blocks that were cut (`cut`), in buffers or not.
     held : callable or None
         Called before memory is asked of the backend: whoever holds launches back launches them now.
+    watcher : callable or None
+        Told of what is allocated and freed, see `watch`.
     """
 
     def __init__(
@@ -166,6 +179,8 @@ class Pool:
         self.parted = 0
         self.held: Callable[[], None] | None = None
         self.closed = False
+        self.watcher: Callable[[str, int, int, int], None] | None = None
+        self.aside = False  # Closed or watched: blocks that come back take the long way.
         if not cython.compiled:  # Arrays of C there.
             self._kept = [0] * (_SMALL * _ROOM)
             self._count = [0] * _SMALL
@@ -200,6 +215,8 @@ class Pool:
             raise OutOfMemoryError(self.name, nbytes, self.used, self.cached, self.limit)
         size_class = class_of(nbytes)
         part = False
+        if self.watcher is not None:
+            self.watcher("malloc_before", nbytes, class_bytes(size_class), 0)
         blocks = self._free[size_class]
         if len(blocks) <= _FLOOR and size_class > _COARSE:
             size_class = self._near_class(size_class)
@@ -211,7 +228,10 @@ class Pool:
             ptr = self._allocate_block(nbytes, size_class)
             if self.parted and ptr in self._parts:
                 part = True
-        return self._buffer(ptr, nbytes, size_class, part)
+        buffer = self._buffer(ptr, nbytes, size_class, part)
+        if self.watcher is not None:
+            self.watcher("malloc_after", nbytes, class_bytes(size_class), ptr)
+        return buffer
 
     def _buffer(self, ptr: int, nbytes: int, size_class: int, part: bool) -> Buffer:
         """A buffer over a block, or over a part of one, as ``Buffer(ptr, nbytes, self)``, which takes longer."""
@@ -239,9 +259,15 @@ class Pool:
         """A spare part, or a new block from the backend; trims and tries once more where there is none."""
         size = class_bytes(size_class)
         ptr = self._take_part(size_class, size_class) if self.parted else 0
+        if ptr == 0 and size >= _CUT and self.cached >= size:
+            ptr = self._take_larger(size_class)
         if ptr == 0:
             if self.held is not None:
                 self.held()
+            most = max(self.peak, self.used + size)
+            room = most + max(most // _AHEAD, _LEAST_AHEAD) - self.used - size
+            if self.cached > room and not self.cache_limit:
+                self.trim(room)
             ptr = self._try_raw(size)
         if ptr == 0:
             cached = self.cached
@@ -252,6 +278,22 @@ class Pool:
             if ptr == 0:
                 raise OutOfMemoryError(self.name, nbytes, self.used, cached, self.limit)
         return ptr
+
+    def _take_larger(self, size_class: int) -> int:
+        """Memory of a class, from the smallest larger part or freed block, which is cut; 0 if there is none."""
+        for larger in range(size_class + 1, min(size_class + _WIDE, _CLASSES)):
+            if self.parted and self._spare.get(larger):
+                return self._take_part(size_class, larger)
+            blocks = self._free[larger]
+            if len(blocks) > _FLOOR:
+                ptr = blocks.pop()
+                block = Block(ptr, larger)
+                block.free = block.size
+                self.parted += block.size
+                self._parts[ptr] = block
+                self._spare.setdefault(larger, {})[ptr] = block
+                return self._take_part(size_class, larger)
+        return 0
 
     def _take_part(self, size_class: int, last: int) -> int:
         """A spare part of a class, made from one of the first class up to `last` that has any; 0 if there is none."""
@@ -318,8 +360,31 @@ class Pool:
         self.cached += freed
 
     def _give_back_part(self, ptr: int, size_class: int) -> None:
+        if self.aside:
+            self._give_back_aside(ptr, size_class, True)
+        else:
+            self._spare_part(ptr, size_class)
+
+    def _give_back_aside(self, ptr: int, size_class: int, part: bool) -> None:
+        """Take a block back while somebody watches; nothing once this pool is closed."""
         if self.closed:
             return
+        size = class_bytes(size_class)
+        if self.watcher is not None:
+            self.watcher("free_before", size, size, ptr)
+        if part:
+            self._spare_part(ptr, size_class)
+        else:
+            self.used -= size
+            if self.cache_limit and self.cached + size > self.cache_limit:
+                self._free_raw(ptr, size)
+            else:
+                self.cached += size
+                self._keep(ptr, size_class)
+        if self.watcher is not None:
+            self.watcher("free_after", size, size, ptr)
+
+    def _spare_part(self, ptr: int, size_class: int) -> None:
         size = class_bytes(size_class)
         block = self._parts[ptr]
         self.used -= size
@@ -348,7 +413,8 @@ class Pool:
             return 0
 
     def _give_back(self, ptr: int, size_class: int) -> None:
-        if self.closed:
+        if self.aside:
+            self._give_back_aside(ptr, size_class, False)
             return
         size = class_bytes(size_class)
         self.used -= size
@@ -390,6 +456,29 @@ class Pool:
                 self.cached -= size
                 self.raw_free(ptr, size)
 
+    def watch(self, watcher: Callable[[str, int, int, int], None] | None) -> None:
+        """Have somebody told of each allocation and each block that comes back; None ends it.
+
+        Parameters
+        ----------
+        watcher : callable or None
+            ``watcher(what, nbytes, size, address)``, where `what` is "malloc_before" (address 0), "malloc_after",
+            "free_before" or "free_after", `nbytes` what was asked for and `size` the block's bytes. A buffer may die
+            anywhere, so what is told of frees must not raise.
+        """
+        if watcher is not None:  # Blocks kept as numbers are given without asking anybody.
+            for size_class in range(_SMALL):
+                while self._count[size_class] > 0:
+                    self._count[size_class] -= 1
+                    self._keep(self._kept[size_class * _ROOM + self._count[size_class]], size_class)
+        self.watcher = watcher
+        self.aside = self.closed or watcher is not None
+
+    def free_blocks(self) -> int:
+        """Number of blocks, and spare parts of blocks, that are cached."""
+        blocks = sum([len(blocks) - _FLOOR for blocks in self._free]) + sum([self._count[k] for k in range(_SMALL)])
+        return blocks + sum([len(spare) for spare in self._spare.values()])
+
     def reset_peak(self) -> None:
         """Start measuring `peak` anew."""
         self.peak = self.used
@@ -397,6 +486,7 @@ class Pool:
     def close(self) -> None:
         """Let go without freeing: the process ends, or the device is lost; buffers die silently from now on."""
         self.closed = True
+        self.aside = True
 
     def __del__(self) -> None:
         if not self.closed:

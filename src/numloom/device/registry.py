@@ -12,8 +12,8 @@ from numloom.base.config import config
 from numloom.base.errors import DeviceError
 from numloom.base.forking import DEVICES, anew, lock
 from numloom.device.cpu.backend import CpuDevice
-from numloom.device.cuda.driver import FORKED
-from numloom.device.interface import Device
+from numloom.device.cuda.driver import FORKED, first_index, state
+from numloom.device.interface import Backend
 from numloom.device.null.backend import NullDevice
 
 try:
@@ -21,9 +21,9 @@ try:
 except ImportError:
     CudaDevice = None  # type: ignore[assignment, misc]
 
-_devices: dict[str, Device] = {}
+_devices: dict[str, Backend] = {}
 _making = lock(DEVICES)
-_current: Device | None = None
+_current: Backend | None = None
 _auto = config.placement == "auto" and not config.fast_math
 _far: tuple[Any, Any] = (None, None)
 """The device that `beside` was last asked of, with the host beside it: one tuple, since threads ask of several."""
@@ -41,7 +41,7 @@ config.listen("placement", lambda value: _set_placement(placement=value))
 config.listen("fast_math", lambda value: _set_placement(fast_math=value))
 
 
-def current() -> Device:
+def current() -> Backend:
     """The device that new arrays live on.
 
     At first use it is what ``config.device`` says; ``auto`` is the GPU where a driver and a GPU
@@ -50,7 +50,7 @@ def current() -> Device:
     return _current if _current is not None else use(config.device).device
 
 
-def get(name: str) -> Device:
+def get(name: str) -> Backend:
     """The device `name` ("auto", "cpu", "cuda", "cuda:N" or "null"), made at first use.
 
     Raises
@@ -60,6 +60,8 @@ def get(name: str) -> Device:
     """
     if name == "auto":
         name = "cuda" if missing("cuda") is None else "cpu"
+    if name[:4] == "cuda":
+        name = _one_name(name)
     device = _devices.get(name)
     if device is None:
         with _making:  # Arrays of two devices of one name would each be strange to the other.
@@ -72,7 +74,23 @@ def get(name: str) -> Device:
     return device
 
 
-def beside(device: Device) -> Device | None:
+def _one_name(name: str) -> str:
+    """The name under which this GPU is known: "cuda:0" and "cuda" may be one."""
+    index = name[5:]
+    used = [known for known in _devices if known[:4] == "cuda"]
+    if not index:
+        return used[0] if used else name
+    if index.isdigit() and int(index) == (state.index if used else first_index()):
+        return used[0] if used else "cuda"
+    return name
+
+
+def is_chosen() -> bool:
+    """Whether arrays have a device already; until then `current` makes one."""
+    return _current is not None
+
+
+def beside(device: Backend) -> Backend | None:
     """The host as a device, where small work of `device` may run; None of a device that is the host's.
 
     Only compiled code runs work that is not planned, and `config.placement` may want all on the device.
@@ -102,7 +120,7 @@ def missing(name: str) -> str | None:
     return reason
 
 
-def _make(name: str) -> Device:
+def _make(name: str) -> Backend:
     kind, _, index = name.partition(":")
     if kind == "cpu":
         return CpuDevice()
@@ -129,7 +147,7 @@ class use:
         self._before = _current
         _current = self.device
 
-    def __enter__(self) -> Device:
+    def __enter__(self) -> Backend:
         return self.device
 
     def __exit__(self, *error: object) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from numloom.base.dtypes import BOOL, CHARS, ITEMSIZES, KINDS
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.values import VALUE_TYPES, header, rounded
-from numloom.ops.tree import CHUNKS, LANES, RUN
+from numloom.ops.reduction_tree import CHUNKS, LANES, RUN
 from numloom.plan.program import Program, Reduce
 
 BLOCK = 1024

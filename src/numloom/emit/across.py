@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from numloom.emit.accumulators import Accumulators
 from numloom.emit.pairing import Pairing
 from numloom.emit.sharing import Shape
-from numloom.ops.tree import LANES
+from numloom.ops.reduction_tree import LANES
 
 MEET = "nl::cluster_arrive();\nnl::cluster_wait();\n"
 

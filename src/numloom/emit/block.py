@@ -60,9 +60,9 @@ class ParameterBlock:
         """Address of the error word."""
         return self._field("error", "i64*", "error")
 
-    def place(self, index: int) -> str:
+    def location(self, index: int) -> str:
         """What gather `index` writes to the error word."""
-        return self._field(f"place{index}", "i64", "place", index)
+        return self._field(f"location{index}", "i64", "location", index)
 
     def workspace(self) -> str:
         """Address of scratch memory."""

@@ -37,7 +37,7 @@ RUN = 0.5
 """Nanoseconds of an element of moments."""
 LONG = 10
 """Cost of an expression without branches from which on a loop takes several vectors unrolled."""
-ABREAST = ((150, 4), (300, 2))
+UNROLLED = ((150, 4), (300, 2))
 """How many, by the cost: what is longer has work enough, and takes long to compile."""
 FUNCTIONS = {
     "exp": 1, "log": 1, "logaddexp": 2, "hyperbolic": 1, "inverse_trigonometric": 1, "power": 2, "ldexp": 1,
@@ -107,7 +107,7 @@ def vectors_unrolled(program: Program) -> int:
             deep = max((FUNCTIONS.get(name, 0) for name in instr.op_def.headers), default=0)
             functions += deep
             cost += instr.op_def.cost if deep else 0
-    many = next((many for most, many in ABREAST if LONG <= cost <= most), 1)
+    many = next((many for most, many in UNROLLED if LONG <= cost <= most), 1)
     return min(many, 2) if functions == 1 else many
 
 

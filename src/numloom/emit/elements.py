@@ -20,7 +20,7 @@ from numloom.emit.values import (
     statements,
     stored,
 )
-from numloom.plan.program import Geometry, Program, Source, Store
+from numloom.plan.program import Geometry, KernelSource, Program, Store
 
 
 class Elements:
@@ -81,13 +81,13 @@ class Elements:
             )
         return text
 
-    def source(self, entry: str, shared: str, cuda: str, cpu: str, geometry: Geometry) -> Source:
+    def source(self, entry: str, shared: str, cuda: str, cpu: str, geometry: Geometry) -> KernelSource:
         """The whole text, the parameter block before what was written with it."""
         text = (
             f"{prelude(self.program)}{header('kernel')}{self.block.text()}{shared}"
             f"#ifdef __CUDACC__\n{cuda}#else\n{cpu}#endif\n"
         )
-        return Source(text, entry, tuple(self.block.words), geometry)
+        return KernelSource(text, entry, tuple(self.block.words), geometry)
 
     def number(self, name: str, value: int) -> str:
         """A number of the parameter block."""
@@ -261,6 +261,6 @@ class Elements:
         terms = []
         for d, stride in enumerate(strides[: self.kept]):
             if stride:
-                near = stride == 1 and d == self.kept - 1
-                terms.append(f"k{d}" if near else f"k{d} * {self.number(f'{name}_{d}', stride)}")
+                last = stride == 1 and d == self.kept - 1
+                terms.append(f"k{d}" if last else f"k{d} * {self.number(f'{name}_{d}', stride)}")
         return " + ".join(terms) or "0"

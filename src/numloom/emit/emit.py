@@ -5,16 +5,16 @@ from __future__ import annotations
 import hashlib
 from functools import partial
 
+from numloom.emit.compaction import emit_select
 from numloom.emit.maps import emit_map
 from numloom.emit.nested import emit_nested
 from numloom.emit.outer_products import emit_outer_product, pair_tile_of
 from numloom.emit.reducing_host import emit_reduction
 from numloom.emit.rows import emit_rows
-from numloom.emit.selecting import emit_select
 from numloom.emit.user import guarded
 from numloom.emit.words import in_words
 from numloom.ops.elementwise import header_order
-from numloom.plan.program import Program, Source
+from numloom.plan.program import KernelSource, Program
 
 _ENTRY = "nl_kernel_entry"
 
@@ -22,7 +22,7 @@ FAST_MATH = "// nvrtc: -use_fast_math -fmad=true -ftz=true -prec-div=false -prec
 """First line of a CUDA text with contraction, approximate division and functions, and no denormals of float32."""
 
 
-def emit(program: Program, fast_math: bool = False) -> Source:
+def emit(program: Program, fast_math: bool = False) -> KernelSource:
     """C++ text, parameter words and launch geometry of a program.
 
     The text is the same for every size, stride and address of one structure, and its entry is
@@ -44,7 +44,7 @@ def emit(program: Program, fast_math: bool = False) -> Source:
     text = text.replace(_ENTRY, entry)
     if "namespace nl_user" in text:
         text = guarded(text, entry)
-    return Source(text, entry, source.words, source.geometry)
+    return KernelSource(text, entry, source.words, source.geometry)
 
 
 def _makes_random_numbers(program: Program) -> bool:

@@ -32,7 +32,7 @@ template <class V> NL_DEV V lane_of(V x, int l) {
     NL_COPY(&x, w, sizeof(V));
     return x;
 }
-template <int R> NL_DEV i64 place(i64 i, const i64* extent, const i64* stride) {
+template <int R> NL_DEV i64 offset_of(i64 i, const i64* extent, const i64* stride) {
     i64 at = 0;
 #pragma unroll
     for (int d = R - 1; d > 0; --d) {
@@ -104,9 +104,9 @@ struct P {{
 extern "C" __global__ void __launch_bounds__({THREADS}) fold(const __grid_constant__ P p) {{
     const i64 line = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (line >= p.lines) return;
-    const E* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    E* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
-    const bool* mask = p.mask ? p.mask + place<{rank}>(line, p.extent, p.mask_stride) : nullptr;
+    const E* a = p.a + offset_of<{rank}>(line, p.extent, p.stride);
+    E* out = p.out + offset_of<{rank}>(line, p.extent, p.out_stride);
+    const bool* mask = p.mask ? p.mask + offset_of<{rank}>(line, p.extent, p.mask_stride) : nullptr;
     V sum = value(p.first ? *p.first : a[0]);
     i64 i = p.first ? 0 : 1;
     if (!p.first && ALL) out[0] = a[0];
@@ -131,9 +131,9 @@ extern "C" __global__ void __launch_bounds__({THREADS}) fold_by_warps(const __gr
     const i64 line = ((i64)blockIdx.x * {THREADS} + threadIdx.x) >> 5;
     const int lane = threadIdx.x & 31;
     if (line >= p.lines) return;
-    const E* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    E* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
-    const bool* mask = p.mask ? p.mask + place<{rank}>(line, p.extent, p.mask_stride) : nullptr;
+    const E* a = p.a + offset_of<{rank}>(line, p.extent, p.stride);
+    E* out = p.out + offset_of<{rank}>(line, p.extent, p.out_stride);
+    const bool* mask = p.mask ? p.mask + offset_of<{rank}>(line, p.extent, p.mask_stride) : nullptr;
     V sum = value(p.first ? *p.first : a[0]);
     i64 i = p.first ? 0 : 1;
     if (!p.first && ALL && lane == 0) out[0] = a[0];
@@ -164,10 +164,10 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) segments(const __grid_
     i64 start;
     const i64 length = bounds(p, segment, start);
     if (length == 0) {
-        if ((threadIdx.x & 31) == 0) *p.error = p.place;
+        if ((threadIdx.x & 31) == 0) *p.error = p.location;
         return;
     }
-    const Memory a = {p.a + place<%(rank)d>(line, p.extent, p.stride) + start * p.step, p.step};
+    const StridedElements a = {p.a + offset_of<%(rank)d>(line, p.extent, p.stride) + start * p.step, p.step};
     finish(p, line, segment, %(reduce)s(a, length));
 }
 """,
@@ -180,7 +180,7 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) pieces(const __grid_co
     i64 start;
     const i64 left = bounds(p, segment, start) - first;
     if (left <= 0) return;
-    const Memory a = {p.a + place<%(rank)d>(line, p.extent, p.stride) + (start + first) * p.step, p.step};
+    const StridedElements a = {p.a + offset_of<%(rank)d>(line, p.extent, p.stride) + (start + first) * p.step, p.step};
     const V sum = by_tree(a, left < p.piece ? left : p.piece);
     if ((threadIdx.x & 31) == 0) p.part[warp] = sum;
 }
@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) join(const __grid_cons
     i64 start;
     const i64 length = bounds(p, segment, start);
     if (length == 0) {
-        if ((threadIdx.x & 31) == 0) *p.error = p.place;
+        if ((threadIdx.x & 31) == 0) *p.error = p.location;
         return;
     }
     finish(p, line, segment, by_tree((const V*)p.part + which * p.most, (length + p.piece - 1) / p.piece));
@@ -211,12 +211,12 @@ def segments_text(op: str, code: int, rank: int, tree: bool, entry: str) -> str:
     """
     return f"""{_typed_step(op, code, True)}
 struct P {{
-    const E* a; E* out; const i64* at; i64* error; i64 place, segments, at_step, lines, length, step, out_step;
+    const E* a; E* out; const i64* at; i64* error; i64 location, segments, at_step, lines, length, step, out_step;
     i64 piece, most; V* part;
     i64 extent[{rank}], stride[{rank}], out_stride[{rank}];
 }};
-struct Memory {{ const E* a; i64 step; }};
-NL_DEV V element(const Memory m, i64 i) {{ return value(m.a[i * m.step]); }}
+struct StridedElements {{ const E* a; i64 step; }};
+NL_DEV V element(const StridedElements m, i64 i) {{ return value(m.a[i * m.step]); }}
 NL_DEV V element(const V* a, i64 i) {{ return a[i]; }}
 // Neighbours are combined, then neighbours of these: 8 of a lane, those of the lanes, and parts of 256 as a binary
 // counter carries.
@@ -254,7 +254,7 @@ template <class A> NL_DEV V by_tree(const A a, i64 length) {{
         }}
     return whole;
 }}
-NL_DEV V in_order(const Memory a, i64 length) {{
+NL_DEV V in_order(const StridedElements a, i64 length) {{
     const int lane = threadIdx.x & 31;
     V sum = element(a, 0);
     for (i64 i = 1; i < length; i += 32) {{
@@ -273,6 +273,6 @@ NL_DEV i64 bounds(const P& p, i64 segment, i64& start) {{
 }}
 NL_DEV void finish(const P& p, i64 line, i64 segment, V sum) {{
     if ((threadIdx.x & 31) == 0)
-        p.out[place<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step] = kept(sum);
+        p.out[offset_of<{rank}>(line, p.extent, p.out_stride) + segment * p.out_step] = kept(sum);
 }}
 {_SEGMENTS[entry] % {"threads": THREADS, "rank": rank, "reduce": "by_tree" if tree else "in_order"}}"""

@@ -19,7 +19,7 @@ from numloom.emit.values import header, prelude
 from numloom.ops.definitions import OpDef
 from numloom.ops.elementwise import ELEMENTWISE, HEADERS, cast_text, resolve
 from numloom.ops.special import SPECIAL
-from numloom.plan.program import Instr, Operand, Program, Source, Store
+from numloom.plan.program import Instr, KernelSource, Operand, Program, Store
 
 CASTS = {
     code: OpDef(
@@ -53,7 +53,7 @@ def loop_program(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> Program
 
 
 @cache
-def loop_source(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> Source:
+def loop_source(op: OpDef, in_codes: tuple[int, ...], out_code: int) -> KernelSource:
     """The loop as a kernel of its own."""
     in_chars = "".join(CHARS[code] for code in in_codes)
     return emit_map(loop_program(op, in_codes, out_code), loop_name(op, in_chars))

@@ -1,4 +1,4 @@
-"""What the forms of a map have in common: an element's function, where operands lie, and the box."""
+"""What all kernels of maps have in common: an element's function, where operands lie, and the box."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class MapText:
         self.taken: list[int] = []
 
     def element(self, fast: bool = False) -> str:
-        """The function that computes one element's outputs from its inputs; a near one may set ``far`` instead."""
+        """The function that computes one element's outputs from its inputs; a fast one may set ``slow`` instead."""
         program = self.program
         args = ["const P& p"]
         args += [f"{VALUE_TYPES[program.operands[k].code]} in{k}" for k in self.reads]
@@ -86,7 +86,7 @@ class MapText:
             lines.append(f"out{store.operand} = {stored(f'v{store.value}', program.operands[store.operand].code)};")
         name = "element"
         if fast:
-            name, args = "near_element", [*args, "nl::Far& far"]
+            name, args = "fast_element", [*args, "nl::SlowFlags& slow"]
         places = self._places() if self.taken and not fast else ""
         return f"{places}NL_DEV void {name}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n"
 
@@ -173,7 +173,7 @@ class MapText:
             k = program.body[n].operand
             args.append(f"{self.pointer(k)} + ({self.offset(f's{k}', program.operands[k].strides, indices, kind)})")
         args += [outs[s.operand] for s in program.stores]
-        return f"near_element({', '.join(args)}, far);" if fast else f"element({', '.join(args)});"
+        return f"fast_element({', '.join(args)}, slow);" if fast else f"element({', '.join(args)});"
 
     def store_offset(self, k: int, names: list[str], kind: str) -> str:
         return self.offset(f"s{k}", self.program.operands[k].strides, names, kind)

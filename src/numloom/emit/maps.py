@@ -2,8 +2,8 @@
 
 CUDA: a thread takes V elements. Where the inner accesses are aligned these are V neighbours, read
 and written 16 bytes at a time; otherwise a block takes a stencil of rows (`stencils.py`), or (where rows are
-short) elements 256 apart, so that every access of a warp is coalesced whatever its alignment. Operands that
-lie across (neighbours in memory along another dimension) go through square tiles of shared memory. CPU: a
+short) elements 256 apart, so that every access of a warp is coalesced whatever its alignment. Transposed
+operands (neighbours in memory along another dimension) go through square tiles of shared memory. CPU: a
 plain loop over the inner dimension that the compiler vectorises; items are elements of a one-dimensional
 space, else rows.
 """
@@ -19,7 +19,7 @@ from numloom.emit.cost import grain_of, vectors_unrolled
 from numloom.emit.mapping import THREADS, MapText, magic
 from numloom.emit.stencils import blocks_of, stencil_body, stencil_of
 from numloom.emit.values import behind, header, loaded, prelude
-from numloom.plan.program import Geometry, Operand, Program, Source
+from numloom.plan.program import Geometry, KernelSource, Operand, Program
 
 LIGHT = 40
 """Cost of an element's operations up to which functions may be called, which is compiled sooner."""
@@ -35,7 +35,7 @@ TILE_BYTES = 40 << 10
 """Most shared memory that tiles of 64 by 64 elements may take, else they are of 32 by 32."""
 
 
-def emit_map(program: Program, entry: str) -> Source:
+def emit_map(program: Program, entry: str) -> KernelSource:
     """Emit a program without reductions; the entry's name is a placeholder that the caller fills in."""
     kernel = _Map(program)
     body = kernel.element()
@@ -57,7 +57,7 @@ def emit_map(program: Program, entry: str) -> Source:
             "#endif\n",
         )
     ).replace("@STRUCT@", kernel.block.text())
-    return Source(text, entry, tuple(kernel.block.words), kernel.geometry())
+    return KernelSource(text, entry, tuple(kernel.block.words), kernel.geometry())
 
 
 def is_dear(program: Program) -> bool:
@@ -70,7 +70,7 @@ def is_dear(program: Program) -> bool:
     return cost >= DEAR
 
 
-class _Row(NamedTuple):
+class _RowContext(NamedTuple):
     """What the loop over a row is inside of: indices, where elements of some operands are, what gathers have taken."""
 
     outer: list[str]
@@ -432,7 +432,7 @@ class _Map(MapText):
     def _cpu_rows(self, entry: str) -> str:
         program, block = self.program, self.block
         box = program.box
-        kind = "NL_SCHEDULED void" if self._abreast() > 1 else "void"
+        kind = "NL_SCHEDULED void" if self._unrolled() > 1 else "void"
         lines = [f'extern "C" {kind} {entry}(const P* block, i64 begin, i64 end) {{', "const P p = *block;"]
         outer = [f"i{d}" for d in range(self.rank - 1)]
         if self.rank > 1:
@@ -498,8 +498,8 @@ class _Map(MapText):
         # Of parameters only, compilers believe that nothing else points there, and mix loads with stores before.
         kinds = [(k, "" if program.operands[k].written else "const ", program.operands[k].code) for k in used]
         given = ", ".join(f"{const}{MEMORY_TYPES[code]}* __restrict__ y{k}" for k, const, code in kinds)
-        many = self._abreast()
-        row = _Row(outer, elsewhere, taken)
+        many = self._unrolled()
+        row = _RowContext(outer, elsewhere, taken)
         if self._has_fast_path():
             return lines + self._cpu_fast(low, high, row, given, used)
         each = self._cpu_each(low, high, row)
@@ -509,31 +509,33 @@ class _Map(MapText):
         return [
             *lines,
             f"[&]({given}) __attribute__((always_inline)) {{",
-            f"NL_ABREAST({many})",
+            f"NL_UNROLL_BY({many})",
             *each,
             f"}}({pointers});",
         ]
 
-    def _cpu_fast(self, low: str, high: str, row: _Row, given: str, used: list[int]) -> list[str]:
-        """The loop over a row by short forms of functions, some hundred elements at a time; where they are far, again.
+    def _cpu_fast(self, low: str, high: str, row: _RowContext, given: str, used: list[int]) -> list[str]:
+        """The loop over a row by short forms of functions, some hundred elements at a time.
+
+        Where an argument was out of the ordinary, these elements are computed again in full.
 
         What is left at the end becomes a vector, too: with elements before it, or with copies of its last one.
         """
         operands = self.program.operands
         lanes = 64 // min(ITEMSIZES[operands[k].code] for k in used)
-        called, many = "__attribute__((noinline))", self._abreast()
-        lines = [f"const auto near = [&]({given}, const i64 begin, const i64 count) {called} NL_SCHEDULED {{"]
-        lines += ["nl::Far far = {};", *([f"NL_ABREAST({many})"] if many > 1 else [])]
+        called, many = "__attribute__((noinline))", self._unrolled()
+        lines = [f"const auto fast = [&]({given}, const i64 begin, const i64 count) {called} NL_SCHEDULED {{"]
+        lines += ["nl::SlowFlags slow = {};", *([f"NL_UNROLL_BY({many})"] if many > 1 else [])]
         lines += self._cpu_each("0", f"(count & -{lanes})", row, fast=True)
-        lines += ["return nl::is_far(far);", "};"]
+        lines += ["return nl::is_slow(slow);", "};"]
         lines += [f"const auto whole = [&]({given}, const i64 begin, const i64 end) {called} {{"]
         lines += [*self._cpu_each("begin", "end", row), "};"]
         whole = ", ".join(f"y{k}" for k in used)
         begin = ", ".join(f"y{k} + {self._inner(k, operands[k], 'first')}" for k in used)
         lines += [f"i64 first = {low}, more = 0;"]
-        lines += [f"for (i64 count; (count = nl::near_count({high} - first, {lanes})); first += count) {{"]
-        # Where there are far ones, more are expected: as many again as before are not tried.
-        lines += [f"if (!near({begin}, first, count)) {{ more = 0; continue; }}"]
+        lines += [f"for (i64 count; (count = nl::fast_count({high} - first, {lanes})); first += count) {{"]
+        # Where one is out of the ordinary, more are expected: as many again as before go the slow way at once.
+        lines += [f"if (!fast({begin}, first, count)) {{ more = 0; continue; }}"]
         lines += [f"count = first + count + more < {high} ? count + more : {high} - first;"]
         lines += [f"whole({whole}, first, first + count);", "more = count;", "}", f"if (first < {high}) {{"]
         apart = any(operands[k].strides[-1] not in (0, 1) for k in used)
@@ -547,7 +549,7 @@ class _Map(MapText):
         last = ", ".join(f"y{k} + {high} - {lanes}" if operands[k].strides[-1] else f"y{k}" for k in used)
         lines.append(f"if ({high} - {low} >= {lanes}) {{")
         lines.append(
-            f"if (near({last}, {high} - {lanes}, {lanes})) whole({whole}, {high} - {lanes}, {high});\n}} else {{"
+            f"if (fast({last}, {high} - {lanes}, {lanes})) whole({whole}, {high} - {lanes}, {high});\n}} else {{"
         )
         lines.append(f"const i64 left = {high} - first;")
         for k in used:
@@ -558,11 +560,11 @@ class _Map(MapText):
                 lines.append(f"for (i64 k = 0; k < {lanes}; ++k) z{k}[k] = y{k}[first + (k < left ? k : left - 1)];")
         ends = ", ".join(f"z{k}" if operands[k].strides[-1] else f"y{k}" for k in used)
         copies = " ".join(f"y{s.operand}[first + k] = z{s.operand}[k];" for s in self.program.stores)
-        lines.append(f"if (near({ends}, first, {lanes})) whole({whole}, first, {high});")
+        lines.append(f"if (fast({ends}, first, {lanes})) whole({whole}, first, {high});")
         return [*lines, f"else for (i64 k = 0; k < left; ++k) {{ {copies} }}", "}", "}"]
 
-    def _cpu_each(self, low: str, high: str, row: _Row, fast: bool = False) -> list[str]:
-        """The loop itself; a near one begins at `begin`, where its pointers point to."""
+    def _cpu_each(self, low: str, high: str, row: _RowContext, fast: bool = False) -> list[str]:
+        """The loop itself; a fast one begins at `begin`, where its pointers point to."""
         program = self.program
         lines = ["NL_IVDEP", f"for (i64 i = {low}; i < {high}; ++i) {{"]
         at = "i"
@@ -593,13 +595,13 @@ class _Map(MapText):
             for instr in body
             if instr.op_def is not None and KINDS[instr.code] in instr.op_def.fast_path
         }
-        return self._is_free() and ("c" in kinds or ("f" in kinds and self._abreast() > 1))
+        return self._is_free() and ("c" in kinds or ("f" in kinds and self._unrolled() > 1))
 
     def _is_free(self) -> bool:
         """Whether every element is computed, and no result lies where others read."""
         return self.program.box is None and not any(o.in_place for o in self.program.operands)
 
-    def _abreast(self) -> int:
+    def _unrolled(self) -> int:
         """Vectors that a loop takes at a time."""
         return vectors_unrolled(self.program) if self._is_free() else 1
 

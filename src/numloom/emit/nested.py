@@ -20,9 +20,9 @@ from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.reducing import FULL, LEVELS, WARP
 from numloom.emit.reducing_host import HostReductionText
 from numloom.emit.values import VALUE_TYPES, header, loaded, read_operands, rounded, statements
+from numloom.ops.reduction_tree import LANES, RUN
 from numloom.ops.reductions import REDUCTIONS
-from numloom.ops.tree import LANES, RUN
-from numloom.plan.program import Geometry, Program, Source
+from numloom.plan.program import Geometry, KernelSource, Program
 from numloom.plan.sizes import of_sizes
 
 THREADS = 128
@@ -43,7 +43,7 @@ BUSY = FULL // 4
 """Threads that keep a device busy, each with much to do at once."""
 
 
-def emit_nested(program: Program, entry: str) -> Source:
+def emit_nested(program: Program, entry: str) -> KernelSource:
     """Emit a reduction of what nested reductions give; the entry's name is a placeholder that the caller fills in."""
     kernel = _Nested(program)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)

@@ -1,4 +1,4 @@
-"""Tables of pairs: reductions of rows that two operands share, tile by tile.
+"""Outer-product reductions: of a table of all pairs of two operands' rows, tile by tile.
 
 ``((x[:, None] - y) ** 2).sum(-1)`` reads each row of `x` once for every row of `y`, and the other way round. A block
 takes some rows of either kind into shared memory and gives the results of all their pairs; a thread has a few of these,
@@ -26,8 +26,8 @@ from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.reducing import REUSED
 from numloom.emit.reducing_host import HostReductionText
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, iota_instrs, loaded, read_operands
-from numloom.ops.tree import LANES, RUN
-from numloom.plan.program import Geometry, Program, Source
+from numloom.ops.reduction_tree import LANES, RUN
+from numloom.plan.program import Geometry, KernelSource, Program
 from numloom.plan.sizes import of_sizes
 
 SHARED = (64 << 10, 208 << 10)
@@ -71,7 +71,7 @@ LEVELS = (4, 7, 11)
 """Levels of a counter of runs: the fewest that a row needs are in the text."""
 
 
-class Rows(NamedTuple):
+class PairRows(NamedTuple):
     """Operands of a table: `down` and `across` have rows that vary along the one or the other of the last dimensions.
 
     Those of `once` have one number for a whole row.
@@ -99,15 +99,15 @@ def pair_tile_of(program: Program) -> PairTile | None:
     return None
 
 
-def _rows_of(program: Program) -> Rows | None:
-    """The operands of a table of pairs, if a program is one, of rows that are longer than a thread takes alone."""
+def _rows_of(program: Program) -> PairRows | None:
+    """The operands of an outer-product reduction, if a program is one: rows longer than a thread takes alone."""
     kept, operands = program.kept, program.operands
     if kept < 2 or len(program.shape) - kept != 1 or program.stores:
         return None
     least, most = (REUSED, LONGEST) if program.fast else (RUN, RUN << LEVELS[-1] - 1)
     if not least < program.shape[kept] <= most or iota_instrs(program.body) or gather_instrs(program.body):
         return None
-    rows = Rows([], [], [])
+    rows = PairRows([], [], [])
     for k in read_operands(program.body):
         operand = operands[k]
         down, across, along = operand.strides[kept - 2 :]
@@ -124,8 +124,8 @@ def _pitch(program: Program, k: int) -> int:
     return lines * LANES * ITEMSIZES[program.operands[k].code] + 16
 
 
-def emit_outer_product(program: Program, entry: str, tile: PairTile) -> Source:
-    """Emit a table of pairs by tiles; the entry's name is a placeholder that the caller fills in."""
+def emit_outer_product(program: Program, entry: str, tile: PairTile) -> KernelSource:
+    """Emit an outer-product reduction by tiles; the entry's name is a placeholder that the caller fills in."""
     kernel = _Lanes(program, tile) if program.fast else _Runs(program, tile)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
@@ -315,7 +315,7 @@ class _Lanes(_Tiles):
             begin, read = self._reading(k, "[e]", f"e * {LANES} + place")
             rows += f"{begin}nl::pack<{width}, {ctype}> w{k}[{lines}][{self._each_of(k)}];\n"
             reads += (
-                f"if (m % {width} == 0) {{\nconst int place = nl::place<{ctype}>(t * {lanes} + m);\n"
+                f"if (m % {width} == 0) {{\nconst int place = nl::swizzled<{ctype}>(t * {lanes} + m);\n"
                 f"#pragma unroll\nfor (int e = 0; e < {lines}; ++e) {{\n{read}}} }}\n"
             )
             values[k] = f"w{k}[e][{{row}}].x[m % {width}]"

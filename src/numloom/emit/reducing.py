@@ -27,7 +27,7 @@ from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.elements import Elements
 from numloom.emit.pairing import Pairing, distances, merged_at_once
 from numloom.emit.values import VALUE_TYPES, header, loaded
-from numloom.ops.tree import CHUNKS, LANES, RUN, chunk_of
+from numloom.ops.reduction_tree import CHUNKS, LANES, RUN, chunk_of
 from numloom.plan.program import Program
 from numloom.plan.sizes import of_sizes
 
@@ -53,7 +53,7 @@ SHARED = 32 << 10
 """Bytes of accumulators that a block exchanges at most."""
 BLOCK = 256
 COLUMNS = 32
-ABREAST = 4
+OUTPUTS_PER_THREAD = 4
 """Most columns that a thread takes at a time."""
 PART = 8 * RUN
 """Elements of a column that a thread has at least where blocks are many."""
@@ -118,12 +118,12 @@ class ReductionText(Elements):
         last = [program.operands[k].strides[self.kept - 1] for k in self.reads]
         same = len(last) > 1 and any(last) and not all(last) and not program.stores and not self.gathers
         plain = not self.accumulators.has_runs() and not self.accumulators.positions()
-        return extent if same and plain and extent <= ABREAST else 1
+        return extent if same and plain and extent <= OUTPUTS_PER_THREAD else 1
 
     def _unrolled(self) -> int:
         """Neighbouring rows that a warp or block takes at a time: of numbers each has one of, and rows that all share.
 
-        What the shared rows need is then read and computed once for all of them: tables of pairs.
+        What the shared rows need is then read and computed once for all of them: outer-product reductions.
         """
         program, last = self.program, self.kept - 1
         if self.strategy not in ("warp", "block") or last < 0 or self.gathers or program.stores:
@@ -234,15 +234,15 @@ class ReductionText(Elements):
             or any(o.written or o.strides[-1] not in (0, 1) for o in streams)
         ):
             return 1
-        near = [o for o in streams if o.strides[-1]]
-        width = 16 // max((ITEMSIZES[o.code] for o in near), default=16)
-        return width if all(o.aligned for o in near) and self.count % width == 0 else 1
+        varying = [o for o in streams if o.strides[-1]]
+        width = 16 // max((ITEMSIZES[o.code] for o in varying), default=16)
+        return width if all(o.aligned for o in varying) and self.count % width == 0 else 1
 
     def _vectors(self, kind: str) -> str:
         """Statements that take the elements of a chunk in any order, `vector` neighbours at a time."""
-        width, near = self.vector, [k for k in self.reads if self.program.operands[k].strides[-1]]
-        types = {k: f"nl::pack<{width}, {MEMORY_TYPES[self.program.operands[k].code]}>" for k in near}
-        moves = [f"part.q{k} = w{k}[j].x;" for k in near]
+        width, varying = self.vector, [k for k in self.reads if self.program.operands[k].strides[-1]]
+        types = {k: f"nl::pack<{width}, {MEMORY_TYPES[self.program.operands[k].code]}>" for k in varying}
+        moves = [f"part.q{k} = w{k}[j].x;" for k in varying]
         for iota in self.iotas:
             if iota.strides[-1]:
                 step = self.number(f"t{iota.index}_{self.kept}", iota.strides[-1])
@@ -253,7 +253,7 @@ class ReductionText(Elements):
             + "".join(f"{ctype} w{k}[{VECTORS}];\n" for k, ctype in types.items())
             + each
             + "if (start < end) { "
-            + " ".join(f"nl::load(w{k}[j], row.q{k} + start);" for k in near)
+            + " ".join(f"nl::load(w{k}[j], row.q{k} + start);" for k in varying)
             + " } }\n"
             + each
             + f"if (start < end) {{ Row part = row; {' '.join(moves)}\n"
@@ -388,7 +388,7 @@ class ReductionText(Elements):
         start = f"low_levels c; A level[{levels - 2}]; counter_start(c);"
         return start, f"{run}\ncounter_add(c, level, acc);", "counter_total(c, level)"
 
-    def _counting_abreast(self, many: int, levels: int, at: str, kind: str, exists: str) -> tuple[str, str, str]:
+    def _counting_unrolled(self, many: int, levels: int, at: str, kind: str, exists: str) -> tuple[str, str, str]:
         """`_counting` of `many` rows (by j), whose elements are `at` (by e)."""
         dear = self.strategy == "block" or self._cost() >= DEAR
         each = f"#pragma unroll\nfor (int j = 0; j < {many}; ++j) "
@@ -603,7 +603,7 @@ class ReductionText(Elements):
             run = self._run_text(f"{at} < end", at, kind, not self.accumulators.positions())
             start, add, total = self._counting(run, levels)
         else:
-            start, add, total = self._counting_abreast(many, levels, at, kind, f"{at} < end")
+            start, add, total = self._counting_unrolled(many, levels, at, kind, f"{at} < end")
         runs = -(-min(self.count, self.chunk) // (WARP * self.groups))
         each = self.block.narrow("part", WARP << (runs - 1).bit_length(), kind)
         size = self.block.narrow("size", self.chunk, kind)
@@ -700,7 +700,7 @@ class ReductionText(Elements):
             start, add, total = self._counting(run, levels)
             pairs = self._pairs_of_runs(kind) if self.paired else ""
         else:
-            start, add, total = self._counting_abreast(many, levels, "at + e", kind, "at + e < end")
+            start, add, total = self._counting_unrolled(many, levels, "at + e", kind, "at + e < end")
         return (
             f"const int columns = {columns}, parts = {BLOCK} / columns;\n"
             "const int tx = threadIdx.x & (columns - 1), ty = threadIdx.x / columns;\n"

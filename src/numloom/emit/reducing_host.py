@@ -9,8 +9,8 @@ from numloom.base.dtypes import ITEMSIZES, ROUNDED
 from numloom.emit.accumulators import LINES
 from numloom.emit.cost import SHARED_PIECES, grain_of, pieces_of
 from numloom.emit.reducing import BLOCK, SHORT, ReductionText
-from numloom.ops.tree import LANES, RUN
-from numloom.plan.program import Geometry, Program, Source
+from numloom.ops.reduction_tree import LANES, RUN
+from numloom.plan.program import Geometry, KernelSource, Program
 
 NARROW = 256
 """Columns from which one line of them after the other is read faster than several at a time."""
@@ -24,7 +24,7 @@ SMALL = 6
 """Most instructions whose text the CPU's loops repeat."""
 
 
-def emit_reduction(program: Program, entry: str) -> Source:
+def emit_reduction(program: Program, entry: str) -> KernelSource:
     """Emit a program with reductions; the entry's name is a placeholder that the caller fills in."""
     kernel = HostReductionText(program)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
@@ -45,10 +45,10 @@ class HostReductionText(ReductionText):
         ):
             if self.count > SHORT:
                 return self._cpu_line_rows(entry)
-            if self._abreast_pays():
+            if self._unrolling_pays():
                 return self._cpu_rows_unrolled(entry)
         if self.program.fast and self.count <= SHORT:
-            if self.accumulators.positions() and self._abreast_pays() and not (self.gathers or self.program.stores):
+            if self.accumulators.positions() and self._unrolling_pays() and not (self.gathers or self.program.stores):
                 return self._cpu_rows_unrolled(entry)
             return self._cpu_short(entry)
         return self._cpu_fast(entry) if self.program.fast else self._cpu_columns(entry)
@@ -94,15 +94,15 @@ class HostReductionText(ReductionText):
         """The element `at` as an accumulator `acc`."""
         return self.accumulators.single(self._call(at), at, "")
 
-    def _abreast_pays(self) -> bool:
+    def _unrolling_pays(self) -> bool:
         """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
         program = self.program
         if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
             return False
-        near = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
-        near = near or self.accumulators.positions()
+        dense = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
+        dense = dense or self.accumulators.positions()
         cost = sum(instr.op_def.cost for instr in (*program.body, *program.post) if instr.kind == "op")
-        return near or cost >= HEAVY
+        return dense or cost >= HEAVY
 
     def _cpu_rows_unrolled(self, entry: str) -> str:
         """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
@@ -247,7 +247,7 @@ class HostReductionText(ReductionText):
         run = "for (i64 e = 0; e < lines; ++e) {\n{line}\n}\n"
         side_by_side = self.outputs_per_thread > 1 and self.accumulators.plain()
         if side_by_side:
-            run = self._cpu_run_abreast()  # which holds one run
+            run = self._cpu_run_unrolled()  # which holds one run
         elif self._small() and self.kept and program.shape[self.kept - 1] < NARROW:
             run = self._cpu_lines_together(move) + run.replace("i64 e = 0", "")
         step, header = "all" if self.accumulators.free() and not side_by_side else f"{RUN}", ""
@@ -312,7 +312,7 @@ class HostReductionText(ReductionText):
             f"for (i64 l = 0; l < width; ++l) {{ {move} {load} {each} {store} }}\n}}\n"
         )
 
-    def _cpu_run_abreast(self) -> str:
+    def _cpu_run_unrolled(self) -> str:
         """Statements that take a run of a few columns that share what they are computed from, once for all of them.
 
         The loop over the run's elements makes vectors; then each column takes its elements in turn.

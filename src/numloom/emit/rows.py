@@ -34,8 +34,8 @@ from numloom.emit.pairing import Pairing
 from numloom.emit.sharing import EXCHANGED, Shape, column_shape, row_shape
 from numloom.emit.staging import staging_of
 from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
-from numloom.ops.tree import CHUNKS, RUN
-from numloom.plan.program import Geometry, Program, Source, Stages, Store
+from numloom.ops.reduction_tree import CHUNKS, RUN
+from numloom.plan.program import Geometry, KernelSource, Program, Stages, Store
 
 SHORT = 16
 COSTLY = 8
@@ -48,7 +48,7 @@ TESTED = 32
 """Bytes of quotients by values of the row that share a test."""
 
 
-def emit_rows(program: Program, entry: str) -> Source:
+def emit_rows(program: Program, entry: str) -> KernelSource:
     """Emit a program in stages; the entry's name is a placeholder that the caller fills in."""
     kernel = _Rows(program)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
@@ -262,7 +262,7 @@ class _Rows(Elements):
     def _elements(self, found: Sequence[Pass], device: bool = False) -> str:
         """element<pass>(...): the values of a pass at position r of a row, those it takes and gives by argument.
 
-        On a `device` also near<pass>(..., far): the same by inverses of values of the row, unless `far` is set.
+        On a `device` also fast<pass>(..., slow): the same by inverses of values of the row, unless `slow` is set.
         """
         program = self.program
         kept = {q: f"kept.w{q}" for q in self.of_row}
@@ -286,10 +286,10 @@ class _Rows(Elements):
             given += [f"o{k} = v{program.reductions[number].value};" for k, number in enumerate(each.reductions)]
             forms: dict[str, tuple[str, Mapping[int, str]]] = {"element": ("", {})}
             if device and self._divides(each):
-                forms = {"near": (", bool& far", inverses), "element": ("", dict.fromkeys(inverses, ""))}
-            for name, (far, by) in forms.items():
+                forms = {"fast": (", bool& slow", inverses), "element": ("", dict.fromkeys(inverses, ""))}
+            for name, (slow, by) in forms.items():
                 lines = [*self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads}, by), *given]
-                head = f"NL_DEV void {name}{each.number}({', '.join(args)}{far}) {{\n  "
+                head = f"NL_DEV void {name}{each.number}({', '.join(args)}{slow}) {{\n  "
                 text.append(head + "\n  ".join(lines) + "\n}\n")
             if each.stores:
                 args = [f"{self._type(store.value)} v{store.value}" for store in each.stores]
@@ -328,7 +328,7 @@ class _Rows(Elements):
         reads = [f"i{k}{slot}" for k in self._loads(each)]
         values = self.accumulators[each.number].values if values is None else values
         args = ["p", "row", "kept", "at", *held, *written, *values, *reads]
-        return f"{'near' if fast else 'element'}{each.number}({', '.join([*args, 'far'] if fast else args)});"
+        return f"{'fast' if fast else 'element'}{each.number}({', '.join([*args, 'slow'] if fast else args)});"
 
     def _put(self, each: Pass, slot: str) -> str:
         """The call that writes a pass's values."""
@@ -413,15 +413,15 @@ class _Rows(Elements):
         return f"if ({last} < left) {{\n{whole}}} else {{\n{part}}}\n"
 
     def _computed(self, shape: Shape, fast: str, compute: str, exists: str) -> str:
-        """The values of each element of a run: by `fast`, and of those where that was `far` from right by `compute`."""
+        """The values of each element of a run: by `fast`, and again by `compute` where that set `slow`."""
         if not fast:
             return self._lines(shape, compute, exists)
         some = TESTED // max(4 if self._type(v) == "f32" else 8 for v in self.divisors)
         fast, compute = (self._lines(shape, work, exists, some) for work in (fast, compute))
         most = min(RUN, shape.elements_per_lane)
         return (
-            f"NL_UNROLL\nfor (int b = 0; b < {most}; b += {some}) {{ bool far = false;\n"
-            f"{fast}if (far) {{\n{compute}}} }}\n"
+            f"NL_UNROLL\nfor (int b = 0; b < {most}; b += {some}) {{ bool slow = false;\n"
+            f"{fast}if (slow) {{\n{compute}}} }}\n"
         )
 
     def _lines(self, shape: Shape, work: str, exists: str, some: int = 0) -> str:
@@ -507,7 +507,7 @@ class _Rows(Elements):
             each_row = "".join(self._over(each, n) for each in found)
         return (
             self._elements(found)
-            + "".join({accumulators.host_text() for accumulators in self.accumulators})
+            + "".join(dict.fromkeys(accumulators.host_text() for accumulators in self.accumulators))
             + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             + self._held(found, self.size)
             + "\nconst bool first = true, live = true;\nfor (i64 output = from; output < to; ++output) {\n"

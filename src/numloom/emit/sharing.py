@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from numloom.ops.tree import CHUNKS, LANES, RUN
+from numloom.ops.reduction_tree import CHUNKS, LANES, RUN
 from numloom.plan.sizes import of_sizes
 
 HELD_WORDS = 64

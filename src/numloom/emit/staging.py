@@ -15,7 +15,7 @@ from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.sharing import HELD_WORDS, THREADS, Shape
 from numloom.emit.values import read_operands
-from numloom.ops.tree import LANES
+from numloom.ops.reduction_tree import LANES
 from numloom.plan.program import Program
 
 EACH = 32

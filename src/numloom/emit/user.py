@@ -295,7 +295,7 @@ class UserText:
     space : str
         The namespace in which its functions are.
     headers, preamble : tuple of str
-        What a row with it needs (see `numloom.ops.definitions.OpDef`).
+        What an op definition with it needs (see `numloom.ops.definitions.OpDef`).
     parts : tuple of (str, str)
         Names and texts of the user's own parts.
     name : str

@@ -26,7 +26,7 @@ def header(name: str) -> str:
 
 
 def prelude(program: Program) -> str:
-    """Every prelude header that the program's values need, in order, then the preambles of their rows, each once."""
+    """Every prelude header that a program's values need, in order, then preambles of op definitions, each once."""
     needed: set[str] = set()
     preambles: dict[str, None] = {}
     chars = {CHARS[operand.code] for operand in program.operands}
@@ -94,9 +94,9 @@ def statements(
     `reads` gives the expression of an operand's value at the current index, `iotas` that of an
     iota, `gathers` the pointer from which a gather reads, or `taken` what it has read, `reduced` the finished
     reductions (or, in a body, the values of the row), `nested` the results of nested reductions; `only` are the
-    instructions wanted, if not all. `inverses`: what `nl::inverse` gave of values that many are divided by (``far`` is
+    instructions wanted, if not all. `inverses`: what `nl::inverse` gave of values that many are divided by (``slow`` is
     set where a quotient needs more; where nothing is given the division is called). `fast`: functions take their short
-    forms, which set ``far``. `summed`: the elements belong to rows or columns that are reduced.
+    forms, which set ``slow``. `summed`: the elements belong to rows or columns that are reduced.
     """
     lines = []
     for number, instr in enumerate(instrs):
@@ -111,7 +111,7 @@ def statements(
             template = instr.op_def.fast_text(chars, CHARS[code]) if fast else instr.op_def.text(chars, CHARS[code])
             if inverses and instr.op_def.quotient and instr.args[1] in inverses:
                 inverse = inverses[instr.args[1]]
-                template = f"nl::divide_by({{0}}, {{1}}, {inverse}, far)" if inverse else "nl::divided({0}, {1})"
+                template = f"nl::divide_by({{0}}, {{1}}, {inverse}, slow)" if inverse else "nl::divided({0}, {1})"
             text = rounded(_filled(template, prefix, instr.args, ctype), code)
         elif kind == "param":
             text = loaded(block.param(instr.index, code), code)
@@ -148,7 +148,7 @@ def gather_offset(instr: Instr, block: ParameterBlock, prefix: str) -> str:
         if instr.inside:
             at = f"nl::from_end({index}, {most})"
         else:
-            at = f"nl::checked({index}, {most}, {block.error()}, {block.place(instr.index)})"
+            at = f"nl::checked({index}, {most}, {block.error()}, {block.location(instr.index)})"
         terms.append(f"{at} * {block.number(f'gs{instr.index}_{k}', stride)}")
     return " + ".join(terms)
 

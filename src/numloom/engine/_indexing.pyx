@@ -212,14 +212,14 @@ cdef void write_where(Rows* target, Py_ssize_t bytes, Rows* mask, const char* va
 cdef list places_where(Rows* mask, Pool pool, tuple shape):
     """Indices of what is true along each axis, in C order."""
     cdef Py_ssize_t count = count_true(mask), place, axis, rank = len(shape), number = 0
-    cdef Py_ssize_t extents[8]
+    cdef Py_ssize_t lengths[8]
     cdef Py_ssize_t index
     cdef int64_t* to[8]
     cdef const char* at = mask.start
     cdef Buffer buffer
     cdef list found = []
     for axis in range(rank):
-        extents[axis] = <Py_ssize_t>shape[axis]
+        lengths[axis] = <Py_ssize_t>shape[axis]
         buffer = pool.allocate(max(count * 8, 1))
         to[axis] = <int64_t*><intptr_t>buffer.ptr
         found.append(new_value(buffer, 7, one_tuple((count,))))
@@ -227,8 +227,8 @@ cdef list places_where(Rows* mask, Pool pool, tuple shape):
         if at[0]:
             index = place
             for axis in range(rank - 1, 0, -1):
-                to[axis][number] = index % extents[axis]
-                index //= extents[axis]
+                to[axis][number] = index % lengths[axis]
+                index //= lengths[axis]
             to[0][number] = index
             number += 1
         at += mask.step

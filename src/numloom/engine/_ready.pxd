@@ -5,18 +5,18 @@ from numloom.graph.node cimport Node
 cdef extern from "ready.hpp" namespace "numloom" nogil:
     ctypedef ptrdiff_t Size
     ctypedef void (*Loop)(char** args, const Size* count, const Size* steps, void* data) noexcept
-    cdef cppclass Space:
+    cdef cppclass StridedSpace:
         int rank
         int args
         Size shape[64]
-        Size steps[6][64]
-        Space()
-    void simplify(Space&) noexcept
-    void go(Loop, void*, char**, const Space&) noexcept
+        Size strides[6][64]
+        StridedSpace()
+    void simplify(StridedSpace&) noexcept
+    void run_loop(Loop, void*, char**, const StridedSpace&) noexcept
     Loop copy_of(int) noexcept
     Loop choice_of(int) noexcept
     Loop cast_between(int, int) noexcept
-    bint read_at(const char*, const Space&, char**, const int*, const Size*, const Size*, const Space&, int) noexcept
+    bint read_at(const char*, const StridedSpace&, char**, const int*, const Size*, const Size*, const StridedSpace&, int) noexcept
 
 cdef extern from "reductions.hpp" namespace "numloom" nogil:
     ctypedef void (*Reduce)(const char* start, Size count, bint fast, char* to) noexcept
@@ -24,9 +24,9 @@ cdef extern from "reductions.hpp" namespace "numloom" nogil:
         Reduce row
         bint in_order
     const Reduction* reduction(int, int) noexcept
-    void dots_of[T](bint, char**, const Space&) noexcept
+    void dots_of[T](bint, char**, const StridedSpace&) noexcept
     Size MOST_DOTTED_ROW
-    void reduce_rows(const Reduction*, bint, bint, char**, const Space&, int, int, int, Size, char*) noexcept
+    void reduce_rows(const Reduction*, bint, bint, char**, const StridedSpace&, int, int, int, Size, char*) noexcept
     cdef enum:
         MOST_REDUCED, NO_REDUCER, SUM, MEAN, PRODUCT, MOST, LEAST, FIRST_MOST, FIRST_LEAST, ANY, ALL, COUNT, VARIANCE,
         DEVIATIONS
@@ -51,9 +51,9 @@ cdef Known* find(Node node) noexcept
 cdef object learn(Node node, object loops)
 cdef tuple operation(object op_def, tuple codes, int out_code, object loops)
 cdef void forget_operations() noexcept
-cdef void take_shape(Space* space, Node node) noexcept
-cdef void take_steps(Space* space, int k, Node node) noexcept
-cdef Size product(Space* space) noexcept
+cdef void take_shape(StridedSpace* space, Node node) noexcept
+cdef void take_strides(StridedSpace* space, int k, Node node) noexcept
+cdef Size product(StridedSpace* space) noexcept
 cdef bint count_up(Node node, char* out) noexcept
 cdef int count_bools(Node node, char* memory, char* out) noexcept
 cdef bint counts(Node node) noexcept
@@ -61,5 +61,5 @@ cdef bint dots(Node node) noexcept
 cdef int dot(Node node, char** args, char* out) noexcept
 cdef int compute_node(Node node, int kind, char** args, char* out) noexcept
 cdef void fill_memory(Node node, char* number, char* out) noexcept
-cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept
+cdef void pack(StridedSpace* space, int k, int itemsize, char** start, char* to) noexcept
 cdef bint same_everywhere(int kind, object op_def, tuple codes) except -1

@@ -20,7 +20,7 @@ from numloom.engine.interpret import has_loop, loop_words, wide
 from numloom.graph import node as _node
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.reductions import REDUCTIONS
-from numloom.ops.tree import has_tree, operation_of
+from numloom.ops.reduction_tree import has_tree, operation_of
 
 cdef extern from "numpy/ufuncobject.h":
     ctypedef struct PyUFuncObject:
@@ -216,32 +216,32 @@ cdef void forget_operations() noexcept:
 # ---------------------------------------------------------------- layouts
 
 
-cdef void take_shape(Space* space, Node node) noexcept:
+cdef void take_shape(StridedSpace* space, Node node) noexcept:
     cdef int axis
     for axis in range(space.rank):
         space.shape[axis] = <Size>node.shape[axis]
 
 
-cdef void take_steps(Space* space, int k, Node node) noexcept:
+cdef void take_strides(StridedSpace* space, int k, Node node) noexcept:
     """How an argument goes over a space to whose shape it is broadcast."""
     cdef int rank = len(node.shape), axis, own
     for axis in range(space.rank):
         own = axis - space.rank + rank
         if own < 0 or (<Size>node.shape[own] == 1 and space.shape[axis] != 1):
-            space.steps[k][axis] = 0
+            space.strides[k][axis] = 0
         else:
-            space.steps[k][axis] = <Size>node.strides[own]
+            space.strides[k][axis] = <Size>node.strides[own]
 
 
-cdef inline bint is_aligned(char* start, Space* space, int k, int alignment) noexcept:
+cdef inline bint is_aligned(char* start, StridedSpace* space, int k, int alignment) noexcept:
     cdef Size all = <Size><intptr_t>start
     cdef int axis
     for axis in range(space.rank):
-        all |= space.steps[k][axis]
+        all |= space.strides[k][axis]
     return all % alignment == 0
 
 
-cdef Size product(Space* space) noexcept:
+cdef Size product(StridedSpace* space) noexcept:
     cdef Size count = 1
     cdef int axis
     for axis in range(space.rank):
@@ -249,21 +249,21 @@ cdef Size product(Space* space) noexcept:
     return count
 
 
-cdef inline Size slowness(Space* space, int axis) noexcept:
-    cdef Size step = space.steps[0][axis]
+cdef inline Size slowness(StridedSpace* space, int axis) noexcept:
+    cdef Size step = space.strides[0][axis]
     return (<Size>1 << 62) if step == 0 else (step if step > 0 else -step)
 
 
-cdef inline void swap_axes(Space* space, int a, int b) noexcept:
+cdef inline void swap_axes(StridedSpace* space, int a, int b) noexcept:
     cdef Size spare
     cdef int k
     spare = space.shape[a]
     space.shape[a] = space.shape[b]
     space.shape[b] = spare
     for k in range(2):
-        spare = space.steps[k][a]
-        space.steps[k][a] = space.steps[k][b]
-        space.steps[k][b] = spare
+        spare = space.strides[k][a]
+        space.strides[k][a] = space.strides[k][b]
+        space.strides[k][b] = spare
 
 
 # ---------------------------------------------------------------- one operation
@@ -286,17 +286,17 @@ cdef int compute_node(Node node, int kind, char** args, char* out) noexcept:
 
 cdef void fill_memory(Node node, char* number, char* out) noexcept:
     """A number in every element."""
-    cdef Space space
+    cdef StridedSpace space
     cdef char* start[2]
     space.rank = len(node.shape)
     space.args = 2
     take_shape(&space, node)
-    take_steps(&space, 1, node)
-    memset(space.steps[0], 0, space.rank * sizeof(Size))
+    take_strides(&space, 1, node)
+    memset(space.strides[0], 0, space.rank * sizeof(Size))
     start[0] = number
     start[1] = out
     simplify(space)
-    go(copy_of(sizes[node.code]), NULL, start, space)
+    run_loop(copy_of(sizes[node.code]), NULL, start, space)
 
 
 cdef bint count_up(Node node, char* out) noexcept:
@@ -315,7 +315,7 @@ cdef int map(Node node, Known* how, char** args, char* out) noexcept:
     cdef tuple given = node.args
     cdef int nin = len(given)
     cdef int k, axis
-    cdef Space space
+    cdef StridedSpace space
     cdef char* start[6]
     cdef char* packed[6]
     cdef int count = 0
@@ -328,16 +328,16 @@ cdef int map(Node node, Known* how, char** args, char* out) noexcept:
     space.args = nin + 1
     take_shape(&space, node)
     for k in range(nin):
-        take_steps(&space, k, <Node>given[k])
+        take_strides(&space, k, <Node>given[k])
         start[k] = args[k]
-    take_steps(&space, nin, node)
+    take_strides(&space, nin, node)
     start[nin] = out
     simplify(space)
     for k in range(nin):
         arg = <Node>given[k]
         there = True
         if how.way == BY_PACKAGE:  # One after the other.
-            there = space.rank == 0 or (space.rank == 1 and space.steps[k][0] == sizes[arg.code])
+            there = space.rank == 0 or (space.rank == 1 and space.strides[k][0] == sizes[arg.code])
         if there and not is_aligned(start[k], &space, k, alignments[arg.code]):
             there = False
         if not there:
@@ -349,7 +349,7 @@ cdef int map(Node node, Known* how, char** args, char* out) noexcept:
             pack(&space, k, sizes[arg.code], &start[k], packed[count])
             count += 1
     if how.way == BY_LOOP:
-        go(<Loop>how.function, how.data, start, space)
+        run_loop(<Loop>how.function, how.data, start, space)
     else:
         for k in range(how.words):
             words[k] = node.size if how.word[k] < 0 else <long long><intptr_t>start[how.word[k]]
@@ -359,9 +359,9 @@ cdef int map(Node node, Known* how, char** args, char* out) noexcept:
     return 1
 
 
-cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexcept:
+cdef void pack(StridedSpace* space, int k, int itemsize, char** start, char* to) noexcept:
     """Copy an argument to memory where its elements lie one after the other in the order of the space's axes."""
-    cdef Space one
+    cdef StridedSpace one
     cdef char* ends[2]
     cdef int axis
     cdef Size step = itemsize
@@ -369,15 +369,15 @@ cdef void pack(Space* space, int k, int itemsize, char** start, char* to) noexce
     one.args = 2
     for axis in range(space.rank - 1, -1, -1):
         one.shape[axis] = space.shape[axis]
-        one.steps[0][axis] = space.steps[k][axis]
-        one.steps[1][axis] = step
-        space.steps[k][axis] = step
+        one.strides[0][axis] = space.strides[k][axis]
+        one.strides[1][axis] = step
+        space.strides[k][axis] = step
         step *= space.shape[axis]
     ends[0] = start[0]
     ends[1] = to
     start[0] = to
     simplify(one)
-    go(copy_of(itemsize), NULL, ends, one)
+    run_loop(copy_of(itemsize), NULL, ends, one)
 
 
 cdef bint counts(Node node) noexcept:
@@ -424,25 +424,25 @@ cdef int dot(Node node, char** args, char* out) noexcept:
     cdef int reduced = <Py_ssize_t>(<tuple>attr[0])[0]
     cdef bint fast = <bint>(attr[1] is True), keepdims = <bint>(attr[2] is True)
     cdef int rank = len(whole.shape), axis, kept = 0, k
-    cdef Space given
-    cdef Space space
+    cdef StridedSpace given
+    cdef StridedSpace space
     cdef char* start[3]
     given.rank = rank
     given.args = 2
     take_shape(&given, whole)
     for k in range(2):
-        take_steps(&given, k, <Node>whole.args[k])
+        take_strides(&given, k, <Node>whole.args[k])
         if not is_aligned(args[k], &given, k, alignments[node.code]):
             return 0
         start[k] = args[k]
     for axis in range(rank):
         k = kept if axis != reduced else rank - 1
         space.shape[k] = given.shape[axis]
-        space.steps[0][k] = given.steps[0][axis]
-        space.steps[1][k] = given.steps[1][axis]
-        space.steps[2][k] = 0
+        space.strides[0][k] = given.strides[0][axis]
+        space.strides[1][k] = given.strides[1][axis]
+        space.strides[2][k] = 0
         if axis != reduced:
-            space.steps[2][k] = <Size>node.strides[axis if keepdims else kept]
+            space.strides[2][k] = <Size>node.strides[axis if keepdims else kept]
             kept += 1
     space.rank = rank
     space.args = 3
@@ -462,11 +462,11 @@ cdef int reduce(Node node, Node source, const Reduction* by, char* memory, char*
     cdef int rank = len(source.shape)
     cdef int axis, at = 0, kept = 0, k, code = source.code
     cdef bint reduced[64]
-    cdef Space space
+    cdef StridedSpace space
     cdef char* start[2]
     cdef Size count = 1
-    cdef double room[64]
-    cdef char* own = <char*>room
+    cdef double scratch[64]
+    cdef char* own = <char*>scratch
     if rank > 32:
         return 0
     for axis in range(rank):
@@ -481,15 +481,15 @@ cdef int reduce(Node node, Node source, const Reduction* by, char* memory, char*
     for axis in range(rank):
         if not reduced[axis]:
             space.shape[kept] = <Size>source.shape[axis]
-            space.steps[0][kept] = <Size>source.strides[axis] if space.shape[kept] > 1 else 0
-            space.steps[1][kept] = <Size>node.strides[axis if keepdims else kept]
+            space.strides[0][kept] = <Size>source.strides[axis] if space.shape[kept] > 1 else 0
+            space.strides[1][kept] = <Size>node.strides[axis if keepdims else kept]
             kept += 1
     at = kept
     for k in range(len(axes)):
         axis = <Py_ssize_t>axes[k]
         space.shape[at] = <Size>source.shape[axis]
-        space.steps[0][at] = <Size>source.strides[axis]
-        space.steps[1][at] = 0
+        space.strides[0][at] = <Size>source.strides[axis]
+        space.strides[1][at] = 0
         at += 1
     if not by.in_order:  # In the order of memory, slowest first; what repeats is slowest of all.
         for axis in range(kept + 1, at):
@@ -500,14 +500,14 @@ cdef int reduce(Node node, Node source, const Reduction* by, char* memory, char*
     space.rank = at
     start[0] = memory
     start[1] = out
-    if count * sizes[code] > <Size>sizeof(room):
+    if count * sizes[code] > <Size>sizeof(scratch):
         own = <char*>malloc(count * sizes[code])
         if own == NULL:
             return 0
     reduce_rows(
         by, fast, (<intptr_t>memory) % alignments[code] == 0, start, space, kept, sizes[code], sizes[node.code], count, own
     )
-    if own != <char*>room:
+    if own != <char*>scratch:
         free(own)
     return 1
 
@@ -521,11 +521,11 @@ cdef int gather(Node node, char** args, char* out) noexcept:
     cdef Node index
     cdef int indices = len(axes), rank = len(source.shape), counts = len(node.shape) - rank + indices
     cdef int axis, k, at = 0
-    cdef Space indexed, part
+    cdef StridedSpace indexed, part
     cdef char* start[6]
     cdef int codes[6]
-    cdef Size extents[6]
-    cdef Size steps[6]
+    cdef Size shape[6]
+    cdef Size strides[6]
     cdef bint taken[64]
     if indices > 5 or rank > 32 or len(node.shape) > 32 or not node.size:
         return 0
@@ -535,7 +535,7 @@ cdef int gather(Node node, char** args, char* out) noexcept:
     indexed.args = indices + 1
     for axis in range(counts):
         indexed.shape[axis] = <Size>node.shape[position + axis]
-        indexed.steps[indices][axis] = <Size>node.strides[position + axis]
+        indexed.strides[indices][axis] = <Size>node.strides[position + axis]
     for k in range(indices):
         index = <Node>given[k + 1]
         codes[k] = index.code
@@ -544,18 +544,18 @@ cdef int gather(Node node, char** args, char* out) noexcept:
             return 0
         axis = <Py_ssize_t>axes[k]
         taken[axis] = True
-        extents[k] = <Size>source.shape[axis]
-        steps[k] = <Size>source.strides[axis]
-        take_steps(&indexed, k, index)
+        shape[k] = <Size>source.shape[axis]
+        strides[k] = <Size>source.strides[axis]
+        take_strides(&indexed, k, index)
     part.args = 2
     part.rank = rank - indices
     for axis in range(rank):
         if taken[axis]:
             continue
         part.shape[at] = <Size>source.shape[axis]
-        part.steps[0][at] = <Size>source.strides[axis]
-        part.steps[1][at] = <Size>node.strides[at if at < position else at + counts]
+        part.strides[0][at] = <Size>source.strides[axis]
+        part.strides[1][at] = <Size>node.strides[at if at < position else at + counts]
         at += 1
     simplify(part)
     start[indices] = out
-    return 1 if read_at(args[0], indexed, start, codes, extents, steps, part, sizes[source.code]) else -1
+    return 1 if read_at(args[0], indexed, start, codes, shape, strides, part, sizes[source.code]) else -1

@@ -14,9 +14,9 @@ from libc.string cimport memcpy
 from numloom.device.cpu._hostview cimport put_number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._ready cimport (
-    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, Space, compute_node, copy_of, count_bools, count_up, counts, dot,
-    dots, fill_memory, find, forget_operations, go,
-    learn, pack, product, simplify, take_shape, take_steps,
+    BY_LOOP, BY_REDUCER, REFUSED, Known, Size, StridedSpace, compute_node, copy_of, count_bools, count_up, counts, dot,
+    dots, fill_memory, find, forget_operations, run_loop,
+    learn, pack, product, simplify, take_shape, take_strides,
 )
 from numloom.engine.walk cimport Walk
 from numloom.graph.node cimport Node, become_leaf
@@ -28,7 +28,7 @@ from numloom.device.cpu.hostview import array_at
 from numloom.engine.interpret import apply, cast
 from numloom.engine.reference import gathered, physical_axes
 from numloom.graph import node as _node
-from numloom.ops.tree import reduce_axes
+from numloom.ops.reduction_tree import reduce_axes
 
 cdef int LEAF = _node.LEAF, SCALAR = _node.SCALAR, FILL = _node.FILL, IOTA = _node.IOTA, VIEW = _node.VIEW
 cdef int OP = _node.OP, CAST = _node.CAST, REDUCE = _node.REDUCE, GATHER = _node.GATHER, UPDATE = _node.UPDATE
@@ -44,7 +44,7 @@ cdef struct Spent:
     uint64_t key
     Py_ssize_t time  # nanoseconds, by counting nodes and elements: what is run never depends on a clock
 
-cdef struct Value:
+cdef struct SmallValue:
     char* memory
     Py_ssize_t left  # nodes of the walk that still read it
     Py_ssize_t args  # where the numbers of its arguments begin
@@ -52,7 +52,7 @@ cdef struct Value:
     bint stored  # it becomes a leaf
     bint done
     Py_ssize_t follows  # the write, counted from 1, that it was last found to depend on
-    double room[2]  # for a number
+    double scratch[2]  # for a number
 
 cdef int INT64 = I64
 cdef Spent met[TIMES]
@@ -73,10 +73,10 @@ def set_limit(Py_ssize_t value):
     limit = value
 
 
-def set_worth(Py_ssize_t of_structure, Py_ssize_t of_node):
-    """Nanoseconds that a structure takes here before it is planned, and for each of its nodes."""
+def set_worth(Py_ssize_t of_key, Py_ssize_t of_node):
+    """Nanoseconds that work of one symbolic key takes here before it is planned, and for each of its nodes."""
     global worth, planning
-    worth = of_structure
+    worth = of_key
     planning = of_node
 
 
@@ -292,7 +292,7 @@ cdef struct Small:
     int kind
     int args[5]
     char* memory
-    double room[2]
+    double scratch[2]
 
 cdef Small smalls[MOST_SMALL]
 cdef char arena[ARENA]
@@ -412,10 +412,10 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
             at.memory = <char*><intptr_t>leaf.ptr
         elif at.kind == VIEW:
             at.memory = smalls[at.args[0]].memory + <Py_ssize_t>node.attr
-        elif (at.kind == SCALAR or at.kind == FILL) and not put_number_at(<intptr_t>at.room, node.code, node.attr):
+        elif (at.kind == SCALAR or at.kind == FILL) and not put_number_at(<intptr_t>at.scratch, node.code, node.attr):
             return False
         else:
-            at.memory = <char*>at.room
+            at.memory = <char*>at.scratch
             if at.kind != SCALAR and (at.kind != FILL or node.size > 1):
                 nbytes = (node.size * sizes[node.code] + 63) & ~63
                 if used + nbytes > ARENA:
@@ -445,7 +445,7 @@ cpdef bint run_one(Node root, object device, bint beside) except -1:
             if done <= 0:  # Too long a reduction, or an index that is out of bounds: whoever does it in full says so.
                 return False
         elif at.kind == FILL and node.size > 1:
-            fill_memory(node, <char*>at.room, at.memory)
+            fill_memory(node, <char*>at.scratch, at.memory)
         elif at.kind == IOTA and not count_up(node, at.memory):
             return False
     spent[0] += time
@@ -461,7 +461,7 @@ cdef class Run:
 
     cdef list nodes
     cdef list buffers  # memory of what is computed
-    cdef Value* values
+    cdef SmallValue* values
     cdef Py_ssize_t* places  # numbers of arguments
     cdef Py_ssize_t count
     cdef object device
@@ -472,12 +472,12 @@ cdef class Run:
         cdef Py_ssize_t place, total = 0, k
         cdef Node node
         cdef tuple args
-        cdef Value* value
+        cdef SmallValue* value
         self.count = count
         self.nodes = found.nodes
         for place in range(count):
             total += len((<Node>self.nodes[place]).args)
-        self.values = <Value*>PyMem_Malloc(count * sizeof(Value) + total * sizeof(Py_ssize_t))
+        self.values = <SmallValue*>PyMem_Malloc(count * sizeof(SmallValue) + total * sizeof(Py_ssize_t))
         if self.values is NULL:
             raise MemoryError("memory for the values of small work")
         self.places = <Py_ssize_t*>(self.values + count)
@@ -516,7 +516,7 @@ cdef class Run:
     cdef object run_readers(self, Py_ssize_t write, Py_ssize_t base):
         """Compute what still reads the base of a write and does not depend on that, so that it may be done in place."""
         cdef Py_ssize_t place, k, arg, last = -1
-        cdef Value* value
+        cdef SmallValue* value
         cdef bint follows, reads
         for place in range(write + 1, self.count):
             value = &self.values[place]
@@ -542,7 +542,7 @@ cdef class Run:
         """Compute one node."""
         cdef Node node = <Node>self.nodes[place]
         cdef int kind = node.kind
-        cdef Value* value = &self.values[place]
+        cdef SmallValue* value = &self.values[place]
         value.done = True
         cdef Py_ssize_t k, args, count = len(node.args)
         cdef Buffer buffer
@@ -559,7 +559,7 @@ cdef class Run:
             self.write(place, node)
         else:
             if kind == SCALAR and not value.stored:
-                value.memory = <char*>value.room
+                value.memory = <char*>value.scratch
             else:
                 buffer = self.pool.allocate((node.size if node.size else 1) * sizes[node.code])
                 self.buffers[place] = buffer
@@ -575,7 +575,7 @@ cdef class Run:
 
     cdef void let_go(self, Py_ssize_t place) noexcept:
         """One reader less."""
-        cdef Value* value = &self.values[place]
+        cdef SmallValue* value = &self.values[place]
         value.left -= 1
         if value.left == 0:
             if (<Node>self.nodes[place]).kind == VIEW:
@@ -584,16 +584,16 @@ cdef class Run:
                 self.buffers[place] = None
 
     cdef object compute(self, Py_ssize_t place, Node node, int kind):
-        cdef Value* value = &self.values[place]
+        cdef SmallValue* value = &self.values[place]
         cdef char* args[6]
         cdef Py_ssize_t k, count = len(node.args)
         cdef int done = 0
         if kind == SCALAR or kind == FILL:
-            if not put_number_at(<intptr_t>value.room, node.code, node.attr):
+            if not put_number_at(<intptr_t>value.scratch, node.code, node.attr):
                 number = numpy.array(0 if node.attr is None else node.attr).astype(DTYPES[node.code])
-                memcpy(value.room, <char*><intptr_t>number.ctypes.data, sizes[node.code])
+                memcpy(value.scratch, <char*><intptr_t>number.ctypes.data, sizes[node.code])
             if kind == FILL or value.stored:
-                fill_memory(node, <char*>value.room, value.memory)
+                fill_memory(node, <char*>value.scratch, value.memory)
             return
         if kind == IOTA:
             if count_up(node, value.memory):
@@ -637,9 +637,9 @@ cdef class Run:
 
     cdef object write(self, Py_ssize_t place, Node node):
         """A partial write: in place where nobody else needs the base."""
-        cdef Value* value = &self.values[place]
+        cdef SmallValue* value = &self.values[place]
         cdef Py_ssize_t base = self.places[value.args], given = self.places[value.args + 1]
-        cdef Value* whole = &self.values[base]
+        cdef SmallValue* whole = &self.values[base]
         cdef Node source = <Node>node.args[1]
         cdef Node old = <Node>node.args[0]
         cdef tuple attr = node.attr
@@ -648,7 +648,7 @@ cdef class Run:
         cdef Py_ssize_t others = whole.left - 1
         cdef Buffer buffer = self.buffers[base]
         cdef Buffer copied
-        cdef Space space
+        cdef StridedSpace space
         cdef char* start[2]
         cdef Size low, high
         if others and whole.free and node.size > RATHER_COPIED:
@@ -662,12 +662,12 @@ cdef class Run:
                 space.rank = len(node.shape)
                 space.args = 2
                 take_shape(&space, node)
-                take_steps(&space, 0, old)
-                take_steps(&space, 1, node)
+                take_strides(&space, 0, old)
+                take_strides(&space, 1, node)
                 start[0] = whole.memory
                 start[1] = <char*><intptr_t>buffer.ptr
                 simplify(space)
-                go(copy_of(sizes[node.code]), NULL, start, space)
+                run_loop(copy_of(sizes[node.code]), NULL, start, space)
         value.memory = <char*><intptr_t>buffer.ptr
         if source.size:
             if source.code != code:
@@ -678,15 +678,15 @@ cdef class Run:
                 low = high = 0
                 for axis in range(space.rank):
                     space.shape[axis] = <Size>shape[axis]
-                    space.steps[1][axis] = <Size>strides[axis]
-                take_steps(&space, 0, source)
+                    space.strides[1][axis] = <Size>strides[axis]
+                take_strides(&space, 0, source)
                 start[0] = self.values[given].memory
                 start[1] = value.memory + <Py_ssize_t>attr[0]
                 if source.kind == VIEW:  # It may be of the memory that is written.
                     copied = self.pool.allocate(product(&space) * sizes[code])
                     pack(&space, 0, sizes[code], start, <char*><intptr_t>copied.ptr)
                 simplify(space)
-                go(copy_of(sizes[code]), NULL, start, space)
+                run_loop(copy_of(sizes[code]), NULL, start, space)
         self.buffers[place] = buffer
         # In place the old value is gone, so the new one must be there whatever fails later.
         if value.stored or buffer is self.buffers[base]:

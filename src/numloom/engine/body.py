@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 _CHOICE = "#ifdef __CUDACC__"
-_SHORT_FORM = "NL_DEV void near_"
+_FAST_PATH = "NL_DEV void fast_"
 
 
 def body_of(text: str, cuda: bool) -> list[str]:
     r"""The lines of a kernel that no other kernel has, as the compiler of one kind of device sees them.
 
-    Functions of the loops' short forms, which repeat others, are left out.
+    Fast paths of functions, which repeat the whole ones, are left out.
 
     Examples
     --------
@@ -23,7 +23,7 @@ def body_of(text: str, cuda: bool) -> list[str]:
     }
     """
     _, begin, own = text.rpartition("\nstruct P ") if "\nstruct P " in text else ("", "", text)
-    return list(_indented(_without_short_forms(_chosen((begin + own).strip("\n").splitlines(), cuda))))
+    return list(_indented(_without_fast_paths(_chosen((begin + own).strip("\n").splitlines(), cuda))))
 
 
 def _chosen(lines: list[str], cuda: bool) -> Iterator[str]:
@@ -49,10 +49,10 @@ def _chosen(lines: list[str], cuda: bool) -> Iterator[str]:
             yield line
 
 
-def _without_short_forms(lines: Iterator[str]) -> Iterator[str]:
+def _without_fast_paths(lines: Iterator[str]) -> Iterator[str]:
     skipping = False
     for line in lines:
-        skipping = skipping or line.startswith(_SHORT_FORM)
+        skipping = skipping or line.startswith(_FAST_PATH)
         if not skipping:
             yield line
         skipping = skipping and line != "}"

@@ -5,13 +5,14 @@ from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute cimport ReadyPlan, is_compiled, run_plan
 from numloom.engine.guard cimport Guard
 from numloom.engine.look cimport is_near, is_shared, operand
-from numloom.engine.state cimport count_flush
+from numloom.engine.state cimport Counters, count_flush
 from numloom.engine.walk cimport Walk, end_walk, pending_roots, walk, walk_pending
 from numloom.graph.node cimport Node, Register
 from numloom.graph.replay cimport learning, lose
 
 
 cdef Guard _guard
+cdef Counters _counters
 cdef Register _register
 cdef dict _plans
 cdef object _device, _host
@@ -36,6 +37,11 @@ cpdef bint run_walk(Walk found, list wanted) except -1
 cdef object place_work(Walk found, list wanted, object device, object host)
 
 cpdef dict plans_of(object device)
+cpdef object plans_in_use()
+cpdef object plans_by_settings()
+
+@cython.locals(ran=cython.int)
+cdef int small_work(Walk found, list wanted, object device, bint planned) except? -2
 
 @cython.locals(found=Walk, plans=dict, plan=ReadyPlan)
 cpdef object run_roots(list roots)
@@ -60,4 +66,6 @@ cpdef object element_at_once(Node value, int code, Py_ssize_t offset)
 cpdef object number(Node value, int code, Py_ssize_t offset)
 
 @cython.locals(buffer=Buffer, pool=Pool, size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
+cdef object copied_out(Node value, int code, object offset, tuple shape, tuple strides)
+
 cpdef object download_layout(Node value, int code, object offset, tuple shape, tuple strides)

@@ -19,7 +19,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
-from numloom.device.interface import Device
+from numloom.device.interface import Backend
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
@@ -60,13 +60,14 @@ Host = np.ndarray[Any, Any]
 _BYTES = np.dtype(np.uint8)
 _guard: Guard = guard
 _register = register
+_counters = counters
 """The same, found faster by what is compiled here."""
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
 """Plans by the first half of their keys, for each device, exact and with fast math; the second half is the plan's."""
 _PLANS_KEPT = 8192
-_device: Device | None = None
+_device: Backend | None = None
 _device_plans: dict[int, ReadyPlan] = {}
-_host: Device | None = None
+_host: Backend | None = None
 """The host beside the device, and its plans."""
 _host_plans: dict[int, ReadyPlan] = {}
 _RECENT = 256
@@ -115,6 +116,8 @@ def evaluate(nodes: list[Node]) -> None:
     try:
         if _verify and owned.depth == 1:
             run_verified(nodes)
+        elif _counters.profiler is not None:
+            run_profiled(nodes)
         elif not run_alone(nodes):
             run_pending(nodes)
     except VerificationError:
@@ -160,6 +163,18 @@ def run_verified(nodes: list[Node]) -> None:
     if not run_alone(nodes):
         run_pending(nodes)
     check_computed(roots, expected, device, leaf_memory)
+
+
+def run_profiled(nodes: list[Node]) -> None:
+    """Run what `evaluate` runs, by a walk, and have a profile take it down."""
+    if not nodes and register.oldest is None:
+        return
+    profiler = counters.profiler
+    span = profiler.begin_run()
+    try:
+        run_pending(nodes)
+    finally:
+        profiler.end(span)
 
 
 def run_apart(wanted: list[Node], error: Exception) -> None:
@@ -244,7 +259,7 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
     if not met:
         plan = plans.get(found.first)
         if plan is None or plan.second != found.second:
-            ran = 0 if host is not None and device is not host else run_unplanned(found, wanted, device, False)
+            ran = 0 if host is not None and device is not host else small_work(found, wanted, device, False)
             if ran:
                 return ran > 0
             del found.nodes[found.count :]
@@ -255,7 +270,7 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
         if not plan.waits:  # Python asks, so the walk must be done again.
             plan.waits = 0 if is_compiled(plan) else WAITS
             return False
-        ran = 0 if host is not None and device is not host else run_unplanned(found, wanted, device, True)
+        ran = 0 if host is not None and device is not host else small_work(found, wanted, device, True)
         if ran:
             return ran > 0
         plan.waits = 0
@@ -263,6 +278,23 @@ def run_walk(found: Walk, wanted: list[Node]) -> bool:
         learn_direct(found.nodes, found.count, plan, 0 if host is None else last_regret())
     run_plan(plan, found.nodes)
     return True
+
+
+def small_work(found: Walk, wanted: list[Node], device: Any, planned: bool) -> int:
+    """`run_unplanned`, which a profile takes down."""
+    profiler = _counters.profiler
+    if profiler is None:
+        return run_unplanned(found, wanted, device, planned)
+    span = profiler.begin_small(found.nodes, found.count)
+    ran = 0
+    try:
+        ran = run_unplanned(found, wanted, device, planned)
+    finally:
+        if ran > 0:
+            profiler.end(span)
+        else:
+            profiler.drop(span)
+    return ran
 
 
 def place_work(found: Walk, wanted: list[Node], device: Any, host: Any) -> Any:
@@ -299,10 +331,14 @@ def run_roots(roots: list[Node]) -> None:
     run_plan(plan, found.nodes)
 
 
-def new_plan(found: Walk, roots: list[Node], device: Device) -> ReadyPlan:
+def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     """A plan for a walk whose key was not met before."""
     plans = plans_of(device)
+    profiler = counters.profiler
+    span = None if profiler is None else profiler.begin("planning", "", "making plans and kernel texts")
     plan = plan_of(found, roots, device)
+    if span is not None:
+        profiler.end(span)
     assert plan is not None
     plan.first = found.first
     plan.waits = 1 if device.interprets else 0
@@ -315,7 +351,7 @@ def new_plan(found: Walk, roots: list[Node], device: Device) -> ReadyPlan:
     return plan
 
 
-def plans_of(device: Device) -> dict[int, ReadyPlan]:
+def plans_of(device: Backend) -> dict[int, ReadyPlan]:
     """The plans made for the current device, or for the host beside it."""
     global _device, _device_plans, _host, _host_plans, _recent
     if device is not current():
@@ -331,7 +367,21 @@ def plans_of(device: Device) -> dict[int, ReadyPlan]:
     return _device_plans
 
 
-def run_reference(roots: list[Node], device: Device) -> None:
+def plans_in_use() -> dict[int, ReadyPlan] | None:
+    """The plans of the current device, where nothing but a plan is needed to run: nothing is pending, and no setting
+    wants more than that.
+    """
+    if _register.oldest is not None or _reference or _verify or _counters.profiler is not None or learning():
+        return None
+    return plans_by_settings()
+
+
+def plans_by_settings() -> dict[int, ReadyPlan] | None:
+    """The plans of the current device under the settings that hold; None before one was looked for."""
+    return _device_plans if current() is _device else None
+
+
+def run_reference(roots: list[Node], device: Backend) -> None:
     """Compute `roots` one by one through NumPy."""
     for root, host in zip(roots, compute(roots, lambda node: leaf_memory(node, device)), strict=True):
         if root.buffer is None:
@@ -339,7 +389,7 @@ def run_reference(roots: list[Node], device: Device) -> None:
             become_leaf(root, device.upload(flat_bytes(host) if host.ndim else host.reshape(1).view(np.uint8)))
 
 
-def leaf_memory(node: Node, device: Device) -> Host:
+def leaf_memory(node: Node, device: Backend) -> Host:
     """The bytes of a computed value on the host (its own memory where the host can see it)."""
     return operand(device, node.buffer, 0, (node.size * ITEMSIZES[node.code],), (1,), _BYTES)
 
@@ -408,7 +458,11 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
     near = beside(device)
     if near is not None and begins_on_host(host.size):
         device = near
+    profiler = _counters.profiler
+    span = None if profiler is None else profiler.begin_transfer(True, host.shape, code)
     result = leaf(device.upload(flat), code, host.shape, strides)
+    if span is not None:
+        profiler.end(span)
     if 0 < flat.nbytes <= MIRRORED and not is_shared(device, result.buffer):
         # Coefficients, edges, shapes: what came from the host need not be fetched to be known there.
         result.attr = flat.copy().view(host.dtype)
@@ -432,6 +486,19 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
         evaluate([value])
     elif register.oldest is not None:
         evaluate([])
+    profiler = _counters.profiler
+    if profiler is None:
+        return copied_out(value, code, offset, shape, strides)
+    profiler.wait()
+    span = profiler.begin_transfer(False, shape, code)
+    try:
+        return copied_out(value, code, offset, shape, strides)
+    finally:
+        profiler.end(span)
+
+
+def copied_out(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Host:
+    """`download_layout` of computed memory."""
     device = current()
     dtype = DTYPES[code]
     if 0 in shape:
@@ -637,6 +704,8 @@ __all__ = [
     "mirror_of",
     "number",
     "pin_value",
+    "plans_by_settings",
+    "plans_in_use",
     "reference_value",
     "synchronize",
 ]

@@ -2,8 +2,11 @@ cimport cython
 from numloom.device.cpu._hostview cimport number_at
 from numloom.device.memory cimport Buffer, Pool
 from numloom.engine._words cimport Words
-from numloom.engine.state cimport count_kernel
+from numloom.engine.state cimport Counters, count_kernel
 from numloom.graph.node cimport Node, become_leaf
+
+
+cdef Counters _counters
 
 
 @cython.final

@@ -23,7 +23,7 @@ from numloom.engine.look import settle_near
 from numloom.engine.state import count_kernel, counters
 from numloom.engine.words import new_words
 from numloom.graph.node import become_leaf, lose_value
-from numloom.plan.program import Geometry, Program, Source
+from numloom.plan.program import Geometry, KernelSource, Program
 from numloom.plan.step import Plan, Step
 
 SOON = 150_000_000
@@ -44,6 +44,7 @@ MOST_CAPTURED = 512
 """Plans that may have a graph and scratch memory; later ones launch step by step."""
 
 _captured = 0
+_counters = counters
 _long_word = Struct("<q")
 _NOTHING = object()
 
@@ -150,7 +151,7 @@ class ReadyStep:
     buffers: Any
     scratch: Any
 
-    def __init__(self, step: Step, device: Any, source: Source | None = None) -> None:
+    def __init__(self, step: Step, device: Any, source: KernelSource | None = None) -> None:
         self.step = step
         self.allocate = step.allocate
         self.adopt = step.adopt
@@ -191,7 +192,11 @@ class ReadyStep:
                 wait = not can_interpret(program, device.loops) or work_of(program)[0] > SOON
             # Without a compiler NumPy stands for loops that are not there; its last bits may be others.
             wait = wait and (device.compiles or not can_interpret(program, device.loops, exactly=False))
+        profiler = counters.profiler
+        span = None if profiler is None else profiler.begin("compilation", source.entry, source.entry)
         self.kernel = device.kernel(source.text, source.entry, wait=wait)
+        if span is not None:
+            profiler.end(span)
         words = new_words(len(source.words))
         for index, word in enumerate(source.words):
             kind = word.kind
@@ -205,7 +210,7 @@ class ReadyStep:
                 self.params.append(StepParameter(index, number, code))
             elif kind == "iota_offset":
                 words.put(index, step.iota_offsets[word.index])
-            elif kind == "place":
+            elif kind == "location":
                 self.locations.append((index, step.gathers[word.index]))
             elif kind == "error":
                 words.put(index, device.error_address())
@@ -217,13 +222,13 @@ class ReadyStep:
         self.words = words
 
 
-def gains_by_fast_tier(program: Program, source: Source) -> bool:
+def gains_by_fast_tier(program: Program, source: KernelSource) -> bool:
     """Whether a first launch had better take code that is compiled by the fast tier; for maps in full is as soon."""
     together = bool(program.reductions) or program.by_rows or "__shared__" in source.text
     return together and work_of(program)[1] <= FAST_TIER_MOST
 
 
-def source_of(program: Program | None, device: Any) -> Source | None:
+def source_of(program: Program | None, device: Any) -> KernelSource | None:
     """The text of a step's program, if it has one."""
     return None if program is None else emit(program, config.fast_math and device.fast_math)
 
@@ -238,16 +243,16 @@ class Pattern:
         The step for the sizes that were traced.
     number, specialisation : int, Specialisation
         Which step it is of which plan.
-    allocate : list of (number, place)
+    allocate : list of (number, slot)
         Values that get a fresh buffer, and the slots of their bytes.
     copied : int
         Slot of the bytes that are copied first, or -1.
-    words : list of (word, place)
+    words : list of (word, slot)
         Words of the parameter block that depend on sizes.
     geometry : list of int
-        slots of the launch's numbers.
+        Slots of the launch's numbers.
     offsets : list of int
-        slots of the offsets of `ReadyStep.pointers`; empty where no offset depends on sizes.
+        Slots of the offsets of `ReadyStep.pointers`; empty where no offset depends on sizes.
     """
 
     __slots__ = ("allocate", "copied", "geometry", "number", "offsets", "ready", "specialisation", "words")
@@ -380,6 +385,9 @@ def ready_plan(device: Any, second: int, drop: tuple[int, ...], steps: list[Read
 def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
     """Run every step of a plan over the nodes of a walk with the plan's key."""
     steps = plan.steps
+    if _counters.profiler is not None:
+        run_profiled(plan, nodes)
+        return
     if len(steps) == 1:  # Everything is let go when it has run.
         ready = steps[0]
         run_step(ready, nodes, plan)
@@ -397,6 +405,22 @@ def run_plan(plan: ReadyPlan, nodes: list[Any]) -> None:
         plan.warm_up_runs += 1
         if plan.warm_up_runs == WARM_UP_RUNS:
             capture_graph(plan)
+
+
+def run_profiled(plan: ReadyPlan, nodes: list[Any]) -> None:
+    """`run_plan` step by step, each of which a profile takes down."""
+    profiler = counters.profiler
+    several = len(plan.steps) > 1
+    for number in plan.drop if several else ():
+        nodes[number] = None
+    for ready in plan.steps:
+        span = profiler.begin_step(ready)
+        try:
+            run_step(ready, nodes, plan)
+        finally:
+            profiler.end(span)
+        for number in ready.release if several else ():
+            nodes[number] = None
 
 
 def capture_graph(plan: ReadyPlan) -> None:

@@ -61,14 +61,15 @@ class Structure:
     steps: tuple[KernelPlan, ...]
 
 
-def structure(root: Node) -> Structure:
-    """Tree and plan of what is recorded for `root`."""
-    found = walk([root])
+def structure(root: Node, *others: Node) -> Structure:
+    """Tree and plan of what is recorded for `root`, and for others that are computed with it."""
+    found = walk([root, *others])
     nodes = tuple(_describe(node) for node in found.nodes)
     if root.kind in (LEAF, SCALAR):
         return Structure(root.number, nodes, ())
     device = current()
-    plan = make_plan(found.nodes, [root.number], short_rows=device.short_rows, cluster=device.cluster)
+    numbers = list(dict.fromkeys([each.number for each in (root, *others)]))
+    plan = make_plan(found.nodes, numbers, short_rows=device.short_rows, cluster=device.cluster)
     return Structure(root.number, nodes, tuple(_step(step) for step in plan.steps))
 
 
@@ -89,16 +90,10 @@ def _describe(node: Node) -> TreeNode:
     )  # fmt: skip
 
 
-def _step(step: Step) -> KernelPlan:
-    mode = "in place" if step.adopt else "copy, then kernel" if step.copy else "kernel"
+def moved(step: Step) -> tuple[dict[int, int], int]:
+    """Bytes that a step's kernel reads of each value, however often it does, and those that it writes."""
     program = step.program
-    if program is None:
-        return KernelPlan("allocate", (), 0, step.computed, (), 0, 0, 0, 0, "")
-    if program.box is not None:
-        mode = "kernel, old and new into fresh memory"
-    if program.nested:
-        extents = ", ".join(str(inner.shape[0]) for inner in program.nested)
-        mode = f"kernel, rows of {extents} reduced inside"
+    assert program is not None
     read: dict[int, int] = {}
     written = 0
     for operand, binding in zip(program.operands, step.bindings, strict=True):
@@ -109,6 +104,20 @@ def _step(step: Step) -> KernelPlan:
             written += touched * ITEMSIZES[operand.code]
         else:
             read[binding.number] = max(read.get(binding.number, 0), touched * ITEMSIZES[operand.code])
+    return read, written
+
+
+def _step(step: Step) -> KernelPlan:
+    mode = "in place" if step.adopt else "copy, then kernel" if step.copy else "kernel"
+    program = step.program
+    if program is None:
+        return KernelPlan("allocate", (), 0, step.computed, (), 0, 0, 0, 0, "")
+    if program.box is not None:
+        mode = "kernel, old and new into fresh memory"
+    if program.nested:
+        extents = ", ".join(str(inner.shape[0]) for inner in program.nested)
+        mode = f"kernel, rows of {extents} reduced inside"
+    read, written = moved(step)
     operations, instructions = work_of(program)
     return KernelPlan(
         mode, program.shape, program.kept, step.computed, tuple(read), sum(read.values()) + (step.copy or (0, 0, 0))[2],
@@ -117,4 +126,4 @@ def _step(step: Step) -> KernelPlan:
     )  # fmt: skip
 
 
-__all__ = ["CHARS", "KernelPlan", "Structure", "TreeNode", "structure"]
+__all__ = ["CHARS", "KernelPlan", "Structure", "TreeNode", "moved", "structure"]

@@ -2,7 +2,7 @@
 
 It serves small and first-seen work while the fused kernel is compiled. Operations whose bits
 NumPy gives run by NumPy, the others by loops that the package was built with; reductions follow
-the tree of `ops.tree`. So both tiers give the same bits.
+the tree of `ops.reduction_tree`. So both tiers give the same bits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import prod
 from typing import Any
 
@@ -20,13 +20,14 @@ from numloom.base.dtypes import CHARS, DTYPES, F32, KINDS, LOW, ROUNDED, code_of
 from numloom.device.cpu.hostview import array_at
 from numloom.emit.loops import CASTS, loop_name, loop_source
 from numloom.ops.definitions import OpDef
-from numloom.ops.tree import has_tree, operation_of, reduce_axes
+from numloom.ops.reduction_tree import has_tree, operation_of, reduce_axes
 from numloom.plan.program import Instr, Operand, Program, Reduce
 
 Host = np.ndarray[Any, Any]
 Index = tuple[int, ...]
 
-_BLOCK = 65536
+BLOCK = 1 << 19
+"""Bytes of a value that are there at once: what is read again is still in the processor's cache."""
 FULL = 1 << 20
 """Elements of what is reduced that are there at once, but for those of one result."""
 _LOW = "".join(CHARS[code] for code in LOW)
@@ -52,18 +53,18 @@ def can_interpret(program: Program, loops: Any, *, exactly: bool = True) -> bool
             return False
     for instrs in (program.body, program.post):
         for instr in instrs:
-            row = CASTS.get(instr.code) if instr.kind == "cast" else instr.op_def
-            if row is None:
+            op_def = CASTS.get(instr.code) if instr.kind == "cast" else instr.op_def
+            if op_def is None:
                 continue
             chars = "".join(CHARS[instrs[arg].code] for arg in instr.args)
-            if row.preamble or (exactly and not row.is_exact(chars) and not has_loop(row, wide(chars), loops)):
+            if op_def.preamble or (exactly and not op_def.is_exact(chars) and not has_loop(op_def, wide(chars), loops)):
                 return False
     return True
 
 
-def has_loop(row: OpDef, chars: str, loops: Any) -> bool:
+def has_loop(op_def: OpDef, chars: str, loops: Any) -> bool:
     """Whether there is a loop of an operation for these dtypes."""
-    return loops is not None and bool(loops.address(loop_name(row, chars)))
+    return loops is not None and bool(loops.address(loop_name(op_def, chars)))
 
 
 def wide(chars: str) -> str:
@@ -107,9 +108,11 @@ class _Run:
     def map(self) -> None:
         program = self.program
         box = program.box
+        most = self.block_size()
+        unused = self.unused(())
         if box is None:
-            for starts, counts in _blocks(program.shape):
-                self.block(starts, counts)
+            for starts, counts in _blocks(program.shape, most):
+                self.block(starts, counts, unused)
             return
         store = program.stores[0].operand
         whole = (0,) * len(program.shape)
@@ -118,13 +121,34 @@ class _Run:
             target[...] = self.params[box.fill]
         else:
             target[...] = self.memory(box.base, program.operands[box.base], whole, program.shape)
-        for starts, counts in _blocks(box.counts):
+        for starts, counts in _blocks(box.counts, most):
             at = tuple([s + t * k for s, t, k in zip(box.starts, box.steps, starts, strict=True)])
-            self.block(at, counts, box.steps)
+            self.block(at, counts, unused, box.steps)
 
-    def block(self, starts: Index, counts: Index, steps: Index | None = None) -> dict[int, Any]:
-        """Evaluate the body over a box of the space, store what it stores, and give its values."""
-        values = self.values(self.program.body, starts, counts, {}, steps)
+    def block_size(self) -> int:
+        """Elements of a block of the space."""
+        widest = max([DTYPES[instr.code].itemsize for instr in self.program.body], default=8)
+        return BLOCK // widest
+
+    def unused(self, wanted: Sequence[int]) -> list[list[int]]:
+        """Of each value of the body those that are of no use once it is there; stored and `wanted` ones are kept."""
+        body = self.program.body
+        kept = {*wanted, *(store.value for store in self.program.stores)}
+        last = list(range(len(body)))
+        for number, instr in enumerate(body):
+            for arg in instr.args:
+                last[arg] = number
+        unused: list[list[int]] = [[] for _ in body]
+        for number, user in enumerate(last):
+            if number not in kept:
+                unused[user].append(number)
+        return unused
+
+    def block(
+        self, starts: Index, counts: Index, unused: Sequence[Sequence[int]], steps: Index | None = None
+    ) -> dict[int, Any]:
+        """Evaluate the body over a box of the space, store what it stores, and give the values that are kept."""
+        values = self.values(self.program.body, starts, counts, {}, steps, unused=unused)
         for store in self.program.stores:
             target = self.memory(store.operand, self.program.operands[store.operand], starts, counts, steps)
             target[...] = values[store.value]
@@ -157,8 +181,10 @@ class _Run:
                 computed.append(value)
         # A gather reports indices out of range, even if nothing uses what it read.
         if computed or program.stores or any(instr.kind == "gather" for instr in program.body):
-            for starts, counts in _blocks(shape):
-                values = self.block(tuple([base + start for base, start in zip(first, starts, strict=True)]), counts)
+            unused = self.unused(computed)
+            for starts, counts in _blocks(shape, self.block_size()):
+                at_block = tuple([base + start for base, start in zip(first, starts, strict=True)])
+                values = self.block(at_block, counts, unused)
                 inside = tuple([slice(start, start + count) for start, count in zip(starts, counts, strict=True)])
                 for value in computed:
                     full[value][inside] = values[value]
@@ -177,7 +203,7 @@ class _Run:
         kept, row = program.kept, program.shape[program.kept :]
         stages = program.stages()
         axes = tuple(range(kept, len(program.shape)))
-        for at, extents in _blocks(program.shape[:kept], max(1, _BLOCK // max(prod(row), 1))):
+        for at, extents in _blocks(program.shape[:kept], max(1, self.block_size() // max(prod(row), 1))):
             starts, counts = (*at, *(0 for _ in row)), (*extents, *row)
             results: dict[int, Any] = {}
             post: dict[int, Any] = {}
@@ -221,8 +247,12 @@ class _Run:
     def values(
         self, instrs: Sequence[Instr], starts: Index, counts: Index, reduced: Mapping[int, Any],
         steps: Index | None = None, only: Sequence[int] | None = None, values: dict[int, Any] | None = None,
+        unused: Sequence[Sequence[int]] | None = None,
     ) -> dict[int, Any]:  # fmt: skip
-        """Values of instructions (of those in `only`) over a box of their space, added to `values`."""
+        """Values of instructions (of those in `only`) over a box of their space, added to `values`.
+
+        Those that `unused` names at an instruction are dropped behind it.
+        """
         program = self.program
         # A store must not change what a later one writes.
         several = len(program.stores) + len(program.post_stores) > 1
@@ -255,6 +285,9 @@ class _Run:
             else:
                 value = reduced[instr.index]
             values[number] = value
+            if unused is not None:
+                for old in unused[number]:
+                    del values[old]
         return values
 
     def iota(self, instr: Instr, starts: Index, counts: Index, steps: Index | None) -> Host:
@@ -281,40 +314,45 @@ class _Run:
         return memory[offset - low]
 
 
-def apply(row: OpDef, codes: list[int], out_code: int, args: list[Any], loops: Any) -> Any:
-    """One operation, by NumPy where its bits are ours (or nothing else is there), else by a loop of the package."""
+@lru_cache(1 << 12)
+def _by_numpy(op_def: OpDef, codes: tuple[int, ...], loops: Any) -> bool:
+    """Whether NumPy does an operation: its bits are ours, or nothing else is there."""
     chars = "".join(CHARS[code] for code in codes)
+    return (op_def.is_exact(chars) and not op_def.looped) or not has_loop(op_def, wide(chars), loops)
+
+
+def apply(op_def: OpDef, codes: Sequence[int], out_code: int, args: list[Any], loops: Any) -> Any:
+    """One operation, by NumPy or by a loop of the package."""
     dtype = DTYPES[out_code]
-    if (row.is_exact(chars) and not row.looped) or not has_loop(row, wide(chars), loops):
-        return row.on_host(args, dtype)
+    if _by_numpy(op_def, tuple(codes), loops):
+        return op_def.on_host(args, dtype)
     if any(code in LOW for code in codes):
         # Loops are of float32, in which these are computed.
         wider = [F32 if code in LOW else code for code in codes]
         args = [np.asarray(arg).astype(DTYPES[code]) for arg, code in zip(args, wider, strict=True)]
-        value = apply(row, wider, F32 if out_code in LOW else out_code, args, loops)
+        value = apply(op_def, wider, F32 if out_code in LOW else out_code, args, loops)
         return value if value.dtype == dtype else value.astype(dtype)
-    shape = np.broadcast_shapes(*(np.shape(arg) for arg in args))
-    arrays = [
-        np.ascontiguousarray(np.broadcast_to(np.asarray(arg, DTYPES[code]), shape))
-        for arg, code in zip(args, codes, strict=True)
-    ]
+    arrays = [np.asarray(arg, DTYPES[code]) for arg, code in zip(args, codes, strict=True)]
+    shapes = {arg.shape for arg in arrays}
+    shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+    arrays = [np.ascontiguousarray(arg if arg.shape == shape else np.broadcast_to(arg, shape)) for arg in arrays]
     out = np.empty(shape, dtype)
-    run_loop(row, tuple(codes), out_code, arrays, out, loops)
+    run_loop(op_def, tuple(codes), out_code, arrays, out, loops)
     return out
 
 
 def cast(code: int, out_code: int, value: Any, loops: Any) -> Any:
     """A value as another dtype; what is out of an integer's range as kernels have it."""
-    row = CASTS.get(out_code)
-    if row is not None:
-        return apply(row, [code], out_code, [value], loops)
+    op_def = CASTS.get(out_code)
+    if op_def is not None:
+        return apply(op_def, [code], out_code, [value], loops)
     value = np.asarray(value)
     if value.dtype.kind == "c" and KINDS[out_code] == "f":
         value = value.real  # whoever recorded the cast was warned then
     return value.astype(DTYPES[out_code])
 
 
-def _blocks(shape: Index, most: int = _BLOCK) -> Iterator[tuple[Index, Index]]:
+def _blocks(shape: Index, most: int) -> Iterator[tuple[Index, Index]]:
     """Cut a space into boxes of about `most` points, as the processor's cache holds: starts and extents."""
     if prod(shape) <= most:
         if all(shape):
@@ -340,16 +378,16 @@ def _affine(offset: int, strides: Index, starts: Index, counts: Index, steps: In
 
 
 @cache
-def loop_words(row: OpDef, codes: tuple[int, ...], out_code: int) -> tuple[tuple[str, int], ...]:
+def loop_words(op_def: OpDef, codes: tuple[int, ...], out_code: int) -> tuple[tuple[str, int], ...]:
     """The parameter block of a loop of the package: of each word its kind, and which operand it is the address of."""
-    return tuple((word.kind, word.index) for word in loop_source(row, codes, out_code).words)
+    return tuple((word.kind, word.index) for word in loop_source(op_def, codes, out_code).words)
 
 
-def run_loop(row: OpDef, codes: tuple[int, ...], out_code: int, arrays: list[Host], out: Host, loops: Any) -> None:
+def run_loop(op_def: OpDef, codes: tuple[int, ...], out_code: int, arrays: list[Host], out: Host, loops: Any) -> None:
     """Run a single-operation loop over contiguous host arrays."""
-    address = loops.address(loop_name(row, "".join(CHARS[code] for code in codes)))
+    address = loops.address(loop_name(op_def, "".join(CHARS[code] for code in codes)))
     operands = [*arrays, out]
     params = array("q")
-    for kind, index in loop_words(row, codes, out_code):
+    for kind, index in loop_words(op_def, codes, out_code):
         params.append(operands[index].ctypes.data if kind == "pointer" else out.size)
     _LOOP(address)(params.buffer_info()[0], 0, out.size)

@@ -193,11 +193,11 @@ def _raise_found(device: Any, waited: bool, near: bool = False) -> None:
         if near:
             device.take_error(waited=True)
     if error:
-        place = of(error)
-        if place is None:
+        location = of(error)
+        if location is None:
             kind, text = OUT_OF_BOUNDS
             raise kind(text)
-        raise place.error()
+        raise location.error()
 
 
 __all__ = [

@@ -1,5 +1,5 @@
 // Ready-made loops over memory with strides, for small work that runs without a plan: see unplanned.py.
-// Whatever is computed here has the bits of the kernels: sums follow their tree (ops/tree.py says what that is).
+// Whatever is computed here has the bits of the kernels: sums follow their tree (ops/reduction_tree.py says what that is).
 #pragma once
 
 #include <cmath>
@@ -28,21 +28,21 @@ typedef void (*Loop)(char** args, const Size* count, const Size* steps, void* da
 constexpr int MOST_AXES = 64;
 constexpr int MOST_ARGS = 6;
 
-// What a loop goes over: extents, and for each argument (the result is the last one) bytes from one to the next.
-struct Space {
+// What a loop goes over: a shape, and strides in bytes for each argument (the result is the last one).
+struct StridedSpace {
     int rank = 0;
     int args = 0;
     Size shape[MOST_AXES];
-    Size steps[MOST_ARGS][MOST_AXES];
+    Size strides[MOST_ARGS][MOST_AXES];
 };
 
-inline void take_axis(Space& to, int at, const Space& from, int axis) {
+inline void take_axis(StridedSpace& to, int at, const StridedSpace& from, int axis) {
     to.shape[at] = from.shape[axis];
-    for (int k = 0; k < from.args; ++k) to.steps[k][at] = from.steps[k][axis];
+    for (int k = 0; k < from.args; ++k) to.strides[k][at] = from.strides[k][axis];
 }
 
 // No axes of one element, those of the result in the order of its memory, and one axis where two are as good as one.
-inline void simplify(Space& s) {
+inline void simplify(StridedSpace& s) {
     int rank = 0;
     const int last = s.args - 1;
     for (int axis = 0; axis < s.rank; ++axis) {
@@ -51,14 +51,14 @@ inline void simplify(Space& s) {
         ++rank;
     }
     for (int axis = 1; axis < rank; ++axis)
-        for (int at = axis; at && std::llabs(s.steps[last][at - 1]) < std::llabs(s.steps[last][at]); --at) {
+        for (int at = axis; at && std::llabs(s.strides[last][at - 1]) < std::llabs(s.strides[last][at]); --at) {
             std::swap(s.shape[at], s.shape[at - 1]);
-            for (int k = 0; k < s.args; ++k) std::swap(s.steps[k][at], s.steps[k][at - 1]);
+            for (int k = 0; k < s.args; ++k) std::swap(s.strides[k][at], s.strides[k][at - 1]);
         }
     int kept = 0;
     for (int axis = 1; axis < rank; ++axis) {
         bool one = true;
-        for (int k = 0; k < s.args; ++k) one &= s.steps[k][kept] == s.steps[k][axis] * s.shape[axis];
+        for (int k = 0; k < s.args; ++k) one &= s.strides[k][kept] == s.strides[k][axis] * s.shape[axis];
         if (one) {
             const Size outer = s.shape[kept];
             take_axis(s, kept, s, axis);
@@ -70,34 +70,34 @@ inline void simplify(Space& s) {
     s.rank = rank ? kept + 1 : 0;
 }
 
-// The next place of a space's first `axes` axes, to which the addresses of all arguments go; false behind the last one.
-inline bool next_place(const Space& s, int axes, Size* at, char** args) {
+// The next position along a space's first `axes` axes, to which the addresses of all arguments run_loop; false behind the last one.
+inline bool next_position(const StridedSpace& s, int axes, Size* at, char** args) {
     for (int axis = axes - 1; axis >= 0; --axis) {
         if (++at[axis] < s.shape[axis]) {
-            for (int k = 0; k < s.args; ++k) args[k] += s.steps[k][axis];
+            for (int k = 0; k < s.args; ++k) args[k] += s.strides[k][axis];
             return true;
         }
         at[axis] = 0;
-        for (int k = 0; k < s.args; ++k) args[k] -= s.steps[k][axis] * (s.shape[axis] - 1);
+        for (int k = 0; k < s.args; ++k) args[k] -= s.strides[k][axis] * (s.shape[axis] - 1);
     }
     return false;
 }
 
 // Run a loop over a space whose shape has no zero.
-inline void go(Loop loop, void* data, char* const* start, const Space& s) {
+inline void run_loop(Loop loop, void* data, char* const* start, const StridedSpace& s) {
     char* args[MOST_ARGS];
     Size steps[MOST_ARGS], at[MOST_AXES];
     for (int k = 0; k < s.args; ++k) args[k] = start[k], steps[k] = 0;
     Size one = 1;
     if (s.rank == 0) return loop(args, &one, steps, data);
     const int inner = s.rank - 1;
-    for (int k = 0; k < s.args; ++k) steps[k] = s.steps[k][inner];
+    for (int k = 0; k < s.args; ++k) steps[k] = s.strides[k][inner];
     for (int axis = 0; axis < inner; ++axis) at[axis] = 0;
     do {
         char* own[MOST_ARGS];
         for (int k = 0; k < s.args; ++k) own[k] = args[k];
         loop(own, &s.shape[inner], steps, data);
-    } while (next_place(s, inner, at, args));
+    } while (next_position(s, inner, at, args));
 }
 
 // ---------------------------------------------------------------- copies and choices
@@ -283,8 +283,8 @@ inline int64_t index_at(const char* at, int code) {
 
 // Read parts of memory at indices: `indexed` counts over the index arrays (its last argument is the result), `part`
 // over one part. False where an index is out of bounds.
-inline bool read_at(const char* from, const Space& indexed, char* const* start, const int* codes, const Size* extents,
-                    const Size* steps, const Space& part, int itemsize) {
+inline bool read_at(const char* from, const StridedSpace& indexed, char* const* start, const int* codes, const Size* shape,
+                    const Size* strides, const StridedSpace& part, int itemsize) {
     const int indices = indexed.args - 1;
     const Loop copy = copy_of(itemsize);
     char* args[MOST_ARGS];
@@ -294,13 +294,13 @@ inline bool read_at(const char* from, const Space& indexed, char* const* start, 
         Size offset = 0;
         for (int k = 0; k < indices; ++k) {
             int64_t index = index_at(args[k], codes[k]);
-            if (index < 0) index += extents[k];
-            if (index < 0 || index >= extents[k]) return false;
-            offset += index * steps[k];
+            if (index < 0) index += shape[k];
+            if (index < 0 || index >= shape[k]) return false;
+            offset += index * strides[k];
         }
         char* ends[2] = {const_cast<char*>(from) + offset, args[indices]};
-        go(copy, nullptr, ends, part);
-    } while (next_place(indexed, indexed.rank, at, args));
+        run_loop(copy, nullptr, ends, part);
+    } while (next_position(indexed, indexed.rank, at, args));
     return true;
 }
 

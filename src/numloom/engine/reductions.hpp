@@ -25,21 +25,21 @@ constexpr int VECTOR = 32;              // Bytes.
 
 // `combine` is of elements and of vectors of them.
 template <class T>
-struct Sum {
+struct SumOf {
     static T identity() { return std::is_floating_point_v<T> ? T(-0.0) : T(0); }
     template <class V>
     static NL_INLINE V combine(const V& a, const V& b) { return V(a + b); }
     static constexpr bool empty_is_zero = true;
 };
 template <class T>
-struct Product {
+struct ProductOf {
     static T identity() { return T(1); }
     template <class V>
     static NL_INLINE V combine(const V& a, const V& b) { return V(a * b); }
     static constexpr bool empty_is_zero = false;
 };
 template <class T>
-struct Most {
+struct MaximumOf {
     static T identity() {
         if constexpr (std::is_floating_point_v<T>) return -INFINITY;
         else return std::is_signed_v<T> ? T(uint64_t(1) << (8 * sizeof(T) - 1)) : T(0);
@@ -49,7 +49,7 @@ struct Most {
     static constexpr bool empty_is_zero = false;
 };
 template <class T>
-struct Least {
+struct MinimumOf {
     static T identity() {
         if constexpr (std::is_floating_point_v<T>) return INFINITY;
         else return std::is_signed_v<T> ? T((uint64_t(1) << (8 * sizeof(T) - 1)) - 1) : T(~T(0));
@@ -217,7 +217,7 @@ T mean_of(T sum, Size count) { return T(double(sum) / double(count)); }
 template <class T>
 void mean_row(const char* from, Size count, bool fast, char* to) {
     T result;
-    tree<T, Sum<T>, 1>(from, count, fast, &result);
+    tree<T, SumOf<T>, 1>(from, count, fast, &result);
     result = mean_of(result, count);
     std::memcpy(to, &result, sizeof(T));
 }
@@ -225,7 +225,7 @@ void mean_row(const char* from, Size count, bool fast, char* to) {
 template <class T>
 void mean_columns(const char* from, Size step, Size lines, Size width, char* to) {
     T* result = reinterpret_cast<T*>(to);
-    columns<T, Sum<T>>(from, step, lines, width, result);
+    columns<T, SumOf<T>>(from, step, lines, width, result);
     for (Size l = 0; l < width; ++l) result[l] = mean_of(result[l], lines);
 }
 
@@ -490,12 +490,12 @@ inline const Reduction* by_count() {
 template <class T>
 const Reduction* reduction_of(int which) {
     switch (which) {
-        case SUM: return by_tree<T, Sum<T>>();
-        case PRODUCT: return by_tree<T, Product<T>>();
-        case MOST: return by_tree<T, Most<T>>();
-        case LEAST: return by_tree<T, Least<T>>();
-        case FIRST_MOST: return by_position<T, Most<T>>();
-        case FIRST_LEAST: return by_position<T, Least<T>>();
+        case SUM: return by_tree<T, SumOf<T>>();
+        case PRODUCT: return by_tree<T, ProductOf<T>>();
+        case MOST: return by_tree<T, MaximumOf<T>>();
+        case LEAST: return by_tree<T, MinimumOf<T>>();
+        case FIRST_MOST: return by_position<T, MaximumOf<T>>();
+        case FIRST_LEAST: return by_position<T, MinimumOf<T>>();
         case MEAN:
             if constexpr (std::is_floating_point_v<T>) return by_mean<T>();
             break;
@@ -512,8 +512,8 @@ const Reduction* reduction_of(int which) {
 inline const Reduction* reduction(int which, int code) {
     if (code == 0) {
         switch (which) {
-            case ANY: return by_truth<false, Most<uint8_t>>();
-            case ALL: return by_truth<true, Least<uint8_t>>();
+            case ANY: return by_truth<false, MaximumOf<uint8_t>>();
+            case ALL: return by_truth<true, MinimumOf<uint8_t>>();
             case COUNT: return by_count();
             case SUM: case PRODUCT: return nullptr;
         }
@@ -530,26 +530,26 @@ inline const Reduction* reduction(int which, int code) {
         case 8: return reduction_of<uint64_t>(which);
         case 10: return reduction_of<float>(which);
         case 11: return reduction_of<double>(which);
-        case 12: return which == SUM ? by_tree<float, Sum<float>, 2>() : nullptr;
-        case 13: return which == SUM ? by_tree<double, Sum<double>, 2>() : nullptr;
+        case 12: return which == SUM ? by_tree<float, SumOf<float>, 2>() : nullptr;
+        case 13: return which == SUM ? by_tree<double, SumOf<double>, 2>() : nullptr;
     }
     return nullptr;
 }
 
 // Reduce the axes behind the first `kept` ones of a space: argument 0 is reduced, the last one is the result.
-// `room` holds one row, which is put there where it does not lie in one piece (or not `aligned`).
-inline void reduce_rows(const Reduction* by, bool fast, bool aligned, char* const* start, const Space& s, int kept,
-                        int itemsize, int outsize, Size count, char* room) {
-    Space row;
+// `scratch` holds one row, which is put there where it does not lie in one piece (or not `aligned`).
+inline void reduce_rows(const Reduction* by, bool fast, bool aligned, char* const* start, const StridedSpace& s, int kept,
+                        int itemsize, int outsize, Size count, char* scratch) {
+    StridedSpace row;
     row.args = 2;
     row.rank = s.rank - kept;
     Size step = itemsize;
     bool there = aligned;
     for (int axis = row.rank - 1; axis >= 0; --axis) {
         row.shape[axis] = s.shape[kept + axis];
-        row.steps[0][axis] = s.steps[0][kept + axis];
-        row.steps[1][axis] = step;
-        there &= row.shape[axis] == 1 || row.steps[0][axis] == step;
+        row.strides[0][axis] = s.strides[0][kept + axis];
+        row.strides[1][axis] = step;
+        there &= row.shape[axis] == 1 || row.strides[0][axis] == step;
         step *= row.shape[axis];
     }
     const Loop copy = copy_of(itemsize);
@@ -557,25 +557,25 @@ inline void reduce_rows(const Reduction* by, bool fast, bool aligned, char* cons
     char* args[2] = {start[0], start[1]};
     Size at[MOST_AXES] = {0};
     const int last = kept - 1;
-    if (!there && !fast && aligned && by->columns && row.rank == 1 && kept && s.steps[0][last] == itemsize &&
-        s.steps[1][last] == outsize) {
+    if (!there && !fast && aligned && by->columns && row.rank == 1 && kept && s.strides[0][last] == itemsize &&
+        s.strides[1][last] == outsize) {
         do {
             for (Size l = 0; l < s.shape[last]; l += LANES) {
                 const Size width = s.shape[last] - l < LANES ? s.shape[last] - l : LANES;
-                by->columns(args[0] + l * itemsize, row.steps[0][0], count, width, args[1] + l * outsize);
+                by->columns(args[0] + l * itemsize, row.strides[0][0], count, width, args[1] + l * outsize);
             }
-        } while (next_place(s, last, at, args));
+        } while (next_position(s, last, at, args));
         return;
     }
     do {
         if (there || !count) {
             by->row(args[0], count, fast, args[1]);
         } else {
-            char* ends[2] = {args[0], room};
-            go(copy, nullptr, ends, row);
-            by->row(room, count, fast, args[1]);
+            char* ends[2] = {args[0], scratch};
+            run_loop(copy, nullptr, ends, row);
+            by->row(scratch, count, fast, args[1]);
         }
-    } while (next_place(s, kept, at, args));
+    } while (next_position(s, kept, at, args));
 }
 
 // ---------------------------------------------------------------- sums of products
@@ -626,35 +626,35 @@ constexpr Size MOST_DOTTED_ROW = 4096;
 
 // Sums over the last axis of a space of the products of arguments 0 and 1, argument 2 is the result.
 template <class T>
-void dots_of(bool fast, char* const* start, const Space& s) {
+void dots_of(bool fast, char* const* start, const StridedSpace& s) {
     const int inner = s.rank - 1, last = inner - 1;
-    const Size lines = s.shape[inner], a_step = s.steps[0][inner], b_step = s.steps[1][inner];
+    const Size lines = s.shape[inner], a_step = s.strides[0][inner], b_step = s.strides[1][inner];
     const Size size = sizeof(T);
     char* args[3] = {start[0], start[1], start[2]};
-    const Size a_along = last >= 0 ? s.steps[0][last] : -1, b_along = last >= 0 ? s.steps[1][last] : -1;
-    const bool wide = !fast && last >= 0 && s.steps[2][last] == size && (a_along == size || b_along == size) &&
+    const Size a_along = last >= 0 ? s.strides[0][last] : -1, b_along = last >= 0 ? s.strides[1][last] : -1;
+    const bool wide = !fast && last >= 0 && s.strides[2][last] == size && (a_along == size || b_along == size) &&
                       (a_along == size || a_along == 0) && (b_along == size || b_along == 0);
     const int outer = wide ? last : inner;
     const auto run = a_along == 0 ? run_of_products<T, false, true>
                                   : b_along == 0 ? run_of_products<T, true, false> : run_of_products<T, true, true>;
     Size at[MOST_AXES] = {0};
-    T room[MOST_DOTTED_ROW];
+    T scratch[MOST_DOTTED_ROW];
     do {
         if (wide) {
             for (Size l = 0; l < s.shape[last]; l += LANES) {
                 const Size width = s.shape[last] - l < LANES ? s.shape[last] - l : LANES;
                 const char *a = args[0] + l * a_along, *b = args[1] + l * b_along;
-                by_lines<T, Sum<T>>(
+                by_lines<T, SumOf<T>>(
                     [=](T* to, Size line, Size some) {
                         run(to, a + line * a_step, a_step, b + line * b_step, b_step, some, width);
                     },
                     lines, width, reinterpret_cast<T*>(args[2] + l * size));
             }
         } else {
-            products_of<T>(room, args[0], a_step, args[1], b_step, lines);
-            tree<T, Sum<T>, 1>(reinterpret_cast<const char*>(room), lines, fast, reinterpret_cast<T*>(args[2]));
+            products_of<T>(scratch, args[0], a_step, args[1], b_step, lines);
+            tree<T, SumOf<T>, 1>(reinterpret_cast<const char*>(scratch), lines, fast, reinterpret_cast<T*>(args[2]));
         }
-    } while (next_place(s, outer, at, args));
+    } while (next_position(s, outer, at, args));
 }
 
 }  // namespace numloom

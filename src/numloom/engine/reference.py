@@ -1,6 +1,6 @@
 """The reference executor: values one by one, through NumPy. The oracle of the other two.
 
-Sums and products follow the same reduction tree as the kernels (ops.tree), so that all executors
+Sums and products follow the same reduction tree as the kernels (ops.reduction_tree), so that all executors
 agree to the bit wherever NumPy's arithmetic is ours.
 """
 
@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.base.errors import untraced
+from numloom.base.progress import track
 from numloom.device.cpu.hostview import array_at
 from numloom.graph.node import CAST, FILL, GATHER, IOTA, LEAF, LOST, OP, REDUCE, ROUTINE, SCALAR, UPDATE, VIEW, Node
 from numloom.graph.source_location import OUT_OF_BOUNDS
 from numloom.ops.definitions import is_low
-from numloom.ops.tree import reduce_axes
+from numloom.ops.reduction_tree import reduce_axes
 
 Host = np.ndarray[Any, Any]
 
@@ -58,7 +60,8 @@ def compute(roots: list[Node], read_leaf: Callable[[Node], Host]) -> list[Host]:
     """
     values: dict[int, Host] = {}
     with np.errstate(all="ignore"):
-        for node in order_of(roots):
+        order = order_of(roots)
+        for node in track(order, "computing the reference through NumPy", len(order)):
             values[id(node)] = _value(node, [values[id(arg)] for arg in node.args], read_leaf)
     return [values[id(root)] for root in roots]
 
@@ -67,7 +70,7 @@ def _value(node: Node, args: list[Host], read_leaf: Callable[[Node], Host]) -> H
     kind = node.kind
     dtype = DTYPES[node.code]
     if kind == LOST:
-        raise node.attr
+        raise untraced(node.attr)
     if kind == LEAF:
         return dense_array(read_leaf(node), node)
     if kind == SCALAR:

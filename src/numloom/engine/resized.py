@@ -1,6 +1,6 @@
-"""Plans for other sizes of a structure that was planned before.
+"""Plans for other sizes of work that was planned before.
 
-The first plan of a structure is made for its sizes alone. When other sizes come, a plan is made for traced ones
+The first plan of a symbolic key is made for its sizes alone. When other sizes come, a plan is made for traced ones
 (`plan.sizes`), which takes two to three times as long: by the same planner and the same emitter, so it is the same
 plan. It is kept with its guard trace. For other sizes the guard trace is played; if every answer is the same, so are
 the kernels, and the numbers in the plan are those that the guard trace gives. Else a plan is made for these sizes, and
@@ -22,7 +22,7 @@ from numloom.engine.walk import Walk
 from numloom.graph.node import SCALAR, UPDATE, VIEW, Node
 from numloom.plan.nearby import nearby_views
 from numloom.plan.plan import make_plan
-from numloom.plan.program import Box, Geometry, Instr, Operand, Program, Reduce, Source, Store, Word
+from numloom.plan.program import Box, Geometry, Instr, KernelSource, Operand, Program, Reduce, Store, Word
 from numloom.plan.sizes import GuardTrace, Size, is_size
 from numloom.plan.step import Binding, Plan, Step
 
@@ -99,7 +99,7 @@ def traced_nodes(nodes: Sequence[Node], trace: GuardTrace) -> list[Node]:
     return cast("list[Node]", result)
 
 
-_PLAIN = (Step, Program, Source, Instr, Operand, Store, Reduce, Box, Binding, Word, Geometry)
+_PLAIN = (Step, Program, KernelSource, Instr, Operand, Store, Reduce, Box, Binding, Word, Geometry)
 
 
 def with_numbers(thing: Any, values: Sequence[Any]) -> Any:
@@ -118,7 +118,7 @@ class Specialisation:
 
     Attributes
     ----------
-    steps : list of (Step, Source or None)
+    steps : list of (Step, KernelSource or None)
         The plan and its texts, with sizes in the place of numbers.
     wanted : bool
         Whether there is such a plan; if not, that is what the answers say.
@@ -153,15 +153,15 @@ class Specialisation:
         self.whole = trace.program()
         trace.close()
 
-    def data(self, number: int, sizes: Sequence[int]) -> tuple[Step, Source]:
+    def data(self, number: int, sizes: Sequence[int]) -> tuple[Step, KernelSource]:
         """A step and its text as they are for other sizes (which running them seldom asks for)."""
         entries, rest = self.whole
         values = [*sizes, *rest]
         play(entries, values)
-        found: tuple[Step, Source] = with_numbers(self.steps[number], values)
+        found: tuple[Step, KernelSource] = with_numbers(self.steps[number], values)
         return found
 
-    def _pattern(self, step: Step, source: Source | None, ready: ReadyStep, at: Callable[[Any], int]) -> Pattern:
+    def _pattern(self, step: Step, source: KernelSource | None, ready: ReadyStep, at: Callable[[Any], int]) -> Pattern:
         pattern = Pattern(ready, len(self.patterns), self)
         pattern.allocate = [(number, at(nbytes)) for number, nbytes in step.allocate]
         if step.copy is not None:

@@ -41,5 +41,5 @@ cdef class Change(Repeated):
 cdef Node _by_addresses(Call call, tuple operands)
 @cython.locals(at=list)
 cdef Node _changed(Change change, Node value, tuple operands)
-@cython.locals(pending=list, node=Node, itemsize=cython.Py_ssize_t, place=cython.Py_ssize_t, buffer=Buffer)
+@cython.locals(pending=list, node=Node, itemsize=cython.Py_ssize_t, begin=cython.Py_ssize_t, buffer=Buffer)
 cdef bint _locate(tuple operands, list at, object device) except -1

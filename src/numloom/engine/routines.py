@@ -15,7 +15,7 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import BF16, DTYPES, F32, ITEMSIZES, KINDS, LOW, code_of
-from numloom.device.interface import Device, Strided
+from numloom.device.interface import Backend, Strided
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
@@ -72,7 +72,7 @@ def call(
     strides : tuple of int
         Byte strides of a sized result, instead of an order.
     **options
-        Passed on; of a place (`numloom.graph.source_location.here`) its number.
+        Passed on; of a source location (`numloom.graph.source_location.here`) its number.
 
     Returns
     -------
@@ -100,11 +100,25 @@ def call(
     described = describe(operands, device)
     counters.library_calls += 1
     function = routine_of(device, name)
-    if function is not None:
-        results = function(device, *described, **options)
-        return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
-    results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
-    return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
+    span = begun(op_def, operands)
+    try:
+        if function is not None:
+            results = function(device, *described, **options)
+            return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
+        results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
+        return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
+    finally:
+        if span is not None:
+            counters.profiler.end(span)
+
+
+def begun(op_def: Routine, operands: Sequence[Node]) -> Any:
+    """What a profile takes down of a routine that is about to run; None without one. Its operands are computed."""
+    profiler = _counters.profiler
+    if profiler is None:
+        return None
+    evaluate([node for node in [each.args[0] if each.kind == VIEW else each for each in operands] if node.kind != LEAF])
+    return profiler.begin_routine(op_def.name, operands)
 
 
 _MOVES = frozenset(("compress", "matmul"))
@@ -144,7 +158,7 @@ class Repeated:
     options, complaints : dict
         What else the routine takes; of options that are places, which are other numbers in each call, what is wrong
         if the routine names them.
-    device : Device or None
+    device : Backend or None
         Where it ran last.
     runs, asked : bool
         Whether it ran there before, and whether that device was asked for a `bound` routine.
@@ -226,11 +240,14 @@ class Call(Repeated):
         device = device_for(self.op_def, operands, self.options)
         if device is not self.device:
             self.move(device)
+        span = begun(self.op_def, operands) if _counters.profiler is not None else None
         result = _by_addresses(self, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, operands)
         elif config.verify:
             same_value(result, self._in_full(device, operands), device, leaf_memory, self.op_def.name)
+        if span is not None:
+            _counters.profiler.end(span)
         if known:
             called(known, self, result)
         return result
@@ -275,15 +292,15 @@ def _locate(operands: Sequence[Node], at: list[int], device: Any) -> bool:
         evaluate([node.args[0] if node.kind == VIEW else node for node in pending])
     itemsize = 0
     for node in operands:
-        place = 0
+        begin = 0
         if node.kind == VIEW:
-            place = node.attr
+            begin = node.attr
             itemsize = ITEMSIZES[node.code]
             node = node.args[0]
-            if place % itemsize or node.kind != LEAF:
+            if begin % itemsize or node.kind != LEAF:
                 return False
         buffer = bring(node, device) if is_mixed() else node.buffer
-        at.append(buffer.ptr + place)
+        at.append(buffer.ptr + begin)
     return True
 
 
@@ -306,7 +323,10 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     memory = target.args[0] if target.kind == VIEW else target
     if memory.attr is not None:
         memory.attr = 0  # A copy that the host keeps is of what was there before.
+    span = begun(ROUTINES[name], (target, *operands))
     _run_in_place(device, ROUTINES[name], out, described, numbered)
+    if span is not None:
+        counters.profiler.end(span)
 
 
 def _run_in_place(
@@ -356,12 +376,15 @@ class Change(Repeated):
         device = device_for(self.op_def, (value, *operands), self.options)
         if device is not self.device:
             self.move(device)
+        span = begun(self.op_def, (value, *operands)) if _counters.profiler is not None else None
         twin = _twin(value) if config.verify and self.bound is not None else None
         result = _changed(self, value, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, value, operands)
         elif twin is not None:
             same_value(result, self._in_full(device, twin, operands), device, leaf_memory, self.op_def.name)
+        if span is not None:
+            _counters.profiler.end(span)
         if known:
             called(known, self, result)
         return result
@@ -414,7 +437,7 @@ def _element_strides(strides: tuple[int, ...], itemsize: int) -> tuple[int, ...]
     return tuple([stride // itemsize for stride in strides])
 
 
-def routine_of(device: Device, name: str) -> Any:
+def routine_of(device: Backend, name: str) -> Any:
     """The device's routine of this name, or None where its twin does the work on the host."""
     try:
         return device.routine(name)
@@ -422,7 +445,7 @@ def routine_of(device: Device, name: str) -> Any:
         return None
 
 
-def put_back(device: Device, out: Strided, host: Host) -> None:
+def put_back(device: Backend, out: Strided, host: Host) -> None:
     """Copy changed elements to the device: the bytes from the first to the last that `out` touches."""
     itemsize = out.dtype.itemsize
     layout = Layout(out.offset * itemsize, out.shape, tuple([stride * itemsize for stride in out.strides]))
@@ -538,7 +561,7 @@ def from_strided(result: Strided) -> Node:
     return leaf(result.buffer, code_of(result.dtype), result.shape, strides)
 
 
-def host_array(device: Device, operand: Strided) -> Host:
+def host_array(device: Backend, operand: Strided) -> Host:
     """The operand on the host: its own memory where the host can see it, else a copy."""
     dtype = operand.dtype
     strides = tuple([stride * dtype.itemsize for stride in operand.strides])
@@ -546,7 +569,7 @@ def host_array(device: Device, operand: Strided) -> Host:
     return look.operand(device, operand.buffer, offset, operand.shape, strides, dtype)
 
 
-def store(device: Device, out: Strided, host: Host) -> None:
+def store(device: Backend, out: Strided, host: Host) -> None:
     """Put a host result where a routine would have written it."""
     if not host.size:
         return

@@ -10,7 +10,7 @@ from typing import Any
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, ITEMSIZES
 from numloom.device.registry import beside, current, is_mixed
-from numloom.emit.selecting import selectable
+from numloom.emit.compaction import selectable
 from numloom.engine.execute import ReadyPlan, launch
 from numloom.engine.guard import guard
 from numloom.engine.look import is_near
@@ -58,6 +58,11 @@ def described(array: Node) -> Any:
 def _bytes(array: Node) -> tuple[int, ...]:
     """Offset and strides of what lies in memory."""
     return (array.attr, *array.strides) if array.kind == VIEW else array.strides
+
+
+def chosen_by_kernel(mask: Node) -> bool:
+    """Whether a mask is an operation that the kernel may compute which chooses by it, without storing it."""
+    return (mask.kind == OP or mask.kind == CAST) and hasattr(current(), "select")
 
 
 def nonzero(mask: Node) -> tuple[Node, ...]:

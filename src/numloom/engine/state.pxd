@@ -10,6 +10,7 @@ cdef class Counters:
     cdef public Py_ssize_t resized
     cdef public Py_ssize_t flushes
     cdef public Py_ssize_t waits
+    cdef public object profiler
 
 
 cdef Counters _counters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 
 class Counters:
@@ -24,9 +25,11 @@ class Counters:
         Times that recorded work was run.
     waits : int
         Times that the host waited for values (`synchronize`, and what brings values to the host).
+    profiler : object or None
+        While a profile is taken, who is told of what runs (`numloom.engine.profiling.ProfileRecorder`).
     """
 
-    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans", "resized", "waits")
+    __slots__ = ("copies", "flushes", "kernels", "library_calls", "plans", "profiler", "resized", "waits")
 
     copies: int
     flushes: int
@@ -35,6 +38,7 @@ class Counters:
     plans: int
     resized: int
     waits: int
+    profiler: Any
 
     def __init__(self) -> None:
         self.kernels = 0
@@ -44,6 +48,7 @@ class Counters:
         self.resized = 0
         self.flushes = 0
         self.waits = 0
+        self.profiler = None
 
 
 counters = Counters()

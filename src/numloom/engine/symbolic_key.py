@@ -1,5 +1,5 @@
 # cython: boundscheck=False
-"""What plans for several sizes have in common: the structure of a walk, its sizes, and playing a trace again."""
+"""What plans for several sizes have in common: a walk's symbolic key, its sizes, and a guard trace played again."""
 
 from __future__ import annotations
 

@@ -24,9 +24,9 @@ except ImportError:
     _unplanned = None
 
 WORTH = 5_000_000
-"""Nanoseconds that one structure may take here before it gets a plan: a part of what compiling its kernel takes."""
+"""Nanoseconds that work of one symbolic key may take here before it gets a plan: a part of what compiling takes."""
 PLANNING = 300_000
-"""Nanoseconds that planning takes for each node: no structure gets a plan before it took that long."""
+"""Nanoseconds that planning takes for each node: no work gets a plan before it took that long."""
 
 
 def run_unplanned(found: Walk, wanted: list[Node], device: Any, planned: bool) -> int:

@@ -1,7 +1,7 @@
 """``config.verify``: what is remembered runs beside the full way, and both must give the same bits.
 
 Pending values are computed twice: one by one, each by a plan that is made for it alone, and as ever (together, by
-plans, resized plans, direct evaluation and graphs that are remembered). Who takes other short ways (recalled calls,
+plans, resized plans, direct evaluation and graphs that are remembered). Who takes other short ways (replayed calls,
 routines by addresses) compares by `same_value` and `same_bits`.
 """
 

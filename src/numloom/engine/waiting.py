@@ -1,4 +1,4 @@
-"""Factorisations in trees: their results' shapes and dtypes are known, so each result is a node that waits."""
+"""Factorisations and users' kernels in trees: shapes and dtypes of results are known, so each is a node that waits."""
 
 from __future__ import annotations
 
@@ -116,17 +116,87 @@ class Output:
         return Output, (self.op_def, self.options, self.shape, self.code, self.run)
 
     def __call__(self, *operands: Node) -> Node:
-        name = self.op_def.name
-        key = (name, tuple(sorted(self.options.items())), tuple(map(id, operands)))
+        key = (*self.means(), tuple(map(id, operands)))
         found, _ = ran.get(key, (None, None))
         if found is None:
-            results = self.run(name, *operands, **self.options)
-            found = results if isinstance(results, tuple) else (results,)
+            found = self.results(operands)
             if not any([node.tree for node in found]):
                 ran[key] = found, operands
         node = found[self.op_def.number]
         strides = c_strides(self.shape, ITEMSIZES[self.code])
         return node if node.strides == strides else copied(node, strides, node.code)
+
+    def means(self) -> tuple[Any, ...]:
+        """What is run, as something to compare."""
+        return self.op_def.name, tuple(sorted(self.options.items()))
+
+    def results(self, operands: tuple[Node, ...]) -> tuple[Node, ...]:
+        """All results for operands."""
+        results = self.run(self.op_def.name, *operands, **self.options)
+        return results if isinstance(results, tuple) else (results,)
+
+
+class KernelPart:
+    """The definition of one result of a user's kernel.
+
+    Attributes
+    ----------
+    call : object
+        The kernel's call without its operands: it has a ``name``, the shapes and dtype codes of its ``results``, a rule
+        of its ``gradient`` or None, and is run by ``run(operands)`` and, on the host, ``on_host(arrays)``.
+    number : int
+        Which result.
+    """
+
+    in_place = False
+
+    def __init__(self, call: Any, number: int) -> None:
+        self.call = call
+        self.number = number
+        self.name = f"user {call.name}"
+
+    def numpy(self, *arrays: Any) -> Any:
+        """The result on the host."""
+        return self.call.on_host(arrays)[self.number]
+
+
+class KernelOutput(Output):
+    """One result of a user's kernel, which is launched once for all of them."""
+
+    op_def: KernelPart  # type: ignore[assignment]
+
+    def __init__(self, op_def: KernelPart) -> None:
+        shape, code = op_def.call.results[op_def.number]
+        Output.__init__(self, op_def, {}, shape, code, op_def.call.run)  # type: ignore[arg-type]
+
+    def __reduce__(self) -> Any:
+        return KernelOutput, (self.op_def,)
+
+    def means(self) -> tuple[Any, ...]:
+        """The call, by its identity."""
+        return (self.op_def.call,)
+
+    def results(self, operands: tuple[Node, ...]) -> tuple[Node, ...]:
+        """All results, or nodes for them."""
+        call = self.op_def.call
+        return waiting_kernel(call, operands) if waits(operands) else call.run(operands)
+
+
+def waiting_kernel(call: Any, operands: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Results of a user's kernel (see `KernelPart`) as nodes that wait."""
+    nodes = []
+    for output in outputs_of(call):
+        shape, strides = one_tuple(output.shape), one_tuple(c_strides(output.shape, ITEMSIZES[output.code]))
+        nodes.append(new_node(ROUTINE, output, operands, output.code, shape, strides, prod(shape), None))
+    return tuple(nodes)
+
+
+def outputs_of(call: Any) -> tuple[KernelOutput, ...]:
+    """The results of a kernel's call: the same objects each time, so that equal parts of trees are found."""
+    found: tuple[KernelOutput, ...] | None = call.outputs
+    if found is None:
+        found = call.outputs = tuple([KernelOutput(KernelPart(call, k)) for k in range(len(call.results))])
+    return found
 
 
 def waiting(name: str, operands: tuple[Node, ...], options: dict[str, Any], run: Any) -> Any:
@@ -142,7 +212,7 @@ def waiting(name: str, operands: tuple[Node, ...], options: dict[str, Any], run:
     return nodes[0] if name in ("cholesky", "det", "inv", "solve") else tuple(nodes)
 
 
-class Product:
+class MatrixProduct:
     """A product of matrices in a tree, of any size; called with its operands it is recorded by the rule of its size.
 
     Attributes
@@ -178,7 +248,17 @@ def waiting_product(a: Node, b: Node, shape: Shape, strides: Shape, run: Any) ->
     if not waits((a, b)):
         return None
     signature = (a.code, one_tuple(shape), one_tuple(strides), prod(shape))
-    return new_node(ROUTINE, Product(one_tuple(strides), run), (a, b), *signature, None)
+    return new_node(ROUTINE, MatrixProduct(one_tuple(strides), run), (a, b), *signature, None)
 
 
-__all__ = ["Output", "Part", "Product", "results_of", "waiting", "waiting_product"]
+__all__ = [
+    "KernelOutput",
+    "KernelPart",
+    "MatrixProduct",
+    "Output",
+    "Part",
+    "results_of",
+    "waiting",
+    "waiting_kernel",
+    "waiting_product",
+]

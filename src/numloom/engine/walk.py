@@ -14,6 +14,7 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.base.errors import untraced
 from numloom.graph.layout import displacement
 from numloom.graph.node import FILL, LEAF, LOST, SCALAR, UPDATE, VIEW, Node, is_listed, register, signature_of
 from numloom.plan.nearby import PLACES
@@ -244,7 +245,7 @@ def make_key(found: Walk) -> None:
         signature = node.signature
         if signature is None:
             if kind == LOST:
-                raise node.attr
+                raise untraced(node.attr)
             signature = signature_of(node)
         word = (word + 4 * signature.number + 256 + node.word * _P5) & _MASK
         if kind == LEAF:

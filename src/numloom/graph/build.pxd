@@ -75,11 +75,11 @@ cdef Node _recall_several(object op_def, object operands)
 @cython.locals(slot=cython.Py_ssize_t)
 cdef Py_ssize_t _slot(object op_def, Node a, int second, Node b) noexcept
 cdef bint _verifying
-cdef Recorded recall(object op_def, Node a, int second, Node b)
+cdef Recorded find_recorded(object op_def, Node a, int second, Node b)
 @cython.locals(found=Recorded)
-cdef Recorded _recalled(object op_def, Node a, int second, Node b)
+cdef Recorded _find_recorded(object op_def, Node a, int second, Node b)
 @cython.locals(found=Recorded)
-cdef object _check_recalled(object op_def, Node a, int second, Node b, Node result)
+cdef object _check_recorded(object op_def, Node a, int second, Node b, Node result)
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, UPDATE, VIEW
 
 @cython.locals(table=list)

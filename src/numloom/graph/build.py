@@ -93,7 +93,7 @@ class Recorded:
 
     Attributes
     ----------
-    row, first, second, first_shape, first_strides, second_shape, second_strides
+    op_def, first, second, first_shape, first_strides, second_shape, second_strides
         The operation, and codes and layouts of its operands; without a second array its code says what there is.
     first_how, second_how : int
         What else counts of them: see `how`.
@@ -147,7 +147,7 @@ object."""
 
 
 _verifying = config.verify
-"""Whether all is recorded in full, and compared with what would have been recalled."""
+"""Whether all is recorded in full, and compared with what would have been replayed."""
 
 
 def _set_verify(value: bool) -> None:
@@ -171,7 +171,7 @@ def remember(op_def: Any, a: Node, second: int, b: Node | None, result: Node) ->
     if result.kind != OP and result.kind != CAST:
         return
     if _verifying:
-        _check_recalled(op_def, a, second, b, result)
+        _check_recorded(op_def, a, second, b, result)
     if a.kind == SCALAR and result.args[0] is not a and (len(result.args) == 1 or result.args[1] is not a):
         return  # A number that is known is converted at once, which leaves no signature of the conversion.
     slot = _slot(op_def, a, second, b)
@@ -231,20 +231,20 @@ def _slot(op_def: Any, a: Node, second: int, b: Node | None) -> int:
     return (slot if b is None else slot + (address(b.strides) >> 3) + 13 * b.size) & (_SLOTS - 1)
 
 
-def recall(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
+def find_recorded(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
     """What was recorded for operands of this signature; None where all must be looked at."""
-    return None if _verifying else _recalled(op_def, a, second, b)
+    return None if _verifying else _find_recorded(op_def, a, second, b)
 
 
-def _check_recalled(op_def: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
-    """Compare what would have been recalled with what was recorded in full."""
-    found = _recalled(op_def, a, second, b)
+def _check_recorded(op_def: Any, a: Node, second: int, b: Node | None, result: Node) -> None:
+    """Compare what would have been replayed with what was recorded in full."""
+    found = _find_recorded(op_def, a, second, b)
     if found is None:
         return
     signatures = [signature_of(arg) for arg in result.args if arg is not a and arg is not b and arg.kind != SCALAR]
     known = [signature for signature in (found.cast_first, found.cast_second, found.signature) if signature is not None]
     if list(map(_fields, known)) != list(map(_fields, [*signatures, signature_of(result)])):
-        raise AssertionError(f"{result!r} would have been recalled as another one for {a!r} and {b!r}")
+        raise AssertionError(f"{result!r} would have been replayed as another one for {a!r} and {b!r}")
 
 
 def _fields(signature: NodeSignature) -> tuple[Any, ...]:
@@ -252,8 +252,8 @@ def _fields(signature: NodeSignature) -> tuple[Any, ...]:
     return signature.kind, signature.op_def, signature.code, signature.shape, signature.strides, signature.attr
 
 
-def _recalled(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
-    """`recall`, also while all is done in full."""
+def _find_recorded(op_def: Any, a: Node, second: int, b: Node | None) -> Recorded | None:
+    """`find_recorded`, also while all is done in full."""
     found = cython.cast(Recorded, _table.slots[_slot(op_def, a, second, b)])
     if (
         found is None
@@ -337,13 +337,13 @@ def _slot_of_several(op_def: Any, operands: Sequence[Any]) -> int:
 
 
 def _check_several(op_def: Any, operands: Sequence[Any], result: Node) -> None:
-    """Compare what would have been recalled for several operands with what was recorded in full."""
+    """Compare what would have been replayed for several operands with what was recorded in full."""
     found = _recall_several(op_def, operands)
     if found is None:
         return
     ours, theirs = ([signature_of(node) for node in (*whole.args, whole)] for whole in (found, result))
     if list(map(_fields, ours)) != list(map(_fields, theirs)):
-        raise AssertionError(f"{result!r} would have been recalled as {found!r} for {operands!r}")
+        raise AssertionError(f"{result!r} would have been replayed as {found!r} for {operands!r}")
 
 
 def _recall_several(op_def: Any, operands: Sequence[Any]) -> Node | None:
@@ -500,7 +500,7 @@ def cast(node: Node, code: int) -> Node:
         return new_number(host_cast(node.attr, node.code, code), code)
     if node.kind == FILL:
         return full(host_cast(node.attr, node.code, code), code, node.shape, _scaled(node, code))
-    found = recall(None, node, _AS + code, None)
+    found = find_recorded(None, node, _AS + code, None)
     if found is not None:
         return recorded_as1(found.signature, node)
     count_recorded()
@@ -511,7 +511,7 @@ def cast(node: Node, code: int) -> Node:
 
 def binary(op_def: Any, a: Node, b: Node) -> Node:
     """An elementwise operation on two values."""
-    found = recall(op_def, a, b.code, b)
+    found = find_recorded(op_def, a, b.code, b)
     if found is not None:
         if found.cast_first is not None:
             a = recorded_as1(found.cast_first, a)
@@ -527,7 +527,7 @@ def binary(op_def: Any, a: Node, b: Node) -> Node:
 def binary_scalar(op_def: Any, a: Node, value: Any) -> Node:
     """An elementwise operation on a value and a Python scalar."""
     weak = weak_code(value)
-    found = recall(op_def, a, _NUMBER + weak, None)
+    found = find_recorded(op_def, a, _NUMBER + weak, None)
     if found is not None:
         number = scalar_as(value, found.loop)
         if found.cast_first is not None:
@@ -543,7 +543,7 @@ def binary_scalar(op_def: Any, a: Node, value: Any) -> Node:
 def scalar_binary(op_def: Any, value: Any, b: Node) -> Node:
     """An elementwise operation on a Python scalar and a value."""
     weak = weak_code(value)
-    found = recall(op_def, b, _LEFT + weak, None)
+    found = find_recorded(op_def, b, _LEFT + weak, None)
     if found is not None:
         number = scalar_as(value, found.loop)
         if found.cast_first is not None:
@@ -558,7 +558,7 @@ def scalar_binary(op_def: Any, value: Any, b: Node) -> Node:
 
 def unary(op_def: Any, a: Node) -> Node:
     """An elementwise operation on one value."""
-    found = recall(op_def, a, _NONE, None)
+    found = find_recorded(op_def, a, _NONE, None)
     if found is not None:
         if found.cast_first is not None:
             a = recorded_as1(found.cast_first, a)

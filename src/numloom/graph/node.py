@@ -16,11 +16,13 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
+from numloom.base.errors import untraced
+
 LEAF, SCALAR, FILL, IOTA, VIEW, OP, CAST, REDUCE, GATHER, UPDATE, LOST, SYMBOL, ROUTINE = range(13)
 """Kinds of node. LEAF has a buffer; SCALAR, FILL and IOTA are generated; VIEW reads its argument's
 memory through a layout; UPDATE is its first argument with the second written through a layout; LOST failed after its
 arguments were let go, and its attribute is why. In trees alone: SYMBOL stands for a value to be given, ROUTINE is what
-a routine will give (its row is the call itself)."""
+a routine will give (its op definition is the call itself)."""
 
 KIND_NAMES = (
     "leaf", "scalar", "fill", "iota", "view", "op", "cast", "reduce", "gather", "update", "lost", "symbol", "routine",
@@ -579,5 +581,5 @@ def lose_value(node: Node, error: Exception) -> None:
     """What was to compute a node that is a leaf already has failed: whoever needs its value gets the error."""
     node.buffer = None
     node.kind = LOST
-    node.attr = error
+    node.attr = untraced(error)
     node.signature = None

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
+from collections.abc import Callable
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _KEPT = 10_000
 
 Complaint = tuple[type[Exception], str]
 OUT_OF_BOUNDS: Complaint = (IndexError, "an index array holds an index that is out of bounds for the axis it indexes")
+
+
+def _named(file: str, line: int) -> str:
+    return f"{file}:{line}"
+
+
+namer: Callable[[str, int], str] = _named
+"""How a line of user code is called; a notebook names its cells (`set_namer`)."""
+
+
+def set_namer(name: Callable[[str, int], str] | None) -> None:
+    """Have lines of user code called by a function of file and line; by both of them, where it is None."""
+    global namer
+    namer = name or _named
 
 
 class SourceLocation:
@@ -39,12 +55,13 @@ class SourceLocation:
         self.complaint = complaint
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
+        return namer(self.file, self.line)
 
     def error(self) -> Exception:
         """The error to raise."""
         kind, text = self.complaint
-        return kind(f"{text}; recorded at {self}")
+        source = linecache.getline(self.file, self.line).strip()
+        return kind(f"{text}; recorded at {self}" + (f": {source}" if source else ""))
 
 
 INSIDE = SourceLocation(0, "", 0, OUT_OF_BOUNDS)

@@ -131,11 +131,12 @@ def _missing(roots: Sequence[Node]) -> str:
     if not names:
         return (
             "the memory of a tree's value was asked for, and a tree has none: x.ascuda() gives the value "
-            "as an ordinary array"
+            "as an ordinary array, and nl.operation lets a kernel in CUDA C++ wait as well"
         )
     return (
         f"this needs numbers, and {', '.join(names)} {'is a symbol' if len(names) == 1 else 'are symbols'} without "
-        "any: make a function of it (nl.function), give it a value (nl.substitute), or decide by nl.where or nl.ifelse"
+        "any: make a function of it (nl.function), give it a value (nl.substitute), or decide by nl.where or "
+        "nl.ifelse; a kernel in CUDA C++ waits by nl.operation"
     )
 
 

@@ -14,6 +14,19 @@ watch(
         "autoray": "numloom.interop.autoray",
         "dask.array.backends": "numloom.interop.dask_backend",
         "dask.array.dispatch": "numloom.interop.dask",
+        **{
+            f"dask.array.{name}": "numloom.interop.dask_modules"
+            for name in (
+                "utils",
+                "core",
+                "slicing",
+                "_reductions_generic",
+                "reductions",
+                "routines",
+                "linalg",
+                "random",
+            )
+        },
         "dask.sizeof": "numloom.interop.dask_sizeof",
         "einops": "numloom.interop.einops",
         "numba.extending": "numloom.interop.numba",

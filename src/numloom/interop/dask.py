@@ -108,5 +108,8 @@ def from_any(data: Any, **options: Any) -> Array:
 
 
 def token(x: Array) -> Any:
-    """What tells apart arrays of different values, for the names of tasks; looks at the values."""
-    return normalize_token(x.get())
+    """What tells apart arrays of different values, for the names of tasks; looks at the values.
+
+    It is that of NumPy's array, or scalar, of these values.
+    """
+    return normalize_token(x.get()[()] if x.is_scalar else x.get())

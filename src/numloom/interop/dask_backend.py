@@ -12,9 +12,11 @@ from numloom.api.creation import empty
 from numloom.array.ndarray import ndarray
 from numloom.interop.dask import register as register_lookups
 from numloom.interop.dask import to_numloom_dispatch
+from numloom.random.bit_generator import Philox
+from numloom.random.legacy import RandomState
 
 
-class NumloomBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
+class NumloomDaskBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
     """What ``dask.config.set({"array.backend": "numloom"})`` chooses: new arrays have our chunks."""
 
     def __init__(self) -> None:
@@ -29,6 +31,14 @@ class NumloomBackend(ArrayBackendEntrypoint):  # type: ignore[misc]
         if type(data._meta) is ndarray:
             return data
         return data.map_blocks(to_numloom_dispatch, meta=empty((0,) * data.ndim, data.dtype), **options)
+
+    @property
+    def RandomState(self) -> type[RandomState]:
+        return RandomState
+
+    @property
+    def default_bit_generator(self) -> type[Philox]:
+        return Philox
 
     @staticmethod
     def ones(*args: Any, **options: Any) -> Any:
@@ -60,4 +70,4 @@ def _created(name: str, *args: Any, meta: Any = None, **options: Any) -> Any:
 
 def register() -> None:
     """Enter the backend by its name, as the entry point of an installed numloom does."""
-    array_creation_dispatch.register_backend("numloom", NumloomBackend())
+    array_creation_dispatch.register_backend("numloom", NumloomDaskBackend())

@@ -17,7 +17,7 @@ from numloom.array.ndarray import ndarray
 Array = Any
 
 
-class NumloomBackend(AbstractBackend):  # type: ignore[misc]
+class NumloomEinopsBackend(AbstractBackend):  # type: ignore[misc]
     """What einops asks of arrays, by our functions; einops finds it among the subclasses."""
 
     framework_name = "numloom"

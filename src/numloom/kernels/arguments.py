@@ -16,7 +16,7 @@ import numpy as np
 from numloom.array.ndarray import ndarray
 from numloom.array.storage import materialize, pin, unpin
 from numloom.base.dtypes import DTYPES, ITEMSIZES, kind_of
-from numloom.device.interface import Span
+from numloom.device.interface import MemorySpan
 from numloom.device.registry import is_mixed
 from numloom.engine.placement import bring_home
 from numloom.graph.layout import Layout, extent_of
@@ -163,7 +163,7 @@ class Signature:
                     self._scalar(at, args[at], VALUE)  # says which, and why
             raise
 
-    def spans(self, args: tuple[Any, ...], pinned: list[Any]) -> list[Span | bytes]:
+    def spans(self, args: tuple[Any, ...], pinned: list[Any]) -> list[MemorySpan | bytes]:
         """Memory and bytes of values one by one, for devices that do not tell their layout."""
         if self.known and len(args) != self.count:
             self._wrong_count(len(args))
@@ -172,14 +172,14 @@ class Signature:
             if type(a) is ndarray and a.writeable and not (self.known and self.parameters[at].const):
                 pin(a.storage)
                 pinned.append(a.storage)
-        result: list[Span | bytes] = []
+        result: list[MemorySpan | bytes] = []
         for at, a in enumerate(args):
             kind = self.kinds[at] if self.known else UNKNOWN
             if type(a) is ndarray and kind in (MEMORY, UNKNOWN):
                 if kind == MEMORY and not self.accepted[at] >> a.code & 1:
                     self._wrong_array(at, a)
                 result.append(self._span(at, a, pinned))
-            elif kind in (MEMORY, UNKNOWN) and isinstance(getattr(a, "span", None), Span):
+            elif kind in (MEMORY, UNKNOWN) and isinstance(getattr(a, "span", None), MemorySpan):
                 result.append(a.span)
             elif kind == MEMORY:
                 result.append(self._address(at, a, pinned).to_bytes(_POINTER_BYTES, "little"))
@@ -189,7 +189,7 @@ class Signature:
                 result.append(self._scalar(at, a, VALUE))
         return result
 
-    def _span(self, at: int, a: Any, pinned: list[Any]) -> Span:
+    def _span(self, at: int, a: Any, pinned: list[Any]) -> MemorySpan:
         """The memory of an array, in which the kernel may write unless it says const."""
         if self.known and self.parameters[at].const:
             node = materialize(a.storage)
@@ -200,7 +200,7 @@ class Signature:
             pinned.append(a.storage)
         low, high = extent_of(Layout(a.offset, a._shape, a._strides), ITEMSIZES[a.code]) if a.size else (a.offset,) * 2
         start = node.buffer.ptr
-        return Span(start + a.offset, start + low, start + high)
+        return MemorySpan(start + a.offset, start + low, start + high)
 
     # ------------------------------------------------------------ one argument
 

@@ -11,6 +11,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from keyword import iskeyword
 from math import prod
 from typing import Any
 
@@ -31,8 +32,10 @@ from numloom.emit.user_loop import Slot, UserKernel, emit_loop
 from numloom.engine import look
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
-from numloom.graph.node import Node
+from numloom.graph.node import Node, register
+from numloom.graph.tree import waits
 from numloom.kernels.host import run_op
+from numloom.kernels.operation import deferred, waiting_loop
 from numloom.kernels.options import checked
 from numloom.kernels.signature import Arguments, TypedParameter, declared, identifier
 from numloom.ops.definitions import OpDef
@@ -146,8 +149,8 @@ class ElementwiseKernel:
     options : tuple of str
         Compiler options (see `RawModule`).
     gradient : str or tuple of str, optional
-        For each input a line of Python that gives its gradient, of ``g`` (the gradient of the output), ``y`` (the
-        output) and the inputs by their names (docs/gradients.md). "0" says that nothing flows back.
+        For each input a line of Python that gives its gradient, of ``g`` (the gradient of the output), the output by
+        its name or as ``y``, and the inputs by their names (docs/gradients.md). "0" says that nothing flows back.
 
     Notes
     -----
@@ -223,6 +226,9 @@ class ElementwiseKernel:
     def __repr__(self) -> str:
         return f"<ElementwiseKernel {self.name}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_met": {}, "_ready": {}}  # What was compiled is this process's.
+
     # ------------------------------------------------------------ call
 
     def __call__(self, *args: Any, size: Any = None, block_size: int = 128, stream: Any = None) -> Any:
@@ -243,6 +249,9 @@ class ElementwiseKernel:
 
     def _first(self, args: tuple[Any, ...], kinds: tuple[Any, ...], size: Any, block_size: Any) -> list[Any]:
         """Results of a call whose arguments are to be checked."""
+        later = deferred(self, args, {"size": size, "block_size": block_size})
+        if later is not None:
+            return [later[k] for k in range(self.nout)] if self.nout > 1 or self.return_tuple else [later]
         if len(args) not in (self.nin, self.nargs):
             takes = ", ".join(map(str, (*self.in_params, *self.out_params)))
             raise TypeError(
@@ -255,6 +264,11 @@ class ElementwiseKernel:
         shape = self._shape(given, size)
         if self._recorded and size is None:
             return self._record(given, shape, kinds)
+        waiting = waiting_loop(
+            self, given.ins, given.outs, _results(self.out_params, given, shape), size=size, block_size=block_size
+        )
+        if waiting is not None:
+            return delivered(waiting, given.outs, self.name)
         ready = self._prepared(given, shape, block_threads(self.name, block_size))
         if KNOWN.issuperset(kinds) and (size is None or type(size) is int):
             if len(self._ready) >= 256:
@@ -329,12 +343,19 @@ class ElementwiseKernel:
 
     # ------------------------------------------------------------ run at once
 
+    def run_at_once(self, args: Sequence[Any], size: Any, block_size: int) -> list[Any]:
+        """Outputs for inputs, and for outputs if these were given, by a kernel of its own."""
+        given = tuple(args)
+        return self._first(given, kinds_of(given), size, block_size)
+
     def _again(self, args: tuple[Any, ...], kinds: tuple[Any, ...], size: Any, block_size: Any) -> list[Any] | None:
         """Run a kernel of its own on arguments like those of an earlier call; None if there was none."""
         if not self._ready or not KNOWN.issuperset(kinds) or not (size is None or type(size) is int):
             return None
         ready = self._ready.get((kinds, size, block_size, layouts_of(args)))
         if ready is None or ready.device is not registry.current():
+            return None
+        if register.trees and waits([node_of(arg) for arg in args if type(arg) is ndarray]):
             return None
         for slot, arg in zip(ready.slots, args, strict=False):
             if slot.form == "value":
@@ -468,6 +489,20 @@ def _steps(argument: Any, shape: tuple[int, ...]) -> tuple[int, ...]:
     return broadcast_strides(argument.shape, argument.strides, shape)
 
 
+def _results(
+    parameters: Sequence[TypedParameter], given: Arguments, shape: tuple[int, ...]
+) -> list[tuple[tuple[int, ...], int]]:
+    """Shape and dtype code of each output of a loop."""
+    return [
+        (given.outs[k].shape if parameter.raw else shape, given.out_codes[k]) for k, parameter in enumerate(parameters)
+    ]
+
+
+def delivered(values: Sequence[Node], outs: Sequence[Any], name: str) -> list[Any]:
+    """Values as new arrays, or stored in those that were given."""
+    return [deliver(value) if out is None else store(out, value, name) for value, out in zip(values, outs, strict=True)]
+
+
 def _value_bytes(value: Any, code: int) -> bytes:
     raw = np.asarray(value).astype(DTYPES[code]).tobytes()
     return raw + bytes(-len(raw) % 8)
@@ -533,19 +568,36 @@ def _op_defs(
         )
     user = user_text(name, preamble, types, body, (("operation", operation),), (*in_codes, *out_codes))
     check(user, *user.check())
-    rule, names = _rule(gradient, tuple(p.name for p, _ in ins), len(arguments))
+    rule, names = rule_of(gradient, (out_params[0].name, *[p.name for p, _ in ins]), len(arguments))
+    recipe = (
+        name, in_params, out_params, operation, preamble, types, in_codes, out_codes, read, counts, ..., gradient
+    )  # fmt: skip
     return tuple(
         op_def_of(
-            user, f"nl_out{k}", len(arguments), f"{name}.{parameter.name}" if len(outs) > 1 else name, code, rule, names
+            user,
+            f"nl_out{k}",
+            len(arguments),
+            f"{name}.{parameter.name}" if len(outs) > 1 else name,
+            code,
+            rule,
+            names,
+            (made_again, recipe, k),
         )
         for k, (parameter, code) in enumerate(outs)
     )
 
 
-def _rule(
+def made_again(recipe: tuple[Any, ...], k: int) -> OpDef:
+    """The operation of one output of a kernel that was pickled."""
+    return _op_defs(*[registry.current().name if part is ... else part for part in recipe])[k]
+
+
+def rule_of(
     gradient: tuple[str, ...] | None, names: tuple[str, ...], nin: int
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """The rule of an operation with `nin` arguments, and their names in its texts: through a position nothing flows."""
+    """The rule of an operation with `nin` arguments, and the names of its result and of them in its texts: through a
+    position nothing flows.
+    """
     if gradient is None:
         return None, ()
     more = range(nin - len(gradient))
@@ -573,12 +625,18 @@ def checked_gradient(
         if not isinstance(text, str):
             raise TypeError(f"gradient: texts of Python are needed, got {type(text).__name__} {text!r}")
         compile(text, "<gradient>", "eval")
+    for parameter in (*in_params, *out_params):
+        if parameter.name == "g" or iskeyword(parameter.name):
+            raise ValueError(
+                f"gradient: {parameter.name} cannot be a parameter's name in Python's texts"
+                f"{', in which it is the gradient of the output' if parameter.name == 'g' else ''}: give it another one"
+            )
     return texts
 
 
 def op_def_of(
     user: UserText, function: str, nin: int, name: str, out_code: int, gradient: tuple[str, ...] | None = None,
-    names: tuple[str, ...] = (),
+    names: tuple[str, ...] = (), recipe: Any = None,
 ) -> OpDef:  # fmt: skip
     """An operation that calls a function of a user's text."""
     template = user.call(function, nin)
@@ -586,7 +644,7 @@ def op_def_of(
     op_def = OpDef(
         name=f"user {name}", nin=nin, numpy=lambda *args: run_op(twin[0], out_code, *args),
         text=lambda in_chars, out_char: template, cost=8, exact=False, headers=user.headers, preamble=user.preamble,
-        gradient=gradient, names=names,
+        gradient=gradient, names=names, recipe=recipe,
     )  # fmt: skip
     twin.append(op_def)
     return op_def

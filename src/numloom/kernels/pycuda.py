@@ -19,7 +19,7 @@ from numloom.base.errors import DeviceError as Error
 from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.device.cpu.hostview import array_at
-from numloom.device.interface import Span
+from numloom.device.interface import MemorySpan
 from numloom.device.memory import Buffer
 from numloom.engine import look
 from numloom.engine.evaluate import synchronize
@@ -48,9 +48,9 @@ class DeviceAllocation:
         return int(self._buffer.ptr)
 
     @property
-    def span(self) -> Span:
+    def span(self) -> MemorySpan:
         """The memory as kernels take it."""
-        return Span(self.ptr, self.ptr, self.ptr + self.nbytes)
+        return MemorySpan(self.ptr, self.ptr, self.ptr + self.nbytes)
 
     def __int__(self) -> int:
         return self.ptr
@@ -276,7 +276,7 @@ class _Travelling:
         self.offset = offset
         self.nbytes = nbytes
         self.ptr = buffer.ptr + offset
-        self.span = Span(self.ptr, buffer.ptr, buffer.ptr + nbytes)
+        self.span = MemorySpan(self.ptr, buffer.ptr, buffer.ptr + nbytes)
 
 
 # ---------------------------------------------------------------- modules and functions
@@ -362,6 +362,11 @@ class KernelFunction:
         self._types: list[np.dtype[Any] | None] | None = None
         self._block: Any = None
         self._shared = 0
+
+    @property
+    def raw_kernel(self) -> RawKernel:
+        """The kernel, as `numloom.operation` takes it."""
+        return self._kernel
 
     def __call__(
         self,

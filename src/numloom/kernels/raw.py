@@ -16,7 +16,7 @@ from numloom.array.ndarray import view_of, wrap
 from numloom.array.storage import pin_foreign
 from numloom.base.dtypes import ITEMSIZES, U8, code_of
 from numloom.device import registry
-from numloom.device.interface import Function, Module
+from numloom.device.interface import DeviceFunction, Module
 from numloom.device.memory import Buffer
 from numloom.device.registry import current
 from numloom.graph.build import leaf
@@ -39,7 +39,9 @@ class RawModule:
     code : str, sequence of str, or mapping of str to str
         The source; several (a mapping names the files) are compiled one by one and linked.
     path : str or sequence of str
-        Files to read the source from, instead of `code`. Their folders are searched for headers.
+        Files to read the source from, instead of `code`. Their folders are searched for headers. One ``.cubin``,
+        ``.fatbin`` or ``.ptx`` file is loaded as it is, on a GPU; it tells the sizes of parameters alone, so a number
+        goes by its own type (``numpy.int32(3)``, ``numpy.float32(3)``).
     options : tuple of str
         Compiler options: ``-DNAME=value``, ``-Ifolder``, ``-std=c++20`` and others, from a list of allowed ones.
     backend : {"nvrtc"}
@@ -82,7 +84,12 @@ class RawModule:
                 f"backend {backend!r} is not there: sources are compiled by 'nvrtc' (or the host's compiler)"
             )
         self.options = checked(options)
-        if path is not None:
+        self.binary = _read_compiled(path)
+        if self.binary is not None:
+            self.sources: dict[str, str] = {}
+            if self.options or name_expressions:
+                raise TypeError("a file that is compiled already takes no options and no name_expressions")
+        elif path is not None:
             self.sources, folders = _read(path)
             self.options += tuple(f"-I{folder}" for folder in folders if f"-I{folder}" not in self.options)
         else:
@@ -104,7 +111,15 @@ class RawModule:
         device = registry.current()
         module = self._compiled.get(device)
         if module is None:
-            module = device.module(self.sources, options=self.options, names=self.name_expressions)
+            if self.binary is None:
+                module = device.module(self.sources, options=self.options, names=self.name_expressions)
+            elif hasattr(device, "loaded"):
+                module = device.loaded(self.binary)
+            else:
+                raise NotImplementedError(
+                    f"a compiled file (.cubin, .fatbin, .ptx) is for GPUs, and arrays are on {device.name!r}: give the "
+                    "source in CUDA C++"
+                )
             self._compiled[device] = module
         return module
 
@@ -169,7 +184,7 @@ class RawModule:
         array.is_scalar = False
         return array
 
-    def _function(self, name: str) -> Function:
+    def _function(self, name: str) -> DeviceFunction:
         try:
             return self.module().function(name)
         except KeyError:
@@ -179,6 +194,8 @@ class RawModule:
         else:
             found = sorted({declared.name for declared in self.reader.declared})
             cure = f"the source defines {', '.join(found)}" if found else "the source defines no __global__ function"
+            if self.binary is not None:
+                cure = 'see its names with `cuobjdump -symbols` (C++ names are mangled unless declared extern "C")'
         raise ValueError(f"the module has no kernel {name!r}: {cure}")
 
 
@@ -330,11 +347,11 @@ class RawKernel:
     # ------------------------------------------------------------ attributes
 
     @property
-    def kernel(self) -> Function:
+    def kernel(self) -> DeviceFunction:
         """The device's own function."""
         if registry.current() is not self._device:
             self._prepare()
-        function: Function = self._function
+        function: DeviceFunction = self._function
         return function
 
     @property
@@ -497,14 +514,25 @@ def _named(code: Any) -> dict[str, str]:
     return sources
 
 
+_COMPILED = (".cubin", ".fatbin", ".ptx")
+
+
+def _read_compiled(path: Any) -> bytes | None:
+    """What is in a file that is compiled already; None of another."""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path).endswith(_COMPILED):
+        return None
+    with open(path, "rb") as file:
+        return file.read() + bytes(1)  # PTX is text, which ends so; others tell their size.
+
+
 def _read(path: Any) -> tuple[dict[str, str], list[str]]:
     """Sources from files, and the folders these are in."""
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
     sources = {}
     for given in paths:
         name = os.path.abspath(os.fspath(given))
-        if name.endswith((".cubin", ".fatbin", ".ptx")):
-            raise ValueError(f"{given} is compiled already: path names files of CUDA C++")
+        if name.endswith(_COMPILED):
+            raise ValueError(f"{given} is compiled already: such a file is loaded alone, as path=name")
         with open(name, encoding="utf-8") as file:
             sources[name] = file.read()
     if not sources:

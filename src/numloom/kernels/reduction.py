@@ -29,17 +29,21 @@ from numloom.kernels.elementwise import (
     KNOWN,
     block_threads,
     check,
+    checked_gradient,
+    delivered,
     kinds_of,
     launch,
     nodes_of,
     op_def_of,
     pure,
+    rule_of,
     slot_of,
     sources,
     type_names,
     written_first,
 )
 from numloom.kernels.host import run_reduction
+from numloom.kernels.operation import deferred, waiting_loop
 from numloom.kernels.signature import Arguments, TypedParameter, declared, identifier
 from numloom.ops.definitions import OpDef, ReductionDef
 from numloom.plan.program import Geometry
@@ -76,6 +80,9 @@ class ReductionKernel:
         Taken for CuPy's sake.
     preamble, options
         As of `ElementwiseKernel`.
+    gradient : str or tuple of str, optional
+        For each input a line of Python that gives its gradient, of ``g`` (the gradient of the output), the output by
+        its name or as ``y``, both repeated along the axes that were reduced, and the inputs by their names.
 
     Notes
     -----
@@ -105,8 +112,11 @@ class ReductionKernel:
         reduce_dims: bool = True,
         preamble: str = "",
         options: Sequence[str] = (),
+        *,
+        gradient: str | Sequence[str] | None = None,
     ) -> None:
         self.in_params, self.out_params = declared(in_params, out_params)
+        self.gradient = checked_gradient(gradient, self.in_params, self.out_params)
         self.name = self.__name__ = identifier(name, "the kernel's name")
         if not self.in_params or not self.out_params:
             raise ValueError(f"kernel {name}: a reduction needs an input and an output")
@@ -144,6 +154,9 @@ class ReductionKernel:
     def __repr__(self) -> str:
         return f"<ReductionKernel {self.name}>"
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_met": {}}  # What was compiled is this process's.
+
     def __call__(
         self, *args: Any, out: Any = None, axis: Any = None, keepdims: bool = False, block_size: int = 256,
         stream: Any = None,
@@ -166,6 +179,9 @@ class ReductionKernel:
         self, args: tuple[Any, ...], kinds: tuple[Any, ...], out: Any, axis: Any, keepdims: bool, block_size: Any
     ) -> list[Any]:
         """Results of a call whose arguments are to be checked."""
+        later = deferred(self, args, {"out": out, "axis": axis, "keepdims": keepdims, "block_size": block_size})
+        if later is not None:
+            return [later[k] for k in range(self.nout)] if self.nout > 1 else [later]
         given = self._arguments(args, out)
         arrays = [array for array in given.ins if type(array) is ndarray]
         plain = [a.shape for a, p in zip(given.ins, self.in_params, strict=True) if type(a) is ndarray and not p.raw]
@@ -183,7 +199,18 @@ class ReductionKernel:
         fresh = all(array is None for array in given.outs)
         if self._recorded and carried >= 0 and (fresh or self._written_first):
             return self._record(given, shape, axes, bool(keepdims), carried, arrays, kinds)
+        results = [(result, code) for code in given.out_codes]
+        waiting = waiting_loop(
+            self, given.ins, given.outs, results, axis=axes, keepdims=bool(keepdims), block_size=block_size
+        )
+        if waiting is not None:
+            return delivered(waiting, given.outs, self.name)
         return self._run(given, shape, axes, result, carried, block_size)
+
+    def run_at_once(self, args: Sequence[Any], axis: Any, keepdims: bool, block_size: int) -> list[Any]:
+        """Outputs for inputs, and for outputs if these were given, by a kernel of its own."""
+        given = tuple(args)
+        return self._first(given, kinds_of(given), None, axis, keepdims, block_size)
 
     def _arguments(self, args: tuple[Any, ...], out: Any) -> Arguments:
         outs: tuple[Any, ...] = args[self.nin :]
@@ -234,7 +261,7 @@ class ReductionKernel:
         mapped, op_defs = _op_defs(
             self.name, self.in_params, self.out_params, self.map_expr, self.reduce_expr, self._post, self.identity,
             self.preamble, type_names(given.types), given.in_codes, given.out_codes, carried, self._counts,
-            registry.current().name,
+            registry.current().name, self.gradient,
         )  # fmt: skip
         if len(kinds) == len(nodes) == self.nin and KNOWN.issuperset(kinds):
             self._met[kinds] = given.in_codes, mapped, carried, tuple(zip(op_defs, given.out_codes, strict=True))
@@ -335,6 +362,7 @@ def _op_defs(
     reduce_expr: str,
     post: str, identity: str | None, preamble: str, types: tuple[tuple[str, str], ...], in_codes: tuple[int, ...],
     out_codes: tuple[int, ...], carried: int, counts: tuple[bool, bool], device: str,
+    gradient: tuple[str, ...] | None,
 ) -> tuple[OpDef, tuple[ReductionDef, ...]]:  # fmt: skip
     """The map and, for each output, the reduction of a kernel for certain dtypes."""
     total = "f32" if carried == F16 else USER_TYPES[carried]  # float16 is carried as float
@@ -376,12 +404,35 @@ def _op_defs(
     )  # fmt: skip
     user = user_text(name, preamble, types, body, parts, (*in_codes, *out_codes, carried))
     check(user, *user.check())
-    mapped = op_def_of(user, "nl_map", len(arguments), f"{name} map", carried)
+    recipe = (
+        name, in_params, out_params, map_expr, reduce_expr, post, identity, preamble, types, in_codes, out_codes,
+        carried, counts, ..., gradient,
+    )  # fmt: skip
+    rule, called = rule_of(gradient, (out_params[0].name, *[p.name for p in in_params]), len(arguments))
+    mapped = op_def_of(user, "nl_map", len(arguments), f"{name} map", carried, recipe=(made_again, recipe, -1))
     op_defs = tuple(
-        _reduction(name, user.space, user.headers, user.preamble, k, code, value, identity is not None)
+        _reduction(
+            name,
+            user.space,
+            user.headers,
+            user.preamble,
+            k,
+            code,
+            value,
+            identity is not None,
+            rule,
+            called,
+            (made_again, recipe, k),
+        )
         for k, (_, code) in enumerate(outs)
     )
     return mapped, op_defs
+
+
+def made_again(recipe: tuple[Any, ...], k: int) -> OpDef | ReductionDef:
+    """The reduction of one output of a kernel that was pickled; with -1 its map."""
+    mapped, op_defs = _op_defs(*[registry.current().name if part is ... else part for part in recipe])
+    return mapped if k < 0 else op_defs[k]
 
 
 def _as_total(name: str, carried: int) -> str:
@@ -390,27 +441,30 @@ def _as_total(name: str, carried: int) -> str:
 
 def _reduction(
     name: str, space: str, headers: tuple[str, ...], preamble: tuple[str, ...], k: int, code: int, value: str,
-    identity: bool,
+    identity: bool, rule: tuple[str, ...] | None, names: tuple[str, ...], recipe: Any,
 ) -> ReductionDef:  # fmt: skip
     """The reduction of one output; without an identity the accumulator knows whether it holds anything."""
-    held = f"nl::held<{value}>"
+    optional, none = f"nl::optional<{value}>", f"nl::make_optional<{value}>({value}(), false)"
     both = f"{space}::nl_combine({{a}}, {{b}})"
     if not identity:
         inner = f"{space}::nl_combine({{a}}.value, {{b}}.value)"
-        both = f"(!{{a}}.any ? {{b}} : !{{b}}.any ? {{a}} : nl::hold<{value}>({inner}, true))"
+        both = f"(!{{a}}.any ? {{b}} : !{{b}}.any ? {{a}} : nl::make_optional<{value}>({inner}, true))"
     twin: list[ReductionDef] = []
     op_def = ReductionDef(
         name=f"user {name}",
-        accumulator=lambda char: value if identity else held,
-        identity=lambda char: f"{space}::nl_identity()" if identity else f"nl::hold<{value}>({value}(), false)",
-        map="{x}" if identity else f"nl::hold<{value}>({{x}}, true)",
+        accumulator=lambda char: value if identity else optional,
+        identity=lambda char: f"{space}::nl_identity()" if identity else none,
+        map="{x}" if identity else f"nl::make_optional<{value}>({{x}}, true)",
         combine=both,
         finalize=f"{space}::nl_finish{k}({'{a}' if identity else '{a}.value'}, {{n}})",
         numpy=lambda x, axis=-1, keepdims=False: run_reduction(twin[0], code, x),
         out_char=lambda char: DTYPES[code].char,
-        headers=(*headers, *(() if identity else ("held",))),
+        headers=(*headers, *(() if identity else ("optional",))),
         has_identity=identity,
         preamble=preamble,
+        of_inputs=rule,
+        names=names,
+        recipe=recipe,
     )
     twin.append(op_def)
     return op_def

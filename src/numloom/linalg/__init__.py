@@ -6,8 +6,7 @@ from numloom.api.manipulation import matrix_transpose
 from numloom.base.wording import no_name
 from numloom.linalg.decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
 from numloom.linalg.equations import det, inv, lstsq, pinv, slogdet, solve, tensorinv, tensorsolve
-from numloom.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
-from numloom.linalg.products import (
+from numloom.linalg.multiply import (
     cross,
     diagonal,
     matmul,
@@ -18,6 +17,7 @@ from numloom.linalg.products import (
     trace,
     vecdot,
 )
+from numloom.linalg.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 
 _MISSING = {
     "expm": "use scipy.linalg.expm on x.get()",

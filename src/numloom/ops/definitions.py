@@ -10,12 +10,13 @@ other dtypes travel as their own C++ type.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from numloom.base.dtypes import DTYPES, KIND, LOW
+from numloom.ops.identities import Identities
 
 _LOW = frozenset(DTYPES[code] for code in LOW)
 
@@ -63,14 +64,18 @@ class OpDef:
     represents : bool
         Whether the result follows from how numbers are represented, so that it is not that of wider floats.
     fast_path : str
-        Kinds ("f", "c") for which the text is a function that takes ``far`` as one more argument on the host: then it
+        Kinds ("f", "c") for which the text is a function that takes ``slow`` as one more argument on the host: then it
         is right for ordinary arguments in fewer instructions, and says where one was not (see `fast_text`).
     looped : bool
         Whether the package has a loop of it although NumPy's bits are ours: NumPy takes many calls, or a slow one.
     gradient : tuple of str or None
         The rule of its derivative, a text for each argument (`numloom.ops.derivatives`); None where nobody gave one.
     names : tuple of str
-        What its arguments are called in these texts, if not a, b, c, ...
+        What its result and its arguments are called in these texts, if not y, a, b, c, ...
+    identities : mapping of str to str
+        Exact identities that hold of it, with the kinds of its first argument (`numloom.ops.identities`).
+    recipe : tuple or None
+        Of a user's operation, what makes it again elsewhere: a function and its arguments.
     """
 
     name: str
@@ -91,6 +96,8 @@ class OpDef:
     looped: bool = False
     gradient: tuple[str, ...] | None = None
     names: tuple[str, ...] = ()
+    identities: Identities = field(default_factory=dict)
+    recipe: Any = None
 
     def on_host(self, args: Sequence[Any], dtype: np.dtype[Any]) -> Any:
         """What NumPy gives for arrays of the loop dtypes, as `dtype`: floats of ml_dtypes are computed in float32.
@@ -103,9 +110,9 @@ class OpDef:
         return value if value.dtype == dtype else value.astype(dtype)
 
     def fast_text(self, in_chars: str, out_char: str) -> str:
-        """The C++ template for loops that do all again where ``far`` was set."""
+        """The C++ template for loops that do all again where ``slow`` was set."""
         text = self.text(in_chars, out_char)
-        return f"{text[:-1]}, far)" if KIND[in_chars[0]] in self.fast_path else text
+        return f"{text[:-1]}, slow)" if KIND[in_chars[0]] in self.fast_path else text
 
     def is_exact(self, in_chars: str) -> bool:
         """Whether NumPy's result for these loop dtypes has the same bits as our kernels'."""
@@ -148,6 +155,12 @@ class ReductionDef:
         Whether an element may be taken twice: that changes no result.
     gradient : str or None
         The rule of its derivative (`numloom.ops.derivatives`); None where nobody gave one.
+    of_inputs : tuple of str or None
+        Of a user's kernel, the rule by the arguments of the operation that maps elements, a text for each.
+    names : tuple of str
+        What the result and these arguments are called in these texts.
+    recipe : tuple or None
+        As of `OpDef`.
     """
 
     name: str
@@ -168,6 +181,9 @@ class ReductionDef:
     better: str = ""
     pair: str = ""
     gradient: str | None = None
+    of_inputs: tuple[str, ...] | None = None
+    names: tuple[str, ...] = ()
+    recipe: Any = None
 
     def combined(self, char: str, a: str, b: str) -> str:
         """C++ that combines two accumulators of elements of dtype `char`.

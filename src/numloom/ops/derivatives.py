@@ -1,4 +1,4 @@
-"""Derivatives of elementwise operations, as texts: the field `gradient` of a row (`numloom.ops.definitions.OpDef`).
+"""Derivatives of elementwise operations, as texts: the field `gradient` of `numloom.ops.definitions.OpDef`.
 
 A rule has one text for each operand. It gives what the operand's gradient is, from the gradient ``g`` of the result,
 the result ``y`` and the operands ``a``, ``b``, ``c``, in operators and functions of the tables. Rules are those of
@@ -142,7 +142,7 @@ DERIVATIVES: dict[str, Rule] = {
     "random_binomial": (ZERO, ZERO, ZERO, ZERO),
     "random_hypergeometric": (ZERO, ZERO, ZERO, ZERO, ZERO),
 }
-"""By name of the row; powers by halves have one made for them (`of_halves`)."""
+"""By name of the operation; powers by halves have one made for them (`of_halves`)."""
 
 
 def of_halves(n: int) -> Rule:
@@ -293,7 +293,7 @@ SPECIAL_DERIVATIVES: dict[str, Rule] = {
     "binom": ("g * y * (psi(a + 1) - psi(a - b + 1))", "g * y * (psi(a - b + 1) - psi(b + 1))"),
     "poch": ("g * y * (psi(a + b) - psi(a))", "g * y * psi(a + b)"),
 }
-"""By name of the row in `numloom.ops.special.SPECIAL`."""
+"""By name of the definition in `numloom.ops.special.SPECIAL`."""
 
 HOST_DERIVATIVES: dict[str, Rule] = {
     "bdtrik": (_ORDER,) * 3,

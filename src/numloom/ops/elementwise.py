@@ -1,6 +1,6 @@
 """The table of elementwise operations, their type rules and NumPy's casts as C++ text.
 
-Text calls functions of the prelude that are overloaded by C++ type, so most rows have one text for
+Text calls functions of the prelude that are overloaded by C++ type, so most definitions have one text for
 each kind of number. Arguments may occur several times in a text: whoever emits passes names.
 ``{T}`` of a result of float16, bfloat16 or float8 is ``float``, like the values.
 """
@@ -17,6 +17,7 @@ from numloom.base.dtypes import BF16, CHARS, CTYPES, DTYPES, KIND, LOW, ROUNDED,
 from numloom.ops import philox, sampling
 from numloom.ops.definitions import OpDef
 from numloom.ops.derivatives import DERIVATIVES, Rule, of_halves
+from numloom.ops.identities import IDENTITIES
 
 Text = Callable[[str, str], str]
 Loops = Callable[[tuple[Any, ...]], tuple[np.dtype[Any], ...]]
@@ -38,7 +39,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "moments": (),
     "mean": (),
     "philox": (),
-    "held": (),
+    "optional": (),
     "complex_moments": ("moments",),
     "floating": ("libm",),
     "ldexp": ("libm",),
@@ -57,7 +58,7 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "complex_parts": ("complex", "floating", "power"),
     "complex_math": ("complex_parts", "exp", "log", "trigonometric", "inverse_trigonometric", "hyperbolic", "power"),
     "complex_power": ("complex_math",),
-    "complex_near": ("complex_math",),
+    "complex_fast": ("complex_math",),
     "random": ("philox", "libm", "portable"),
     "series": ("exp", "log"),
     "smooth": ("series", "floating", "ldexp", "power", "trigonometric"),
@@ -167,10 +168,10 @@ def _call(name: str, count: int = 1) -> str:
 # --- the table ------------------------------------------------------------------------------------
 
 ELEMENTWISE: dict[str, OpDef] = {}
-"""Rows by NumPy's name."""
+"""Op definitions by NumPy's name."""
 
 OF_UFUNC: dict[np.ufunc, OpDef] = {}
-"""Rows by NumPy's ufunc object."""
+"""Op definitions by NumPy's ufunc object."""
 
 ALIASES = {
     "abs": "absolute", "acos": "arccos", "acosh": "arccosh", "asin": "arcsin", "asinh": "arcsinh", "atan": "arctan",
@@ -222,6 +223,7 @@ def _define(
         represents=represents,
         looped=looped,
         gradient=DERIVATIVES[name] if gradient is None else gradient,
+        identities=IDENTITIES.get(name, {}),
     )
     ELEMENTWISE[name] = op
     if ufunc is not None:
@@ -265,11 +267,11 @@ def _pack_loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
 
 
 FREQUENT_HALVES = (-6, -4, -3, -1, 3, 6, 8)
-"""Twice the exponents that have rows of their own."""
+"""Twice the exponents that have definitions of their own."""
 
 
 def name_of_halves(n: int) -> str:
-    """Name of the row of powers by ``n / 2``.
+    """Name of the definition of powers by ``n / 2``.
 
     >>> name_of_halves(-3)
     'power_of_minus_3_halves'
@@ -338,7 +340,7 @@ def _fill() -> None:
     _define("reciprocal", 1, reciprocal, cost=14, headers=("integer",), kinds="?biuf", complex_headers=())
     square = _arithmetic("*", "({0} && {0})")
     _define("square", 1, lambda a, o: square(a, o).replace("{1}", "{0}"), kinds="?biuf")
-    _define("sqrt", 1, "nl::sqrt({0})", cost=14, headers=("libm",), kinds="?biuf", complex_headers=("complex_near",),
+    _define("sqrt", 1, "nl::sqrt({0})", cost=14, headers=("libm",), kinds="?biuf", complex_headers=("complex_fast",),
          fast_path="c")  # fmt: skip
     _define("cbrt", 1, "nl::cbrt({0})", cost=40, exact=False, headers=("power",))
     _define("conjugate", 1, _by_kind(b="{0}", i="{0}", f="{0}", c="nl::conj({0})"))
@@ -348,7 +350,7 @@ def _fill() -> None:
         ("exp", 10, "exp"), ("exp2", 10, "exp"), ("expm1", 20, "exp"), ("log", 26, "log"), ("log2", 26, "log"),
         ("log10", 26, "log"), ("log1p", 32, "log"),
     ):  # fmt: skip
-        _define(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
+        _define(name, 1, _call(name), cost=cost, exact=False, headers=(header,), complex_headers=("complex_fast",),
              fast_path="c" if name == "expm1" else "fc")  # fmt: skip
     _define("logaddexp", 2, _call("logaddexp", 2), cost=50, exact=False, headers=("logaddexp",), fast_path="f")
     _define("logaddexp2", 2, _call("logaddexp2", 2), cost=50, exact=False, headers=("logaddexp",), fast_path="f")
@@ -356,7 +358,7 @@ def _fill() -> None:
     # Trigonometric and hyperbolic
     for name, cost in (("sin", 60), ("cos", 60), ("tan", 80)):
         _define(name, 1, _by_kind(f=_call(f"loop_{name}"), c=_call(name)), cost=cost, exact=False,
-             headers=(f"loop_{name}",), complex_headers=("complex_near",),
+             headers=(f"loop_{name}",), complex_headers=("complex_fast",),
              fast_path="f" if name == "tan" else "fc")  # fmt: skip
     for name, function, cost, header in (
         ("arcsin", "asin", 30, "inverse_trigonometric"), ("arccos", "acos", 30, "inverse_trigonometric"),
@@ -364,7 +366,7 @@ def _fill() -> None:
         ("cosh", "cosh", 30, "hyperbolic"), ("tanh", "tanh", 17, "hyperbolic"), ("arcsinh", "asinh", 50, "hyperbolic"),
         ("arccosh", "acosh", 50, "hyperbolic"), ("arctanh", "atanh", 40, "hyperbolic"),
     ):  # fmt: skip
-        _define(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_near",),
+        _define(name, 1, _call(function), cost=cost, exact=False, headers=(header,), complex_headers=("complex_fast",),
              fast_path="" if name in ("tanh", "arctan", "arctanh") else "c")  # fmt: skip
     _define("arctan2", 2, _call("atan2", 2), cost=50, exact=False, headers=("inverse_trigonometric",))
     _define("hypot", 2, _call("hypot", 2), cost=30, exact=False, headers=("power",))
@@ -519,7 +521,7 @@ def resolve(op: OpDef, dtypes: tuple[Any, ...], dtype: Any = None) -> tuple[tupl
     Parameters
     ----------
     op : OpDef
-        Row of the table.
+        Entry of the table.
     dtypes : tuple
         For each argument a dtype, a dtype code, or a Python type (`int`, `float`, `complex`), which is weak.
     dtype : dtype, optional
@@ -563,7 +565,7 @@ def _argument(dtype: Any) -> Any:
 
 
 def resolve_chars(op: OpDef, dtypes: Sequence[Any], dtype: Any = None) -> tuple[str, str]:
-    """Like `resolve`, giving dtype characters as rows take them."""
+    """Like `resolve`, giving dtype characters as op definitions take them."""
     args, out = resolve(op, tuple(dtypes), dtype)
     return "".join(CHARS[code] for code in args), CHARS[out]
 

@@ -1,4 +1,4 @@
-"""Rows of linear algebra: factorisations and solutions of stacks of matrices, with their NumPy twins.
+"""Routines of linear algebra: factorisations and solutions of stacks of matrices, with their NumPy twins.
 
 Operands have at least two dimensions and one dtype, float32, float64, complex64 or complex128; results have that
 dtype (eigenvalues of Hermitian matrices and singular values its real one). LinAlgError is raised at once.

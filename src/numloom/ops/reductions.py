@@ -51,11 +51,11 @@ def _zero(char: str) -> str:
 
 def _one(char: str) -> str:
     one = _number("1", "0")(char)
-    return f"nl::hold({one}, false)" if KIND[char] == "c" else one
+    return f"nl::make_optional({one}, false)" if KIND[char] == "c" else one
 
 
 def _product_accumulator(char: str) -> str:
-    return f"nl::held<{carried(char)}>" if KIND[char] == "c" else _lane(char)
+    return f"nl::optional<{carried(char)}>" if KIND[char] == "c" else _lane(char)
 
 
 def _limit(lowest: bool) -> Callable[[str], str]:
@@ -150,9 +150,10 @@ def _fill() -> None:
     }  # fmt: skip
     of_truths_twice = {**of_truths, "idempotent": True}
     _define("sum", combine="({a} + {b})", identity=_zero, numpy=_in_dtype(np.sum), pair="add")
-    # One times an infinite complex number is not that number: those products have no neutral element.
+    # One times an infinite complex number is not that number: those products have no identity.
     _define("prod", combine="nl::times({a}, {b})", identity=_one, accumulator=_product_accumulator,
-         map="nl::factor({x})", finalize="nl::product({a})", headers=("held",), numpy=_in_dtype(np.prod))  # fmt: skip
+         map="nl::factor({x})", finalize="nl::product({a})", headers=("optional",),
+         numpy=_in_dtype(np.prod))  # fmt: skip
     for name, function, lowest in (("max", "maximum", True), ("min", "minimum", False)):
         _define(name, combine=f"nl::{function}({{a}}, {{b}})", identity=_limit(lowest), headers=("order",),
              has_identity=False, numpy=_reference(getattr(np, name)), pair=function, idempotent=True)  # fmt: skip
@@ -204,7 +205,7 @@ _IDENTITIES: dict[str, Callable[[str], str]] = {
 def reduction_of(op: OpDef, char: str) -> ReductionDef:
     """The definition of ``ufunc.reduce`` for a binary operation on dtype `char`.
 
-    Operations that are not associative, or have no neutral element that changes no bits, give a definition
+    Operations that are not associative, or have no identity that changes no bits, give a definition
     with ``commutative=False`` whose accumulator remembers whether it holds a value; it must be combined
     strictly from left to right.
 
@@ -234,10 +235,11 @@ def reduction_of(op: OpDef, char: str) -> ReductionDef:
         )  # fmt: skip
     inner = template.replace("{0}", "{a}.value").replace("{1}", "{b}.value").replace("{T}", carried(char))
     return ReductionDef(
-        name=op.name, accumulator=lambda c: f"nl::held<{carried(c)}>",
-        identity=lambda c: f"nl::hold<{carried(c)}>({_number('0')(c)}, false)", map="nl::hold({x}, true)",
-        combine=f"(!{{a}}.any ? {{b}} : !{{b}}.any ? {{a}} : nl::hold<{carried(char)}>({inner}, true))",
-        finalize="{a}.value", numpy=_reference(numpy), out_char=_same_char, headers=(*op.headers, "held"),
+        name=op.name, accumulator=lambda c: f"nl::optional<{carried(c)}>",
+        identity=lambda c: f"nl::make_optional<{carried(c)}>({_number('0')(c)}, false)",
+        map="nl::make_optional({x}, true)",
+        combine=f"(!{{a}}.any ? {{b}} : !{{b}}.any ? {{a}} : nl::make_optional<{carried(char)}>({inner}, true))",
+        finalize="{a}.value", numpy=_reference(numpy), out_char=_same_char, headers=(*op.headers, "optional"),
         commutative=False, has_identity=op.ufunc is not None and op.ufunc.identity is not None,
     )  # fmt: skip
 

@@ -3,7 +3,7 @@
 A twin takes host arrays and options. One whose result has a known size gives one array of the
 dtype, shape and values that the caller asked for; the others give an array or a tuple of arrays
 of their own sizes. A backend's routine of the same name takes `Strided` operands instead (see
-`numloom.device.interface.Device.routine`), with ``out`` where the size is known.
+`numloom.device.interface.Backend.routine`), with ``out`` where the size is known.
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _one_by_one(function: Any, lines: Host, masks: Host, initial: Any) -> Host:
 
 
 @routine(same="biu")
-def reduceat(a: Host, starts: Host, *, op: str, axis: int, place: int) -> Host:
+def reduceat(a: Host, starts: Host, *, op: str, axis: int, location: int) -> Host:
     """`op` over segments along `axis`, in the dtype of `a`: sums and products of floats by a tree of neighbours."""
     function = getattr(np, op)
     wrong = starts[(starts < 0) | (starts >= a.shape[axis])]
@@ -200,14 +200,14 @@ def reduceat(a: Host, starts: Host, *, op: str, axis: int, place: int) -> Host:
 
 @routine(in_place=True, same="biufc")
 def scatter(
-    a: Host, *operands: Host, axes: tuple[int, ...], position: int, op: str, loop: tuple[int, ...], place: int
+    a: Host, *operands: Host, axes: tuple[int, ...], position: int, op: str, loop: tuple[int, ...], location: int
 ) -> None:
     """Store at integer indices along `axes` of `a`; the last of equal indices wins.
 
     `operands` are a value (none for unary functions) and the indices, one for each of `axes`. The value broadcasts to
     the shape that a read at these indices has, the index shape standing at `position`. With `op` "add" (or another
     ufunc's name) it is combined with what is there, each of equal indices in turn, in dtypes whose codes are `loop`
-    (the value has the second of them already); "" stores. `place` numbers the user's line, for errors found later.
+    (the value has the second of them already); "" stores. `location` numbers the user's line, for errors found later.
     """
     values, indices = operands[: len(operands) - len(axes)], operands[len(operands) - len(axes) :]
     view = a.transpose((*axes, *(axis for axis in range(a.ndim) if axis not in axes)))

@@ -136,7 +136,7 @@ def _log_hypergeometric(k: Array, good: Array, bad: Array, sample: Array, p: Arr
 # --- streams --------------------------------------------------------------------------------------
 
 
-class Stream:
+class RandomBlocks:
     """The blocks of every element of a draw, and how many of them each has taken."""
 
     def __init__(self, counter: Array, key: Array) -> None:
@@ -187,7 +187,9 @@ def _sampler(sample: Callable[..., Array]) -> Callable[..., Array]:
         arrays = np.broadcast_arrays(counter, key, *parameters)
         counters, keys, *rest = (x.ravel() for x in arrays)
         with np.errstate(all="ignore"):
-            result = sample(Stream(counters.astype(np.uint64), keys.astype(np.uint64)), np.arange(len(keys)), *rest)
+            result = sample(
+                RandomBlocks(counters.astype(np.uint64), keys.astype(np.uint64)), np.arange(len(keys)), *rest
+            )
         return result.reshape(arrays[0].shape)
 
     twin.__doc__ = sample.__doc__
@@ -202,12 +204,12 @@ def _point(x: Array, y: Array, angle: Array) -> Array:
     return np.sqrt(2.0 * minus_log64(y << np.uint64(32) | x)) * turned64(angle, np.uint64(0))
 
 
-def _normal(s: Stream, at: Array) -> Array:
+def _normal(s: RandomBlocks, at: Array) -> Array:
     x, y, z, w = s.block(at)
     return _point(x, y, w << np.uint64(32) | z)
 
 
-def _split_gamma(s: Stream, at: Array, a: Array) -> Tried:
+def _split_gamma(s: RandomBlocks, at: Array, a: Array) -> Tried:
     """A factor and the logarithm of another one, whose product is a gamma number."""
     tail, out = np.zeros(len(at)), np.where(a == 0.0, 0.0, np.where(a > 0.0, a, np.nan))
 
@@ -236,19 +238,19 @@ def _split_gamma(s: Stream, at: Array, a: Array) -> Tried:
     return out, tail
 
 
-def _gamma(s: Stream, at: Array, a: Array) -> Array:
+def _gamma(s: RandomBlocks, at: Array, a: Array) -> Array:
     """Gamma numbers of shape `a`."""
     g, tail = _split_gamma(s, at, a)
     return np.where(a < 1.0, g * exp(tail), g)
 
 
-def _log_gamma(s: Stream, at: Array, a: Array) -> Array:
+def _log_gamma(s: RandomBlocks, at: Array, a: Array) -> Array:
     """Logarithms of gamma numbers of shape `a`, also where these would be 0."""
     g, tail = _split_gamma(s, at, a)
     return log(g) + tail
 
 
-def _beta(s: Stream, at: Array, a: Array, b: Array) -> Array:
+def _beta(s: RandomBlocks, at: Array, a: Array, b: Array) -> Array:
     """Beta numbers: of gamma numbers whose small factors are kept as logarithms, so that not both vanish."""
     x, first = _split_gamma(s, at, a)
     y, second = _split_gamma(s, at, b)
@@ -256,7 +258,7 @@ def _beta(s: Stream, at: Array, a: Array, b: Array) -> Array:
     return 1.0 / (1.0 + np.where((a < 1.0) | (b < 1.0), odds * exp(second - first), odds))
 
 
-def _noncentral_chisquare(s: Stream, at: Array, df: Array, nonc: Array) -> Array:
+def _noncentral_chisquare(s: RandomBlocks, at: Array, df: Array, nonc: Array) -> Array:
     """A chi-square number, a normal one off by the root of `nonc` among its squares."""
     out = np.full(len(at), np.nan)
     valid = (df > 0.0) & (nonc >= 0.0)
@@ -274,7 +276,7 @@ def _noncentral_chisquare(s: Stream, at: Array, df: Array, nonc: Array) -> Array
     return out
 
 
-def _wald(s: Stream, at: Array, mean: Array, scale: Array) -> Array:
+def _wald(s: RandomBlocks, at: Array, mean: Array, scale: Array) -> Array:
     """Wald numbers."""
     z = _normal(s, at)
     w = z * z * mean / (2.0 * scale)
@@ -283,7 +285,7 @@ def _wald(s: Stream, at: Array, mean: Array, scale: Array) -> Array:
     return np.where(u <= mean / (mean + x), x, mean * (mean / x))
 
 
-def _vonmises(s: Stream, at: Array, kappa: Array) -> Array:
+def _vonmises(s: RandomBlocks, at: Array, kappa: Array) -> Array:
     """Tangents of half of a von Mises angle."""
     out = np.full(len(at), np.nan)
     _where(kappa > 1e12, out, lambda some: 0.5 * _normal(s, at[some]) / np.sqrt(kappa[some]))
@@ -315,7 +317,7 @@ def _vonmises(s: Stream, at: Array, kappa: Array) -> Array:
     return out
 
 
-def _poisson(s: Stream, at: Array, lam: Array) -> Array:
+def _poisson(s: RandomBlocks, at: Array, lam: Array) -> Array:
     """Poisson numbers."""
     out = np.where(lam > 9.223372006484771e18, _MOST, np.int64(0))
 
@@ -358,7 +360,7 @@ def _poisson(s: Stream, at: Array, lam: Array) -> Array:
     return out
 
 
-def _lower_binomial(s: Stream, at: Array, n: Array, p: Array) -> Array:
+def _lower_binomial(s: RandomBlocks, at: Array, n: Array, p: Array) -> Array:
     """Binomial numbers for p of at most 1/2."""
     q, mean = 1.0 - p, n * p
     out = np.empty(len(at))
@@ -410,7 +412,7 @@ def _lower_binomial(s: Stream, at: Array, n: Array, p: Array) -> Array:
     return out
 
 
-def _binomial(s: Stream, at: Array, n: Array, p: Array) -> Array:
+def _binomial(s: RandomBlocks, at: Array, n: Array, p: Array) -> Array:
     """Binomial numbers."""
     out = np.where((n > 0) & (p >= 1.0), n, np.int64(0))
 
@@ -428,7 +430,7 @@ _ONE_BY_ONE = 40.0
 """How many are drawn one by one; more are drawn together."""
 
 
-def _lower_hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample: Array) -> Array:
+def _lower_hypergeometric(s: RandomBlocks, at: Array, good: Array, bad: Array, sample: Array) -> Array:
     """Good ones among `sample` of at most half of all, good being at most bad."""
     total = good + bad
     out = np.empty(len(at))
@@ -470,7 +472,7 @@ def _lower_hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample:
     return out
 
 
-def _hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample: Array) -> Array:
+def _hypergeometric(s: RandomBlocks, at: Array, good: Array, bad: Array, sample: Array) -> Array:
     """Good ones among `sample` of `good` and `bad` ones."""
     total, less = good + bad, np.minimum(good, bad)
     drawn = np.minimum(sample, total - sample)
@@ -487,7 +489,7 @@ def _hypergeometric(s: Stream, at: Array, good: Array, bad: Array, sample: Array
     return out
 
 
-def _geometric(s: Stream, at: Array, p: Array) -> Array:
+def _geometric(s: RandomBlocks, at: Array, p: Array) -> Array:
     """Trials until the first success."""
     u, _ = s.draw(at)
     k = np.ceil(log(1.0 - u) / log1p(-p))
@@ -495,7 +497,7 @@ def _geometric(s: Stream, at: Array, p: Array) -> Array:
     return np.where((p > 0.0) & (p < 1.0), whole, np.int64(1))
 
 
-def _logseries(s: Stream, at: Array, p: Array) -> Array:
+def _logseries(s: RandomBlocks, at: Array, p: Array) -> Array:
     """Numbers of the logarithmic series."""
     out = np.ones(len(at), np.int64)
 
@@ -518,7 +520,7 @@ def _logseries(s: Stream, at: Array, p: Array) -> Array:
     return out
 
 
-def _zipf(s: Stream, at: Array, a: Array) -> Array:
+def _zipf(s: RandomBlocks, at: Array, a: Array) -> Array:
     """Numbers k with probabilities as k**-a."""
     out = np.ones(len(at), np.int64)
 

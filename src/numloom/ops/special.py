@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.forking import importing
 from numloom.ops.definitions import OpDef, is_rounded
 from numloom.ops.derivatives import SPECIAL_DERIVATIVES
+from numloom.ops.identities import IDENTITIES
 from numloom.ops.routines import Host, routine
 
 SPECIAL: dict[str, OpDef] = {}
-"""Rows by SciPy's name."""
+"""Op definitions by SciPy's name."""
 
 ALIASES = {"digamma": "psi"}
 
@@ -36,8 +38,8 @@ def _loops(dtypes: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
 
 def _scipy(name: str) -> Any:
     def twin(*args: Any) -> Any:
-        from scipy import special
-
+        with importing:
+            from scipy import special
         with np.errstate(all="ignore"):
             return getattr(special, name)(*args)
 
@@ -50,6 +52,7 @@ def _define(name: str, nin: int, header: str, cost: int, function: str = "", twi
     SPECIAL[name] = OpDef(
         name=name, nin=nin, numpy=_scipy(twin or name), text=lambda in_chars, out_char: text, cost=cost, exact=False,
         headers=(header,), loops=_loops, id=len(SPECIAL), gradient=SPECIAL_DERIVATIVES[name],
+        identities=IDENTITIES.get(name, {}),
     )  # fmt: skip
 
 

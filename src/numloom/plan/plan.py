@@ -2,6 +2,7 @@
 
 Planning is a handful of passes, each linear in the nodes and none recursive:
 
+0. `rewrites.rewritten`: values that are equal to the bit become one.
 1. `group.choose_stored`: which values are written to memory (rules there).
 2. `group.group`: stored values become kernels; later ones join earlier ones where they may.
 3. `lower.lower`: each kernel becomes a `Program` with operands bound to node numbers.
@@ -19,6 +20,7 @@ from numloom.plan.group import Draft, choose_stored, group
 from numloom.plan.lower import lower
 from numloom.plan.nearby import Nearby
 from numloom.plan.nested_refused import refused
+from numloom.plan.rewrites import rewritten
 from numloom.plan.step import Plan, Step
 
 
@@ -35,6 +37,7 @@ def make_plan(
 
     `nearby` is what `nearby_views` says of the walk, for nodes that do not know where views begin.
     """
+    nodes = rewritten(nodes, roots)
     tables: set[int] = set()
     while True:
         choice = choose_stored(nodes, roots, short_rows, nearby, tables, cluster)

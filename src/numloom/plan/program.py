@@ -118,7 +118,7 @@ class Box:
 class Select(NamedTuple):
     """What a program selects: elements of so many bytes, those of operand `same` or (-1) others.
 
-    With `axes` it is the indices along so many axes instead (see `emit.selecting`).
+    With `axes` it is the indices along so many axes instead (see `emit.compaction`).
     """
 
     itemsize: int
@@ -198,8 +198,8 @@ class Word:
     `dim`), ``stride`` (operand `index`, dimension `dim`), ``iota_offset`` / ``iota_stride``
     (iota `index`, `dim`), ``gather_extent`` / ``gather_stride`` (gather `index`, its `dim`-th
     index), ``box_start`` / ``box_step`` / ``box_count`` (`dim`), ``error`` (address of the error
-    word), ``place`` (what gather `index` writes there), ``workspace`` (address of zeroed-counter
-    scratch memory), ``select_...`` (see `emit.selecting`), or ``constant``: a number (`value`) that the
+    word), ``location`` (what gather `index` writes there), ``workspace`` (address of zeroed-counter
+    scratch memory), ``select_...`` (see `emit.compaction`), or ``constant``: a number (`value`) that the
     emitter computed from the sizes (magic divisors, chunk counts).
     """
 
@@ -231,7 +231,7 @@ class Geometry:
 
 
 @dataclass(slots=True, unsafe_hash=True)
-class Source:
+class KernelSource:
     """An emitted kernel: text for both targets, entry name, words of the parameter block, launch."""
 
     text: str

@@ -238,7 +238,7 @@ def _polyval(p: Any, x: Any) -> Any:
     if isinstance(coefficients, (list, tuple)):
         host = np.asarray(coefficients)
         if host.ndim == 1 and host.dtype.kind in "biufc":
-            # What the host knows is not looked at, so the call can be recalled.
+            # What the host knows is not looked at, so the call can be replayed.
             coefficients = [wrap(known(number, code_of(host.dtype))) for number in host.tolist()]
     if not isinstance(coefficients, list):
         coefficients = asarray(coefficients)

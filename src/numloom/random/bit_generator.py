@@ -105,6 +105,11 @@ class Philox(BitGenerator):
         with self.lock:
             self._key, self._counter = key, counter
 
+    @property
+    def _seed_seq(self) -> Any:
+        """Its seed sequence, by the name that Dask asks NumPy's bit generators for."""
+        return self.seed_seq
+
     def __getstate__(self) -> dict[str, Any]:
         return {"seed_seq": self.seed_seq, "state": self.state}
 

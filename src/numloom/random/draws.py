@@ -30,12 +30,22 @@ def drawn(method: Method) -> Method:
     """
     known: dict[Any, Any] = {}
 
+    def in_full(self: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        result = method(self, *args, **options)
+        if (
+            type(result) is ndarray
+            and result.is_scalar
+            and any(type(given) is tuple and not given for given in (*args, *options.values()))
+        ):
+            result.is_scalar = False  # Of ``size=()`` NumPy gives an array.
+        return result
+
     @wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
         arrays: list[Any] = []
         given = noted((*args, *options.values()), arrays)
         if given is None or arrays:
-            return method(self, *args, **options)
+            return in_full(self, args, options)
         source = self._bit_generator
         key = (type(self), given, len(args), *options, current())
         found = known.get(key)
@@ -49,19 +59,19 @@ def drawn(method: Method) -> Method:
             if before is None:
                 return result
             source.state = before
-            return beside(lambda: method(self, *args, **options), lambda: result)
+            return beside(lambda: in_full(self, args, options), lambda: result)
         if found is None or source.taken is not None or register.tracing:
             if found is None:
                 if len(known) >= _KEPT:
                     known.clear()
                 known[key] = _ONCE
-            return method(self, *args, **options)
+            return in_full(self, args, options)
         # Calls of other threads take blocks that this one does not use, and so are not learned from.
         taken: list[Any] = []
         source.taken = taken
         recorder = start(None, [], False)
         try:
-            result = method(self, *args, **options)
+            result = in_full(self, args, options)
         finally:
             end(recorder)
             source.taken = None

@@ -5,7 +5,7 @@ Those that run on the host instead are listed in `numloom.ops.special.ON_HOST`.
 
 from numloom.api.elementwise import cbrt, exp2, sinc
 from numloom.base.wording import no_name
-from numloom.special.elementwise import (
+from numloom.special.functions import (
     bdtr,
     bdtrc,
     bdtri,

@@ -10,7 +10,7 @@ import numpy as np
 from numloom.api import elementwise as numpy_names
 from numloom.api.manipulation import normal_axes
 from numloom.array.convert import asarray
-from numloom.special.elementwise import FUNCTIONS, gamma, gammaln, psi
+from numloom.special.functions import FUNCTIONS, gamma, gammaln, psi
 
 Array = Any
 
@@ -133,11 +133,12 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Array:
 
 
 def polygamma(n: Any, x: Any) -> Array:
-    """The `n`-th derivative of `psi`: ``(-1)**(n + 1) * n! * zeta(n + 1, x)``, and `psi` itself where `n` is 0."""
-    order, point = asarray(n), asarray(x)
-    wide = np.result_type(point.dtype, np.float32) if order.dtype.kind in "biu" else np.float64
-    order = order.astype(wide)
-    sign = numpy_names.where(order % 2 == 0, -1.0, 1.0).astype(wide)
+    """The `n`-th derivative of `psi`: ``(-1)**(n + 1) * n! * zeta(n + 1, x)``, and `psi` itself where `n` is 0.
+
+    It is float64 whatever `x` is, as in SciPy.
+    """
+    order, point = asarray(n).astype(np.float64), asarray(x)
+    sign = numpy_names.where(order % 2 == 0, -1.0, 1.0)
     derived = sign * gamma(order + 1) * zeta(order + 1, point)
     return numpy_names.where(order == 0, psi(point), derived)
 

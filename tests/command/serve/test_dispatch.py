@@ -15,7 +15,7 @@ import numloom
 from numloom.array.ndarray import ndarray
 from numloom.command.serve import namespace
 from numloom.command.serve.crossing import Crossing
-from numloom.command.serve.dispatch import VIEWS, WRITES, Dispatcher, Function
+from numloom.command.serve.dispatch import VIEWS, WRITES, Dispatcher, ServedFunction
 from numloom.command.serve.ledger import NUMLOOM, NUMPY
 from numloom.command.serve.namespace import AS_THEY_ARE, Server
 from numloom.command.serve.program import ServedProgram
@@ -117,7 +117,7 @@ def test_errors_of_the_data_are_raised_once() -> None:
         raise np.linalg.LinAlgError("singular")
 
     with pytest.raises(np.linalg.LinAlgError):
-        Function(dispatcher, "linalg.inv", fail, np.linalg.inv)(np.eye(2))
+        ServedFunction(dispatcher, "linalg.inv", fail, np.linalg.inv)(np.eye(2))
     assert len(calls) == 1
     assert "linalg.inv" not in dispatcher.ledger.calls  # it gave nothing
 

@@ -10,7 +10,7 @@ import pytest
 
 from numloom.device.cpu import compiler as compiler_module
 from numloom.device.cpu.backend import CpuDevice
-from numloom.device.interface import Span
+from numloom.device.interface import MemorySpan
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -43,7 +43,7 @@ def run(device):
             if isinstance(argument, np.ndarray):
                 buffer = device.upload(np.ascontiguousarray(argument))
                 buffers.append((argument, buffer))
-                packed.append(Span(buffer.ptr, buffer.ptr, buffer.ptr + argument.nbytes))
+                packed.append(MemorySpan(buffer.ptr, buffer.ptr, buffer.ptr + argument.nbytes))
             else:
                 packed.append(np.asarray(argument).tobytes())
         function = module.function(name)

@@ -6,7 +6,7 @@ from sources import CHECK, kernel
 
 from numloom.base.config import config
 from numloom.base.errors import DeviceError
-from numloom.device.interface import Span
+from numloom.device.interface import MemorySpan
 
 
 def complaint(run, code, *args, **options):
@@ -77,7 +77,7 @@ def test_arrays_side_by_side_are_told_apart(device):
     """One array's end is another's beginning, and the kernel takes a step too far."""
     buffer = device.upload(np.zeros(128, np.float32))
     middle = buffer.ptr + 256
-    spans = [Span(buffer.ptr, buffer.ptr, middle), Span(middle, middle, middle + 256)]
+    spans = [MemorySpan(buffer.ptr, buffer.ptr, middle), MemorySpan(middle, middle, middle + 256)]
     code = kernel("float* x, float* y, int n", "    x[t] = 1; y[t] = 2; if (t == 63) x[n] = 5;")
     function = device.module({"kernel.cu": code}, options=CHECK).function("k")
     function.launch((1, 1, 1), (64, 1, 1), [*spans, np.int32(63).tobytes()])
@@ -85,7 +85,7 @@ def test_arrays_side_by_side_are_told_apart(device):
     with pytest.raises(DeviceError, match="at byte 256 of argument 1"):
         function.launch((1, 1, 1), (64, 1, 1), [*spans, np.int32(64).tobytes()])
     # Arrays that overlap stay together, and a view's own bounds hold.
-    spans = [Span(buffer.ptr + 4, buffer.ptr, middle), Span(buffer.ptr, buffer.ptr, buffer.ptr + 512)]
+    spans = [MemorySpan(buffer.ptr + 4, buffer.ptr, middle), MemorySpan(buffer.ptr, buffer.ptr, buffer.ptr + 512)]
     code = kernel("float* x, float* y", "    x[-1] = 3; y[1] = 4; x[1] = y[0] + y[1];")
     device.module({"kernel.cu": code}, options=CHECK).function("k").launch((1, 1, 1), (1, 1, 1), spans)
     assert device.download(buffer, 0, 12).view("f4").tolist() == [3, 4, 7]
@@ -98,7 +98,7 @@ def test_addresses_in_arguments_are_followed(run, device):
     run(code, table, np.uint64(target.ptr), X, block=4, options=CHECK)
     assert device.download(target, 0, 16).view("f4").tolist() == [6] * 4
     buffer = device.upload(np.zeros(8, np.uint64))
-    span = Span(buffer.ptr, buffer.ptr, buffer.ptr + 64)
+    span = MemorySpan(buffer.ptr, buffer.ptr, buffer.ptr + 64)
     device.copy(buffer, 0, device.upload(np.array([buffer.ptr + 32], np.uint64)), 0, 8)
     code = kernel("unsigned long long** x", "    *x[0] = 77;")
     device.module({"kernel.cu": code}, options=CHECK).function("k").launch((1, 1, 1), (1, 1, 1), [span])

@@ -11,7 +11,7 @@ from sources import kernel
 
 from numloom.base.config import config
 from numloom.base.errors import CompileError, MissingDependencyError
-from numloom.device.cpu.simt.elf import Image
+from numloom.device.cpu.simt.elf import ElfFile
 
 # ---------------------------------------------------------------- modules
 
@@ -146,7 +146,7 @@ def test_without_compiling(device):
 
 def test_names_and_lines_in_binaries():
     with pytest.raises(ValueError, match="ELF"):
-        Image(b"MZ" + bytes(100))
+        ElfFile(b"MZ" + bytes(100))
 
 
 # ---------------------------------------------------------------- errors of the compiler

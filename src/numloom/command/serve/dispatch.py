@@ -82,8 +82,9 @@ class Dispatcher:
         self.fallback = fallback
         self.ledger = Ledger(program)
 
-    def call(self, function: Function, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def call(self, function: ServedFunction, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """One call of a function of the namespace."""
+        __tracebackhide__ = True  # IPython shows the program's frames and NumPy's
         ledger = self.ledger
         kinds = kinds_of(args) | (kinds_of(options.values()) if options else 0)
         if kinds & (HOST | ODD) and not kinds & OURS and not self.program.is_calling():
@@ -127,8 +128,11 @@ class Dispatcher:
             trace = trace.tb_next
         return False
 
-    def _through_numpy(self, function: Function, reason: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    def _through_numpy(
+        self, function: ServedFunction, reason: str, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
         """NumPy's answer, with our arrays as NumPy's going in, and NumPy's as ours coming out."""
+        __tracebackhide__ = True
         crossing = Crossing(function.written(args, options))
         result = function.numpy(*crossing.out(args), **crossing.out(options))
         crossing.write_back()
@@ -155,7 +159,7 @@ class Dispatcher:
                 )
 
 
-class Function:
+class ServedFunction:
     """A function of the namespace, by its dotted name: numloom's, and NumPy's for what it refuses.
 
     Parameters
@@ -190,6 +194,7 @@ class Function:
         self.__wrapped__ = numpy
 
     def __call__(self, *args: Any, **options: Any) -> Any:
+        __tracebackhide__ = True
         if self._on_numbers and not options:
             for value in args:
                 if type(value) not in NUMBER_TYPES:
@@ -267,14 +272,14 @@ class Function:
         return place < 1 << 30 and options.get("size") is None and (len(args) <= place or args[place] is None)
 
 
-class Ufunc(Function):
+class Ufunc(ServedFunction):
     """A ufunc of the namespace: its methods are functions, too."""
 
     def __init__(self, dispatcher: Dispatcher, name: str, ours: Any, numpy: np.ufunc) -> None:
         super().__init__(dispatcher, name, ours, numpy)
         for method in ("reduce", "accumulate", "reduceat", "outer", "at"):
             of_numpy = getattr(numpy, method)
-            setattr(self, method, Function(dispatcher, f"{name}.{method}", getattr(ours, method, None), of_numpy))
+            setattr(self, method, ServedFunction(dispatcher, f"{name}.{method}", getattr(ours, method, None), of_numpy))
 
     def _place(self, parameter: str) -> int:
         return int(self.numpy.nin) if parameter == "out" else 1 << 30

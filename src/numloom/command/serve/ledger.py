@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import time
 from collections import Counter, defaultdict
@@ -10,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from numloom.base.wording import counted
+from numloom.command.serve.lines import IMPORTS, PYTHON, RECORDING, RESULTS, LineTimes, total
+from numloom.command.serve.lines import NUMPY as IN_NUMPY
 from numloom.command.serve.program import ServedProgram
 from numloom.device import registry
 from numloom.engine.state import counters
@@ -19,6 +22,13 @@ SMALL = 4096
 """Arrays of fewer elements are done faster by NumPy than any device can be told of them."""
 _SHOWN = 12
 """Rows of a table in the text report."""
+_LINES = 6
+"""Lines of the program in the text report."""
+_LONG = 1e-3
+"""Seconds of work that no small arrays take at a time."""
+_LOOKS = 20
+"""Looks at results from one line that are worth a word."""
+_MOSTLY = {RESULTS: "recorded work", RECORDING: "recording", IN_NUMPY: "NumPy", PYTHON: "Python"}
 
 
 @dataclass
@@ -72,6 +82,8 @@ class Ledger:
         Arrays that functions of numloom gave, and those of them with fewer than `SMALL` elements.
     random, frozen : bool, Counter
         Whether random numbers were drawn by numloom; lines where a view of a copy became read-only.
+    lines : LineTimes
+        Seconds by line, where somebody lets it look.
     """
 
     def __init__(self, program: ServedProgram) -> None:
@@ -88,6 +100,7 @@ class Ledger:
         self.seconds: defaultdict[str, float] = defaultdict(float)
         self.begin = time.perf_counter()
         self.end: float | None = None
+        self.lines = LineTimes(program)
         self._start = (counters.kernels, counters.library_calls, counters.flushes)
 
     # ------------------------------------------------------------ counting
@@ -132,7 +145,7 @@ class Ledger:
     def as_dict(self) -> dict[str, Any]:
         """The report as data, as `--report json` writes it."""
         kernels, library_calls, flushes = self._start
-        total = (self.end or time.perf_counter()) - self.begin
+        whole = self._whole()
         functions = {
             f"numpy.{name}": {
                 "calls": dict(calls.count),
@@ -145,10 +158,10 @@ class Ledger:
         return {
             "device": registry.current().name,
             "seconds": {
-                "total": round(total, 6),
+                "total": round(whole, 6),
                 "numloom": round(self.seconds[NUMLOOM], 6),
                 "numpy": round(self.seconds[NUMPY] + self.seconds[NUMBERS], 6),
-                "elsewhere": round(max(total - sum(self.seconds.values()), 0.0), 6),
+                "elsewhere": round(max(whole - sum(self.seconds.values()), 0.0), 6),
             },
             "kernels": counters.kernels - kernels,
             "library_calls": counters.library_calls - library_calls,
@@ -160,17 +173,86 @@ class Ledger:
             "made_read_only": dict(self.frozen),
             "random_numbers_by_numloom": self.random,
             "functions": functions,
+            "lines": self.costly(),
             "advice": self.advice(),
         }
+
+    def _whole(self) -> float:
+        """Seconds that the program has run."""
+        return (self.end or time.perf_counter()) - self.begin
+
+    def costly(self) -> list[dict[str, Any]]:
+        """Lines of the program by the time they took, each with what it was spent on and what to change."""
+        whole = self._whole()
+        reasons = self._reasons()
+        told = []
+        for line, spent in self.lines.largest():
+            file, _, number = line.rpartition(":")
+            told.append(
+                {
+                    "line": line,
+                    "shown": shown(line),
+                    "text": linecache.getline(file, int(number)).strip(),
+                    "seconds": round(total(spent), 4),
+                    "share": round(min(total(spent) / whole, 1.0), 4) if whole else 0.0,
+                    "spent": {kind: round(seconds, 4) for kind, seconds in _by_cost(spent)},
+                    "change": self._change(line, spent, reasons),
+                }
+            )
+        return told
+
+    def _reasons(self) -> dict[str, str]:
+        """What NumPy had to do from each line, and why."""
+        found: dict[str, tuple[float, str]] = {}
+        for name, calls in self.calls.items():
+            if not calls.reasons:
+                continue
+            text = f"numpy.{name} runs in NumPy: {calls.reasons.most_common(1)[0][0]}"
+            for line, count in calls.lines.items():
+                cost = calls.seconds[NUMPY] * count / calls.count[NUMPY]
+                if cost >= found.get(line, (0.0, ""))[0]:
+                    found[line] = cost, text
+        return {line: text for line, (_, text) in found.items()}
+
+    def _change(self, line: str, spent: dict[str, float], reasons: dict[str, str]) -> str:
+        """What to change in a line, by what most of its time is spent on."""
+        copies, looks = self.uploads.get(line), self.downloads.get(line)
+        if copies is not None and copies.count > 2 and copies.nbytes > 1 << 20:
+            return (
+                f"copies NumPy arrays to the device {_times(copies.count)} ({_bytes(copies.nbytes)}): make them "
+                "numloom's once, by np.array(...) before the loop"
+            )
+        kind = _by_cost(spent)[0][0]
+        if kind == IN_NUMPY:
+            return reasons.get(line, "a library works with NumPy here")
+        if kind == RESULTS:
+            if looks is not None and looks.count > _LOOKS:
+                return (
+                    f"looks at results {_times(looks.count)}, and waits each time: look less often, or at whole arrays"
+                )
+            return "recorded work runs here, where its result is first needed: explain() of the array shows its kernels"
+        if kind == RECORDING:
+            return "records many small calls: work on more data in each call, whole arrays instead of rows"
+        if kind == PYTHON:
+            return (
+                "the interpreter's own steps (loops, numbers, single elements): use whole arrays, or x.tolist() once "
+                "before a loop over elements"
+            )
+        return "" if kind == IMPORTS else f"{kind} works here, on the host"
 
     def as_json(self) -> str:
         """The report as JSON text."""
         return json.dumps(self.as_dict(), indent=2)
 
+    def _works_long(self) -> bool:
+        """Whether recorded work takes milliseconds when it runs: arrays that operators gave, uncounted, are large."""
+        runs = counters.flushes - self._start[2]
+        return sum(spent.get(RESULTS, 0.0) for _, spent in self.lines.largest()) > _LONG * max(runs, 1)
+
     def advice(self) -> list[str]:
         """What to change for more speed, the largest costs first."""
         said: list[tuple[float, str]] = []
-        worth = 0.01 * ((self.end or time.perf_counter()) - self.begin)
+        worth = 0.01 * self._whole()
         for name, calls in self.calls.items():
             if not calls.count[NUMPY] or calls.seconds[NUMPY] < worth:
                 continue
@@ -192,7 +274,7 @@ class Ledger:
                     )
                 )
         for line, copies in self.downloads.items():
-            if copies.count > 20:
+            if copies.count > _LOOKS:
                 said.append(
                     (
                         copies.count * 2e-5 + copies.nbytes / 5e9,
@@ -201,7 +283,7 @@ class Ledger:
                     )
                 )
         advice = [text for _, text in sorted(said, reverse=True)]
-        if self.made > 100 and self.small > 0.8 * self.made:
+        if self.made > 100 and self.small > 0.8 * self.made and not self._works_long():
             advice.append(
                 f"{100 * self.small // self.made} % of the arrays had fewer than {SMALL} elements: such programs are "
                 "fastest under NumPy itself; work on more data at a time (whole arrays instead of rows)."
@@ -244,6 +326,14 @@ class Ledger:
                 )
             if len(rows) > _SHOWN:
                 lines.append(f"  ... and {len(rows) - _SHOWN} more (--report json has all)")
+        if data["lines"]:
+            lines.append("  lines that cost most (seconds, share, mostly)")
+            for line in data["lines"][:_LINES]:
+                kind = next(iter(line["spent"]))
+                lines.append(
+                    f"  {line['seconds']:>9.3f} {100 * line['share']:>3.0f} %  {_MOSTLY.get(kind, kind):<13} "
+                    f"{line['shown']}  {_cut(line['text'])}".rstrip()
+                )
         if self.random:
             lines.append("  random numbers are numloom's, of another stream than NumPy's for the same seed")
         lines += [f"  - {text}" for text in data["advice"][:_SHOWN]]
@@ -259,6 +349,14 @@ def shown(line: str) -> str:
     return f"{short if len(short) < len(path) else path}:{number}"
 
 
+def _by_cost(spent: dict[str, float]) -> list[tuple[str, float]]:
+    return sorted(spent.items(), key=lambda item: -item[1])
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 def _copies(by_line: dict[str, Copies]) -> dict[str, Any]:
     return {
         "count": sum(copies.count for copies in by_line.values()),
@@ -270,8 +368,8 @@ def _copies(by_line: dict[str, Copies]) -> dict[str, Any]:
 
 
 def _told(by_line: dict[str, Copies]) -> str:
-    total = _copies(by_line)
-    return f"{_times(total['count'])} ({_bytes(total['bytes'])})"
+    copies = _copies(by_line)
+    return f"{_times(copies['count'])} ({_bytes(copies['bytes'])})"
 
 
 def _times(count: int) -> str:

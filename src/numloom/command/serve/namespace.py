@@ -13,7 +13,7 @@ import numpy as np
 from numloom.array.ndarray import bind, ndarray
 from numloom.command.serve.adapting import Adaptation
 from numloom.command.serve.crossing import HOST, ODD, Crossing, held, kinds_of, odd_one
-from numloom.command.serve.dispatch import WRITTEN, Dispatcher, Function, Ufunc, told
+from numloom.command.serve.dispatch import WRITTEN, Dispatcher, ServedFunction, Ufunc, told
 from numloom.command.serve.ledger import NUMPY
 from numloom.command.serve.program import Interception, ServedProgram
 from numloom.command.serve.standing import SCALARS, standing, standing_array, standing_scalar
@@ -77,7 +77,7 @@ class Namespace(ModuleType):
 class Subscripted:
     """``np.r_``, ``np.c_`` and their like: the answer is made of what stands in brackets."""
 
-    def __init__(self, function: Function, real: Any) -> None:
+    def __init__(self, function: ServedFunction, real: Any) -> None:
         self._function = function
         self._real = real
 
@@ -168,18 +168,20 @@ class Server:
         if isinstance(real, type):
             return self._class(path, ours, real, by_nature)
         if callable(real):
-            return Function(self.dispatcher, path, ours if callable(ours) else None, real, by_nature)
+            return ServedFunction(self.dispatcher, path, ours if callable(ours) else None, real, by_nature)
         if name in SUBSCRIPTED:
-            subscript = Function(self.dispatcher, path, getattr(ours, "__getitem__", None), real.__getitem__)
+            subscript = ServedFunction(self.dispatcher, path, getattr(ours, "__getitem__", None), real.__getitem__)
             return Subscripted(subscript, real)
         return real
 
     def _class(self, path: str, ours: Any, real: type, by_nature: str) -> Any:
         """A class of NumPy: itself, unless our arrays are to pass for its instances or to be taken by it."""
         if isinstance(ours, type) and ours is not real:
-            return standing(real, Function(self.dispatcher, path, ours, real), ours)
+            return standing(real, ServedFunction(self.dispatcher, path, ours, real), ours)
         if issubclass(real, np.ndarray):
-            return standing(real, Function(self.dispatcher, path, None, real, by_nature or "its arrays stay NumPy's"))
+            return standing(
+                real, ServedFunction(self.dispatcher, path, None, real, by_nature or "its arrays stay NumPy's")
+            )
         return real
 
     def _specials(self) -> dict[str, Any]:
@@ -201,18 +203,18 @@ class Server:
             ours, real = _ours("vectorize")(*args, **options), np.vectorize(*args, **options)
             if getattr(ours, "pyfunc", None) is None:  # a decorator with options
                 return lambda function: vectorize(function, *args, **options)
-            return Function(dispatcher, "vectorize", ours, real)
+            return ServedFunction(dispatcher, "vectorize", ours, real)
 
         def load(*args: Any, **options: Any) -> Any:
             result = loading(*args, **options)
             return Archive(result) if isinstance(result, np.lib.npyio.NpzFile) else result
 
-        loading = Function(dispatcher, "load", None, np.load, "files are read by NumPy")
+        loading = ServedFunction(dispatcher, "load", None, np.load, "files are read by NumPy")
         special: dict[str, Any] = {
             "ndarray": standing_array(new_array),
             "ufunc": standing(np.ufunc, np.ufunc, Ufunc),
             "isscalar": is_scalar,
-            "vectorize": standing(np.vectorize, vectorize, Function),
+            "vectorize": standing(np.vectorize, vectorize, ServedFunction),
             "load": load,
             "random.Generator": standing(random.Generator, streams.generator),
             "random.RandomState": standing(random.RandomState, streams.random_state),
@@ -255,7 +257,7 @@ class Server:
             reason = f"numloom has no {name}"
         except (TypeError, NotImplementedError) as error:
             reason = f"numloom refused: {told(error)}"
-        probe = Function(self.dispatcher, name, None, function)
+        probe = ServedFunction(self.dispatcher, name, None, function)
         return self._passed_by(name, reason, function, args, options, probe.written(args, options))
 
     def _passed_by(self, name: str, reason: str, function: Any, args: Any, options: Any, written: list[Any]) -> Any:

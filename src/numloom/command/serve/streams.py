@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.command.serve.dispatch import Dispatcher, Function
+from numloom.command.serve.dispatch import Dispatcher, ServedFunction
 
 _MAIN = __name__.partition(".")[0]
 
@@ -33,18 +33,18 @@ class _Served:
 
     dispatcher: Dispatcher
     ours: Any
-    functions: dict[str, Function]
+    functions: dict[str, ServedFunction]
 
     def serve(self, dispatcher: Dispatcher, ours: Any) -> Any:
         """Draw from `ours` when the program of `dispatcher` asks."""
         self.dispatcher, self.ours, self.functions = dispatcher, ours, {}
         return self
 
-    def function(self, family: str, name: str, numpy: Any) -> Function:
+    def function(self, family: str, name: str, numpy: Any) -> ServedFunction:
         """The function that answers for a method."""
         if name not in self.functions:
             ours = getattr(self.ours, name, None)
-            self.functions[name] = Function(self.dispatcher, f"{family}.{name}", ours, numpy.__get__(self))
+            self.functions[name] = ServedFunction(self.dispatcher, f"{family}.{name}", ours, numpy.__get__(self))
         return self.functions[name]
 
 

@@ -7,13 +7,13 @@ from libc.stdint cimport intptr_t
 
 cdef extern from "threads.hpp" namespace "numloom" nogil:
     ctypedef void (*Entry)(const void*, long long, long long) noexcept
-    cdef cppclass Pool:
-        Pool(int) except +
+    cdef cppclass ThreadPool:
+        ThreadPool(int) except +
         void run(Entry, const void*, long long, long long)
         void retire()
 
 # Never deleted: its threads may outlive the interpreter, and in a child process they are gone.
-cdef Pool* pool = NULL
+cdef ThreadPool* pool = NULL
 
 
 def reset(int threads, bint forked=False):
@@ -21,13 +21,13 @@ def reset(int threads, bint forked=False):
     global pool
     if pool is not NULL and not forked:
         pool.retire()
-    pool = new Pool(threads)
+    pool = new ThreadPool(threads)
 
 
 def run(intptr_t entry, intptr_t params, long long items, long long grain):
     """Call ``entry(params, begin, end)`` until all items are done."""
     cdef Entry function = <Entry>entry
-    cdef Pool* here = pool
+    cdef ThreadPool* here = pool
     if items <= grain:
         function(<const void*>params, 0, items)
         return
@@ -41,7 +41,7 @@ def launch(kernel, array.array params, geometry):
     cdef intptr_t entry = kernel.address
     cdef long long items = geometry.items
     cdef long long grain = geometry.grain
-    cdef Pool* here = pool
+    cdef ThreadPool* here = pool
     if items <= grain:
         (<Entry>entry)(block, 0, items)
     else:
@@ -81,7 +81,7 @@ cdef class Bound:
         self.finish_items = geometry.finish_items
 
     def __call__(self):
-        cdef Pool* here = pool
+        cdef ThreadPool* here = pool
         if self.items <= self.grain:
             self.entry(self.block, 0, self.items)
         else:

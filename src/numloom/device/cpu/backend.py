@@ -19,11 +19,11 @@ from numloom.device.cpu.module import CpuModule, Loader
 from numloom.device.cpu.routines import ROUTINES, bound
 from numloom.device.cpu.simt.texture import CpuHandle, CpuImage, surface_object, texture_object
 from numloom.device.interface import Image, Sampling, Strided, Texels
-from numloom.device.memory import KEPT_SCRATCH, Buffer, Pool
+from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, Buffer, Pool
 
 
 class CpuDevice:
-    """The host; see `numloom.device.interface.Device` for the methods without a text of their own.
+    """The host; see `numloom.device.interface.Backend` for the methods without a text of their own.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class CpuDevice:
         return surface_object(image)
 
     def workspace(self, nbytes: int, counters: int) -> Buffer:
-        if nbytes > KEPT_SCRATCH:
+        if nbytes > KEPT_SCRATCH or self.pool.cache_limit == NOTHING_KEPT:
             much = self.pool.allocate(nbytes)
             self.clear(much, counters)
             return much

@@ -15,8 +15,9 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.base.config import config
-from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
+from numloom.base.errors import CompileError, DeviceError, MissingDependencyError, untraced
 from numloom.base.forking import BUILDING, anew, held
+from numloom.base.progress import COMPILING, Line, look
 from numloom.device.cache import DiskCache, key_of, shared
 from numloom.device.cpu.compiler import Compiler, find, load, require
 from numloom.device.cpu.faults import MARK, Faults
@@ -181,7 +182,7 @@ class Builder:
                 )
             self._build_now(kernel)
             if kernel.error is not None:
-                raise kernel.error
+                raise untraced(kernel.error)
         elif not kernel.refused and mode != "never":
             if mode == "wait":
                 if self.compiler is not None:
@@ -195,12 +196,16 @@ class Builder:
             if kernel in self._waiting:
                 self._waiting.remove(kernel)
                 kernel.queued = False
-            while kernel.queued:  # being compiled by the thread
-                self._changed.wait(0.05)
+            if kernel.queued:
+                with Line(COMPILING, gather=True):
+                    while kernel.queued:  # being compiled by the thread
+                        self._changed.wait(0.05)
+                        look()
             if kernel.ready or kernel.refused:
                 return
-        require(self.compiler)
-        self._build([kernel])
+        with Line(COMPILING, gather=True):
+            require(self.compiler)
+            self._build([kernel])
 
     def _build_later(self, kernel: CpuKernel) -> None:
         compiler = self._known_compiler()
@@ -255,7 +260,7 @@ class Builder:
                     self._build(batch)
             except Exception as error:  # a full disk, say: whoever waits must not wait for ever
                 for kernel in batch:
-                    kernel.error = None if kernel.ready else error
+                    kernel.error = None if kernel.ready else untraced(error)
             with self._changed:
                 for kernel in batch:
                     kernel.queued = False
@@ -283,7 +288,7 @@ class Builder:
             if self._stopping:
                 return
             if len(kernels) == 1:
-                kernels[0].error = trouble(error) if isinstance(error, OSError) else error
+                kernels[0].error = trouble(error) if isinstance(error, OSError) else untraced(error)
             else:  # find out which it is
                 for kernel in kernels:
                     if not kernel.ready:
@@ -349,7 +354,7 @@ class Builder:
 def trouble(error: OSError) -> DeviceError:
     """What is raised where the system did not let a kernel be compiled or loaded."""
     raised = DeviceError(f"a kernel could not be compiled or loaded: {error}")
-    raised.__cause__ = error
+    raised.__cause__ = untraced(error)
     return raised
 
 

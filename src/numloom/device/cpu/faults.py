@@ -10,7 +10,7 @@ from typing import Any
 
 from numloom.base.errors import CompileError, DeviceError
 from numloom.device.cpu.compiler import Compiler
-from numloom.device.cpu.simt.elf import Image
+from numloom.device.cpu.simt.elf import ElfFile
 from numloom.device.cpu.simt.report import excerpt
 
 MARK = "nl_guard.run("
@@ -31,7 +31,7 @@ class Fault(ctypes.Structure):
     ]  # fmt: skip
 
 
-class Guard(ctypes.Structure):
+class GuardHooks(ctypes.Structure):
     """``nl_guard`` of a kernel's text."""
 
     _fields_ = [("run", ctypes.c_void_p), ("error", ctypes.c_void_p), ("outside", ctypes.c_void_p)]
@@ -56,7 +56,7 @@ class Faults:
 
     def arm(self, library: ctypes.CDLL) -> None:
         """Have the loops of a library called by way of the guard."""
-        guard = Guard.in_dll(library, "nl_guard")
+        guard = GuardHooks.in_dll(library, "nl_guard")
         guard.run, guard.error, guard.outside = self._run, self._error_address, self._outside
 
     def taken(self, kernels: Iterable[Any], compiler: Compiler) -> DeviceError:
@@ -88,7 +88,7 @@ def _what(fault: Fault) -> str:
     if fault.signal == signal.SIGFPE:
         return "divides an integer by zero"
     if fault.signal == signal.SIGILL:
-        return "runs an illegal instruction"
+        return "fails an assertion, traps, or runs an illegal instruction"
     null = " (a null pointer)" if fault.address < 4096 else ""
     return f"accesses address {fault.address:#x}{null}, which is no memory of this program"
 
@@ -107,7 +107,7 @@ def _place(fault: Fault, text: str, entry: str, compiler: Compiler) -> str:
         return excerpt(*lines[0], parts) if len(lines) == 1 else ""
     # Compiled once more, with line numbers: the code is the same.
     try:
-        image = Image(Compiler(compiler.command, (*compiler.flags, *_LINES), compiler.identity).compile(text))
+        image = ElfFile(Compiler(compiler.command, (*compiler.flags, *_LINES), compiler.identity).compile(text))
     except (CompileError, OSError):
         return ""
     start = next((symbol.value for symbol in image.symbols if symbol.name == entry), None)

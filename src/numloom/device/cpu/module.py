@@ -23,8 +23,8 @@ from numloom.device.cpu.compiler import load as load_library
 from numloom.device.cpu.compiler import require
 from numloom.device.cpu.simt import report
 from numloom.device.cpu.simt.build import Request, build, headers_of, runtime_text
-from numloom.device.cpu.simt.elf import FUNCTION, OBJECT, TLS, Image
-from numloom.device.interface import Span
+from numloom.device.cpu.simt.elf import FUNCTION, OBJECT, TLS, ElfFile
+from numloom.device.interface import MemorySpan
 
 GRID = (2**31 - 1, 65535, 65535)
 BLOCK = (1024, 1024, 64)
@@ -58,8 +58,8 @@ class Region(ctypes.Structure):
     _fields_ = [("begin", ctypes.c_uint64), ("end", ctypes.c_uint64), ("argument", ctypes.c_int64)]
 
 
-class Launch(ctypes.Structure):
-    """``Launch`` of runtime.hpp."""
+class SimtLaunch(ctypes.Structure):
+    """``SimtLaunch`` of runtime.hpp."""
 
     _fields_ = [
         ("call", ctypes.c_void_p), ("function", ctypes.c_void_p), ("arguments", ctypes.c_void_p),
@@ -87,7 +87,7 @@ class Runtime:
         self.release = library.numloom_let_go
         self.cooperate = library.numloom_cooperate
         self.cooperate.argtypes = [ctypes.c_void_p]
-        wanted = [ctypes.sizeof(Launch), ctypes.sizeof(report.Error), ctypes.sizeof(Region)]
+        wanted = [ctypes.sizeof(SimtLaunch), ctypes.sizeof(report.Error), ctypes.sizeof(Region)]
         if [library.numloom_sizes(which) for which in range(3)] != wanted:
             raise DeviceError("the runtime of CUDA kernels on the CPU and its Python side are of different versions")
         held(self, RUNTIME)
@@ -112,7 +112,7 @@ class Loader:
         self._lock = threading.RLock()
 
     def load(self, sources: Mapping[str, str], options: tuple[str, ...] = (), names: tuple[str, ...] = ()) -> CpuModule:
-        """`numloom.device.interface.Device.module` of the host."""
+        """`numloom.device.interface.Backend.module` of the host."""
         check = checks_of(options)
         request = Request(
             dict(sources), tuple(option for option in options if not option.startswith("--check")), tuple(names),
@@ -175,7 +175,7 @@ class CpuModule:
         self.sources = request.sources
         self.check = check
         self.library = load_library(content)
-        self.image = Image(content)
+        self.image = ElfFile(content)
         self.here = _address(self.library.numloom_here_address)
         self.dynamic = _address(self.library.numloom_dynamic_address)
         self._entries: dict[str, Entry] = {}
@@ -219,7 +219,7 @@ class CpuModule:
 
 
 class CpuFunction:
-    """A ``__global__`` function; see `numloom.device.interface.Function`."""
+    """A ``__global__`` function; see `numloom.device.interface.DeviceFunction`."""
 
     def __init__(self, module: CpuModule, name: str, entry: Entry) -> None:
         self.name = name
@@ -251,7 +251,7 @@ class CpuFunction:
         self,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        arguments: Sequence[Span | bytes],
+        arguments: Sequence[MemorySpan | bytes],
         *,
         shared: int = 0,
         stream: int | None = None,
@@ -262,7 +262,7 @@ class CpuFunction:
             raise TypeError(
                 f"kernel {self.name} takes {counted(len(self._sizes), 'argument')}, {len(arguments)} were given"
             )
-        moved = Guarded(arguments) if self._module.check & CHECKS["bounds"] else None
+        moved = GuardedArguments(arguments) if self._module.check & CHECKS["bounds"] else None
         memory = ctypes.create_string_buffer(self._nbytes + 64)
         start = -(-ctypes.addressof(memory) // 64) * 64
         pointers = (ctypes.c_void_p * max(len(arguments), 1))()
@@ -284,7 +284,7 @@ class CpuFunction:
             pointers[at] = start + offset
         table = (Region * max(len(regions), 1))(*regions)
         error = report.Error()
-        launch = Launch(
+        launch = SimtLaunch(
             self._call, self._address, ctypes.addressof(pointers), self._module.here, self._module.dynamic, grid, block,
             shared, cooperative, self._module.check, moved is not None and moved.strict, 0, ctypes.addressof(table),
             len(regions), _MARGIN if moved is not None and moved.moved else 0, ctypes.addressof(error),
@@ -295,7 +295,7 @@ class CpuFunction:
         if error.code:
             raise DeviceError(report.describe(error, self.name, self._module.sources, self._module.image, sizes))
 
-    def _run(self, launch: Launch, blocks: int, cooperative: bool) -> None:
+    def _run(self, launch: SimtLaunch, blocks: int, cooperative: bool) -> None:
         runtime = self._module.runtime
         runtime.enter()
         try:
@@ -348,7 +348,7 @@ def _words_at(begin: int, end: int) -> np.ndarray[Any, Any]:
     return np.ctypeslib.as_array((ctypes.c_uint64 * max((end - start) // 8, 0)).from_address(start))
 
 
-class Guarded:
+class GuardedArguments:
     """Array arguments moved apart for one launch, so that whatever is beside one of them is nobody's.
 
     Arrays that share bytes are moved together. Where an argument holds addresses into another, nothing is moved.
@@ -361,7 +361,7 @@ class Guarded:
         Whether no value and no array looks as if it held an address, so that the kernel has no business anywhere else.
     """
 
-    def __init__(self, arguments: Sequence[Span | bytes]) -> None:
+    def __init__(self, arguments: Sequence[MemorySpan | bytes]) -> None:
         spans = [argument for argument in arguments if not isinstance(argument, bytes)]
         self._ranges: list[list[int]] = []  # begin, end, where the copy begins
         for begin, end in sorted((span.begin, span.end) for span in spans):
@@ -388,7 +388,7 @@ class Guarded:
             found[2] = start + (begin - start) % _ALIGNMENT
             ctypes.memmove(found[2], begin, end - begin)
 
-    def shift(self, span: Span) -> int:
+    def shift(self, span: MemorySpan) -> int:
         """How far an argument was moved."""
         for begin, end, start in self._ranges:
             if begin <= span.begin and span.end <= end and begin <= span.ptr <= end:

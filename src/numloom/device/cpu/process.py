@@ -15,6 +15,7 @@ import threading
 import time
 
 from numloom.base.forking import anew
+from numloom.base.progress import look
 from numloom.device import temporary
 
 _PASSING = frozenset((errno.EAGAIN, errno.EFAULT, errno.EINTR, errno.ENOMEM, errno.ETXTBSY))
@@ -62,6 +63,7 @@ class Process:
                         sys.exit()
                     return self.process.returncode, log or ""
                 except subprocess.TimeoutExpired:
+                    look()
                     if self.process.poll() is not None:  # Killed: those that it started would go on for nobody.
                         self.kill()
         finally:

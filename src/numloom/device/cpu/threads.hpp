@@ -26,9 +26,9 @@ inline void relax() {
 #endif
 }
 
-class Pool {
+class ThreadPool {
   public:
-    explicit Pool(int threads) : wanted(threads) {}
+    explicit ThreadPool(int threads) : wanted(threads) {}
 
     void run(Entry entry_, const void* params_, long long items_, long long grain_) {
         if (items_ <= grain_ || wanted <= 1 || !launching.try_lock()) {
@@ -92,7 +92,7 @@ class Pool {
     void start() {
         for (; started < wanted - 1; ++started) {
             try {
-                std::thread(&Pool::help, this).detach();
+                std::thread(&ThreadPool::help, this).detach();
             } catch (const std::system_error&) {
                 wanted = started + 1;  // the system allows no more threads
                 return;

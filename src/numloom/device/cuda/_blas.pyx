@@ -22,7 +22,7 @@ cdef class Gemm:
         Of cublasGemmEx_64 and cublasGemmStridedBatchedEx_64.
     handle : int
         The library's.
-    product : numloom.device.cuda.routines.products.Product
+    product : numloom.device.cuda.routines.products.GemmLayout
         How the matrices lie.
     config : Config
         The settings.

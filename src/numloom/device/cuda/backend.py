@@ -25,14 +25,14 @@ from numloom.device.cpu.hostview import as_bytes
 from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
-from numloom.device.cuda.module import load
+from numloom.device.cuda.module import CudaModule, load
 from numloom.device.cuda.routines import BOUND, ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, StagingBuffers
 from numloom.device.interface import Image, Module, Sampling, Texels
-from numloom.device.memory import KEPT_SCRATCH, Buffer, Pool
+from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, Buffer, Pool
 
 try:
     from numloom.device.cuda._launch import Launch, Replay  # type: ignore[import-not-found]
@@ -108,7 +108,7 @@ class CudaKernel:
 
 
 class CudaDevice:
-    """One GPU; see `numloom.device.interface.Device` for the methods without a text of their own.
+    """One GPU; see `numloom.device.interface.Backend` for the methods without a text of their own.
 
     Attributes
     ----------
@@ -137,13 +137,16 @@ class CudaDevice:
 
     def __init__(self, index: int | None = None) -> None:
         if index is None:
-            index = int(os.environ.get("NUMLOOM_CUDA_DEVICE", "0"))
+            index = driver.first_index()
         state = driver.state
         if state.index not in (-1, index):
             raise DeviceError(
-                f"this process uses GPU {state.index} already: choose GPU {index} by NUMLOOM_CUDA_DEVICE={index} "
-                "before it starts"
+                f"this process uses GPU {state.index} already: choose GPU {index} by NUMLOOM_CUDA_DEVICE={index} or "
+                f"numloom.cuda.Device({index}).use() before it has arrays; several GPUs take a process each "
+                "(numloom.distributed)"
             )
+        if state.process not in (-1, os.getpid()):
+            raise DeviceError(driver.FORKED)
         driver.call("cuInit", 0, doing="starting CUDA")
         self.index = index
         self.dlpack = (2, index)
@@ -175,8 +178,8 @@ class CudaDevice:
         self._error = ctypes.c_int64.from_address(int(host))
         self._error.value = 0
         self._error_address = int(driver.call("cuMemHostGetDevicePointer", host, 0))
-        self._told = ctypes.c_int64.from_address(int(host) + 32)
-        self._telling = threading.Lock()
+        self._read_back = ctypes.c_int64.from_address(int(host) + 32)
+        self._reading_back = threading.Lock()
         self._work: Buffer | None = None
         self._clean = 0
         self._read: Any = None
@@ -282,7 +285,7 @@ class CudaDevice:
             )  # fmt: skip
 
     def workspace(self, nbytes: int, counters: int) -> Buffer:
-        if nbytes > KEPT_SCRATCH:
+        if nbytes > KEPT_SCRATCH or self.pool.cache_limit == NOTHING_KEPT:
             much = self.pool.allocate(nbytes)
             self.clear(much, counters)
             return much
@@ -353,6 +356,10 @@ class CudaDevice:
                 module = self._user_modules[key] = load(self, sources, options, names)
         return module
 
+    def loaded(self, code: bytes) -> Module:
+        """A module of a user's machine code or PTX."""
+        return CudaModule(self, code, {})
+
     def image(self, texels: Texels, flags: int) -> CudaImage:
         return CudaImage(self, texels, flags)
 
@@ -422,6 +429,10 @@ class CudaDevice:
             self._error.value = 0
         return error
 
+    def complain(self, error: int) -> None:
+        """Have the next look raise what stands for this number (`numloom.graph.source_location`)."""
+        self._error.value = error
+
     def synchronize(self) -> None:
         """Wait for all work, awake for Ctrl-C."""
         query = driver.bindings().cuStreamQuery
@@ -441,16 +452,16 @@ class CudaDevice:
 
     def order(self, first: int, then: int) -> None:
         """Let later work on stream `then` start after what stream `first` has now; nobody waits for it here."""
-        mark = Event(first)
+        mark = CudaEvent(first)
         driver.call("cuStreamWaitEvent", then, mark.handle, 0, doing="ordering two streams")
 
-    def told(self, ask: Callable[[int], None]) -> int:
+    def read_back(self, ask: Callable[[int], None]) -> int:
         """A number (0 or more) that work writes to the address which is given to `ask`, who queues that work.
 
         The word is the host's own memory, so that the number is here as soon as it is known, whatever is queued.
         """
-        with self._telling:
-            word = self._told
+        with self._reading_back:
+            word = self._read_back
             word.value = -1
             ask(self._error_address + 32)
             for _ in range(TURNS):
@@ -480,22 +491,22 @@ class CudaDevice:
         return each * self.multiprocessors
 
     def select(self, blocks: int) -> Chosen:
-        """What a launch of a selecting kernel (`numloom.emit.selecting`) in `blocks` blocks needs and gives."""
+        """What a launch of a selecting kernel (`numloom.emit.compaction`) in `blocks` blocks needs and gives."""
         return Chosen(self, blocks)
 
     # ------------------------------------------------------------ time
 
-    def event(self) -> Event:
+    def event(self) -> CudaEvent:
         """A timing event, recorded now."""
-        return Event(self.stream)
+        return CudaEvent(self.stream)
 
-    def elapsed(self, start: Event, end: Event) -> float:
+    def elapsed(self, start: CudaEvent, end: CudaEvent) -> float:
         """Milliseconds between two events; waits for the second."""
         driver.call("cuEventSynchronize", end.handle, doing="running earlier work")
         return float(driver.call("cuEventElapsedTime", start.handle, end.handle, doing="timing"))
 
 
-class Event:
+class CudaEvent:
     """A point in the stream's work that has a time."""
 
     __slots__ = ("handle",)

@@ -11,9 +11,16 @@ from typing import Any
 
 from numloom.base.errors import CompileError, MissingDependencyError
 from numloom.base.forking import anew
+from numloom.base.progress import COMPILING, Line, look
 from numloom.device.cache import key_of, shared
 
-OPTIONS = ("-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "-w", "--minimal")
+SAME_STACK = "--modify-stack-limit=false"
+"""NVRTC otherwise takes away the limit of the main thread's stack while it compiles, for the whole process, and for
+good where two threads compile at a time: what calls itself for ever then takes all memory of the machine."""
+
+OPTIONS = (
+    "-std=c++17", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true", "-w", "--minimal", SAME_STACK,
+)  # fmt: skip
 """Exact arithmetic: no contraction, denormals kept, IEEE division and square root; no textures, 3 ms less."""
 
 FAST_TIER = ("--Ofast-compile=mid",)
@@ -129,7 +136,10 @@ def known_cubin(text: str, architecture: str) -> bytes | None:
 def cached_cubin(text: str, architecture: str) -> bytes:
     """`compile_cubin` through the disk cache."""
     cubin = known_cubin(text, architecture)
-    return new_cubin(text, architecture) if cubin is None else cubin
+    if cubin is not None:
+        return cubin
+    with Line(COMPILING, gather=True):
+        return new_cubin(text, architecture)
 
 
 def new_cubin(text: str, architecture: str) -> bytes:
@@ -147,6 +157,14 @@ def _in_thread(work: Callable[[], None]) -> None:
         threading.Thread(target=work, name="numloom-nvrtc").start()
     except RuntimeError:
         work()
+
+
+def _await(event: threading.Event) -> None:
+    """Wait for a compiler, and say so if it takes long."""
+    if not event.is_set():
+        with Line(COMPILING, gather=True):
+            while not event.wait(0.1):
+                look()
 
 
 class Ahead:
@@ -195,11 +213,11 @@ class Ahead:
 
     def cubin(self) -> bytes:
         """The machine code, in full; raises CompileError."""
-        self._done.wait()
+        _await(self._done)
         return cached_cubin(self._text, self._architecture) if self._cubin is None else self._cubin
 
     def first(self) -> tuple[bytes, bool]:
         """The machine code that is there first, and whether it is the full one."""
-        self._some.wait()
+        _await(self._some)
         fast_tier = self._fast_tier
         return (self.cubin(), True) if fast_tier is None or self.done else (fast_tier, False)

@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 from numloom.base.errors import DeviceError, MissingDependencyError
+from numloom.base.forking import importing
 
 _INSTALL = "pip install 'numloom[cuda13]'"
 
@@ -22,7 +23,8 @@ def bindings() -> Any:
         If it is not installed.
     """
     try:
-        from cuda.bindings import driver
+        with importing:
+            from cuda.bindings import driver
     except ImportError as error:
         raise MissingDependencyError("the CUDA bindings (cuda-bindings) are not installed", _INSTALL) from error
     return driver
@@ -66,6 +68,11 @@ class State:
 
 
 state = State()
+
+
+def first_index() -> int:
+    """Number of the GPU that is used where nobody says which."""
+    return int(os.environ.get("NUMLOOM_CUDA_DEVICE", "0"))
 
 
 def call(name: str, *args: Any, doing: str = "") -> Any:
@@ -131,24 +138,26 @@ def address_of(name: str) -> int:
 @functools.cache
 def missing() -> str | None:
     """None where a GPU can be used, else what is missing and the cure, in one sentence."""
-    try:
-        driver = bindings()
-    except MissingDependencyError as error:
-        return str(error)
-    try:
-        (code,) = driver.cuInit(0)
-    except Exception as error:  # The bindings raise their own kinds where libcuda cannot be loaded.
-        why = type(error).__name__
-        return f"the NVIDIA driver's library is not there ({why}): install a driver of version 580 or newer"
-    if code != driver.CUresult.CUDA_SUCCESS:
-        return f"the NVIDIA driver does not start ({code.name}): check that `nvidia-smi` works on this machine"
-    _, version = driver.cuDriverGetVersion()
+    with importing:  # A child that begins while the driver starts would wait in it for ever.
+        try:
+            driver = bindings()
+        except MissingDependencyError as error:
+            return str(error)
+        try:
+            (code,) = driver.cuInit(0)
+        except Exception as error:  # The bindings raise their own kinds where libcuda cannot be loaded.
+            why = type(error).__name__
+            return f"the NVIDIA driver's library is not there ({why}): install a driver of version 580 or newer"
+        if code != driver.CUresult.CUDA_SUCCESS:
+            return f"the NVIDIA driver does not start ({code.name}): check that `nvidia-smi` works on this machine"
+        state.process = os.getpid()
+        _, version = driver.cuDriverGetVersion()
+        code, count = driver.cuDeviceGetCount()
     if version < LEAST_VERSION:
         return (
             f"the NVIDIA driver is too old (for CUDA {version // 1000}.{version % 1000 // 10}): "
             "install a driver of version 580 or newer"
         )
-    code, count = driver.cuDeviceGetCount()
     if code != driver.CUresult.CUDA_SUCCESS or not count:
         return "the NVIDIA driver sees no GPU: check that `nvidia-smi` lists one and CUDA_VISIBLE_DEVICES shows it"
     return None

@@ -16,9 +16,10 @@ from numloom.base.errors import CompileError, DeviceError, MissingDependencyErro
 from numloom.base.wording import counted
 from numloom.device.cache import key_of, shared
 from numloom.device.cuda import driver
+from numloom.device.cuda.compile import SAME_STACK
 from numloom.device.cuda.compile import bindings as nvrtc_bindings
 from numloom.device.headers import Headers, scan
-from numloom.device.interface import Span
+from numloom.device.interface import MemorySpan
 
 try:
     from numloom.device.cuda._raw import RawLaunch  # type: ignore[import-not-found]
@@ -115,7 +116,7 @@ def _build(
     standard = () if any(option.startswith("-std=") for option in options) else ("-std=c++17",)
     relocatable = ("--relocatable-device-code=true",) if len(sources) > 1 else ()
     arguments = [
-        f"--gpu-architecture={architecture}", *standard, *relocatable, *options,
+        f"--gpu-architecture={architecture}", SAME_STACK, *standard, *relocatable, *options,
         *[f"-I{folder}" for folder in folders],
     ]  # fmt: skip
     shares = _shares(sources, names)
@@ -304,7 +305,7 @@ class Attributes(MutableMapping[str, int]):
 
 
 class CudaFunction:
-    """A ``__global__`` function; see `numloom.device.interface.Function`.
+    """A ``__global__`` function; see `numloom.device.interface.DeviceFunction`.
 
     Attributes
     ----------
@@ -342,7 +343,7 @@ class CudaFunction:
         self,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        arguments: Sequence[Span | bytes],
+        arguments: Sequence[MemorySpan | bytes],
         *,
         shared: int = 0,
         stream: int | None = None,
@@ -460,7 +461,7 @@ def order(first: int, then: int) -> None:
 def load(
     device: Any, sources: Mapping[str, str], options: tuple[str, ...] = (), names: tuple[str, ...] = ()
 ) -> CudaModule:
-    """`numloom.device.interface.Device.module` of a GPU."""
+    """`numloom.device.interface.Backend.module` of a GPU."""
     options = tuple(option for option in options if option != "--check")
     cubin, symbols = compile_module(sources, options, names, device.architecture)
     return CudaModule(device, cubin, symbols)

@@ -100,7 +100,7 @@ class CudaHandle:
 
 
 def texture_object(device: Any, memory: Image | int, texels: Texels, sampling: Sampling) -> CudaHandle:
-    """`numloom.device.interface.Device.texture` of a GPU."""
+    """`numloom.device.interface.Backend.texture` of a GPU."""
     bindings = driver.bindings()
     resource = bindings.CUDA_RESOURCE_DESC()
     kinds = bindings.CUresourcetype
@@ -140,7 +140,7 @@ def texture_object(device: Any, memory: Image | int, texels: Texels, sampling: S
 
 
 def surface_object(device: Any, image: Image) -> CudaHandle:
-    """`numloom.device.interface.Device.surface` of a GPU."""
+    """`numloom.device.interface.Backend.surface` of a GPU."""
     bindings = driver.bindings()
     resource = bindings.CUDA_RESOURCE_DESC()
     resource.resType = bindings.CUresourcetype.CU_RESOURCE_TYPE_ARRAY

@@ -35,25 +35,25 @@ NL_DEV void reduce_exp(f64 x, i64& n, f64& r, f64& t) {
 }
 // Arguments of `exp` and `exp2`, and 2^n y: ordinary ones have results in the normal range.
 template <class T> NL_DEV T bounded(T x, T low, T high) { return clamp(x, low, high); }
-template <class T> NL_DEV T bounded(T x, T, T, Far& far) {
-    want_small(x, far);
+template <class T> NL_DEV T bounded(T x, T, T, SlowFlags& slow) {
+    want_small(x, slow);
     return x;
 }
-NL_DEV f32 scale_exp2(f32 y, i32 n, Far&) { return from_bits(bits(y) + ((u32)n << 23)); }
-NL_DEV f64 scale_exp2(f64 y, i64 n, Far&) { return from_bits(bits(y) + ((u64)n << 52)); }
+NL_DEV f32 scale_exp2(f32 y, i32 n, SlowFlags&) { return from_bits(bits(y) + ((u32)n << 23)); }
+NL_DEV f64 scale_exp2(f64 y, i64 n, SlowFlags&) { return from_bits(bits(y) + ((u64)n << 52)); }
 #ifndef __CUDACC__
-template <class... F> NL_DEV f32 exp(f32 x, F&... far) {
+template <class... F> NL_DEV f32 exp(f32 x, F&... slow) {
     i32 n;
     f32 r, t;
-    reduce_exp(bounded(x, -104.0f, 89.0f, far...), n, r, t);
-    return scale_exp2(1.0f + (r + t), n, far...);
+    reduce_exp(bounded(x, -104.0f, 89.0f, slow...), n, r, t);
+    return scale_exp2(1.0f + (r + t), n, slow...);
 }
 #endif
-template <class... F> NL_DEV f64 exp(f64 x, F&... far) {
+template <class... F> NL_DEV f64 exp(f64 x, F&... slow) {
     i64 n;
     f64 r, t;
-    reduce_exp(bounded(x, -746.0, 710.0, far...), n, r, t);
-    return scale_exp2(1.0 + (r + t), n, far...);
+    reduce_exp(bounded(x, -746.0, 710.0, slow...), n, r, t);
+    return scale_exp2(1.0 + (r + t), n, slow...);
 }
 // 2^(h + l), h within 1/2 of 0 and l below its digits, as 1 + the result
 NL_DEV f32 exp2_series(f32 h, f32 l) {
@@ -70,21 +70,21 @@ NL_DEV f64 exp2_series(f64 h, f64 l) {
                    4.455817908336064493e-10, 2.5729324177362304214e-11);
     return a + fma(h * h, q, rest);
 }
-template <class... F> NL_DEV f64 exp2(f64 x, F&... far) {
+template <class... F> NL_DEV f64 exp2(f64 x, F&... slow) {
     i64 n;
-    f64 y = bounded(x, -1076.0, 1025.0, far...), r = y - nearest(y, 1.0, n);
+    f64 y = bounded(x, -1076.0, 1025.0, slow...), r = y - nearest(y, 1.0, n);
     f64 q = horner(r, 0.24022650695910071233, 0.055504108664821626712, 0.0096181291076284794928,
                    0.0013333558146406470697, 0.00015403530393370733411, 0.000015252733841556772589,
                    1.321548680870556279e-6, 1.0178057087733941105e-7, 7.0548973041554992774e-9,
                    4.455817908336064493e-10, 2.5729324177362304214e-11);
-    return scale_exp2(1.0 + fma(r, 0.69314718055994529, fma(r * r, q, 2.3190468138462996e-17 * r)), n, far...);
+    return scale_exp2(1.0 + fma(r, 0.69314718055994529, fma(r * r, q, 2.3190468138462996e-17 * r)), n, slow...);
 }
 #ifndef __CUDACC__
-template <class... F> NL_DEV f32 exp2(f32 x, F&... far) {
+template <class... F> NL_DEV f32 exp2(f32 x, F&... slow) {
     i32 n;
-    f32 y = bounded(x, -151.0f, 129.0f, far...), r = y - nearest(y, 1.0f, n);
+    f32 y = bounded(x, -151.0f, 129.0f, slow...), r = y - nearest(y, 1.0f, n);
     f32 q = horner(r, 0.240226507f, 0.0555041097f, 0.00961808302f, 0.00133335218f, 0.000154531634f, 1.52909488e-05f);
-    return scale_exp2(1.0f + fma(r, 0.693147182f, fma(r * r, q, -1.90465421e-09f * r)), n, far...);
+    return scale_exp2(1.0f + fma(r, 0.693147182f, fma(r * r, q, -1.90465421e-09f * r)), n, slow...);
 }
 #endif
 // exp(x) - 1 = 2 ((s - 1/2) + s r + s t), s = 2^(n-1)

@@ -9,9 +9,9 @@
 namespace nl {
 template <class B, class A> NL_DEV B bit_cast(A a) { B b; NL_COPY(&b, &a, sizeof(B)); return b; }
 NL_DEV i64 from_end(i64 index, i64 extent) { return index < 0 ? index + extent : index; }
-NL_DEV i64 checked(i64 index, i64 extent, i64* error, i64 place) {
+NL_DEV i64 checked(i64 index, i64 extent, i64* error, i64 location) {
     const i64 at = from_end(index, extent);
-    if (at < 0 || at >= extent) { *error = place; return 0; }
+    if (at < 0 || at >= extent) { *error = location; return 0; }
     return at;
 }
 #ifdef __CUDACC__
@@ -93,19 +93,19 @@ template <class T> NL_DEV T choose(bool first, T a, T b) {
 }
 // Division by a number that many are divided by, rounded correctly: with the rounded inverse r of d the quotient is that
 // of one correction (Markstein 1990; Brisebarre, Muller and Raina, IEEE Transactions on Computers 53, 2004), as long as
-// nothing leaves the range of normal numbers. Else `far` is set: of divisors that are far from that range the inverse is 0.
+// nothing leaves the range of normal numbers. Else `slow` is set: of divisors that are far from that range the inverse is 0.
 template <class T> static __device__ __noinline__ T divided(T a, T d) { return a / d; }
 #if __CUDA_PREC_DIV
 NL_DEV f32 inverse(f32 d) { return fabsf(d) >= 0x1p-60f && fabsf(d) <= 0x1p60f ? 1.0f / d : 0.0f; }
 NL_DEV f64 inverse(f64 d) { return fabs(d) >= 0x1p-400 && fabs(d) <= 0x1p400 ? 1.0 / d : 0.0; }
-NL_DEV f32 divide_by(f32 a, f32 d, f32 r, bool& far) {
+NL_DEV f32 divide_by(f32 a, f32 d, f32 r, bool& slow) {
     const f32 q = __fmul_rn(a, r);
-    far |= bits(q) * 2u - (87u << 24) > 80u << 24;  // not from 2^-40 to 2^40, by its exponent
+    slow |= bits(q) * 2u - (87u << 24) > 80u << 24;  // not from 2^-40 to 2^40, by its exponent
     return __fmaf_rn(__fmaf_rn(-q, d, a), r, q);
 }
-NL_DEV f64 divide_by(f64 a, f64 d, f64 r, bool& far) {
+NL_DEV f64 divide_by(f64 a, f64 d, f64 r, bool& slow) {
     const f64 q = __dmul_rn(a, r);
-    far |= (u32)(bits(q) >> 32) * 2u - (623u << 21) > 800u << 21;  // 2^-400 to 2^400
+    slow |= (u32)(bits(q) >> 32) * 2u - (623u << 21) > 800u << 21;  // 2^-400 to 2^400
     return __fma_rn(__fma_rn(-q, d, a), r, q);
 }
 #else
@@ -134,11 +134,11 @@ template <class T> NL_DEV T inverse(T) { return 0; }
 #endif
 // A long expression waits for its own results: so many vectors unrolled, each in registers of its own, in mixed order.
 #if defined(__clang__) || (defined(__x86_64__) && !defined(__FMA__))
-#define NL_ABREAST(n)
+#define NL_UNROLL_BY(n)
 #define NL_SCHEDULED
 #else
 #define NL_PRAGMA(text) _Pragma(#text)
-#define NL_ABREAST(n) NL_PRAGMA(GCC unroll n)
+#define NL_UNROLL_BY(n) NL_PRAGMA(GCC unroll n)
 #ifdef __AVX512F__
 #define NL_SCHEDULED __attribute__((optimize("web", "schedule-insns", "rename-registers")))
 #else

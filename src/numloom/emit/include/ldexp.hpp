@@ -10,12 +10,12 @@ template <class T> NL_DEV T ldexp_by(T x, i32 n, i32 least) {
 template <class I> NL_DEV f64 ldexp(f64 x, I n) { return ldexp_by(x, n > 2100 ? 2100 : n < -2100 ? -2100 : (i32)n, -1022); }
 template <class I> NL_DEV f32 ldexp(f32 x, I n) { return ldexp_by(x, n > 300 ? 300 : n < -300 ? -300 : (i32)n, -126); }
 #ifndef __CUDACC__
-NL_DEV void want_exponent(i32 n, i32 most, Far& far) {
-    far.normal = larger(far.normal, (n < 0 ? -(u32)n : (u32)n) + (0x7effffffu - most));
+NL_DEV void want_exponent(i32 n, i32 most, SlowFlags& slow) {
+    slow.normal = larger(slow.normal, (n < 0 ? -(u32)n : (u32)n) + (0x7effffffu - most));
 }
-NL_DEV void want_exponent(i64 n, i32 most, Far& far) { far.wide |= (u64)(n + most) > 2 * (u64)most; }
-template <class T, class I> NL_DEV T ldexp(T x, I n, Far& far) {
-    want_exponent(n, sizeof(T) == 4 ? 126 : 1022, far);
+NL_DEV void want_exponent(i64 n, i32 most, SlowFlags& slow) { slow.wide |= (u64)(n + most) > 2 * (u64)most; }
+template <class T, class I> NL_DEV T ldexp(T x, I n, SlowFlags& slow) {
+    want_exponent(n, sizeof(T) == 4 ? 126 : 1022, slow);
     return x * power_of_two(x, (i32)n);
 }
 #endif

@@ -67,14 +67,14 @@ NL_DEV bool is_below(f64 a, f64 c) { return bits(a) < bits(c); }
 NL_DEV bool is_below(f64 a, f64 c) { return a < c; }
 #endif
 template <class T> NL_DEV T clamp(T x, T low, T high) { x = x < low ? low : x; return x > high ? high : x; }
-// f(x, far) is f(x) in fewer instructions, where `far` does not say that an argument was out of the ordinary: not a positive
+// f(x, slow) is f(x) in fewer instructions, where `slow` does not say that an argument was out of the ordinary: not a positive
 // normal number, or so large that its exponential is not. It has the largest of what small numbers are where all is well.
-struct Far { u32 normal, size; u64 wide; };
-NL_DEV void want_normal(f32 x, Far& far) { far.normal = larger(far.normal, bits(x) - 0x800000u); }
-NL_DEV void want_normal(f64 x, Far& far) { far.wide |= bits(x) - 0x10000000000000ull >= 0x7fe0000000000000ull; }
-NL_DEV void want_small(f32 x, Far& far) { far.size = larger(far.size, bits(x) & 0x7fffffffu); }
-NL_DEV void want_small(f64 x, Far& far) { far.wide |= !(fabs(x) < 708.0); }
-NL_DEV bool is_far(Far far) { return (far.normal >= 0x7f000000u) | (far.size >= 0x42ae0000u) | (far.wide != 0); }
+struct SlowFlags { u32 normal, size; u64 wide; };
+NL_DEV void want_normal(f32 x, SlowFlags& slow) { slow.normal = larger(slow.normal, bits(x) - 0x800000u); }
+NL_DEV void want_normal(f64 x, SlowFlags& slow) { slow.wide |= bits(x) - 0x10000000000000ull >= 0x7fe0000000000000ull; }
+NL_DEV void want_small(f32 x, SlowFlags& slow) { slow.size = larger(slow.size, bits(x) & 0x7fffffffu); }
+NL_DEV void want_small(f64 x, SlowFlags& slow) { slow.wide |= !(fabs(x) < 708.0); }
+NL_DEV bool is_slow(SlowFlags slow) { return (slow.normal >= 0x7f000000u) | (slow.size >= 0x42ae0000u) | (slow.wide != 0); }
 // How many elements a loop takes before it asks: whole vectors.
-NL_DEV i64 near_count(i64 left, i64 lanes) { return (left < 512 ? left : 512) & -lanes; }
+NL_DEV i64 fast_count(i64 left, i64 lanes) { return (left < 512 ? left : 512) & -lanes; }
 }

@@ -1,6 +1,6 @@
-// Functions with a rare branch, for loops: nl::loop_f(x) is nl::f(x). GCC calls the variants for vectors of a function that
-// is declared simd, by the names of x86-64's vector ABI; here they are. A vector with a number that is far is finished
-// one by one.
+// Functions with a rare branch, for loops: nl::loop_f(x) is nl::f(x). GCC calls the versions for vectors of a function that
+// is declared simd, by the names of x86-64's vector ABI; here they are. Where some numbers of a vector need the slow path,
+// these are computed again one by one.
 #if defined(__CUDACC__) || !defined(__x86_64__) || defined(__clang__)
 #define NL_LOOP(name) namespace nl { template <class T> NL_DEV T loop_##name(T x) { return name(x); } }
 #else
@@ -10,10 +10,10 @@ typedef type type##x##lanes##name __attribute__((vector_size(lanes * sizeof(type
 NL_HIDDEN type##x##lanes##name _ZGV##isa##N##lanes##v_nl_##name##_##type(type##x##lanes##name x) noexcept { \
     alignas(sizeof(x)) type from[lanes], to[lanes]; \
     *(decltype(x)*)from = x; \
-    _Pragma("omp simd") for (int k = 0; k < lanes; ++k) to[k] = nl::near_##name(from[k]); \
-    int far = 0; \
-    for (int k = 0; k < lanes; ++k) far |= !nl::is_near(from[k]); \
-    if (__builtin_expect(far, 0)) for (int k = 0; k < lanes; ++k) if (!nl::is_near(from[k])) to[k] = nl::far_##name(from[k]); \
+    _Pragma("omp simd") for (int k = 0; k < lanes; ++k) to[k] = nl::fast_##name(from[k]); \
+    int slow = 0; \
+    for (int k = 0; k < lanes; ++k) slow |= !nl::is_ordinary(from[k]); \
+    if (__builtin_expect(slow, 0)) for (int k = 0; k < lanes; ++k) if (!nl::is_ordinary(from[k])) to[k] = nl::slow_##name(from[k]); \
     return *(decltype(x)*)to; \
 }
 #ifdef __AVX512F__

@@ -20,7 +20,7 @@ NL_DEV f32 mean_of(f32 sum, f64 n, f64 r) { return (f32)over((f64)sum, n, r); }
 NL_DEV f64 shift_of(f64 rest, f64 n, f64) { return rest / n; }
 NL_DEV f64 shift_of(f32 rest, f64 n, f64 r) { return over((f64)rest, n, r); }
 #endif
-// In the order of ops/tree.py, which must give the same bits.
+// In the order of ops/reduction_tree.py, which must give the same bits.
 template <class T> NL_DEV moments moments_run(const T* x, int count) {
     T sum = 0, square = 0, rest = 0;
     NL_OF_RUN(i, count) sum += x[i];

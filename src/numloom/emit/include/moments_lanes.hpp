@@ -12,16 +12,31 @@ template <int W> NL_DEV void take_lanes(f64* to_mean, f64* to_m2, const f64* mea
         to_m2[l] = to_m2[l] + m2[l] + d * d * (l < cut ? scale : rest_scale);
     }
 }
+// Where a level went either way the text goes on as one, else it would double at each. But the last three are written out.
 template <int W> NL_DEV moments merge_lanes(f64* mean, f64* m2, i64 count, i64 more, i64 less) {
     if constexpr (W > 1) {
         constexpr int HALF = W / 2;
         const f64 n = (f64)less, weight = n / (n + (n + 1));
         if (more > HALF) {
-            take_lanes<HALF>(mean, m2, mean + HALF, m2 + HALF, more - HALF, n + 1, 0.5, n + 1, weight);
-            return merge_lanes<HALF>(mean, m2, count, more - HALF, 2 * less + 1);
+            more -= HALF;
+            less = 2 * less + 1;
+            take_lanes<HALF>(mean, m2, mean + HALF, m2 + HALF, more, n + 1, 0.5, n + 1, weight);
+            if constexpr (W <= 8) return merge_lanes<HALF>(mean, m2, count, more, less);
+        } else {
+            if (less) take_lanes<HALF>(mean, m2, mean + HALF, m2 + HALF, more, n + 1, weight, n, 0.5);
+            less = 2 * less;
         }
-        if (less) take_lanes<HALF>(mean, m2, mean + HALF, m2 + HALF, more, n + 1, weight, n, 0.5);
-        return merge_lanes<HALF>(mean, m2, count, more, 2 * less);
+        return merge_lanes<HALF>(mean, m2, count, more, less);
+    }
+    return make_moments((f64)count, mean[0], m2[0]);
+}
+// Of no more elements than lanes: upper levels without any are passed over.
+template <int W> NL_DEV moments merge_few(f64* mean, f64* m2, i64 count) {
+    if constexpr (W > 1) {
+        constexpr int HALF = W / 2;
+        if (count <= HALF) return merge_few<HALF>(mean, m2, count);
+        take_lanes<HALF>(mean, m2, mean + HALF, m2 + HALF, count - HALF, 1, 0.5, 1, 0);
+        return merge_lanes<HALF>(mean, m2, count, count - HALF, 1);
     }
     return make_moments((f64)count, mean[0], m2[0]);
 }
@@ -79,7 +94,7 @@ template <int W, class T, class Value> NL_DEV moments moments_chunk(Value value,
         i64 width = W;
         while (width > 1 && width / 2 >= count) width /= 2;
         for (i64 l = count; l < width; ++l) { mean[l] = mean[l - width / 2]; m2[l] = 0; }
-        return merge_lanes<W>(mean, m2, count, count, 0);
+        return merge_few<W>(mean, m2, count);
     }
     T x[RUN][W];
     f64 level_mean[LEVELS + 1][W], level_m2[LEVELS + 1][W];

@@ -35,17 +35,17 @@ NL_DEV void log2_parts(f32 k, f32 f, f32& high, f32& low) {
     f32 p = s * th, pl = fma(sl, fma(z, 2.88539004f, 2.88539004f), fma(s, tl, fma(s, th, -p)));
     add_parts(k, p, pl, high, low);
 }
-template <class... F> NL_DEV f32 exp2_parts(f32 high, f32 low, F&... far) {
+template <class... F> NL_DEV f32 exp2_parts(f32 high, f32 low, F&... slow) {
     i32 n;
     f32 r = high - nearest(high, 1.0f, n), h = r + low;
     f32 q = horner(h, 0.240226507f, 0.0555041097f, 0.00961808302f, 0.00133335218f, 0.000154531634f, 1.52909488e-05f);
     f32 rest = fma(h * h, q, 0.693147182f * (low - (h - r)));
-    return scale_exp2(1.0f + fma(h, 0.693147182f, rest), n, far...);
+    return scale_exp2(1.0f + fma(h, 0.693147182f, rest), n, slow...);
 }
-template <class... F> NL_DEV f64 exp2_parts(f64 high, f64 low, F&... far) {
+template <class... F> NL_DEV f64 exp2_parts(f64 high, f64 low, F&... slow) {
     i64 n;
     f64 r = high - nearest(high, 1.0, n), h = r + low;
-    return scale_exp2(1.0 + exp2_series(h, low - (h - r)), n, far...);
+    return scale_exp2(1.0 + exp2_series(h, low - (h - r)), n, slow...);
 }
 // |x|^y with the sign and the special results of x^y; r is |x|^y but for x of zero, infinity or NaN.
 template <class T> NL_DEV T power_limits(T x, T y, T r) {
@@ -71,12 +71,12 @@ template <class T> NL_DEV T pow(T x, T y) {
     T product = power_parts(y, high, low, rest), inside = clamp(product, -bound, bound);
     return power_limits(x, y, exp2_parts(inside, inside == product ? rest : (T)0));
 }
-template <class T> NL_DEV T pow(T x, T y, Far& far) {
-    T k, high, low, rest, f = split(x, k, far), product;
+template <class T> NL_DEV T pow(T x, T y, SlowFlags& slow) {
+    T k, high, low, rest, f = split(x, k, slow), product;
     log2_parts(k, f, high, low);
     product = power_parts(y, high, low, rest);
-    want_small(product, far);
-    return exp2_parts(product, rest, far);
+    want_small(product, slow);
+    return exp2_parts(product, rest, slow);
 }
 // Exponents that are few halves take products and a root, in which nothing rounds visibly (float32: in two parts, or in
 // double), or at most twice more than libm's powers do. `n` is twice the exponent: known to the compiler, or to the launch.
@@ -99,9 +99,9 @@ NL_DEV f64 power_of_halves(f64 x, i32 n) {
     const f64 r = halves_in_double(x, n);
     return !fits_halves(r, n) ? power_apart(x, 0.5 * n) : n < 0 ? 1.0 / r : r;
 }
-NL_DEV f64 power_of_halves(f64 x, i32 n, Far& far) {
+NL_DEV f64 power_of_halves(f64 x, i32 n, SlowFlags& slow) {
     const f64 r = halves_in_double(x, n);
-    far.wide |= !fits_halves(r, n);
+    slow.wide |= !fits_halves(r, n);
     return n < 0 ? 1.0 / r : r;
 }
 // sqrt(x^2 + y^2); an infinity wins over NaN. Both are scaled by a power of two, so that no square leaves the range, and the
@@ -219,9 +219,9 @@ template <class T> NL_DEV T power_by_halves(T x, T y) { return power_of_halves(x
 }
 #else
 namespace nl {
-template <class... F> NL_DEV f32 power_of_halves(f32 x, i32 n, F&... far) { return pow(x, 0.5f * n, far...); }
-template <class T, class... F> NL_DEV T power_by_halves(T x, T y, F&... far) {
-    return power_of_halves(x, (i32)(y + y), far...);
+template <class... F> NL_DEV f32 power_of_halves(f32 x, i32 n, F&... slow) { return pow(x, 0.5f * n, slow...); }
+template <class T, class... F> NL_DEV T power_by_halves(T x, T y, F&... slow) {
+    return power_of_halves(x, (i32)(y + y), slow...);
 }
 }
 #endif

@@ -1,21 +1,22 @@
-// Selection in one pass: tiles tell how many they chose, and write them where those of earlier tiles end.
+// Selection in one pass: each tile publishes how many it chose, and writes them where those of earlier
+// tiles end.
 namespace nl {
 template <class T> struct alignas(4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) Four { T x[4]; };
 struct alignas(16) Sixteen { u64 low, high; };
 template <class T> NL_DEV T fetched(const T* from) { return *from; }
 NL_DEV Sixteen fetched(const Sixteen* from) { return {((const u64*)from)[0], ((const u64*)from)[1]}; }
-// Tiles tell counts by words with the launch's number above, so that nothing is ever cleared.
-NL_DEV u64 look(const u64* at) {
+// Inter-block flags: words of a count, with the launch's number above it, so that nothing is ever cleared.
+NL_DEV u64 load_flag(const u64* at) {
     u64 x;
     asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
     return x;
 }
-NL_DEV void tell(u64* at, i64 launch, u32 count) {
+NL_DEV void publish(u64* at, i64 launch, u32 count) {
     const u64 x = (u64)launch << 32 | count;
     asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory");
 }
-// The sum of `count` words once all are told, by a warp.
-NL_DEV i64 sum_told(const u64* at, i32 count, i64 launch) {
+// The sum of `count` words once all are published, by a warp.
+NL_DEV i64 sum_published(const u64* at, i32 count, i64 launch) {
     i64 sum = 0;
     for (i32 i = threadIdx.x & 31; i < count; i += 128) {
         u64 x[4];
@@ -24,7 +25,7 @@ NL_DEV i64 sum_told(const u64* at, i32 count, i64 launch) {
             here = true;
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                x[k] = i + k * 32 < count ? look(at + i + k * 32) : (u64)launch << 32;
+                x[k] = i + k * 32 < count ? load_flag(at + i + k * 32) : (u64)launch << 32;
                 here = here && (u32)(x[k] >> 32) == (u32)launch;
             }
         } while (!here);
@@ -46,28 +47,28 @@ NL_DEV u32 present(i64 rest, int rows) {
 }
 // Where elements are kept: the address in shared memory itself, since compilers find out a pointer's at every store.
 #ifdef __CUDACC__
-typedef u32 Place;
-NL_DEV Place place_of(const void* kept) {
+typedef u32 SharedAddress;
+NL_DEV SharedAddress shared_address(const void* kept) {
     u64 at;
     asm("cvta.to.shared.u64 %0, %1;" : "=l"(at) : "l"(kept));
     u32 place = (u32)at;
     asm volatile("" : "+r"(place));
     return place;
 }
-NL_DEV void put_at(Place at, u8 x) { asm volatile("st.shared.u8 [%0], %1;" : : "r"(at), "r"((u32)x) : "memory"); }
-NL_DEV void put_at(Place at, u16 x) { asm volatile("st.shared.u16 [%0], %1;" : : "r"(at), "h"(x) : "memory"); }
-NL_DEV void put_at(Place at, u32 x) { asm volatile("st.shared.u32 [%0], %1;" : : "r"(at), "r"(x) : "memory"); }
-NL_DEV void put_at(Place at, u64 x) { asm volatile("st.shared.u64 [%0], %1;" : : "r"(at), "l"(x) : "memory"); }
-NL_DEV void put_at(Place at, Sixteen x) {
+NL_DEV void store_shared(SharedAddress at, u8 x) { asm volatile("st.shared.u8 [%0], %1;" : : "r"(at), "r"((u32)x) : "memory"); }
+NL_DEV void store_shared(SharedAddress at, u16 x) { asm volatile("st.shared.u16 [%0], %1;" : : "r"(at), "h"(x) : "memory"); }
+NL_DEV void store_shared(SharedAddress at, u32 x) { asm volatile("st.shared.u32 [%0], %1;" : : "r"(at), "r"(x) : "memory"); }
+NL_DEV void store_shared(SharedAddress at, u64 x) { asm volatile("st.shared.u64 [%0], %1;" : : "r"(at), "l"(x) : "memory"); }
+NL_DEV void store_shared(SharedAddress at, Sixteen x) {
     asm volatile("st.shared.v2.u64 [%0], {%1, %2};" : : "r"(at), "l"(x.low), "l"(x.high) : "memory");
 }
 #else
-typedef u64 Place;
-NL_DEV Place place_of(const void* kept) { return (u64)kept; }
-template <class T> NL_DEV void put_at(Place at, T x) { *(T*)at = x; }
+typedef u64 SharedAddress;
+NL_DEV SharedAddress shared_address(const void* kept) { return (u64)kept; }
+template <class T> NL_DEV void store_shared(SharedAddress at, T x) { *(T*)at = x; }
 #endif
 // Adds what `flags` chooses of some rows of a warp (four neighbours a lane, four flags a row) to the `count` kept ones.
-template <int ROWS, class T> NL_DEV u32 keep(Place kept, u32 count, u32 flags, const Four<T> (&x)[ROWS]) {
+template <int ROWS, class T> NL_DEV u32 keep(SharedAddress kept, u32 count, u32 flags, const Four<T> (&x)[ROWS]) {
     const int lane = threadIdx.x & 31;
 #pragma unroll
     for (int row = 0; row < ROWS; row += 4) {
@@ -84,11 +85,11 @@ template <int ROWS, class T> NL_DEV u32 keep(Place kept, u32 count, u32 flags, c
         const u32 before = sum - own, all = __shfl_sync(0xffffffffu, sum, 31);
 #pragma unroll
         for (int k = 0; k < 4 && row + k < ROWS; ++k) {
-            Place at = kept + (count + (before >> 8 * k & 255)) * sizeof(T);
+            SharedAddress at = kept + (count + (before >> 8 * k & 255)) * sizeof(T);
 #pragma unroll
             for (int v = 0; v < 4; ++v)
                 if (flags >> (4 * (row + k) + v) & 1) {
-                    put_at(at, x[row + k].x[v]);
+                    store_shared(at, x[row + k].x[v]);
                     at += sizeof(T);
                 }
             count += all >> 8 * k & 255;

@@ -5,7 +5,7 @@ template <int N> struct log2_of { static constexpr int value = 1 + log2_of<N / 2
 template <> struct log2_of<1> { static constexpr int value = 0; };
 template <int N> NL_DEV int reversed(int x) { return N < 2 ? 0 : (int)(__brev((u32)x) >> (32 - log2_of<N>::value)); }
 // Where position p of a line lies.
-template <class T> NL_DEV int place(int p) {
+template <class T> NL_DEV int swizzled(int p) {
     constexpr int V = 16 / sizeof(T), U = 128 / V;
     const int unit = p / V;
     return (U > 8 ? unit ^ (unit >> (log2_of<U>::value - 3) & 7) : unit) * V + p % V;
@@ -25,7 +25,7 @@ NL_DEV void stage_rows(T* to, const T* from, i64 step, i64 along, i64 last) {
             const int e = line * 128 + lane + U * reversed<V>(v);
             w.x[v] = e < COUNT ? begin[e * along] : T();
         }
-        store(to + row * PITCH + line * 128 + place<T>(reversed<U>(lane) * V), w);
+        store(to + row * PITCH + line * 128 + swizzled<T>(reversed<U>(lane) * V), w);
     }
 }
 // The same of a piece of rows that has `left` elements, in their own order; neighbouring threads take neighbouring rows, or

@@ -1,5 +1,5 @@
-// sin, cos, tan. Up to `is_near` the multiple of pi/2 is taken off by its parts, which makes vectors; beyond, by integers;
-// loops over the near ones become vectors: see vector_*.hpp.
+// sin, cos, tan. Up to `is_ordinary` the multiple of pi/2 is taken off by its parts, which makes vectors; beyond, by integers;
+// loops over the ordinary ones become vectors: see loop.hpp.
 NL_CUDA_FLOAT1(sin)
 NL_CUDA_FLOAT1(cos)
 NL_CUDA_FLOAT1(tan)
@@ -79,12 +79,12 @@ NL_DEV f64 wave(f64 r, f64 c, u64 q) {
     return from_bits(bits(q & 1 ? f.cosine : f.sine) ^ (q & 2) << 62);
 }
 #endif
-NL_DEV f64 near_sin(f64 x) {
+NL_DEV f64 fast_sin(f64 x) {
     u64 q;
     f64 c, r = turn_parts(x, c, q), y = wave(r, c, q);
     return is_below(fabs(x), 7.4505805969238281e-09) ? x : y;
 }
-NL_DEV f64 near_cos(f64 x) {
+NL_DEV f64 fast_cos(f64 x) {
     u64 q;
     f64 c, r = turn_parts(x, c, q);
     return wave(r, c, q + 1);
@@ -102,7 +102,7 @@ NL_DEV f64 tan_of(f64 r, f64 rest, u64 turns) {
     y = fma(fma(-y, d, n) + fma(-y, d_rest, n_rest), inverse, y);
     return from_bits(bits(y) ^ turns << 63);
 }
-NL_DEV f64 near_tan(f64 x) {
+NL_DEV f64 fast_tan(f64 x) {
     u64 q;
     f64 rest, r = turn_parts(x, rest, q), y = tan_of(r, rest, q);
     return x == 0 ? x : y;
@@ -170,22 +170,22 @@ NL_DEV f32 turn_parts(f32 x, f32& rest, u32& q) {
     rest = fma(k, -5.39030295e-15f, ((a - r) - p) - fma(k, 7.54978942e-08f, -p));
     return r;
 }
-NL_DEV f32 near_wave(f32 r, f32 rest, u32 q) {
+NL_DEV f32 fast_wave(f32 r, f32 rest, u32 q) {
     f32 z = r * r, s = r + fma(r * z, horner(z, -0.166666552f, 0.00833218824f, -0.000195180983f), rest);
     f32 c = fma(z, fma(z, horner(z, 0.0416666456f, -0.00138873106f, 2.44325511e-05f), -0.5f), 1.0f);
     return from_bits(bits(q & 1 ? c : s) ^ (q & 2) << 30);
 }
-NL_DEV f32 near_sin(f32 x) {
+NL_DEV f32 fast_sin(f32 x) {
     u32 q;
-    f32 rest, r = turn_parts(x, rest, q), y = near_wave(r, rest, q);
+    f32 rest, r = turn_parts(x, rest, q), y = fast_wave(r, rest, q);
     return x == 0 ? x : y;
 }
-NL_DEV f32 near_cos(f32 x) {
+NL_DEV f32 fast_cos(f32 x) {
     u32 q;
     f32 rest, r = turn_parts(x, rest, q);
-    return near_wave(r, rest, q + 1);
+    return fast_wave(r, rest, q + 1);
 }
-NL_DEV f32 near_tan(f32 x) {
+NL_DEV f32 fast_tan(f32 x) {
     u32 q;
     f32 k, a = turn(x, k, q), r = fma(k, -5.39030295e-15f, fma(k, -7.54978942e-08f, a)), z = r * r;
     f32 y = fma(r * z, horner(z, 0.333333492f, 0.133326739f, 0.0540591665f, 0.0212846417f, 0.0108319558f,
@@ -193,55 +193,55 @@ NL_DEV f32 near_tan(f32 x) {
     y = (q & 1 ? -1.0f : y) / (q & 1 ? y : 1.0f);
     return x == 0 ? x : y;
 }
-NL_DEV bool is_near(f32 x) { return fabs(x) < 1e6f; }
-NL_DEV bool is_near(f64 x) { return is_below(fabs(x), 1e5); }
+NL_DEV bool is_ordinary(f32 x) { return fabs(x) < 1e6f; }
+NL_DEV bool is_ordinary(f64 x) { return is_below(fabs(x), 1e5); }
 NL_DEV f32 signed_as(f32 y, f32 x) { return from_bits(bits(y) ^ (bits(x) & 0x80000000u)); }
-NL_DEV f32 far_sin(f32 x) {
+NL_DEV f32 slow_sin(f32 x) {
     u64 q;
     f64 r = reduce_pi(x, q);
     return x - x == 0 ? signed_as(sin_turned(r, q), x) : x - x;
 }
-NL_DEV f32 far_cos(f32 x) {
+NL_DEV f32 slow_cos(f32 x) {
     u64 q;
     f64 r = reduce_pi(x, q);
     return x - x == 0 ? sin_turned(r, q + 1) : x - x;
 }
-NL_DEV f32 far_tan(f32 x) {
+NL_DEV f32 slow_tan(f32 x) {
     u64 q;
     f64 r = reduce_pi(x, q);
     return x - x == 0 ? signed_as(tan_turned(r, q), x) : x - x;
 }
-NL_CALL f64 far_wave(f64 x, u64 quarters) {
+NL_CALL f64 slow_wave(f64 x, u64 quarters) {
     u64 q;
     f64 rest, r = reduce_far(x, rest, q);
     return wave(r, rest, q + quarters);
 }
 NL_DEV f64 signed_as(f64 y, f64 x) { return from_bits(bits(y) ^ (bits(x) & 0x8000000000000000ull)); }
-NL_DEV f64 far_sin(f64 x) { return x - x == 0 ? signed_as(far_wave(x, 0), x) : x - x; }
-NL_DEV f64 far_cos(f64 x) { return x - x == 0 ? far_wave(x, 1) : x - x; }
-NL_CALL f64 far_tan(f64 x) {
+NL_DEV f64 slow_sin(f64 x) { return x - x == 0 ? signed_as(slow_wave(x, 0), x) : x - x; }
+NL_DEV f64 slow_cos(f64 x) { return x - x == 0 ? slow_wave(x, 1) : x - x; }
+NL_CALL f64 slow_tan(f64 x) {
     if (!(x - x == 0)) return x - x;
     u64 q;
     f64 rest, r = reduce_far(x, rest, q);
     return signed_as(tan_of(r, rest, q), x);
 }
-NL_DEV void want_near(f32 x, Far& far) {  // 1e6 is as far as `is_far` has it
-    far.normal = larger(far.normal, (bits(x) & 0x7fffffffu) + (0x7f000000u - 0x49742400u));
+NL_DEV void want_ordinary(f32 x, SlowFlags& slow) {  // 1e6 is as far as `is_slow` has it
+    slow.normal = larger(slow.normal, (bits(x) & 0x7fffffffu) + (0x7f000000u - 0x49742400u));
 }
-NL_DEV void want_near(f64 x, Far& far) { far.wide |= !is_near(x); }
-template <class T> NL_DEV T loop_sin(T x, Far& far) {
-    want_near(x, far);
-    return near_sin(x);
+NL_DEV void want_ordinary(f64 x, SlowFlags& slow) { slow.wide |= !is_ordinary(x); }
+template <class T> NL_DEV T loop_sin(T x, SlowFlags& slow) {
+    want_ordinary(x, slow);
+    return fast_sin(x);
 }
-template <class T> NL_DEV T loop_cos(T x, Far& far) {
-    want_near(x, far);
-    return near_cos(x);
+template <class T> NL_DEV T loop_cos(T x, SlowFlags& slow) {
+    want_ordinary(x, slow);
+    return fast_cos(x);
 }
-template <class T> NL_DEV T loop_tan(T x, Far& far) {
-    want_near(x, far);
-    return near_tan(x);
+template <class T> NL_DEV T loop_tan(T x, SlowFlags& slow) {
+    want_ordinary(x, slow);
+    return fast_tan(x);
 }
-template <class T> NL_BRANCHING T sin(T x) { return is_near(x) ? near_sin(x) : far_sin(x); }
-template <class T> NL_BRANCHING T cos(T x) { return is_near(x) ? near_cos(x) : far_cos(x); }
-template <class T> NL_BRANCHING T tan(T x) { return is_near(x) ? near_tan(x) : far_tan(x); }
+template <class T> NL_BRANCHING T sin(T x) { return is_ordinary(x) ? fast_sin(x) : slow_sin(x); }
+template <class T> NL_BRANCHING T cos(T x) { return is_ordinary(x) ? fast_cos(x) : slow_cos(x); }
+template <class T> NL_BRANCHING T tan(T x) { return is_ordinary(x) ? fast_tan(x) : slow_tan(x); }
 }

@@ -10,6 +10,11 @@
 #define __shared__
 #define __forceinline__ inline __attribute__((always_inline))
 #define __noinline__ __attribute__((noinline))
+// Which CUDA has without a header.
+#ifndef assert
+#define assert(condition) ((condition) ? (void)0 : __builtin_trap())
+#endif
+#define __trap() __builtin_trap()
 #endif
 #ifndef M_PI
 #define M_PI 3.14159265358979323846

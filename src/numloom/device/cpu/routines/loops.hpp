@@ -8,14 +8,14 @@ struct u128 { u64 low, high; };
 
 // Elements where a mask is true: into memory of the piece's own first, without a branch an element, since what lies behind
 // the piece's part of the result is the next one's.
-struct Select {
+struct SelectTask {
     const void* from;
     const u8* mask;
     void* to;
     const i64* starts;
     i64 count, piece;
 };
-template <class T, class Value> static void select(const Select* p, i64 begin, i64 end, Value value) {
+template <class T, class Value> static void select(const SelectTask* p, i64 begin, i64 end, Value value) {
     constexpr i64 BLOCK = 1024;
     T kept[BLOCK + 1];
     for (i64 number = begin; number < end; ++number) {
@@ -34,12 +34,12 @@ template <class T, class Value> static void select(const Select* p, i64 begin, i
         }
     }
 }
-#define SELECT(T) extern "C" void select_##T(const Select* p, i64 begin, i64 end) { \
+#define SELECT(T) extern "C" void select_##T(const SelectTask* p, i64 begin, i64 end) { \
     const T* from = (const T*)p->from; \
     select<T>(p, begin, end, [=](i64 i) { return from[i]; }); \
 }
 SELECT(u8) SELECT(u16) SELECT(u32) SELECT(u64) SELECT(u128)
-extern "C" void select_place(const Select* p, i64 begin, i64 end) {
+extern "C" void select_place(const SelectTask* p, i64 begin, i64 end) {
     select<i64>(p, begin, end, [](i64 i) { return i; });
 }
 

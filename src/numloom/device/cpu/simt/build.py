@@ -16,7 +16,7 @@ from numloom.device import temporary
 from numloom.device.cache import DiskCache, key_of
 from numloom.device.cpu.compiler import Compiler, accepted
 from numloom.device.cpu.simt.declared import kernels, regions, renamed
-from numloom.device.cpu.simt.elf import TLS, Image
+from numloom.device.cpu.simt.elf import TLS, ElfFile
 from numloom.device.headers import Headers, scan
 
 FOLDER = str(Path(__file__).parent)
@@ -244,7 +244,7 @@ class _Builder:
 
 def _unresolved(content: bytes) -> set[str]:
     """Thread-local names that an object file expects from elsewhere: arrays declared as ``extern __shared__``."""
-    symbols = Image(content).symbols
+    symbols = ElfFile(content).symbols
     return {symbol.name for symbol in symbols if symbol.kind == TLS and not symbol.defined} - {"numloom_here"}
 
 

@@ -3,7 +3,7 @@
 
 extern const Table TABLE;
 
-int region_of(const Launch* launch, uint64_t at, uint64_t end) {
+int region_of(const SimtLaunch* launch, uint64_t at, uint64_t end) {
     for (int64_t r = 0; r < launch->region_count; ++r)
         if (at >= launch->regions[r].begin && end <= launch->regions[r].end) return int(r);
     return -1;
@@ -206,7 +206,7 @@ void release(void* memory) {
 }
 
 int find_image(struct dl_phdr_info* info, size_t, void* given) {
-    Image* image = static_cast<Image*>(given);
+    LoadedImage* image = static_cast<LoadedImage*>(given);
     const uint64_t inside = reinterpret_cast<uint64_t>(image->inside);
     uint64_t begin = ~uint64_t(0), end = 0, tls = 0;
     for (int k = 0; k < info->dlpi_phnum; ++k) {

@@ -35,7 +35,7 @@ class Symbol:
         return self.name
 
 
-class Image:
+class ElfFile:
     """A 64-bit, little-endian ELF file.
 
     Parameters

@@ -14,15 +14,15 @@ struct Fault {  // as in faults.py
 
 Fault first_fault;
 
-struct Guarded {
+struct GuardedCall {
     void* jump[5];
     Loop loop;
     long long* error;
     uint64_t floor;  // the stack of the loop begins here and grows down
-    Guarded* outer;
+    GuardedCall* outer;
 };
 
-__thread Guarded* guarded __attribute__((tls_model("initial-exec")));
+__thread GuardedCall* guarded __attribute__((tls_model("initial-exec")));
 
 #if defined(__x86_64__)
 // An integer division by zero gives 0 and leaves 0; the smallest number by -1 gives itself and leaves 0. The processor
@@ -80,7 +80,7 @@ bool divided(ucontext_t*) { return false; }
 // In the handler: go on behind a division, or leave the loop.
 bool leave_guarded(int number, const siginfo_t* info, ucontext_t* context) {
     if (number == SIGFPE && divided(context)) return true;
-    Guarded* g = guarded;
+    GuardedCall* g = guarded;
     uint64_t pc = 0, sp = 0;
 #if defined(__x86_64__)
     pc = uint64_t(context->uc_mcontext.gregs[REG_RIP]);
@@ -106,7 +106,7 @@ bool leave_guarded(int number, const siginfo_t* info, ucontext_t* context) {
 
 // A checked index that is none: leave the loop.
 void leave_outside(const char* name, long long index, long long count, const void* pc) {
-    Guarded* g = guarded;
+    GuardedCall* g = guarded;
     pthread_mutex_lock(&lock);
     if (!first_fault.signal) {
         first_fault.signal = SIGSEGV;
@@ -150,7 +150,7 @@ void give_signal_stack() {
 __attribute__((noinline)) void run_guarded(Loop loop, const void* params, long long begin, long long end, long long* error) {
     if (!has_signal_stack) give_signal_stack();
     watch_signals();
-    Guarded g;
+    GuardedCall g;
     g.loop = loop;
     g.error = error;
     g.floor = reinterpret_cast<uint64_t>(__builtin_frame_address(0));

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping
 
 from numloom.device.cpu.simt.build import INCLUDE
-from numloom.device.cpu.simt.elf import Image
+from numloom.device.cpu.simt.elf import ElfFile
 
 TEXT, OUT_OF_BOUNDS, RACE, DIVERGENCE, DEADLOCK, FAULT, SYSTEM = range(1, 8)
 _KINDS = ("reads", "writes", "reads", "changes by an atomic operation")
@@ -32,7 +32,7 @@ class Error(ctypes.Structure):
 
 
 def describe(
-    error: Error, kernel: str, sources: Mapping[str, str], image: Image, sizes: Mapping[int, int]
+    error: Error, kernel: str, sources: Mapping[str, str], image: ElfFile, sizes: Mapping[int, int]
 ) -> str:  # fmt: skip
     """The message; `sizes` are the bytes of array arguments by number (from 1)."""
     file, line = error.file.decode(errors="replace"), error.line

@@ -54,7 +54,7 @@ struct Region {  // the memory of an argument
     int64_t argument;
 };
 
-struct Launch {  // as in module.py
+struct SimtLaunch {  // as in module.py
     void (*call)(void* function, void* const* arguments);
     void* function;
     void* const* arguments;
@@ -120,7 +120,7 @@ struct Pending {  // a second write of one byte, a race unless it writes the sam
     int thread;
 };
 
-struct Image {
+struct LoadedImage {
     uint64_t begin, end;
     uint64_t tls_begin, tls_end;
     const void* inside;
@@ -141,13 +141,13 @@ struct Worker {
     bool predicate_and, predicate_or, broken;
     Fibre *fibre, *idle, *all;
     void* scheduler;
-    Launch* launch;
+    SimtLaunch* launch;
     Here* here;
     uint3 block;
     char* signal_stack;
     Worker* next;
     // for checks
-    Image image;
+    LoadedImage image;
     uint64_t dynamic_begin, dynamic_end;
     Mark *marks, *dynamic_marks;
     size_t mark_count, dynamic_mark_count;
@@ -228,7 +228,7 @@ void enter(Worker* w, int t) {
     w->here->turns = w->here->alone = 0;
 }
 
-uint64_t blocks_of(const Launch* launch) { return uint64_t(launch->grid[0]) * launch->grid[1] * launch->grid[2]; }
+uint64_t blocks_of(const SimtLaunch* launch) { return uint64_t(launch->grid[0]) * launch->grid[1] * launch->grid[2]; }
 
 void settle(Worker* w);
 
@@ -500,7 +500,7 @@ void reset_fibres(Worker* w) {
 }
 
 void run_block(Worker* w, uint64_t number) {
-    Launch* launch = w->launch;
+    SimtLaunch* launch = w->launch;
     const unsigned* size = launch->block;
     const unsigned* grid = launch->grid;
     w->block = uint3{unsigned(number % grid[0]), unsigned(number / grid[0] % grid[1]), unsigned(number / grid[0] / grid[1])};
@@ -566,7 +566,7 @@ pthread_mutex_t grid_lock = PTHREAD_MUTEX_INITIALIZER;
 // One thread of each block waits here for all the others; its block waits around it.
 void grid(Site site) {
     Worker* w = current;
-    Launch* launch = w->launch;
+    SimtLaunch* launch = w->launch;
     if (blocks_of(launch) == 1) return;
     if (!launch->cooperative) fail("the grid can be synchronized only in a cooperative launch (enable_cooperative_groups=True)", site);
     pthread_mutex_lock(&grid_lock);
@@ -695,7 +695,7 @@ void give_worker(Worker* w) {
     free(w);
 }
 
-void run_blocks(Launch* launch, uint64_t begin, uint64_t end) {
+void run_blocks(SimtLaunch* launch, uint64_t begin, uint64_t end) {
     Worker* w = take_worker();
     if (!w) {
         int none = 0;
@@ -743,7 +743,7 @@ void run_blocks(Launch* launch, uint64_t begin, uint64_t end) {
 }
 
 struct Resident {
-    Launch* launch;
+    SimtLaunch* launch;
     uint64_t number;
     pthread_t thread;
 };
@@ -798,11 +798,11 @@ void numloom_enter() { watch_signals(); }
 void numloom_leave() { fflush(stdout); }
 
 void numloom_blocks(const void* launch, long long begin, long long end) {
-    run_blocks(static_cast<Launch*>(const_cast<void*>(launch)), uint64_t(begin), uint64_t(end));
+    run_blocks(static_cast<SimtLaunch*>(const_cast<void*>(launch)), uint64_t(begin), uint64_t(end));
 }
 
 // Every block on a host thread of its own, so that all are there at once. 0, or how many could be started.
-int numloom_cooperate(Launch* launch) {
+int numloom_cooperate(SimtLaunch* launch) {
     const uint64_t count = blocks_of(launch);
     Resident* residents = static_cast<Resident*>(calloc(count, sizeof(Resident)));
     if (!residents) return -1;
@@ -827,6 +827,6 @@ int numloom_cooperate(Launch* launch) {
     return started == count ? 0 : int(started) + 1;
 }
 
-int numloom_sizes(int which) { return which == 0 ? int(sizeof(Launch)) : which == 1 ? int(sizeof(Error)) : int(sizeof(Region)); }
+int numloom_sizes(int which) { return which == 0 ? int(sizeof(SimtLaunch)) : which == 1 ? int(sizeof(Error)) : int(sizeof(Region)); }
 
 }  // extern "C"

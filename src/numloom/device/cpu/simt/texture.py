@@ -15,7 +15,7 @@ _LAYERED, _CUBEMAP = 1, 4
 
 
 class Described(ctypes.Structure):
-    """``Texels`` of numloom_texture.hpp."""
+    """``Described`` of numloom_texture.hpp."""
 
     _fields_ = [
         ("what", ctypes.c_uint64), ("data", ctypes.c_uint64), ("extent", ctypes.c_int64 * 3),
@@ -70,7 +70,7 @@ def _described(what: int, address: int, texels: Texels) -> Described:
 
 
 def texture_object(memory: Image | int, texels: Texels, sampling: Sampling) -> CpuHandle:
-    """`numloom.device.interface.Device.texture` of the host."""
+    """`numloom.device.interface.Backend.texture` of the host."""
     described = _described(TEXTURE, memory if isinstance(memory, int) else memory.buffer.ptr, texels)  # type: ignore[attr-defined]
     described.fetched = isinstance(memory, int) and len(texels.extent) == 1
     described.address = sampling.address
@@ -83,5 +83,5 @@ def texture_object(memory: Image | int, texels: Texels, sampling: Sampling) -> C
 
 
 def surface_object(image: Image) -> CpuHandle:
-    """`numloom.device.interface.Device.surface` of the host."""
+    """`numloom.device.interface.Backend.surface` of the host."""
     return CpuHandle(_described(SURFACE, image.buffer.ptr, image.texels), image)  # type: ignore[attr-defined]

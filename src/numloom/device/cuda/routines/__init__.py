@@ -40,7 +40,7 @@ ROUTINES: dict[str, Callable[..., Any]] = {
     "partition": partition,
     "reduceat": reduceat,
     "scan": scan,
-    "scatter": Remembered(scatter, "place"),
+    "scatter": Remembered(scatter, "location"),
     "searchsorted": searchsorted,
     "sort": sort,
     "unique": unique,

@@ -1,4 +1,4 @@
-"""Selection in order: elements, indices and rows that a mask chooses, by the kernels of `numloom.emit.selecting`.
+"""Selection in order: elements, indices and rows that a mask chooses, by the kernels of `numloom.emit.compaction`.
 
 Results' sizes are known only afterwards, so each waits once for the device.
 """
@@ -29,14 +29,14 @@ from numloom.device.cuda.routines.kernels import (
     kernel_of,
     run,
 )
-from numloom.device.cuda.routines.recording import BasePointer, Recorder
+from numloom.device.cuda.routines.recording import BasePointer, ScriptRecorder
 from numloom.device.cuda.routines.scans import group_of
 from numloom.device.cuda.routines.scripts import MOST as MOST_NUMBERS
 from numloom.device.cuda.routines.scripts import can_queue, script
 from numloom.device.interface import Strided
 from numloom.device.memory import Buffer, Pool
 from numloom.emit.emit import emit
-from numloom.plan.program import Instr, Operand, Program, Select, Source
+from numloom.plan.program import Instr, KernelSource, Operand, Program, Select
 
 MOST = 4
 """Elements are chosen into memory for all of them where that is at most such a part of what is neither used nor cut."""
@@ -78,18 +78,18 @@ def _shrunk(device: Any, block: Buffer, nbytes: int) -> Buffer:
 
 
 @cache
-def parts_text(cell: str, lead: int, rest: int) -> str:
+def parts_text(unit_type: str, lead: int, rest: int) -> str:
     """Text that gathers whole parts (everything behind the leading axes) at flat positions."""
     return f"""{PRELUDE}
 struct P {{
-    const {cell}* a; const i64* at; {cell}* out;
+    const {unit_type}* a; const i64* at; {unit_type}* out;
     i64 n, width, e[{lead}], s[{lead}], re[{rest}], rs[{rest}];
 }};
 extern "C" __global__ void __launch_bounds__({THREADS}) parts(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;
     const i64 k = p.n >> 32 ? i / p.width : (i64)((u32)i / (u32)p.width);
-    p.out[i] = p.a[place<{lead}>(p.at[k], p.e, p.s) + place<{rest}>(i - k * p.width, p.re, p.rs)];
+    p.out[i] = p.a[offset_of<{lead}>(p.at[k], p.e, p.s) + offset_of<{rest}>(i - k * p.width, p.re, p.rs)];
 }}
 """
 
@@ -102,9 +102,9 @@ class Chosen:
         self.group = group_of(tiles)
         self.look_back = tiles + tiles // self.group
 
-    def _look_back(self, told: int) -> tuple[int, ...]:
-        """The last words of a launch that tells how much it found to an address."""
-        return (*block_flags(self.device, self.look_back), self.group, told)
+    def _look_back(self, count_to: int) -> tuple[int, ...]:
+        """The last words of a launch that writes how much it found to an address."""
+        return (*block_flags(self.device, self.look_back), self.group, count_to)
 
     def _found(self, count: int, dtypes: Sequence[np.dtype[Any]], queue: Callable[..., None]) -> tuple[Strided, ...]:
         """What is found among `count` elements (waits); ``queue(addresses, talk)`` launches the kernel.
@@ -113,17 +113,17 @@ class Chosen:
         """
         device = self.device
 
-        def launch(to: Sequence[int], told: int) -> None:
-            queue(to, self._look_back(told))
+        def launch(to: Sequence[int], count_to: int) -> None:
+            queue(to, self._look_back(count_to))
 
         blocks = _room(device, [count * dtype.itemsize for dtype in dtypes])
         if blocks is None:
-            found = device.told(partial(launch, [0] * len(dtypes)))
+            found = device.read_back(partial(launch, [0] * len(dtypes)))
             results = tuple([empty(device, (found,), dtype) for dtype in dtypes])
             if found:
                 launch([address(result) for result in results], 0)
             return results
-        found = device.told(partial(launch, [block.ptr for block in blocks]))
+        found = device.read_back(partial(launch, [block.ptr for block in blocks]))
         return tuple(
             [
                 Strided(_shrunk(device, block, found * dtype.itemsize), 0, (found,), (1,), dtype)
@@ -169,7 +169,7 @@ class Chosen:
 
 
 @lru_cache(1024)
-def _by_truth(code: int, count: int, aligned: bool, select: Select) -> Source:
+def _by_truth(code: int, count: int, aligned: bool, select: Select) -> KernelSource:
     """The kernel that chooses by the truth of elements in memory."""
     operand = Operand(code, (1,), 16 if aligned else 0)
     body = (Instr("load", code, operand=0), Instr("cast", BOOL, (0,)))
@@ -179,15 +179,15 @@ def _by_truth(code: int, count: int, aligned: bool, select: Select) -> Source:
 class Flagged(Chosen):
     """What dense flags of one form choose: their kernel, from its third launch on by a script."""
 
-    def __init__(self, device: Any, source: Source) -> None:
+    def __init__(self, device: Any, source: KernelSource) -> None:
         super().__init__(device, source.geometry.blocks)
         self.source = source
         self.words = [0 if w.kind == "pointer" else w.value for w in source.words if not w.kind.startswith("select_")]
         self.launches = 0
         self.script: Any = None
 
-    def _look_back(self, told: int) -> tuple[int, ...]:
-        return (told,)  # The script knows the rest.
+    def _look_back(self, count_to: int) -> tuple[int, ...]:
+        return (count_to,)  # The script knows the rest.
 
     def queue(self, flags: Strided, rest: tuple[int, ...]) -> None:
         """Launch the kernel with its last words."""
@@ -196,18 +196,18 @@ class Flagged(Chosen):
             self.script(at, *rest)
             return
         device, source = self.device, self.source
-        *own, told = rest
+        *own, count_to = rest
         self.launches += 1
         often = self.launches >= OFTEN
         kernel = kernel_of(device, source.text, source.entry, source.geometry, often)
-        words = (at, *self.words[1:], *own, *super()._look_back(told))
+        words = (at, *self.words[1:], *own, *super()._look_back(count_to))
         device.launch(kernel, array("q", words), source.geometry)
         if often and len(rest) < MOST_NUMBERS and can_queue(device):
             self.script = self._script(kernel, 1 + len(rest))
 
     def _script(self, kernel: Any, given: int) -> Any:
-        """The launch, for addresses of flags, other words, and where to tell."""
-        device, recorder = self.device, Recorder(self.device, given)
+        """The launch, for addresses of flags, other words, and where the count goes."""
+        device, recorder = self.device, ScriptRecorder(self.device, given)
         look_back = (*recorder.next(device, self.look_back), self.group, BasePointer(given - 1))
         recorder.launch(
             kernel,

@@ -62,7 +62,7 @@ def scan_in_turn(device: Any, a: Strided, *, op: str, axis: int, out: Strided) -
     _folded(device, a, out, op, axis, None, None, True)
 
 
-def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, place: int, out: Strided) -> None:
+def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, location: int, out: Strided) -> None:
     """``out`` = `op` over segments along `axis` that begin at `starts`, in the dtype of `a`."""
     if not prod(out.shape):
         return
@@ -78,7 +78,7 @@ def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, pl
     split = tree and most > 1 and count < FEW_SEGMENTS
     # The largest type in which segments are carried has 16 bytes.
     parts = empty(device, (count * most,), np.complex128) if split else None
-    words = [address(a), address(out), address(starts), device.error_address(), place, segments, starts.strides[0]]
+    words = [address(a), address(out), address(starts), device.error_address(), location, segments, starts.strides[0]]
     words += [lines, length, a.strides[axis], out.strides[axis], piece, most, address(parts) if parts else 0]
     words += [*extents, *strides[0], *strides[1]]
     grid = Grid(-(-count * 32 // THREADS), THREADS)

@@ -333,12 +333,12 @@ struct P {{
 extern "C" __global__ void __launch_bounds__({THREADS}) hermitian(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;
-    {ctype} x = p.a[place<{rank}>(i, p.extent, p.from)];
-    const i64 k = place<{rank}>(i, p.extent, p.which);
+    {ctype} x = p.a[offset_of<{rank}>(i, p.extent, p.from)];
+    const i64 k = offset_of<{rank}>(i, p.extent, p.which);
     const {real} scale = ({real})p.scale;
     x.re *= scale;
     x.im = k == 0 || k == p.last ? 0 : x.im * scale;
-    p.out[place<{rank}>(i, p.extent, p.to)] = x;
+    p.out[offset_of<{rank}>(i, p.extent, p.to)] = x;
 }}
 """
 
@@ -353,7 +353,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) mirror(const __grid_cons
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.count) return;
     const i64 row = i / p.half, k = i - row * p.half + 1;
-    {ctype}* at = p.out + place<{rank}>(row, p.extent, p.stride);
+    {ctype}* at = p.out + offset_of<{rank}>(row, p.extent, p.stride);
     {ctype} x = at[k * p.step];
     {ctype} y = {{x.re, -x.im}};
     at[(p.n - k) * p.step] = p.conjugate ? x : y;

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.base.dtypes import CTYPES, code_of
-from numloom.device.cuda.routines.recording import Recorder
+from numloom.device.cuda.routines.recording import ScriptRecorder
 from numloom.device.interface import Strided
 from numloom.graph.layout import c_strides
 
@@ -34,7 +34,7 @@ template <class T> DEV bool truth(T x) { return x != T(0); }
 template <class T> DEV bool truth(complex<T> x) { return x.re != T(0) || x.im != T(0); }
 DEV bool truth(f16 x) { return (x.bits & 0x7fff) != 0; }
 // Where element i (in C order) of extents lies.
-template <int R> DEV i64 place(i64 i, const i64* extent, const i64* stride) {
+template <int R> DEV i64 offset_of(i64 i, const i64* extent, const i64* stride) {
     i64 at = 0;
 #pragma unroll
     for (int d = R - 1; d > 0; --d) {
@@ -82,36 +82,35 @@ struct Sum { template <class V> __device__ V operator()(V a, V b) const { return
 """
 
 LOOK_BACK = """
-// Blocks of one launch tell each other values by inter-block flags: words of 4 bytes, each with the launch's number
-// above it.
-DEV u64 look(const u64* at) {
+// Inter-block flags: words by which blocks of one launch publish values, 4 bytes each, with the launch's number above.
+DEV u64 load_flag(const u64* at) {
     u64 x;
     asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(x) : "l"(at) : "memory");
     return x;
 }
-DEV void tell(u64* at, u64 x) { asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory"); }
+DEV void publish(u64* at, u64 x) { asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(at), "l"(x) : "memory"); }
 template <class V> DEV constexpr int SLOTS() { return (sizeof(V) + 3) / 4; }
-template <class V> DEV void tell_value(u64* at, i64 launch, V x) {
+template <class V> DEV void publish_value(u64* at, i64 launch, V x) {
     u32 w[SLOTS<V>()];
     w[SLOTS<V>() - 1] = 0;
     memcpy(w, &x, sizeof(V));
 #pragma unroll
-    for (int k = 0; k < SLOTS<V>(); ++k) tell(at + k, (u64)launch << 32 | w[k]);
+    for (int k = 0; k < SLOTS<V>(); ++k) publish(at + k, (u64)launch << 32 | w[k]);
 }
-template <class V> DEV bool told(const u64* at, i64 launch, V& x) {
+template <class V> DEV bool published(const u64* at, i64 launch, V& x) {
     u32 w[SLOTS<V>()];
     bool here = true;
 #pragma unroll
     for (int k = 0; k < SLOTS<V>(); ++k) {
-        const u64 found = look(at + k);
+        const u64 found = load_flag(at + k);
         w[k] = (u32)found;
         here = here && (u32)(found >> 32) == (u32)launch;
     }
     memcpy(&x, w, sizeof(V));
     return here;
 }
-// What `count` values, `stride` words apart, give together in their order; waits until they are told.
-template <class V, class C> DEV V read_told(const u64* at, i64 stride, i64 count, i64 launch, C combine) {
+// What `count` values, `stride` words apart, give together in their order; waits until they are published.
+template <class V, class C> DEV V read_published(const u64* at, i64 stride, i64 count, i64 launch, C combine) {
     V sum;
     for (i64 i = 0; i < count; i += 4) {
         V x[4];
@@ -121,7 +120,7 @@ template <class V, class C> DEV V read_told(const u64* at, i64 stride, i64 count
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
                 const i64 j = i + k < count ? i + k : count - 1;
-                const bool one = told(at + j * stride, launch, x[k]);
+                const bool one = published(at + j * stride, launch, x[k]);
                 here = here && one;
             }
         } while (!here);
@@ -131,10 +130,11 @@ template <class V, class C> DEV V read_told(const u64* at, i64 stride, i64 count
     return sum;
 }
 // The same by a warp, each lane some neighbours; every lane gets the result.
-template <class V, class C> DEV V fold_told(const u64* at, i64 count, i64 launch, C combine) {
+template <class V, class C> DEV V fold_published(const u64* at, i64 count, i64 launch, C combine) {
     const i64 each = (count + 31) / 32, begin = (threadIdx.x & 31) * each, rest = count - begin;
     V own;
-    if (rest > 0) own = read_told<V>(at + begin * SLOTS<V>(), SLOTS<V>(), rest < each ? rest : each, launch, combine);
+    if (rest > 0)
+        own = read_published<V>(at + begin * SLOTS<V>(), SLOTS<V>(), rest < each ? rest : each, launch, combine);
     __syncwarp();
     return of_lane(scan_lanes(own, combine), (int)((count - 1) / each));
 }
@@ -158,7 +158,7 @@ def kernel_of(device: Any, text: str, entry: str, grid: Any, wait: bool = False)
     """The kernel `entry` of a text, to be launched in this call over `grid`.
 
     For the first call that may be code that was compiled by the fast tier (see
-    `numloom.device.interface.Device.kernel`), which takes two to forty times as long; but not with `wait`, or where
+    `numloom.device.interface.Backend.kernel`), which takes two to forty times as long; but not with `wait`, or where
     there are many threads.
     """
     wait = wait or grid.blocks * grid.blocks_y * grid.threads > FAST_TIER_MOST
@@ -172,19 +172,19 @@ def run(device: Any, text: str, entry: str, grid: Grid, words: Iterable[int], wa
 
 def launch(device: Any, kernel: Any, words: Iterable[int], grid: Any) -> None:
     """Launch a kernel with these words as its parameters."""
-    device.launch(kernel, words if type(device) is Recorder else array("q", words), grid)
+    device.launch(kernel, words if type(device) is ScriptRecorder else array("q", words), grid)
 
 
 def command(device: Any, function: Callable[..., None], *addresses: int) -> None:
     """Call what queues work of a library for these addresses, in the order of launches."""
-    if type(device) is Recorder:
+    if type(device) is ScriptRecorder:
         device.call(function, addresses)
     else:
         function(*addresses)
 
 
 class InterBlockFlags:
-    """Words by which blocks of one launch tell each other counts, used by launch after launch, never cleared."""
+    """Words by which blocks of one launch publish values, used by launch after launch, never cleared."""
 
     def __init__(self) -> None:
         self.buffer: Any = None
@@ -269,13 +269,13 @@ def is_dense(operand: Strided) -> bool:
     return (len(extents) == 1 and strides[0] == 1) or prod(operand.shape) <= 1
 
 
-def move_text(cell: str, rank: int) -> str:
+def move_text(unit_type: str, rank: int) -> str:
     """Text that copies elements from one layout to another."""
     return f"""{PRELUDE}
-struct P {{ const {cell}* a; {cell}* out; i64 n; i64 extent[{rank}], from[{rank}], to[{rank}]; }};
+struct P {{ const {unit_type}* a; {unit_type}* out; i64 n; i64 extent[{rank}], from[{rank}], to[{rank}]; }};
 extern "C" __global__ void __launch_bounds__({THREADS}) move(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
-    if (i < p.n) p.out[place<{rank}>(i, p.extent, p.to)] = p.a[place<{rank}>(i, p.extent, p.from)];
+    if (i < p.n) p.out[offset_of<{rank}>(i, p.extent, p.to)] = p.a[offset_of<{rank}>(i, p.extent, p.from)];
 }}
 """
 

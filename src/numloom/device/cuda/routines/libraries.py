@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from numloom.device.cuda.routines.recording import Recorder
+from numloom.device.cuda.routines.recording import ScriptRecorder
 
 
 def library(device: Any, attribute: str, bindings: str, make: Callable[[Any], Any]) -> Any:
@@ -28,7 +28,7 @@ def library(device: Any, attribute: str, bindings: str, make: Callable[[Any], An
     object
         None if the bindings or the library are not installed.
     """
-    if type(device) is Recorder:
+    if type(device) is ScriptRecorder:
         device = device.device
     if not hasattr(device, attribute):
         made = None

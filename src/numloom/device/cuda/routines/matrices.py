@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) arrange(const __grid_con
     T x = T{{}};
     if (p.form == 4) x = one(x, column == row);
     else if (p.form == 1 ? column <= row : p.form == 2 ? column >= row : true)
-        x = p.a[place<RANK>(matrix, p.extent, p.stride) + row * p.down + column * p.across];
+        x = p.a[offset_of<RANK>(matrix, p.extent, p.stride) + row * p.down + column * p.across];
     if (p.form == 3) x = conjugate(x);
     if (p.info && p.info[matrix] > 0) x = missing(x);
     p.out[i] = x;

@@ -109,7 +109,7 @@ DEV void merge(Tile& s, int base, int na, int nb, int d) {{
 }}
 // A finished tile goes to the result where it is the last pass, else to the next one.
 DEV void leave(const P& p, const Tile& s, i64 line, i64 start, int count, bool last) {{
-    const i64 out = last ? place<{rank}>(line, p.extent, p.out_stride) : line * p.length;
+    const i64 out = last ? offset_of<{rank}>(line, p.extent, p.out_stride) : line * p.length;
 #pragma unroll 1
     for (int k = threadIdx.x; k < count; k += {THREADS}) {{
         if (!last) {{
@@ -127,7 +127,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) sort_tiles(const __grid_
     __shared__ Tile s;
     const i64 line = blockIdx.x / p.tiles, start = (blockIdx.x - line * p.tiles) * {tile};
     const int count = p.length - start < {tile} ? (int)(p.length - start) : {tile};
-    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
+    const T* a = p.a + offset_of<{rank}>(line, p.extent, p.stride);
     for (int k = threadIdx.x; k < count; k += {THREADS}) {{
         const i64 from = p.order ? p.order[line * p.length + start + k] : start + k;
         s.keys[k] = a[from * p.step];
@@ -291,13 +291,13 @@ struct P {{
 extern "C" __global__ void __launch_bounds__({THREADS}) search(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n) return;
-    const T value = p.v[place<{rank}>(i, p.extent, p.stride)];
+    const T value = p.v[offset_of<{rank}>(i, p.extent, p.stride)];
     i64 low = 0, high = p.length;
     while (low < high) {{
         const i64 mid = (low + high) >> 1;
         if ({before}) low = mid + 1; else high = mid;
     }}
-    p.out[place<{rank}>(i, p.extent, p.out_stride)] = low;
+    p.out[offset_of<{rank}>(i, p.extent, p.out_stride)] = low;
 }}
 """
 

@@ -61,9 +61,9 @@ struct P {{
     const i64 which = blockIdx.x / p.tiles, tile = blockIdx.x - which * p.tiles;
     const i64 across = (p.m + {TILE} - 1) / {TILE};
     const i64 row = tile / across * {TILE}, column = tile % across * {TILE};
-    const T* a = p.a + place<{rank}>(which, p.extent, p.a_stride);
-    const T* b = p.b + place<{rank}>(which, p.extent, p.b_stride);
-    T* out = p.out + place<{rank}>(which, p.extent, p.out_stride);
+    const T* a = p.a + offset_of<{rank}>(which, p.extent, p.a_stride);
+    const T* b = p.b + offset_of<{rank}>(which, p.extent, p.b_stride);
+    T* out = p.out + offset_of<{rank}>(which, p.extent, p.out_stride);
     const int r = threadIdx.x / 16, c = threadIdx.x % 16;
     S sum[4][4] = {{}};
     for (i64 start = 0; start < p.k; start += {_DEPTH}) {{
@@ -122,7 +122,7 @@ def _lead_strides(shape: tuple[int, ...], strides: tuple[int, ...], lead: tuple[
 # ---------------------------------------------------------------- cuBLAS
 
 
-class Product(NamedTuple):
+class GemmLayout(NamedTuple):
     """What cuBLAS is told of a stack of products, but for addresses; its matrices are ours transposed.
 
     Attributes
@@ -204,7 +204,7 @@ class Blas:
             found = self.known[key] = [self._bound(product) for product in self._described(a, b, out)]
         return found
 
-    def _described(self, a: Strided, b: Strided, out: Strided) -> Iterator[Product]:
+    def _described(self, a: Strided, b: Strided, out: Strided) -> Iterator[GemmLayout]:
         """Calls of cuBLAS for stacks of matrices."""
         kind, compute, fast, scale = self.kinds[a.dtype.char]
         out_kind, one = self.kinds[out.dtype.char][0], self.scalars[scale]
@@ -220,18 +220,18 @@ class Blas:
                 ],
                 [own[-1] for own in steps],
             )
-            yield Product(
+            yield GemmLayout(
                 b_turned, a_turned, m, n, k, kind, out_kind, b_lead, a_lead, max(out.strides[-2], m, 1), b_step, a_step,
                 out_step, extents[-1], b_begin, a_begin, out_begin, one, one + scale.itemsize, compute, fast,
             )  # fmt: skip
 
-    def _bound(self, product: Product) -> Callable[[int, int, int], None]:
+    def _bound(self, product: GemmLayout) -> Callable[[int, int, int], None]:
         by_binding = partial(self.call, product)
         if self.addresses is None:
             return by_binding
         return Gemm(self.addresses, self.handle, product, config, by_binding)  # type: ignore[no-any-return]
 
-    def call(self, p: Product, a: int, b: int, out: int) -> None:
+    def call(self, p: GemmLayout, a: int, b: int, out: int) -> None:
         """Queue products through the binding, which raises what the library says."""
         compute = p.fast if config.tf32 else p.compute
         a, b, out = a + p.a_begin, b + p.b_begin, out + p.out_begin

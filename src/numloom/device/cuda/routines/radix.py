@@ -226,7 +226,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
             ranks[w * 256 + d] = all;
             all += here;
         }}
-        tell(state, (u64)(p.launch + (tile == 0)) << 32 | all);
+        publish(state, (u64)(p.launch + (tile == 0)) << 32 | all);
         own = (u64)p.counts[p.digit * 256 + d] << 32 | all;
         sum = scan_lanes(own, Sum());
         if (lane == 31) sums[warp] = sum;
@@ -259,7 +259,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
         for (i64 t = tile - 1; open;) {{
             u64 found[WINDOW];
 #pragma unroll
-            for (int w = 0; w < WINDOW; ++w) found[w] = look(p.state + (t > w ? t - w : 0) * 256 + d);
+            for (int w = 0; w < WINDOW; ++w) found[w] = load_flag(p.state + (t > w ? t - w : 0) * 256 + d);
 #pragma unroll
             for (int w = 0; w < WINDOW; ++w) {{
                 const u32 whose = (u32)(found[w] >> 32) - (u32)p.launch;
@@ -269,7 +269,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, 2) move(const __grid_con
                 --t;
             }}
         }}
-        if (tile > 0) tell(state, (u64)(p.launch + 1) << 32 | (before + (u32)own));
+        if (tile > 0) publish(state, (u64)(p.launch + 1) << 32 | (before + (u32)own));
         places[d] = (u32)(sum >> 32) + before - (u32)sum;
     }}
     __syncthreads();

@@ -1,4 +1,4 @@
-"""What a routine queues, written down: it runs for a `Recorder` instead of a device, with addresses to come."""
+"""What a routine queues, written down: it runs for a `ScriptRecorder` instead of a device, with addresses to come."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class BasePointer:
         return (self.residue + self.offset) % nbytes
 
 
-class Memory:
+class PlannedBuffer:
     """A buffer that is still to be allocated."""
 
     __slots__ = ("nbytes", "ptr")
@@ -56,7 +56,7 @@ class Memory:
         self.nbytes = nbytes
 
 
-class Recorder:
+class ScriptRecorder:
     """Stands in for a device while a routine says what it queues.
 
     Attributes
@@ -83,15 +83,15 @@ class Recorder:
     def __getattr__(self, name: str) -> Any:
         raise Unrecorded(name)
 
-    def allocate(self, nbytes: int) -> Memory:
-        memory = Memory(BasePointer(self._given, self.scratch), nbytes)
+    def allocate(self, nbytes: int) -> PlannedBuffer:
+        memory = PlannedBuffer(BasePointer(self._given, self.scratch), nbytes)
         self.scratch += -(-nbytes // _BLOCK) * _BLOCK
         return memory
 
     def next(self, device: Any, words: int, launches: int = 1) -> tuple[BasePointer, BasePointer]:
         """As `numloom.device.cuda.routines.kernels.InterBlockFlags.next`, once."""
         if self.flag_words is not None:
-            raise Unrecorded("mail of several kinds")
+            raise Unrecorded("inter-block flags of several kinds")
         self.flag_words = words, launches
         return BasePointer(self._given + 1), BasePointer(self._given + 2)
 

@@ -1,8 +1,8 @@
 """Running operations along an axis, in one pass over memory.
 
-A line is cut into tiles of fixed size. A tile's block scans it, tells the others the tile's total, and puts together
+A line is cut into tiles of fixed size. A tile's block scans it, publishes the tile's total, and puts together
 what lies before it: the totals of earlier tiles of its group, and those of earlier groups, which a group's last tile
-tells. So nobody waits for a chain of tiles. Which elements are combined in which order depends on shape and strides
+publishes. So nobody waits for a chain of tiles. Which elements are combined in which order depends on shape and strides
 alone, so results are the same in every run. No identity is needed: what a thread past the end holds never reaches one
 before it.
 """
@@ -152,7 +152,7 @@ struct alignas(VEC * sizeof(T)) Pack {{ T x[VEC]; }};
 DEV i64 first_of(i32 tile) {{ return (i64)tile * TILE + {warp} + (threadIdx.x & 31) * VEC; }}
 // Accesses from `row` on; what is past the end of a line does not count.
 template <int N> DEV void load(const P& p, i64 line, i32 tile, int row, Pack (&packs)[N]) {{
-    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
+    const T* a = p.a + offset_of<{rank}>(line, p.extent, p.stride);
     const i64 first = first_of(tile) + row * SPAN;{together if wide else apart}
 }}
 DEV void store(const P& p, T* out, i64 i, const V (&x)[VEC]) {{{vector if wide else ""}
@@ -200,7 +200,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_lines(const __grid_
             total = combine(total, row);
         }} else total = row;
     }}{together if warps > 1 else ""}
-    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    T* out = p.out + offset_of<{rank}>(line, p.extent, p.out_stride);
     const i64 first = first_of(0);
 #pragma unroll
     for (int k = 0; k < ROWS; ++k) {{
@@ -281,17 +281,18 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {form.resident}) scan_ti
     const i32 group = (i32)p.group, number = tile / group, inside = tile - number * group;
     u64* state = p.state + (i64)line * (tiles + tiles / group) * SLOTS<V>();
     if (warp < 2) {{
-        if (warp == 0 && lane == 0 && tile + 1 < tiles) tell_value(state + tile * SLOTS<V>(), p.launch, sum_of(totals));
+        if (warp == 0 && lane == 0 && tile + 1 < tiles)
+            publish_value(state + tile * SLOTS<V>(), p.launch, sum_of(totals));
         const i32 count = warp == 0 ? inside : number;
         if (count > 0) {{
             const u64* at = state + (warp == 0 ? tile - inside : (i32)tiles) * SLOTS<V>();
-            const V sum = fold_told<V>(at, count, p.launch, combine);
+            const V sum = fold_published<V>(at, count, p.launch, combine);
             if (lane == 0) earlier[1 - warp] = sum;
         }}
         if (warp == 0 && lane == 0 && inside == group - 1) {{
             // Once more, since in a register it would be in the way all the time.
             const V own = sum_of(totals);
-            tell_value(state + (tiles + number) * SLOTS<V>(), p.launch, inside > 0 ? combine(earlier[1], own) : own);
+            publish_value(state + (tiles + number) * SLOTS<V>(), p.launch, inside > 0 ? combine(earlier[1], own) : own);
         }}
     }}
     __syncthreads();
@@ -302,7 +303,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}, {form.resident}) scan_ti
 #pragma unroll
     for (int w = 0; w < WARPS - 1; ++w)
         if (w < warp) {{ before = some ? combine(before, totals[w]) : totals[w]; some = true; }}
-    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    T* out = p.out + offset_of<{rank}>(line, p.extent, p.out_stride);
     const i64 first = first_of(tile);
 #pragma unroll 4
     for (int k = 0; k < HELD; ++k) {{
@@ -329,13 +330,13 @@ def columns_text(ctype: str, combine: str, rank: int, rows: int, beside: int) ->
     """Text of lines beside each other: a lane has `rows` elements of one of `beside` lines, a block a tile of each."""
     return f"""{_head(ctype, combine, rank)}{LOOK_BACK}
 constexpr int WARPS = {WARPS}, ROWS = {rows}, BESIDE = {beside}, TILE = WARPS * ROWS * (32 / BESIDE);
-// What `count` slots of each line tell, read by `of` warps from `begin` on, each a part; their parts in order.
+// What `count` slots of each line have published, read by `of` warps from `begin` on, a part each, in order.
 DEV void read_part(const u64* state, i64 stride, i32 count, i64 launch, int begin, int of, V (*parts)[BESIDE]) {{
     const i32 warp = threadIdx.x >> 5, each = (count + of - 1) / of;
     const i32 first = (warp - begin) * each, rest = count - first;
     if (warp >= begin && warp < begin + of && rest > 0 && (threadIdx.x & 31) < BESIDE)
         parts[warp][threadIdx.x & 31] =
-            read_told<V>(state + first * stride, stride, rest < each ? rest : each, launch, Combine());
+            read_published<V>(state + first * stride, stride, rest < each ? rest : each, launch, Combine());
 }}
 DEV V sum_parts(i32 count, int begin, int of, const V (*parts)[BESIDE]) {{
     const i32 each = (count + of - 1) / of;
@@ -351,7 +352,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_columns(const __gri
     const i64 tile = blockIdx.x / bundles, own_line = (i64)(blockIdx.x - (u32)tile * bundles) * BESIDE + column;
     // Lanes past the last line repeat it, and write nothing.
     const i64 line = own_line < p.lines ? own_line : p.lines - 1;
-    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
+    const T* a = p.a + offset_of<{rank}>(line, p.extent, p.stride);
     const i64 first = tile * TILE + (threadIdx.x / BESIDE) * ROWS;
     V x[ROWS];
 #pragma unroll
@@ -387,31 +388,31 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_columns(const __gri
         const i64 stride = p.lines * SLOTS<V>();
         u64* state = p.state + line * SLOTS<V>();
         u64* groups = state + p.tiles * stride;
-        const u64* near = state + (tile - inside) * stride;
-        const bool speaks = threadIdx.x < BESIDE && own_line < p.lines;
-        if (speaks && tile < p.tiles - 1) tell_value(state + tile * stride, p.launch, own);
-        // Half of the warps ask the tiles of the group, half the groups before; but a group's last tile tells first.
+        const u64* in_group = state + (tile - inside) * stride;
+        const bool publishes = threadIdx.x < BESIDE && own_line < p.lines;
+        if (publishes && tile < p.tiles - 1) publish_value(state + tile * stride, p.launch, own);
+        // Half of the warps read the group's tiles, half the groups before; but a group's last tile publishes first.
         const bool last = inside == group - 1;
         const int half = last ? WARPS : WARPS / 2, other = WARPS - WARPS / 2;
         V earlier;
-        if (inside > 0) read_part(near, stride, inside, p.launch, 0, half, totals);
+        if (inside > 0) read_part(in_group, stride, inside, p.launch, 0, half, totals);
         if (last) {{
             __syncthreads();
             if (inside > 0) earlier = sum_parts(inside, 0, half, totals);
-            if (speaks) tell_value(groups + number * stride, p.launch, inside > 0 ? combine(earlier, own) : own);
+            if (publishes) publish_value(groups + number * stride, p.launch, inside > 0 ? combine(earlier, own) : own);
             __syncthreads();
         }}
         if (number > 0) read_part(groups, stride, number, p.launch, WARPS / 2, other, totals);
         __syncthreads();
         if (inside > 0 && !last) earlier = sum_parts(inside, 0, half, totals);
         if (number > 0) {{
-            const V far = sum_parts(number, WARPS / 2, other, totals);
-            earlier = inside > 0 ? combine(far, earlier) : far;
+            const V of_groups = sum_parts(number, WARPS / 2, other, totals);
+            earlier = inside > 0 ? combine(of_groups, earlier) : of_groups;
         }}
         if (tile > 0) {{ before = some ? combine(earlier, before) : earlier; some = true; }}
     }}
     if (own_line >= p.lines) return;
-    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    T* out = p.out + offset_of<{rank}>(line, p.extent, p.out_stride);
 #pragma unroll
     for (int k = 0; k < ROWS; ++k)
         if (first + k < p.length) put(out + (first + k) * p.out_step, some ? combine(before, x[k]) : x[k]);
@@ -427,8 +428,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) scan_serial(const __grid
     const Combine combine;
     const i64 line = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (line >= p.lines) return;
-    const T* a = p.a + place<{rank}>(line, p.extent, p.stride);
-    T* out = p.out + place<{rank}>(line, p.extent, p.out_stride);
+    const T* a = p.a + offset_of<{rank}>(line, p.extent, p.stride);
+    T* out = p.out + offset_of<{rank}>(line, p.extent, p.out_stride);
     V sum = widen(a[0]);
     put(out, sum);
     i64 i = 1;
@@ -504,7 +505,7 @@ class ScanLaunch(NamedTuple):
     entry: str
     grid: Grid
     look_back: int
-    """Words by which blocks tell each other totals."""
+    """Words of inter-block flags."""
     words: tuple[int, ...]
 
 

@@ -60,12 +60,12 @@ def _line_text(ctype: str, count: int, rank: int) -> str:
     bool good = true;
 #pragma unroll
     for (int k = 0; k < {count}; ++k) {{
-        const i64 given = (i64)p.index[k][place<{rank}>(i, p.shape, p.stride[k])];
+        const i64 given = (i64)p.index[k][offset_of<{rank}>(i, p.shape, p.stride[k])];
         const i64 at = given < 0 ? given + p.length[k] : given;
         good = good && at >= 0 && at < p.length[k];
         line += at * p.weight[k];
     }}
-    if (!good) *p.error = p.place;"""
+    if (!good) *p.error = p.location;"""
 
 
 @cache
@@ -73,7 +73,7 @@ def lines_text(ctype: str, key: str, count: int, rank: int) -> str:
     """Text that gives each element's line; one past all of them where an index is out of bounds."""
     return f"""{PRELUDE}
 struct P {{
-    {key}* keys; i64* error; i64 place, n, lines;
+    {key}* keys; i64* error; i64 location, n, lines;
     const {ctype}* index[{count}]; i64 length[{count}], weight[{count}], shape[{rank}], stride[{count}][{rank}];
 }};
 extern "C" __global__ void __launch_bounds__({THREADS}) number(const __grid_constant__ P p) {{
@@ -86,14 +86,14 @@ extern "C" __global__ void __launch_bounds__({THREADS}) number(const __grid_cons
 
 
 @cache
-def store_text(cell: str, key: str, word: str, axes: int, rank: int, value_rank: int) -> str:
+def store_text(unit_type: str, key: str, word: str, axes: int, rank: int, value_rank: int) -> str:
     """Text of stores: ``claim`` leaves the last position at each line, ``store`` writes what that one says.
 
     Without `owner`, `order` gives positions by their lines.
     """
     return f"""{PRELUDE}
 struct P {{
-    {cell}* a; const {cell}* value; const {key}* keys; {word}* owner; const i64* order; i64 n, width, lines;
+    {unit_type}* a; const {unit_type}* value; const {key}* keys; {word}* owner; const i64* order; i64 n, width, lines;
     i64 extent[{axes}], stride[{axes}], part[{rank}], part_stride[{rank}];
     i64 shape[{value_rank}], index_stride[{value_rank}], value_stride[{rank}];
 }};
@@ -113,25 +113,26 @@ extern "C" __global__ void __launch_bounds__({THREADS}) store(const __grid_const
     }}
     const i64 line = (i64)p.keys[i];
     if (line == p.lines || (!p.order && p.owner[line] != ({word})(i + 1))) return;
-    p.a[place<{axes}>(line, p.extent, p.stride) + place<{rank}>(r, p.part, p.part_stride)] =
-        p.value[place<{value_rank}>(i, p.shape, p.index_stride) + place<{rank}>(r, p.part, p.value_stride)];
+    p.a[offset_of<{axes}>(line, p.extent, p.stride) + offset_of<{rank}>(r, p.part, p.part_stride)] =
+        p.value[offset_of<{value_rank}>(i, p.shape, p.index_stride) + offset_of<{rank}>(r, p.part, p.value_stride)];
 }}
 """
 
 
 @cache
-def dense_text(cell: str, word: str, ctype: str, count: int, rank: int, part_rank: int, packed: bool) -> str:
+def dense_text(unit_type: str, word: str, ctype: str, count: int, rank: int, part_rank: int, packed: bool) -> str:
     """Text of stores at few lines: ``claim`` leaves the last position at each line, ``collect`` goes over the lines.
 
     With `packed` the word of a line also holds the value of one element. ``assume`` stores elements whose lines are all
     different, which a bit for each line tells; if they are not, the others run (``wipe`` first), else they return.
     """
-    at_value = f"place<{rank}>(%s, p.shape, p.value_stride)"
+    at_value = f"offset_of<{rank}>(%s, p.shape, p.value_stride)"
     mark = f"(u64)(i + 1) << 32 | p.value[{at_value % 'i'}]" if packed else f"({word})(i + 1)"
-    value = f"p.value[{at_value % '(i64)mark - 1'} + place<{part_rank}>(r, p.part, p.part_value)]"
+    value = f"p.value[{at_value % '(i64)mark - 1'} + offset_of<{part_rank}>(r, p.part, p.part_value)]"
     return f"""{PRELUDE}
 struct P {{
-    {cell}* a; const {cell}* value; {word}* owner; u32* taken; i64* error; i64 place, n, lines, width, crowded;
+    {unit_type}* a; const {unit_type}* value; {word}* owner; u32* taken;
+    i64* error; i64 location, n, lines, width, crowded;
     const {ctype}* index[{count}]; i64 length[{count}], weight[{count}], a_stride[{count}];
     i64 shape[{rank}], value_stride[{rank}], stride[{count}][{rank}];
     i64 part[{part_rank}], part_a[{part_rank}], part_value[{part_rank}];
@@ -148,7 +149,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) assume(const __grid_cons
     if (!good) return;
     const u32 bit = 1u << (line & 31);
     if (atomicOr(p.taken + 1 + (line >> 5), bit) & bit) *(volatile u32*)p.taken = 1;
-    p.a[place<{count}>(line, p.length, p.a_stride)] = p.value[{at_value % "i"}];
+    p.a[offset_of<{count}>(line, p.length, p.a_stride)] = p.value[{at_value % "i"}];
 }}
 extern "C" __global__ void __launch_bounds__({THREADS}) wipe(const __grid_constant__ P p) {{
     if (!*p.taken) return;
@@ -170,8 +171,8 @@ extern "C" __global__ void __launch_bounds__({THREADS}) collect(const __grid_con
     const i64 line = p.width == 1 ? all : all / p.width, r = all - line * p.width;
     const {word} mark = p.owner[line];
     if (mark == 0) return;
-    p.a[place<{count}>(line, p.length, p.a_stride) + place<{part_rank}>(r, p.part, p.part_a)] =
-        {f"({cell})mark" if packed else value};
+    p.a[offset_of<{count}>(line, p.length, p.a_stride) + offset_of<{part_rank}>(r, p.part, p.part_a)] =
+        {f"({unit_type})mark" if packed else value};
 }}
 """
 
@@ -225,8 +226,8 @@ def combine_text(op: str, code: int, loop: tuple[int, ...], key: str, axes: int,
 extern "C" __global__ void __launch_bounds__({THREADS}) in_any_order(const __grid_constant__ P p) {{
     const i64 i = (i64)blockIdx.x * {THREADS} + threadIdx.x;
     if (i >= p.n || (i64)p.keys[i] == p.lines) return;
-    const V x = p.value[place<{value_rank}>(i, p.shape, p.index_stride)];
-    T* to = p.a + place<{axes}>((i64)p.keys[i], p.extent, p.stride);
+    const V x = p.value[offset_of<{value_rank}>(i, p.shape, p.index_stride)];
+    T* to = p.a + offset_of<{axes}>((i64)p.keys[i], p.extent, p.stride);
     {statement}
 }}
 """
@@ -234,7 +235,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) in_any_order(const __gri
         else ""
     )
     taken, of_lane = ("", "") if unary else (", x", ", lane_of(found[b], k)")
-    value = f"operand(p.value[place<{value_rank}>(at, p.shape, p.index_stride)])"
+    value = f"operand(p.value[offset_of<{value_rank}>(@AT@, p.shape, p.index_stride)])"
     return f"""{step_text(op, code, loop)}
 struct P {{
     T* a; const U* value; const {key}* keys; const i64* order; i64 n, width, lines;
@@ -247,7 +248,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine(const __grid_con
     if (i >= p.n) return;
     const {key} line = p.keys[i];
     if ((i64)line == p.lines || (i > 0 && p.keys[i - 1] == line)) return;
-    T* a = p.a + place<{axes}>((i64)line, p.extent, p.stride) + place<{rank}>(r, p.part, p.part_stride);
+    T* a = p.a + offset_of<{axes}>((i64)line, p.extent, p.stride) + offset_of<{rank}>(r, p.part, p.part_stride);
     V sum = get(*a);
     for (; i < p.n && p.keys[i] == line; ++i) {{
         {
@@ -255,7 +256,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine(const __grid_con
         if unary
         else f'''const i64 at = p.order[i];
         const W x = operand(p.value[
-            place<{value_rank}>(at, p.shape, p.index_stride) + place<{rank}>(r, p.part, p.value_stride)]);'''
+            offset_of<{value_rank}>(at, p.shape, p.index_stride) + offset_of<{rank}>(r, p.part, p.value_stride)]);'''
     }
         sum = step(sum{taken});
     }}
@@ -267,11 +268,11 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine_lines(const __gr
     i64 i = own < p.n ? own : p.n - 1;
     const {key} line = p.keys[i];
     const bool first = own < p.n && (i64)line != p.lines && (i == 0 || p.keys[i - 1] != line);
-    T* a = p.a + (first ? place<{axes}>((i64)line, p.extent, p.stride) : 0);
+    T* a = p.a + (first ? offset_of<{axes}>((i64)line, p.extent, p.stride) : 0);
     V sum = get(*a);
     bool more = first;
     for (int k = 0; k < 32 && more; ++k) {{
-        {"" if unary else f"const W x = {value.replace('at', 'p.order[i]')};"}
+        {"" if unary else f"const W x = {value.replace('@AT@', 'p.order[i]')};"}
         sum = step(sum{taken});
         ++i;
         more = i < p.n && p.keys[i] == line;
@@ -289,7 +290,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine_lines(const __gr
             for (int b = 0; b < {AHEAD}; ++b) {{
                 const i64 j = at + b * 32 + lane;
                 same[b] = __ballot_sync(0xffffffffu, j < p.n && p.keys[j < p.n ? j : p.n - 1] == its);
-                {"" if unary else f"found[b] = {value.replace('at', 'p.order[j < p.n ? j : p.n - 1]')};"}
+                {"" if unary else f"found[b] = {value.replace('@AT@', 'p.order[j < p.n ? j : p.n - 1]')};"}
             }}
 #pragma unroll
             for (int b = 0; b < {AHEAD}; ++b) {{
@@ -312,7 +313,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) combine_lines(const __gr
 
 def scatter(
     device: Any, a: Strided, *operands: Strided, axes: tuple[int, ...], position: int, op: str, loop: tuple[int, ...],
-    place: int,
+    location: int,
 ) -> None:  # fmt: skip
     """Store at integer indices along `axes` of `a`, or combine with what is there (see `numloom.ops.routines`)."""
     values, indices = operands[: len(operands) - len(axes)], operands[len(operands) - len(axes) :]
@@ -333,13 +334,13 @@ def scatter(
     lengths = [a.shape[k] for k in axes]
     lines = prod(lengths)
     if not lines:  # Every index is out of bounds.
-        _lines(device, a, indices, axes, shape, place)
+        _lines(device, a, indices, axes, shape, location)
         return
     if not op and lines <= DENSE * n:
-        marks = _Marks(axes, shape, index_strides, part, part_strides, value_strides, place)
+        marks = _Marks(axes, shape, index_strides, part, part_strides, value_strides, location)
         _store_densely(device, a, values[0], indices, marks)
         return
-    keys = _lines(device, a, indices, axes, shape, place)
+    keys = _lines(device, a, indices, axes, shape, location)
     key = ctype_of(keys.dtype)
     tail = [n, width, lines, *lengths, *(a.strides[k] for k in axes), *part, *part_strides]
     extents, (index_strides,) = collapse(shape, index_strides)
@@ -382,7 +383,7 @@ class _Marks(NamedTuple):
     part: list[int]
     part_strides: list[int]
     part_value_strides: list[int]
-    place: int
+    location: int
 
 
 def _store_densely(device: Any, a: Strided, value: Strided, indices: tuple[Strided, ...], m: _Marks) -> None:
@@ -403,7 +404,7 @@ def _store_densely(device: Any, a: Strided, value: Strided, indices: tuple[Strid
     extents, (value_strides, *index_strides) = collapse(m.shape, m.value_strides, *strides)
     types = cell_of(a.dtype), ctype_of(owner.dtype), ctype_of(indices[0].dtype)
     text = dense_text(*types, len(m.axes), len(extents), len(m.part), packed)
-    words = [address(a), address(value), address(owner), taken, device.error_address(), m.place, n, lines, width]
+    words = [address(a), address(value), address(owner), taken, device.error_address(), m.location, n, lines, width]
     words += [int(n >= CROWDED * lines), *map(address, indices), *lengths, *dense_strides(lengths)]
     words += [*(a.strides[k] for k in m.axes), *extents, *value_strides, *itertools.chain(*index_strides)]
     words += [*m.part, *m.part_strides, *m.part_value_strides]
@@ -415,7 +416,7 @@ def _store_densely(device: Any, a: Strided, value: Strided, indices: tuple[Strid
 
 
 def _lines(
-    device: Any, a: Strided, indices: tuple[Strided, ...], axes: tuple[int, ...], shape: tuple[int, ...], place: int
+    device: Any, a: Strided, indices: tuple[Strided, ...], axes: tuple[int, ...], shape: tuple[int, ...], location: int
 ) -> Strided:
     """The line of `a` that each element names, in the smallest type that also holds their number."""
     lengths = [a.shape[k] for k in axes]
@@ -424,7 +425,7 @@ def _lines(
     strides = [broadcast_strides(index.shape, index.strides, shape) for index in indices]
     extents, strides_of = collapse(shape, *strides)
     text = lines_text(ctype_of(indices[0].dtype), ctype_of(keys.dtype), len(axes), len(extents))
-    words = [address(keys), device.error_address(), place, prod(shape), lines]
+    words = [address(keys), device.error_address(), location, prod(shape), lines]
     words += [*map(address, indices), *lengths, *dense_strides(lengths), *extents]
     for stride in strides_of:
         words += stride

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numloom.device.cuda.routines.kernels import address
-from numloom.device.cuda.routines.recording import ALIGNED, BasePointer, Memory, Recorder, Unrecorded
+from numloom.device.cuda.routines.recording import ALIGNED, BasePointer, PlannedBuffer, ScriptRecorder, Unrecorded
 from numloom.device.interface import Strided
 
 try:
@@ -31,7 +31,7 @@ def can_queue(device: Any) -> bool:
     return Script is not None and type(device.launch) is Launch
 
 
-def script(recorder: Recorder, given: int, residues: list[int]) -> Callable[..., bool]:
+def script(recorder: ScriptRecorder, given: int, residues: list[int]) -> Callable[..., bool]:
     """What queues what was written down, called with `given` numbers; the first are addresses with these residues."""
     device = recorder.device
     made: Callable[..., bool] = Script(
@@ -77,8 +77,8 @@ def script_of(
     given = len(there) + len(changing)
     if given > MOST:
         return None
-    recorder = Recorder(device, given)
-    memory: Any = iter([Memory(BasePointer(number, 0, residue), 0) for number, residue in enumerate(residues)])
+    recorder = ScriptRecorder(device, given)
+    memory: Any = iter([PlannedBuffer(BasePointer(number, 0, residue), 0) for number, residue in enumerate(residues)])
     placed = [None if x is None else Strided(next(memory), 0, x.shape, x.strides, x.dtype) for x in operands]
     options = {**options, **{name: BasePointer(len(there) + number) for number, name in enumerate(changing)}}
     if named:
@@ -109,7 +109,7 @@ class Remembered:
         self.known: dict[Any, Any] = {}
 
     def __call__(self, device: Any, *operands: Strided | None, **options: Any) -> None:
-        if type(device) is Recorder or not can_queue(device):
+        if type(device) is ScriptRecorder or not can_queue(device):
             self.routine(device, *operands, **options)
             return
         numbers: list[int] = []

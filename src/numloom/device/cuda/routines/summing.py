@@ -107,7 +107,7 @@ def weighted_bincount(device: Any, a: Strided, weights: Strided, *, minlength: i
     n = a.shape[0]
     if minlength > TABLE_BINS or not n:
         device.clear(out.buffer, 8 * minlength)
-        scatter(device, out, weights, a, axes=(0,), position=0, op="add", loop=(F64, F64, F64), place=1)
+        scatter(device, out, weights, a, axes=(0,), position=0, op="add", loop=(F64, F64, F64), location=1)
         return
     count = max(1, min(n // PART, PARTS, ROOM // minlength))
     span = 32 * ITEMS

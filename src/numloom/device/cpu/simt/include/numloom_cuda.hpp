@@ -192,7 +192,7 @@ template <class T> struct Parameter<T&> {
     static_assert(OnGpuOnly<T>::here, "a kernel's parameters are values or pointers, not references");
 };
 
-template <class... A> struct Call {
+template <class... A> struct EntryCall {
     template <int... I> struct Indices {};
     template <int N, int... I> struct Count : Count<N - 1, N - 1, I...> {};
     template <int... I> struct Count<0, I...> { typedef Indices<I...> type; };
@@ -207,7 +207,7 @@ template <class... A> struct Call {
 };
 
 template <class... A> inline Entry entry(const char* name, void (*function)(A...)) {
-    return Entry{name, reinterpret_cast<void*>(function), Call<A...>::call, Call<A...>::sizes, int(sizeof...(A)), 0};
+    return Entry{name, reinterpret_cast<void*>(function), EntryCall<A...>::call, EntryCall<A...>::sizes, int(sizeof...(A)), 0};
 }
 template <class T> inline typename std::enable_if<!std::is_function<T>::value, Entry>::type entry(const char* name, T* variable) {
     return Entry{name, const_cast<void*>(static_cast<const volatile void*>(variable)), nullptr, nullptr, 0, long(sizeof(T))};

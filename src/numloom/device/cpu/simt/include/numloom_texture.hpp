@@ -1,4 +1,4 @@
-// Textures and surfaces: a handle is the address of a `Texels`, which texture.py fills.
+// Textures and surfaces: a handle is the address of a `Described`, which texture.py fills.
 #pragma once
 
 typedef unsigned long long cudaTextureObject_t;
@@ -11,7 +11,7 @@ enum : int { WRAP, CLAMP, MIRROR, BORDER };
 enum : int { UNSIGNED, SIGNED, FLOATING };
 enum : unsigned long long { TEXTURE = 0x6e6c746578747572ull, SURFACE = 0x6e6c737572666163ull };
 
-struct Texels {
+struct Described {
     unsigned long long what;
     unsigned char* data;
     long long extent[3];  // elements along x, y, z; layers are the last of them
@@ -34,10 +34,10 @@ struct Texel {
     fail(text, site);
 }
 
-NUMLOOM_UNWATCHED inline const Texels& texels(
+NUMLOOM_UNWATCHED inline const Described& texels(
     unsigned long long handle, unsigned long long what, const char* name, int dimensions, bool layered, Site site) {
-    const Texels* found = reinterpret_cast<const Texels*>(handle);
-    if (!found || handle % alignof(Texels) || found->what != what)
+    const Described* found = reinterpret_cast<const Described*>(handle);
+    if (!found || handle % alignof(Described) || found->what != what)
         refuse(name, what == TEXTURE ? "the handle is no texture object" : "the handle is no surface object", site);
     if (found->dimensions != dimensions || bool(found->layered) != layered) {
         char text[96];
@@ -56,10 +56,10 @@ inline float widened(unsigned short h) {
     return sign ? -tiny : tiny;
 }
 
-inline bool reads_float(const Texels& t) { return t.kind == FLOATING || t.as_float; }
+inline bool reads_float(const Described& t) { return t.kind == FLOATING || t.as_float; }
 
 // One channel of the element at `at`.
-NUMLOOM_UNWATCHED inline unsigned channel(const Texels& t, const unsigned char* at, int which) {
+NUMLOOM_UNWATCHED inline unsigned channel(const Described& t, const unsigned char* at, int which) {
     at += which * t.bytes;
     unsigned raw = 0;
     switch (t.bytes) {
@@ -79,7 +79,7 @@ NUMLOOM_UNWATCHED inline unsigned channel(const Texels& t, const unsigned char* 
 }
 
 // The element at an index that may be outside; channels that are not there are 0.
-NUMLOOM_UNWATCHED inline Texel element(const Texels& t, const long long (&index)[3], int axes) {
+NUMLOOM_UNWATCHED inline Texel element(const Described& t, const long long (&index)[3], int axes) {
     Texel texel = {{0, 0, 0, 0}};
     const unsigned char* at = t.data;
     for (int axis = 0; axis < 3; ++axis) {
@@ -103,7 +103,7 @@ NUMLOOM_UNWATCHED inline Texel element(const Texels& t, const long long (&index)
 }
 
 // A coordinate in elements, brought into the texture where the address mode says so.
-NUMLOOM_UNWATCHED inline float placed(const Texels& t, float x, int axis) {
+NUMLOOM_UNWATCHED inline float placed(const Described& t, float x, int axis) {
     if (x != x) return 0;
     if (t.normalized) {
         const float whole = floorf(x);
@@ -117,7 +117,7 @@ NUMLOOM_UNWATCHED inline float placed(const Texels& t, float x, int axis) {
 }
 
 // As in CUDA's programming guide, "Texture Fetching": weights of linear filtering have 8 bits after the point.
-NUMLOOM_UNWATCHED inline Texel sampled(const Texels& t, float x, float y, float z, int layer, Site) {
+NUMLOOM_UNWATCHED inline Texel sampled(const Described& t, float x, float y, float z, int layer, Site) {
     const float given[3] = {x, y, z};
     long long low[3] = {0, 0, 0}, index[3] = {0, 0, 0};
     float weight[3] = {0, 0, 0};
@@ -153,7 +153,7 @@ NUMLOOM_UNWATCHED inline Texel sampled(const Texels& t, float x, float y, float 
     return texel;
 }
 
-NUMLOOM_UNWATCHED inline Texel fetched(const Texels& t, int i) {
+NUMLOOM_UNWATCHED inline Texel fetched(const Described& t, int i) {
     Texel texel = {{0, 0, 0, 0}};
     const bool inside = i >= 0 && i < t.extent[0];
     for (int c = 0; c < t.channels; ++c)
@@ -161,10 +161,10 @@ NUMLOOM_UNWATCHED inline Texel fetched(const Texels& t, int i) {
     return texel;
 }
 
-template <bool FLOAT> struct Word {
+template <bool FLOAT> struct WordBits {
     static unsigned of(unsigned word) { return word; }
 };
-template <> struct Word<true> {
+template <> struct WordBits<true> {
     static float of(unsigned word) { return bits<float>(word); }
 };
 
@@ -173,7 +173,7 @@ template <class T> struct Fetched { static constexpr bool here = false; };
 #define NUMLOOM_FETCHED(T, vector, FLOAT)                                                                             \
     template <> struct Fetched<T> {                                                                                  \
         static constexpr bool here = true, floating = FLOAT;                                                        \
-        static T part(unsigned word) { return static_cast<T>(Word<FLOAT>::of(word)); }                               \
+        static T part(unsigned word) { return static_cast<T>(WordBits<FLOAT>::of(word)); }                               \
         static T of(const Texel& t) { return part(t.word[0]); }                                                      \
     };                                                                                                               \
     template <> struct Fetched<vector##1> : Fetched<T> {                                                             \
@@ -197,7 +197,7 @@ NUMLOOM_FETCHED(float, float, true)
 #undef NUMLOOM_FETCHED
 template <> struct Fetched<char> : Fetched<signed char> {};
 
-template <class T> inline void fits(const Texels& t, const char* name, Site site) {
+template <class T> inline void fits(const Described& t, const char* name, Site site) {
     static_assert(Fetched<T>::here, "textures are fetched as float, as integers of 8 to 32 bits, or vectors of 1, 2, 4");
     if (Fetched<T>::floating != reads_float(t))
         refuse(name, Fetched<T>::floating ? "the texture holds integers and does not read them as float (readMode): "
@@ -208,7 +208,7 @@ template <class T> inline void fits(const Texels& t, const char* name, Site site
 template <class T> inline T sample(
     unsigned long long handle, const char* name, int dimensions, bool layered, float x, float y, float z, int layer,
     Site site) {
-    const Texels& t = texels(handle, TEXTURE, name, dimensions, layered, site);
+    const Described& t = texels(handle, TEXTURE, name, dimensions, layered, site);
     fits<T>(t, name, site);
     if (t.fetched) refuse(name, "the texture lies over linear memory, which only tex1Dfetch reads", site);
     return Fetched<T>::of(sampled(t, x, y, z, layer, site));
@@ -218,7 +218,7 @@ template <class T> inline T sample(
 NUMLOOM_UNWATCHED inline unsigned char* surface_place(
     unsigned long long handle, const char* name, int dimensions, bool layered, long long x, long long y, long long z,
     int bytes, cudaSurfaceBoundaryMode mode, Site site) {
-    const Texels& t = texels(handle, SURFACE, name, dimensions, layered, site);
+    const Described& t = texels(handle, SURFACE, name, dimensions, layered, site);
     if (x % bytes) refuse(name, "x counts bytes and must be a multiple of the size of what is read or written", site);
     long long at[3] = {x / bytes, y, z};
     const long long count[3] = {t.extent[0] * t.bytes * t.channels / bytes, t.extent[1], t.extent[2]};
@@ -247,7 +247,7 @@ template <class T> NUMLOOM_UNWATCHED inline void surface_write(unsigned char* at
 }  // namespace numloom
 
 template <class T> inline T tex1Dfetch(cudaTextureObject_t texture, int x, NUMLOOM_SITE) {
-    const numloom::Texels& t = numloom::texels(texture, numloom::TEXTURE, "tex1Dfetch", 1, false, NUMLOOM_HERE);
+    const numloom::Described& t = numloom::texels(texture, numloom::TEXTURE, "tex1Dfetch", 1, false, NUMLOOM_HERE);
     if (!t.fetched) numloom::refuse("tex1Dfetch", "the texture lies over a CUDA array: use tex1D", NUMLOOM_HERE);
     numloom::fits<T>(t, "tex1Dfetch", NUMLOOM_HERE);
     return numloom::Fetched<T>::of(numloom::fetched(t, x));

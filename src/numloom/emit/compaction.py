@@ -1,8 +1,8 @@
 """Selection by a map's truth values in one pass: a tile's elements wait in shared memory for what comes before them.
 
-A block evaluates the mask over its tile, keeps what it chooses in shared memory, tells how many that are, and adds up
-what earlier tiles of its group and earlier groups tell. So its elements go to their places, in order and without gaps.
-Blocks wait for blocks of lower numbers only, which the hardware starts first.
+A block evaluates the mask over its tile, keeps what it chooses in shared memory, and publishes how many that are. It
+adds up what earlier tiles of its group and earlier groups published (decoupled look-back), so its elements go to their
+places in order and without gaps. Blocks wait for blocks of lower numbers only, which the hardware starts first.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from typing import NamedTuple
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.block import MEMORY_TYPES, ParameterBlock
 from numloom.emit.values import VALUE_TYPES, header, iota_instrs, loaded, prelude, read_operands, statements
-from numloom.plan.program import Geometry, Operand, Program, Select, Source, Word
+from numloom.plan.program import Geometry, KernelSource, Operand, Program, Select, Word
 
 THREADS = 256
 WARPS = THREADS // 32
 ROW = 128
 """Elements of a row of a warp: four neighbours a lane."""
-LOOK_BACK_WORDS = ("state", "launch", "group", "told")
-"""Last words, which the launch fills in: by which words tiles tell each other their counts, under which number, tiles
-of a group, and where the host is told how many there are (0: nowhere)."""
-CELLS = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "nl::Sixteen"}
+LOOK_BACK_WORDS = ("state", "launch", "group", "count_to")
+"""Last words, which the launch fills in: inter-block flags, the launch's number, tiles of a group, and where the host
+reads how many there are (0: nowhere)."""
+UNIT_TYPES = {1: "u8", 2: "u16", 4: "u32", 8: "u64", 16: "nl::Sixteen"}
 """Types that move elements, by size."""
 HEAD = 64
 """Bytes of shared memory before the elements: what comes before the tile, and counts of warps."""
@@ -31,15 +31,15 @@ ENOUGH_BLOCKS = 264
 """Tiles from which larger ones are better than more of them."""
 
 
-class Form(NamedTuple):
+class SelectTile(NamedTuple):
     """Rows of a warp in a tile, and how many of them are in registers at a time."""
 
     rows: int
     batch: int
 
 
-LARGE = {1: Form(16, 8), 2: Form(16, 8), 4: Form(12, 4), 8: Form(6, 2), 16: Form(3, 1)}
-SMALL = {1: Form(4, 4), 2: Form(4, 4), 4: Form(4, 4), 8: Form(2, 2), 16: Form(1, 1)}
+LARGE = {1: SelectTile(16, 8), 2: SelectTile(16, 8), 4: SelectTile(12, 4), 8: SelectTile(6, 2), 16: SelectTile(3, 1)}
+SMALL = {1: SelectTile(4, 4), 2: SelectTile(4, 4), 4: SelectTile(4, 4), 8: SelectTile(2, 2), 16: SelectTile(1, 1)}
 """Tiles by the size of an element; large ones fill a quarter of a multiprocessor's shared memory."""
 RESIDENT = 4
 FLAGS = 8
@@ -77,7 +77,7 @@ def batch_of(operands: list[Operand], rows: int, most: int, registers: int) -> i
     return max(k for k in range(1, most + 1) if k == 1 or (rows % k == 0 and k * width <= registers))
 
 
-def emit_select(program: Program, entry: str) -> Source:
+def emit_select(program: Program, entry: str) -> KernelSource:
     """Emit a program whose last value (or its one store) says what is selected, as its `select` says."""
     assert program.select is not None
     itemsize, same, axes = program.select
@@ -126,7 +126,7 @@ def emit_select(program: Program, entry: str) -> Source:
             for (int v = 0; v < 4; ++v) x[k].x[v] = (u16)((row + k) * {ROW} + lane * 4 + v);"""
         moved = f"""nl::Four<T> x[BATCH];
         {taken}
-        count = nl::keep(place, count, flags, x);"""
+        count = nl::keep(address, count, flags, x);"""
     else:
         moved = "all_flags |= (u64)flags << 4 * row;\n        count += __popc(flags);"
         counts = f"""#pragma unroll
@@ -149,11 +149,11 @@ def emit_select(program: Program, entry: str) -> Source:
                 for (int v = 0; v < 4; ++v)
                     if (flags >> (4 * k + v) & 1) x[k].x[v] = nl::fetched(from + k * {ROW} + v);
         }}
-        count = nl::keep(place, count, flags, x);
+        count = nl::keep(address, count, flags, x);
     }}"""
     body = f"""\
-typedef {CELLS[itemsize]} T;
-{block.text().rstrip().removesuffix("};")} {fields} u64* state; i64 launch, group; volatile i64* told; }};
+typedef {UNIT_TYPES[itemsize]} T;
+{block.text().rstrip().removesuffix("};")} {fields} u64* state; i64 launch, group; volatile i64* count_to; }};
 {chosen}
 extern __shared__ __align__(16) char memory[];
 extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const __grid_constant__ P p) {{
@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
     u32* counts = (u32*)(memory + 16);
     const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     T* kept = (T*)(memory + {HEAD}) + warp * (ROWS * {ROW});
-    const nl::Place place = nl::place_of(kept);
+    const nl::SharedAddress address = nl::shared_address(kept);
     const i64 tile = blockIdx.x, first = tile * TILE + warp * (ROWS * {ROW}) + lane * 4;
     const bool whole = (tile + 1) * TILE <= p.n;
     u32 count = 0;
@@ -194,27 +194,27 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
     }}
     {counts}
     __syncthreads();
-    // One warp asks the tiles of the group, another one the groups before.
+    // One warp adds up the tiles of the group, another one the groups before.
     const i32 tiles = gridDim.x, group = (i32)p.group, number = (i32)tile / group, inside = (i32)tile - number * group;
     if (warp == 0) {{
         u32 own = 0;
 #pragma unroll
         for (int w = 0; w < {WARPS}; ++w) own += counts[w];
-        if (lane == 0) nl::tell(p.state + tile, p.launch, own);
-        const i64 near = nl::sum_told(p.state + (tile - inside), inside, p.launch);
+        if (lane == 0) nl::publish(p.state + tile, p.launch, own);
+        const i64 of_tiles = nl::sum_published(p.state + (tile - inside), inside, p.launch);
         if (lane == 0) {{
-            earlier[0] = near;
-            if (inside == group - 1) nl::tell(p.state + tiles + number, p.launch, (u32)near + own);
+            earlier[0] = of_tiles;
+            if (inside == group - 1) nl::publish(p.state + tiles + number, p.launch, (u32)of_tiles + own);
         }}
     }} else if (warp == 1) {{
-        const i64 far = nl::sum_told(p.state + tiles, number, p.launch);
-        if (lane == 0) earlier[1] = far;
+        const i64 of_groups = nl::sum_published(p.state + tiles, number, p.launch);
+        if (lane == 0) earlier[1] = of_groups;
     }}{fetch}
     __syncthreads();
     i64 at = earlier[0] + earlier[1];
 #pragma unroll
     for (int w = 0; w < {WARPS}; ++w) if (w < warp) at += counts[w];
-    if (p.told && tile == tiles - 1 && threadIdx.x == {THREADS - 1}) *p.told = at + counts[{WARPS - 1}];
+    if (p.count_to && tile == tiles - 1 && threadIdx.x == {THREADS - 1}) *p.count_to = at + counts[{WARPS - 1}];
     if ({target}) {write}
 }}
 """
@@ -222,7 +222,7 @@ extern "C" __global__ void __launch_bounds__({_bounds(program)}) {entry}(const _
     words = (*block.words, *(Word(f"select_{name}") for name in names))
     tile = WARPS * ROW * form.rows
     geometry = Geometry(items=0, grain=1, blocks=-(-n // tile), threads=THREADS, shared=HEAD + tile * itemsize + PAD)
-    return Source(prelude(program) + header("kernel") + header("select") + body, entry, words, geometry)
+    return KernelSource(prelude(program) + header("kernel") + header("select") + body, entry, words, geometry)
 
 
 def _lines(texts: list[str]) -> str:

@@ -1,0 +1,62 @@
+"""Marks for NVIDIA's profilers by CuPy's names, over the package nvtx where it is installed; else nothing happens."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+_COLORS = ("blue", "green", "yellow", "purple", "rapids", "red", "orange", "white")
+
+
+@functools.cache
+def package() -> Any:
+    """The package nvtx, or None."""
+    try:
+        import nvtx
+    except ImportError:
+        return None
+    return nvtx
+
+
+def _color(id_color: int) -> str | None:
+    return None if id_color < 0 else _COLORS[id_color % len(_COLORS)]
+
+
+def Mark(message: str, id_color: int = -1) -> None:
+    """Mark a moment."""
+    if package() is not None:
+        package().mark(message=message, color=_color(id_color))
+
+
+def MarkC(message: str, color: int = 0) -> None:
+    """Mark a moment in a color (0xRRGGBB)."""
+    if package() is not None:
+        package().mark(message=message, color=color & 0xFFFFFF)
+
+
+def RangePush(message: str, id_color: int = -1) -> None:
+    """Begin a range of this thread, inside of those that are open.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.cuda.nvtx.RangePush("both")
+    >>> np.cuda.nvtx.RangePop()
+    """
+    if package() is not None:
+        package().push_range(message=message, color=_color(id_color))
+
+
+def RangePushC(message: str, color: int = 0) -> None:
+    """Begin a range in a color (0xRRGGBB)."""
+    if package() is not None:
+        package().push_range(message=message, color=color & 0xFFFFFF)
+
+
+def RangePop() -> None:
+    """End the range that was begun last."""
+    if package() is not None:
+        package().pop_range()
+
+
+__all__ = ["Mark", "MarkC", "RangePop", "RangePush", "RangePushC"]

@@ -1,0 +1,115 @@
+"""CuPy's own functions: what NumPy has not, and what takes more keywords here."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from numloom.api import creation
+from numloom.array import convert
+from numloom.array.ndarray import ndarray
+from numloom.command.info import info
+from numloom.device import registry
+
+Array = Any
+_PACKAGE = __name__.rpartition(".")[0]
+
+
+def array(
+    obj: Any, dtype: Any = None, copy: bool | None = True, order: str | None = "K", subok: bool = False, ndmin: int = 0,
+    *, blocking: bool = False,
+) -> Array:  # fmt: skip
+    """`numloom.array`; the copy is done on return whatever `blocking` says."""
+    return creation.array(obj, dtype, copy=copy, order=order, ndmin=ndmin)
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, copy: bool | None = None, blocking: bool = False
+) -> Array:
+    """`numloom.asarray`; the copy is done on return whatever `blocking` says."""
+    return convert.asarray(a, dtype, order, copy=copy)
+
+
+def asanyarray(a: Any, dtype: Any = None, order: str | None = None, *, blocking: bool = False) -> Array:
+    """`numloom.asarray`; there are no subclasses."""
+    return convert.asarray(a, dtype, order)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None) -> Array:
+    """`numloom.ascontiguousarray`."""
+    return creation.ascontiguousarray(a, dtype)
+
+
+def asnumpy(
+    a: Any, stream: Any = None, order: str | None = "C", out: Any = None, *, blocking: bool = True
+) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array, in C order unless another is asked for."""
+    return convert.asnumpy(a, stream, order or "K", out)
+
+
+def get_array_module(*args: Any) -> Any:
+    """The module for these arguments: this one if any of them is an array of ours, else NumPy.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> import numloom.cupy as cp
+    >>> cp.get_array_module(cp.arange(3)) is cp, cp.get_array_module(numpy.arange(3)) is numpy
+    (True, True)
+    """
+    return sys.modules[_PACKAGE] if any(type(arg) is ndarray for arg in args) else np
+
+
+_memories: list[Any] = []
+
+
+def memoize(for_each_device: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator that keeps results by arguments, which are hashable; for each device if wanted.
+
+    Examples
+    --------
+    >>> import numloom.cupy as cp
+    >>> @cp.memoize()
+    ... def double(n):
+    ...     print("computed")
+    ...     return 2 * n
+    >>> double(3) + double(3)
+    computed
+    12
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        kept: dict[Any, Any] = {}
+        _memories.append(kept)
+
+        @functools.wraps(function)
+        def remembered(*args: Any, **named: Any) -> Any:
+            key = (registry.current() if for_each_device else None, args, tuple(sorted(named.items())))
+            if key not in kept:
+                kept[key] = function(*args, **named)
+            return kept[key]
+
+        return remembered
+
+    return decorate
+
+
+def clear_memo() -> None:
+    """Forget what `memoize` keeps."""
+    for kept in _memories:
+        kept.clear()
+
+
+def show_config(*, _full: bool = False) -> None:
+    """Print devices, libraries and compilers (``python -m numloom info``)."""
+    info()
+
+
+__all__ = [
+    "array", "asanyarray", "asarray", "ascontiguousarray", "asnumpy", "clear_memo", "get_array_module", "memoize",
+    "show_config",
+]  # fmt: skip

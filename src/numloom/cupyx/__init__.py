@@ -1,0 +1,35 @@
+"""Layer 13: the names of CuPy's ``cupyx``, as far as they are a few lines over what numloom has."""
+
+from numloom.cupyx import distributed, jit, profiler, scipy, time
+from numloom.cupyx.names import (
+    empty_like_pinned,
+    empty_pinned,
+    errstate,
+    geterr,
+    rsqrt,
+    scatter_add,
+    scatter_max,
+    scatter_min,
+    seterr,
+    zeros_like_pinned,
+    zeros_pinned,
+)
+
+__all__ = [
+    "distributed",
+    "empty_like_pinned",
+    "empty_pinned",
+    "errstate",
+    "geterr",
+    "jit",
+    "profiler",
+    "rsqrt",
+    "scatter_add",
+    "scatter_max",
+    "scatter_min",
+    "scipy",
+    "seterr",
+    "time",
+    "zeros_like_pinned",
+    "zeros_pinned",
+]

@@ -1,0 +1,136 @@
+"""``cupyx``'s functions of arrays and of pinned memory."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from numloom.api.elementwise import UFUNCS, reciprocal, sqrt
+from numloom.array.convert import asarray
+from numloom.cuda.memory import alloc_pinned_memory
+
+Array = Any
+Host = np.ndarray[Any, Any]
+
+
+def scatter_add(a: Array, slices: Any, value: Any) -> None:
+    """Add `value` to the elements `slices` of `a`; equal indices add up, in their order.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> from numloom import cupyx
+    >>> x = np.zeros(3)
+    >>> cupyx.scatter_add(x, np.array([0, 2, 0]), 1.0)
+    >>> x
+    array([2., 0., 1.])
+    """
+    UFUNCS["add"].at(a, slices, value)
+
+
+def scatter_max(a: Array, slices: Any, value: Any) -> None:
+    """The greater of elements and values, in place."""
+    UFUNCS["maximum"].at(a, slices, value)
+
+
+def scatter_min(a: Array, slices: Any, value: Any) -> None:
+    """The smaller of elements and values, in place."""
+    UFUNCS["minimum"].at(a, slices, value)
+
+
+def rsqrt(x: Any, out: Any = None) -> Array:
+    """One by the square root.
+
+    >>> from numloom import cupyx
+    >>> cupyx.rsqrt([1.0, 4.0])
+    array([1. , 0.5])
+    """
+    given = asarray(x)
+    if given.dtype.kind not in "fc":
+        given = given.astype(np.float64)
+    return reciprocal(sqrt(given), out=out)
+
+
+def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Host:
+    """A NumPy array in pinned memory, from which copies are fastest; without a GPU in ordinary memory.
+
+    >>> from numloom import cupyx
+    >>> cupyx.empty_pinned((2, 3), "f4").shape
+    (2, 3)
+    """
+    kind = np.dtype(dtype)
+    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    count = int(np.prod(extents))
+    memory = alloc_pinned_memory(count * kind.itemsize)
+    return np.frombuffer(memory, kind, count).reshape(extents, order=order)  # type: ignore[call-overload, no-any-return]
+
+
+def zeros_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Host:
+    """A NumPy array of zeros in pinned memory."""
+    result = empty_pinned(shape, dtype, order)
+    result[...] = 0
+    return result
+
+
+def empty_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Host:
+    """A NumPy array in pinned memory, of another array's shape and dtype."""
+    fortran = order == "F" or (order in "KA" and a.flags.f_contiguous and not a.flags.c_contiguous)
+    return empty_pinned(a.shape if shape is None else shape, a.dtype if dtype is None else dtype, "FC"[not fortran])
+
+
+def zeros_like_pinned(a: Any, dtype: Any = None, order: str = "K", subok: Any = None, shape: Any = None) -> Host:
+    """A NumPy array of zeros in pinned memory, of another array's shape and dtype."""
+    result = empty_like_pinned(a, dtype, order, subok, shape)
+    result[...] = 0
+    return result
+
+
+_state = {"divide": None, "over": None, "under": None, "invalid": None, "linalg": "raise", "fallback_mode": None}
+
+
+def geterr() -> dict[str, Any]:
+    """What `seterr` set."""
+    return dict(_state)
+
+
+def seterr(**given: Any) -> dict[str, Any]:
+    """Taken for CuPy's sake, and kept for `geterr`: `linalg` is always "raise", the others are None.
+
+    Raises
+    ------
+    NotImplementedError
+        For anything else.
+    """
+    before = geterr()
+    for name, value in given.items():
+        if name not in _state:
+            raise TypeError(f"seterr takes {', '.join(_state)}, not {name}")
+        if value is not None and not (name == "linalg" and value == "raise"):
+            raise NotImplementedError(
+                f"{name}={value!r} is not there: linear algebra raises LinAlgError where there is no answer, and "
+                "elementwise work gives inf and nan without a word"
+            )
+    return before
+
+
+class errstate:
+    """`seterr` for a ``with`` block."""
+
+    def __init__(self, **given: Any) -> None:
+        self._given = given
+
+    def __enter__(self) -> None:
+        seterr(**self._given)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+__all__ = [
+    "empty_like_pinned", "empty_pinned", "errstate", "geterr", "rsqrt", "scatter_add", "scatter_max", "scatter_min",
+    "seterr", "zeros_like_pinned", "zeros_pinned",
+]  # fmt: skip

@@ -1,0 +1,654 @@
+"""What all sparse formats share: attributes, elementwise work on the stored numbers, and who does the rest.
+
+Work on the stored numbers alone is recorded like any other. The rest is SciPy's on the host, or a function of
+`numloom.sparse.device` where the data live on a device; what that has no function for, SciPy does with counted copies.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse
+
+from numloom.api import elementwise
+from numloom.array.convert import asarray
+from numloom.array.ndarray import ndarray
+from numloom.sparse import device, host
+from numloom.sparse.where import CLASSES, on_device
+
+_LONG = {
+    "csr": "Compressed Sparse Row",
+    "csc": "Compressed Sparse Column",
+    "coo": "COOrdinate",
+    "dia": "DIAgonal",
+}
+
+
+def is_scalar(x: Any) -> bool:
+    """Whether SciPy takes `x` for a number: also arrays without axes."""
+    return bool(np.isscalar(x)) or (isinstance(x, (ndarray, np.ndarray)) and x.ndim == 0)
+
+
+class SparseBase:
+    """The base class of sparse arrays and matrices."""
+
+    format: str = ""
+    _is_array = True
+    _parts: tuple[Any, ...]
+    _shape: tuple[int, ...]
+    _canonical: bool | None
+
+    def __init__(
+        self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: int | None = None
+    ) -> None:
+        made = device.construct(type(self), arg1, shape, dtype) if on_device() else NotImplemented
+        if made is NotImplemented:
+            made = constructed(type(self), arg1, shape, dtype, copy)
+        elif copy:
+            made = made.copy()
+        self._take(made)
+
+    @classmethod
+    def _made(cls, parts: tuple[Any, ...], shape: tuple[int, ...], canonical: bool | None = None) -> Self:
+        """A matrix of parts that are known to be good: the stored numbers and where they are, by the format."""
+        self = object.__new__(cls)
+        self._parts = parts
+        self._shape = tuple(int(n) for n in shape)
+        self._canonical = canonical
+        return self
+
+    def _take(self, other: SparseBase) -> None:
+        """Become what `other` is."""
+        self._parts, self._shape, self._canonical = other._parts, other._shape, other._canonical
+
+    def _sparse_parts(self) -> list[Any]:
+        return list(self._parts)
+
+    def _apply(self, name: str, *args: Any, **options: Any) -> Any:
+        """Run a method: on the device, if the data are there and the method is written for it, else by SciPy."""
+        if on_device():
+            function = device.METHODS.get(name)
+            found = NotImplemented if function is None else function(self, *args, **options)
+            if found is not NotImplemented:
+                return found
+        return host.call_method(self, name, *args, **options)
+
+    def _operate(self, function: Callable[..., Any], *operands: Any) -> Any:
+        """Run an operator, as `_apply` does; one operand is this matrix."""
+        if on_device():
+            run = device.OPERATORS.get(function.__name__)
+            found = NotImplemented if run is None else run(*operands)
+            if found is not NotImplemented:
+                return found
+        if function is operator.matmul:
+            return host.product(*operands)
+        return host.call(function, *operands)
+
+    def _change(self, name: str, *args: Any) -> None:
+        """Run a method that changes this matrix, on a copy that it then becomes."""
+        if on_device():
+            function = device.CHANGES.get(name)
+            found = NotImplemented if function is None else function(self, *args)
+            if found is not NotImplemented:
+                self._take(found)
+                return
+        made = host.view(self).copy()
+        getattr(made, name)(*map(host.host_value, args))
+        self._take(host.wrap_sparse(made))
+
+    # ------------------------------------------------------------ attributes
+
+    @property
+    def data(self) -> Any:
+        """The stored numbers, an array."""
+        return self._parts[0]
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        self._parts = (asarray(value), *self._parts[1:])
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of the stored numbers."""
+        return self.data.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        return self._shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored numbers, zeros among them too."""
+        return int(self.data.shape[0])
+
+    @property
+    def size(self) -> int:
+        """The number of stored numbers."""
+        return self.nnz
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays that this one is made of."""
+        return sum(part.nbytes for part in self._parts)
+
+    @property
+    def T(self) -> Any:
+        """The transpose."""
+        return self.transpose()
+
+    @property
+    def real(self) -> Any:
+        """The real parts."""
+        return self._with_data(self.data.real)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts."""
+        return self._with_data(self.data.imag)
+
+    def __len__(self) -> int:
+        raise TypeError("sparse array length is ambiguous; use getnnz() or shape[0]")
+
+    def __bool__(self) -> bool:
+        if self.shape in ((1, 1), (1,)):
+            return self.nnz != 0
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all().")
+
+    def __repr__(self) -> str:
+        kind = "array" if self._is_array else "matrix"
+        return (
+            f"<{_LONG[self.format]} sparse {kind} of dtype '{self.dtype}'\n"
+            f"\twith {self.nnz} stored elements and shape {self.shape}>"
+        )
+
+    def __str__(self) -> str:
+        return str(host.stable(self)) if self.nnz else repr(self)
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self).__name__, tuple(np.array(host.to_host(x)) for x in self._parts), self._shape)
+
+    def __iter__(self) -> Iterator[Any]:
+        rows = self.tocsr()
+        return (rows[i] for i in range(self.shape[0]))
+
+    # ------------------------------------------------------------ work on the stored numbers, recorded
+
+    def _with_data(self, data: Any) -> Any:
+        """The same places with other numbers."""
+        return type(self)._made((data, *(part.copy() for part in self._parts[1:])), self._shape, self._canonical)
+
+    def _deduped(self) -> Any:
+        """The stored numbers, each place once."""
+        if self.format != "dia":
+            self.sum_duplicates()
+        return self.data
+
+    def _mapped(self, function: Callable[..., Any]) -> Any:
+        return self._with_data(function(self._deduped()))
+
+    def sum_duplicates(self) -> None:
+        """Add numbers of one place and sort the places; nothing if that is so."""
+
+    def _multiply_scalar(self, other: Any) -> Any:
+        return self._with_data(self.data * other)
+
+    def __neg__(self) -> Any:
+        if self.dtype.kind == "b":
+            raise NotImplementedError("negating a boolean sparse array is not supported")
+        return self._with_data(-self.data)
+
+    def __abs__(self) -> Any:
+        return self._mapped(elementwise.abs)
+
+    def __round__(self, ndigits: int = 0) -> Any:
+        return self._with_data(elementwise.around(self._deduped(), ndigits))
+
+    def copy(self) -> Self:
+        return type(self)._made(tuple(part.copy() for part in self._parts), self._shape, self._canonical)
+
+    def __copy__(self) -> Self:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        return self.copy()
+
+    def astype(self, dtype: Any, casting: str = "unsafe", copy: bool = True) -> Any:
+        if self.dtype == np.dtype(dtype):
+            return self.copy() if copy else self
+        made = self._with_data(self.data.astype(dtype, casting=casting))
+        if self.format != "dia":
+            made.sum_duplicates()
+        return made
+
+    def conjugate(self, copy: bool = True) -> Any:
+        if self.dtype.kind == "c":
+            return self._with_data(self.data.conj())
+        return self.copy() if copy else self
+
+    conj = conjugate
+
+    def power(self, n: Any, dtype: Any = None) -> Any:
+        if not is_scalar(n):
+            raise NotImplementedError("input is not scalar")
+        if not n:
+            raise NotImplementedError(
+                "zero power is not supported as it would densify the matrix.\n"
+                "Use `np.ones(A.shape, dtype=A.dtype)` for this case."
+            )
+        data = self._deduped()
+        return self._with_data((data if dtype is None else data.astype(dtype)) ** n)
+
+    def sin(self) -> Any:
+        return self._mapped(elementwise.sin)
+
+    def tan(self) -> Any:
+        return self._mapped(elementwise.tan)
+
+    def arcsin(self) -> Any:
+        return self._mapped(elementwise.arcsin)
+
+    def arctan(self) -> Any:
+        return self._mapped(elementwise.arctan)
+
+    def sinh(self) -> Any:
+        return self._mapped(elementwise.sinh)
+
+    def tanh(self) -> Any:
+        return self._mapped(elementwise.tanh)
+
+    def arcsinh(self) -> Any:
+        return self._mapped(elementwise.arcsinh)
+
+    def arctanh(self) -> Any:
+        return self._mapped(elementwise.arctanh)
+
+    def rint(self) -> Any:
+        return self._mapped(elementwise.rint)
+
+    def sign(self) -> Any:
+        return self._mapped(elementwise.sign)
+
+    def expm1(self) -> Any:
+        return self._mapped(elementwise.expm1)
+
+    def log1p(self) -> Any:
+        return self._mapped(elementwise.log1p)
+
+    def deg2rad(self) -> Any:
+        return self._mapped(elementwise.deg2rad)
+
+    def rad2deg(self) -> Any:
+        return self._mapped(elementwise.rad2deg)
+
+    def floor(self) -> Any:
+        return self._mapped(elementwise.floor)
+
+    def ceil(self) -> Any:
+        return self._mapped(elementwise.ceil)
+
+    def trunc(self) -> Any:
+        return self._mapped(elementwise.trunc)
+
+    def sqrt(self) -> Any:
+        return self._mapped(elementwise.sqrt)
+
+    # ------------------------------------------------------------ operators
+
+    def __add__(self, other: Any) -> Any:
+        return self._operate(operator.add, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._operate(operator.add, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._operate(operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._operate(operator.sub, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self.multiply(other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.multiply(other)
+
+    def __truediv__(self, other: Any) -> Any:
+        if not is_scalar(other):
+            return self._operate(operator.truediv, self, other)
+        if np.can_cast(self.dtype, np.float64):
+            return self.astype(np.float64, copy=False)._multiply_scalar(1 / other)
+        made = self._multiply_scalar(1 / other)
+        whole = self.dtype.kind in "iu" and np.asarray(host.host_value(other)).dtype.kind in "iu"
+        return made.astype(self.dtype, copy=False) if whole else made
+
+    def __pow__(self, n: Any) -> Any:
+        return self.power(n)
+
+    def __matmul__(self, other: Any) -> Any:
+        if np.isscalar(other):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        return self._operate(operator.matmul, self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        if np.isscalar(other):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        return self._operate(operator.matmul, other, self)
+
+    def __imul__(self, other: Any) -> Any:
+        if not is_scalar(other):
+            return NotImplemented
+        self._parts[0][...] *= other
+        return self
+
+    def __itruediv__(self, other: Any) -> Any:
+        if not is_scalar(other):
+            return NotImplemented
+        self._parts[0][...] *= 1.0 / other
+        return self
+
+    def __eq__(self, other: Any) -> Any:
+        return self._operate(operator.eq, self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._operate(operator.ne, self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._operate(operator.lt, self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._operate(operator.le, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._operate(operator.gt, self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._operate(operator.ge, self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        """NumPy's functions of us: those that keep zeros, and operators with arrays on the left."""
+        if method != "__call__" or any(_DEFAULTS.get(name, value) is not value for name, value in options.items()):
+            return NotImplemented
+        name = _METHOD_OF.get(ufunc.__name__, ufunc.__name__)
+        if len(inputs) == 1 and name in _UNARY:
+            return getattr(self, name)()
+        if len(inputs) == 2 and ufunc.__name__ in _BINARY:
+            straight, reflected = _BINARY[ufunc.__name__]
+            if isinstance(inputs[0], SparseBase):
+                return getattr(inputs[0], straight)(inputs[1])
+            return getattr(self, reflected)(inputs[0])
+        return NotImplemented
+
+    # ------------------------------------------------------------ the rest
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._operate(operator.getitem, self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._change("__setitem__", key, value)
+
+    def multiply(self, other: Any) -> Any:
+        if is_scalar(other):
+            return self._multiply_scalar(other)
+        return self._apply("multiply", other)
+
+    def dot(self, other: Any) -> Any:
+        return self * other if is_scalar(other) else self @ other
+
+    def maximum(self, other: Any) -> Any:
+        return self._apply("maximum", other)
+
+    def minimum(self, other: Any) -> Any:
+        return self._apply("minimum", other)
+
+    def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return self._delivered("sum", out, axis, dtype)
+
+    def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+        return self._delivered("mean", out, axis, dtype)
+
+    def _delivered(self, name: str, out: Any, *args: Any) -> Any:
+        found = self._apply(name, *args)
+        if out is None:
+            return found
+        if tuple(out.shape) != tuple(found.shape):
+            raise ValueError("dimensions do not match")
+        out[...] = found
+        return out
+
+    def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+        return self._extreme("max", axis, out, explicit)
+
+    def min(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+        return self._extreme("min", axis, out, explicit)
+
+    def nanmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+        return self._extreme("nanmax", axis, out, explicit)
+
+    def nanmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+        return self._extreme("nanmin", axis, out, explicit)
+
+    def argmax(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+        return self._extreme("argmax", axis, out, explicit)
+
+    def argmin(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
+        return self._extreme("argmin", axis, out, explicit)
+
+    def _extreme(self, name: str, axis: Any, out: Any, explicit: bool) -> Any:
+        if out is not None:
+            raise ValueError("Sparse arrays do not support an 'out' parameter.")
+        return self._apply(name, axis, explicit=True) if explicit else self._apply(name, axis)
+
+    def trace(self, offset: int = 0) -> Any:
+        return self.diagonal(k=offset).sum()
+
+    def diagonal(self, k: int = 0) -> Any:
+        return self._apply("diagonal", k)
+
+    def setdiag(self, values: Any, k: int = 0) -> None:
+        self._change("setdiag", values, k)
+
+    def nonzero(self) -> Any:
+        return self._apply("nonzero")
+
+    def count_nonzero(self, axis: Any = None) -> Any:
+        return self._apply("count_nonzero", axis)
+
+    def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
+        return self._apply("reshape", *shape, order=order)
+
+    def resize(self, *shape: Any) -> None:
+        self._change("resize", *shape)
+
+    def transpose(self, axes: Any = None, copy: bool = False) -> Any:
+        return self._apply("transpose", axes)
+
+    def toarray(self, order: str | None = None, out: Any = None) -> Any:
+        found = self._apply("toarray") if order is None else self._apply("toarray", order)
+        if out is None:
+            return found
+        if tuple(out.shape) != self.shape or out.dtype != self.dtype:
+            raise ValueError("out array must be same dtype and shape as sparse array")
+        out[...] = found
+        return out
+
+    def todense(self, order: str | None = None, out: Any = None) -> Any:
+        return self.toarray(order, out)
+
+    def get(self) -> Any:
+        """SciPy's matrix with a copy of what this one holds."""
+        return host.view(self).copy()
+
+    def asformat(self, format: str | None, copy: bool = False) -> Any:
+        if format is None or format == self.format:
+            return self.copy() if copy else self
+        if format not in _LONG:
+            raise ValueError(f"Format {format} is unknown: numloom has {', '.join(_LONG)}; use A.get() for SciPy's")
+        return getattr(self, f"to{format}")(copy=copy)
+
+    def tocsr(self, copy: bool = False) -> Any:
+        return self._apply("tocsr") if self.format != "csr" else self.copy() if copy else self
+
+    def tocsc(self, copy: bool = False) -> Any:
+        return self._apply("tocsc") if self.format != "csc" else self.copy() if copy else self
+
+    def tocoo(self, copy: bool = True) -> Any:
+        return self._apply("tocoo") if self.format != "coo" else self.copy() if copy else self
+
+    def todia(self, copy: bool = False) -> Any:
+        return self._apply("todia") if self.format != "dia" else self.copy() if copy else self
+
+    # What SciPy's functions of linear algebra ask of an operator.
+
+    def matvec(self, x: Any) -> Any:
+        """``A @ x``; a NumPy vector gives one, so that SciPy's solvers take us for an operator."""
+        found = self @ x
+        return host.to_host(found) if isinstance(x, np.ndarray) else found
+
+    def rmatvec(self, x: Any) -> Any:
+        """``A.conj().T @ x``, as `matvec`."""
+        found = self.conj().T @ x
+        return host.to_host(found) if isinstance(x, np.ndarray) else found
+
+    matmat = matvec
+    rmatmat = rmatvec
+
+
+class MatrixMixin:
+    """What only sparse matrices have: ``*`` is the product of matrices, ``**`` its power, and some old methods."""
+
+    _is_array = False
+
+    def __mul__(self: Any, other: Any) -> Any:
+        if is_scalar(other):
+            return self._multiply_scalar(other)
+        return self._operate(operator.matmul, self, other)
+
+    def __rmul__(self: Any, other: Any) -> Any:
+        if is_scalar(other):
+            return self._multiply_scalar(other)
+        return self._operate(operator.matmul, other, self)
+
+    def __pow__(self: Any, n: Any) -> Any:
+        return host.call(operator.pow, self, n)
+
+    def getH(self: Any) -> Any:
+        return self.conj().T
+
+    @property
+    def H(self: Any) -> Any:
+        """The conjugate transpose."""
+        return self.conj().T
+
+    def get_shape(self: Any) -> tuple[int, ...]:
+        return self.shape  # type: ignore[no-any-return]
+
+    def getformat(self: Any) -> str:
+        return self.format  # type: ignore[no-any-return]
+
+    def getnnz(self: Any, axis: Any = None) -> Any:
+        return self.nnz if axis is None else self._apply("getnnz", axis)
+
+    def getrow(self: Any, i: int) -> Any:
+        return self._apply("getrow", i)
+
+    def getcol(self: Any, j: int) -> Any:
+        return self._apply("getcol", j)
+
+    def asfptype(self: Any) -> Any:
+        if self.dtype.kind in "fc":
+            return self
+        return self.astype(np.promote_types(self.dtype, np.float32))
+
+
+_UNARY = frozenset(
+    (
+        "__abs__", "__neg__", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "conjugate", "deg2rad", "expm1",
+        "floor", "log1p", "rad2deg", "rint", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
+    )
+)  # fmt: skip
+_DEFAULTS = {"where": True, "dtype": None, "out": None}
+_METHOD_OF = {"negative": "__neg__", "absolute": "__abs__", "radians": "deg2rad", "degrees": "rad2deg"}
+_BINARY = {
+    "add": ("__add__", "__radd__"),
+    "subtract": ("__sub__", "__rsub__"),
+    "multiply": ("__mul__", "__rmul__"),
+    "divide": ("__truediv__", "__rtruediv__"),
+    "matmul": ("__matmul__", "__rmatmul__"),
+    "equal": ("__eq__", "__eq__"),
+    "not_equal": ("__ne__", "__ne__"),
+    "less": ("__lt__", "__gt__"),
+    "less_equal": ("__le__", "__ge__"),
+    "greater": ("__gt__", "__lt__"),
+    "greater_equal": ("__ge__", "__le__"),
+    "maximum": ("maximum", "maximum"),
+    "minimum": ("minimum", "minimum"),
+}
+
+
+def constructed(kind: type, arg1: Any, shape: Any, dtype: Any, copy: bool) -> Any:
+    """A matrix of anything SciPy makes one of; SciPy checks it, indices and pointers to the last."""
+    if isinstance(arg1, SparseBase):
+        if dtype is not None:
+            arg1 = arg1.astype(dtype, copy=False)
+        other = arg1.asformat(kind.format, copy=copy)  # type: ignore[attr-defined]
+        if shape is None and type(other) is kind:
+            return other
+        given: Any = host.view(other)
+    else:
+        given = host.host_value(arg1)
+        if isinstance(given, tuple) and any(_not_finite(x) for x in _index_leaves(given)):
+            raise ValueError("indices must be whole numbers")
+    made = getattr(scipy.sparse, kind.__name__)(given, shape=shape, dtype=dtype)
+    if hasattr(made, "check_format"):
+        made.check_format(full_check=True)
+    shared = {}
+    if not copy and isinstance(arg1, tuple):
+        for ours, theirs in zip(_leaves(arg1), _leaves(given), strict=True):
+            if type(ours) is ndarray and ours.ndim == 1 and ours.size:
+                shared[theirs.__array_interface__["data"][0], theirs.shape, theirs.dtype] = ours
+    return host.wrap_sparse(
+        made, lambda x: _either(shared.get((x.__array_interface__["data"][0], x.shape, x.dtype)), x)
+    )
+
+
+def _either(ours: Any, x: Any) -> Any:
+    return asarray(x) if ours is None else ours
+
+
+def _leaves(given: Any) -> Iterator[Any]:
+    if isinstance(given, (tuple, list)) and any(isinstance(x, (tuple, list, ndarray, np.ndarray)) for x in given):
+        for each in given:
+            yield from _leaves(each)
+    else:
+        yield given
+
+
+def _index_leaves(given: tuple[Any, ...]) -> Iterator[Any]:
+    """Arrays of indices among the parts that a matrix is to be made of."""
+    if len(given) in (2, 3) and isinstance(given[0], (list, tuple, np.ndarray)):
+        for each in given[1:]:
+            yield from _leaves(each)
+
+
+def _not_finite(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.dtype.kind in "fc" and not bool(np.isfinite(x).all())
+
+
+def _rebuilt(name: str, parts: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    """A matrix of the parts of a pickle."""
+    kind: Any = CLASSES[name]
+    return kind._made(tuple(asarray(part) for part in parts), shape)
+
+
+__all__ = ["MatrixMixin", "SparseBase", "is_scalar"]

@@ -1,0 +1,170 @@
+"""SciPy at work on our buffers: our matrices as SciPy's without copies, and its results as ours.
+
+On a GPU the same functions copy, and count what they copy.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from numloom.array.convert import asarray, from_dlpack
+from numloom.array.hostcopy import count
+from numloom.array.ndarray import ndarray
+from numloom.base.config import config
+from numloom.device import registry
+from numloom.sparse.where import CLASSES
+
+Host = np.ndarray[Any, Any]
+
+_SMALL = 4096
+"""Bytes up to which a result is copied: that costs less than sharing its memory."""
+_FORMATS = ("csr", "csc", "coo", "dia")
+
+
+def to_host(x: Any) -> Any:
+    """An array of ours as NumPy's: over the same memory where the host sees it, else a counted copy."""
+    if registry.current().discrete:
+        count(x.nbytes, config.host_copy == "warn")
+        return x.get()
+    return np.asarray(x)
+
+
+def to_ours(host: Host) -> Any:
+    """A NumPy array that nobody else will write as ours: over the same memory where the device sees it."""
+    if type(host) is not np.ndarray:
+        host = np.asarray(host)
+    if registry.current().discrete or host.nbytes <= _SMALL or not host.flags.writeable or not host.flags.aligned:
+        return asarray(host)
+    return from_dlpack(host)
+
+
+def view(a: Any) -> Any:
+    """SciPy's matrix over the buffers of ours; SciPy must not write to it."""
+    kind = getattr(scipy.sparse, type(a).__name__)
+    data = to_host(a.data)
+    if a.format == "coo":
+        made = kind((data, tuple(to_host(x) for x in a.coords)), shape=a.shape)
+    elif a.format == "dia":
+        made = kind((data, to_host(a.offsets)), shape=a.shape)
+    else:
+        made = kind((data, to_host(a.indices), to_host(a.indptr)), shape=a.shape)
+    if a.format != "dia" and a._canonical is not None:
+        made.has_canonical_format = a._canonical
+    return made
+
+
+def stable(a: Any) -> Any:
+    """SciPy's matrix of ours, which SciPy may bring in order: a copy where ours is not."""
+    made = view(a)
+    if a.format in ("csr", "csc"):
+        a._canonical = bool(made.has_canonical_format)  # Looked at once, as SciPy does.
+    return made if a.format == "dia" or made.has_canonical_format else made.copy()
+
+
+def host_value(x: Any) -> Any:
+    """An argument as SciPy takes it: ours become NumPy's and SciPy's, in tuples, lists and slices too."""
+    if type(x) is ndarray:
+        return to_host(x)
+    if hasattr(x, "_sparse_parts"):
+        return stable(x)
+    if type(x) in (tuple, list):
+        return type(x)(host_value(each) for each in x)
+    if type(x) is slice and any(type(each) is ndarray for each in (x.start, x.stop, x.step)):
+        return slice(*(each if each is None else int(each) for each in (x.start, x.stop, x.step)))
+    return x
+
+
+def _address(x: Host) -> tuple[int, int]:
+    return x.__array_interface__["data"][0], x.nbytes
+
+
+class GivenArrays:
+    """Arrays of ours that SciPy was given: a result over their memory is told from one with memory of its own."""
+
+    def __init__(self, *given: Any) -> None:
+        self._arrays = []
+        pending = list(given)
+        while pending:
+            each = pending.pop()
+            if type(each) in (tuple, list):
+                pending += each
+            elif hasattr(each, "_sparse_parts"):
+                self._arrays += each._sparse_parts()
+            elif type(each) is ndarray:
+                self._arrays.append(each)
+        self._ranges = [] if registry.current().discrete else [_address(np.asarray(x)) for x in self._arrays if x.size]
+
+    def ours(self, host: Host) -> Any:
+        """The array as ours, copied if its memory is that of an array that was given."""
+        start, size = _address(host)
+        for address, nbytes in self._ranges:
+            if start < address + nbytes and address < start + size:
+                return asarray(host)
+        return to_ours(host)
+
+
+def wrap(result: Any, known: GivenArrays | None = None) -> Any:
+    """What SciPy gave as ours: matrices, arrays and numbers, in tuples and lists too."""
+    take = to_ours if known is None else known.ours
+    if scipy.sparse.issparse(result):
+        return wrap_sparse(result, take)
+    if isinstance(result, np.ndarray):
+        return result if result.dtype.kind not in "biufc" else take(np.asarray(result))
+    if isinstance(result, np.generic):
+        return asarray(np.asarray(result))[()]
+    if type(result) in (tuple, list):
+        return type(result)(wrap(each, known) for each in result)
+    return result
+
+
+def wrap_sparse(s: Any, take: Callable[[Host], Any] = to_ours) -> Any:
+    """A matrix of SciPy's as ours, of its own format or CSR where we have none like it."""
+    if s.format not in _FORMATS:
+        s = s.tocsr() if s.ndim == 2 else s.tocoo()
+    if s.format in ("csr", "csc") and s.indices.dtype == np.int64:
+        # SciPy's matrices would look at such indices, and copy them, in every call; now they do it once.
+        s = type(s)((s.data, s.indices, s.indptr), shape=s.shape)
+    kind: Any = CLASSES[type(s).__name__]
+    if s.format == "coo":
+        return kind._made((take(s.data), *(take(x) for x in s.coords)), s.shape)
+    if s.format == "dia":
+        return kind._made((take(s.data), take(s.offsets)), s.shape)
+    return kind._made((take(s.data), take(s.indices), take(s.indptr)), s.shape)
+
+
+def call(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Run SciPy's function on arguments of ours; what comes out is ours."""
+    known = GivenArrays(*args, *options.values())
+    return wrap(function(*map(host_value, args), **{k: host_value(v) for k, v in options.items()}), known)
+
+
+def product(a: Any, b: Any) -> Any:
+    """``a @ b`` by SciPy, which then leaves its operands in whatever order they are."""
+    return wrap(operator.matmul(*(view(x) if hasattr(x, "_sparse_parts") else host_value(x) for x in (a, b))))
+
+
+def call_method(a: Any, name: str, *args: Any, **options: Any) -> Any:
+    """Run a method of SciPy's matrix over the buffers of ours."""
+    known = GivenArrays(a, *args, *options.values())
+    found = getattr(stable(a), name)(*map(host_value, args), **{k: host_value(v) for k, v in options.items()})
+    return wrap(found, known)
+
+
+__all__ = [
+    "GivenArrays",
+    "call",
+    "call_method",
+    "host_value",
+    "product",
+    "stable",
+    "to_host",
+    "to_ours",
+    "view",
+    "wrap",
+    "wrap_sparse",
+]

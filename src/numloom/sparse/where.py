@@ -1,0 +1,51 @@
+"""Who computes: SciPy on the buffers themselves, or our own array operations where the data live on a device.
+
+The classes by name stand here too, so that what makes results need not import what the classes import.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextvars import ContextVar
+
+from numloom.device import registry
+
+_FORCED: ContextVar[bool | None] = ContextVar("numloom_sparse_device_way", default=None)
+
+CLASSES: dict[str, type] = {}
+"""Our classes by their names, which are SciPy's."""
+
+
+def on_device() -> bool:
+    """Whether sparse work is done by array operations: where the host does not see the memory, or if it is forced."""
+    forced = _FORCED.get()
+    return bool(registry.current().discrete) if forced is None else forced
+
+
+@contextlib.contextmanager
+def forced(device_way: bool) -> Iterator[None]:
+    """Let one way do the work whatever the device is, to compare the two.
+
+    Parameters
+    ----------
+    device_way : bool
+        True for our own array operations, False for SciPy.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> from numloom.sparse.where import forced
+    >>> a = np.sparse.csr_array([[1.0, 2.0], [0.0, 3.0]])
+    >>> with forced(True):
+    ...     (a @ np.ones(2)).tolist()
+    [3.0, 3.0]
+    """
+    token = _FORCED.set(device_way)
+    try:
+        yield
+    finally:
+        _FORCED.reset(token)
+
+
+__all__ = ["CLASSES", "forced", "on_device"]

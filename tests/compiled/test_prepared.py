@@ -1,0 +1,276 @@
+"""Calls of functions whose plan is known: the short way from memory to launches, and when it is not taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import numloom as nl
+from numloom.base.errors import OutOfMemoryError
+from numloom.device.registry import current
+from numloom.engine import verify
+from numloom.engine.prepared import FIRST
+from numloom.engine.state import counters
+
+
+@pytest.fixture(autouse=True)
+def planned() -> Any:
+    with nl.config(unplanned=0, cpu_compile="wait", placement="device"):
+        yield
+
+
+def is_prepared(function: Any) -> bool:
+    return function._single.plainly[-1].prepared is not None
+
+
+def call_until_prepared(function: Any, *args: Any) -> Any:
+    for _ in range(4 * FIRST):
+        result = function(*args)
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_prepared(function)
+    return result
+
+
+def norm(shape: tuple[int, ...], dtype: str = "f8") -> Any:
+    """A function of several kernels, with numbers, views, a temporary value and two results."""
+    x, y = nl.symbol("x", shape, dtype), nl.symbol("y", shape, dtype)
+    z = nl.exp(-x) * 0.5 + y
+    rows = z.sum(1)
+    return nl.function([x, y], [z - rows[:, None] / 3, (z * z).sum(0)[::2] + 1])
+
+
+def by_numpy(x: Any, y: Any) -> list[Any]:
+    z = np.exp(-x) * 0.5 + y
+    return [z - z.sum(1)[:, None] / 3, (z * z).sum(0)[::2] + 1]
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (300, 400), (1, 1), (0, 4)])
+def test_other_numbers_in_each_call(shape: tuple[int, ...]) -> None:
+    function = norm(shape)
+    rng = np.random.default_rng(0)
+    kept = []
+    for _ in range(6 * FIRST):
+        x, y = rng.standard_normal(shape), rng.standard_normal(shape)
+        kept.append((function(nl.asarray(x), nl.asarray(y)), by_numpy(x, y)))
+    for found, expected in kept:  # Each call's results are its own.
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.get(), other, rtol=1e-12, atol=1e-12)
+
+
+def test_the_bits_of_the_long_way() -> None:
+    function = norm((30, 20), "f4")
+    x, y = (nl.asarray(np.random.default_rng(k).standard_normal((30, 20)).astype("f4")) for k in range(2))
+    first = [one.get() for one in function(x, y)]
+    again = call_until_prepared(function, x, y)
+    for one, other in zip(first, again, strict=True):
+        assert one.tobytes() == other.get().tobytes()
+
+
+def test_verification_runs_both(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = norm((30, 20))
+    x, y = (nl.asarray(np.random.default_rng(k).standard_normal((30, 20))) for k in range(2))
+    call_until_prepared(function, x, y)
+    compared = []
+    same_bits = verify.same_bits
+    monkeypatch.setattr(verify, "same_bits", lambda *args: (compared.append(args[-1]), same_bits(*args)))
+    with nl.config(verify=True):
+        function(x, y)
+    assert compared.count("a call of a compiled function") == 2
+
+
+def test_functions_of_one_plan_have_numbers_of_their_own() -> None:
+    x = nl.symbol("x", (1000,))
+    twice, thrice = nl.function([x], x * 2.0 + 1.0), nl.function([x], x * 3.0 + 5.0)
+    v = nl.asarray(np.arange(1000.0))
+    for _ in range(6 * FIRST):
+        assert twice(v)[2] == 5 and thrice(v)[2] == 11
+        assert (v * 7.0 + 0.5)[2] == 14.5
+    assert is_prepared(twice) and is_prepared(thrice)
+
+
+def test_updates_and_what_the_user_holds() -> None:
+    w = nl.shared(np.zeros(1000), "w")
+    x = nl.symbol("x", (1000,))
+    step = nl.function([x], w.sum(), updates=[(w, w + x)])
+    one = nl.asarray(np.ones(1000))
+    held = []
+    for number in range(6 * FIRST):
+        assert float(step(one)) == 1000 * number
+        held.append(w.get_value(borrow=True, host=False))
+    assert is_prepared(step)
+    for number, value in enumerate(held):
+        assert value.get()[5] == number + 1
+    w.set_value(np.full(1000, 100.0))
+    assert float(step(one)) == 100_000 and w.get_value()[0] == 101
+
+
+def test_what_lies_otherwise_goes_the_long_way() -> None:
+    function = norm((30, 20))
+    x, y = np.random.default_rng(0).standard_normal((2, 30, 20))
+    a, b = nl.asarray(x), nl.asarray(y)
+    call_until_prepared(function, a, b)
+    wide = nl.asarray(np.random.default_rng(1).standard_normal((31, 40)))
+    for one, other in [
+        (a, a),  # The same memory twice.
+        (wide[1:, ::2], b),  # A view.
+        (nl.asarray(x.T.copy()).T, b),  # Another order.
+        (a * 2, b + 1),  # What is pending.
+        (nl.asarray(x) * 0, b),
+        (nl.zeros((30, 20)), b),
+    ]:
+        expected = by_numpy(one.get(), other.get())
+        for found, right in zip(function(one, other), expected, strict=True):
+            np.testing.assert_allclose(found.get(), right, rtol=1e-12)
+    pending = a * 3
+    found = function(a, b)[0].get()
+    np.testing.assert_allclose(found, by_numpy(x, y)[0], rtol=1e-12)
+    assert pending[3, 4] == x[3, 4] * 3
+    a += 1  # The array has another value now.
+    np.testing.assert_allclose(function(a, b)[0].get(), by_numpy(x + 1, y)[0], rtol=1e-12)
+
+
+def test_settings_are_heeded() -> None:
+    function = norm((30, 20))
+    x, y = np.random.default_rng(0).standard_normal((2, 30, 20))
+    a, b = nl.asarray(x), nl.asarray(y)
+    call_until_prepared(function, a, b)
+    for settings in ({"executor": "reference"}, {"verify": True}, {"fast_math": True}, {"eager": True}):
+        with nl.config(**settings):
+            np.testing.assert_allclose(function(a, b)[0].get(), by_numpy(x, y)[0], rtol=1e-6)
+    before = counters.kernels
+    function(a, b)
+    assert counters.kernels > before
+
+
+def test_without_memory_nothing_is_updated() -> None:
+    size = 1 << 16
+    w = nl.shared(np.zeros(size), "w")
+    x = nl.symbol("x", (size,))
+    step = nl.function([x], [nl.exp(x + w), nl.sin(x + w)], updates=[(w, w + x)])
+    one = nl.asarray(np.ones(size))
+    call_until_prepared(step, one)
+    before = w.get_value()[0]
+    kept = step(one)
+    pool = current().pool
+    pool.free_blocks()
+    with nl.config(memory_limit=pool.used + size * 8 + 4096), pytest.raises(OutOfMemoryError):
+        for _ in range(3):
+            kept.append(step(one))
+            kept.append(nl.exp(one))
+            step(one)
+    value = w.get_value()
+    assert np.all(value == value[0]) and value[0] >= before + 1
+    after = step(one)[1].get()
+    np.testing.assert_allclose(after, np.sin(1 + value), rtol=1e-12)
+
+
+def test_temporary_memory_is_given_back() -> None:
+    function = norm((300, 400))
+    x, y = (nl.asarray(np.random.default_rng(k).standard_normal((300, 400))) for k in range(2))
+    call_until_prepared(function, x, y)
+    used = current().pool.used
+    for _ in range(20):
+        function(x, y)
+    assert current().pool.used == used
+
+
+class Joined:
+    """Bound launches as one call, as a device with graphs makes it."""
+
+    def __init__(self, launches: list[Any]) -> None:
+        self.launches = launches
+        self.calls = 0
+        self.fails = False
+
+    def __call__(self) -> None:
+        self.calls += 1
+        if self.fails:
+            self.fails = False
+            raise RuntimeError("the driver refuses the graph")
+        for launch in self.launches:
+            launch()
+
+
+@pytest.fixture
+def joined(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What the current device has joined; a GPU has graphs of its own."""
+    if current().name == "cuda":
+        pytest.skip("counts what a stand-in for graphs is asked for")
+    made: list[Joined] = []
+
+    def together(self: Any, launches: list[Any]) -> Joined:
+        made.append(Joined(launches))
+        return made[-1]
+
+    monkeypatch.setattr(type(current()), "together", together)
+    return made
+
+
+def test_several_kernels_are_one_graph(joined: list[Joined]) -> None:
+    function = norm((37, 41))
+    rng = np.random.default_rng(0)
+
+    def right(x: Any, y: Any) -> None:
+        for one, other in zip(function(nl.asarray(x), nl.asarray(y)), by_numpy(x, y), strict=True):
+            np.testing.assert_allclose(one.get(), other, rtol=1e-12)
+
+    for _ in range(6 * FIRST):
+        right(rng.standard_normal((37, 41)), rng.standard_normal((37, 41)))
+    assert is_prepared(function) and len(joined) == 1
+    steps = len(joined[0].launches)
+    # Where the pool asks for memory, what waits is launched before.
+    assert steps >= 2 and joined[0].calls >= 4 * FIRST
+    a, b = nl.asarray(np.ones((37, 41))), nl.asarray(np.ones((37, 41)))
+    before = counters.kernels, joined[0].calls
+    function(a, b)
+    assert (counters.kernels, joined[0].calls) == (before[0] + steps, before[1] + 1)
+    joined[0].fails = True  # Each kernel is launched for itself then.
+    for _ in range(3):
+        right(rng.standard_normal((37, 41)), rng.standard_normal((37, 41)))
+
+
+def test_no_memory_within_a_graph(joined: list[Joined]) -> None:
+    shape = (211, 223)
+    function = norm(shape)
+    x, y = np.random.default_rng(0).standard_normal((2, *shape))
+    a, b = nl.asarray(x), nl.asarray(y)
+    kept = [call_until_prepared(function, a, b)]
+    assert len(joined) == 1
+    pool = current().pool
+    pool.free_blocks()
+    with nl.config(memory_limit=pool.used + 3 * 8 * 211 * 223), pytest.raises(OutOfMemoryError):
+        for _ in range(20):
+            kept.append(function(a, b))
+    kept.append(function(a, b))
+    for found in kept:
+        for one, other in zip(found, by_numpy(x, y), strict=True):
+            np.testing.assert_allclose(one.get(), other, rtol=1e-12)
+
+
+def test_equal_results_know_of_each_other() -> None:
+    x, w = nl.symbol("x", (300,)), nl.shared(np.zeros(300), "w")
+    y = x * 2 + w
+    function = nl.function([x], [y, y, y + 1], updates=[(w, y)])
+    given = nl.asarray(np.arange(300.0))
+    for calls in range(1, 4 * FIRST):
+        one, two, _ = function(given)
+        one[:2] = -7.0
+        one += 100
+        expected = 2 * calls * np.arange(300.0)
+        np.testing.assert_array_equal(two.get(), expected)
+        np.testing.assert_array_equal(w.get_value(), expected)
+        assert one.tolist() == [93.0, 93.0, *(expected[2:] + 100)]
+    if current().name != "reference" and nl.config.executor != "reference":
+        assert is_prepared(function)
+
+
+def test_constants_that_are_given_as_arguments() -> None:
+    x, constant = nl.symbol("x", (300,)), nl.asarray(np.arange(300.0))
+    function = nl.function([x], x * 2 + constant)
+    for number in range(4 * FIRST):
+        assert function(constant).tolist() == (3 * np.arange(300.0)).tolist()
+        if number % FIRST == 0:
+            found = function(nl.asarray(np.ones(300)))
+            assert found.tolist() == (2 + np.arange(300.0)).tolist()
