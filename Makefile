@@ -3,12 +3,14 @@ PYTHON ?= python
 JOBS ?= 2
 TESTS ?= tests
 
-.PHONY: help build test doctest lint format docs wheel clean
+.PHONY: help build test doctest check ci lint format docs wheel clean
 
 help:
 	@echo "make build    compile the core beside its sources (about 5 minutes the first time)"
 	@echo "make test     run tests: TESTS=tests/api, JOBS=4"
 	@echo "make doctest  run the examples of docstrings"
+	@echo "make check    what breaks most often, in a copy of the tree (.ci/run quick, at most 8 minutes)"
+	@echo "make ci       everything that CI runs (.ci/run, about 25 minutes)"
 	@echo "make lint     ruff and mypy"
 	@echo "make format   let ruff rewrite what it can"
 	@echo "make docs     build the documentation site (extra: docs)"
@@ -23,6 +25,12 @@ test:
 
 doctest:
 	$(PYTHON) -m pytest -q --doctest-modules --ignore=src/numloom/interop --ignore=src/numloom/command src/numloom
+
+check:
+	.ci/run quick
+
+ci:
+	.ci/run
 
 lint:
 	ruff check .

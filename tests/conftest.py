@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 import tempfile
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -48,23 +49,42 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         const="sample",
         help="at the end compile a sample of the kernel texts that the tests made with NVRTC, or all of them",
     )
+    parser.addoption(
+        "--retry",
+        action="store_true",
+        help="run a test that fails once more, alone and in a fresh process (tests/unstable.py)",
+    )
+    parser.addoption(
+        "--part",
+        type=int,
+        default=1,
+        metavar="N",
+        help="of each test function its first parameters and every Nth of the others, the same ones each time; 0: the "
+        "first alone",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # Tests look at what lasts; what a first launch may take instead has tests of its own (device/test_cuda_compile.py).
-    os.environ.setdefault("NUMLOOM_CUDA_COMPILE", "wait")
-    # Nothing of ours, and none of these clients but those of everyday/, may bring arrays to the host by the way.
-    os.environ.setdefault("NUMLOOM_HOST_COPY", "raise")
-    # Before numloom is imported, so that what it chooses at import follows too.
     device = config.getoption("--device")
+    settings = {
+        # Tests look at what lasts; what a first launch takes instead has its own (device/test_cuda_compile.py).
+        "cuda_compile": os.environ.get("NUMLOOM_CUDA_COMPILE", "wait"),
+        # Nothing of ours, and none of these clients but those of everyday/, may bring arrays to the host by the way.
+        "host_copy": os.environ.get("NUMLOOM_HOST_COPY", "raise"),
+        "placement": config.getoption("--placement"),
+    }
+    if device != "auto":
+        settings["device"] = "cpu" if device in ("reference", "beside") else device
     if device == "reference":
-        os.environ["NUMLOOM_DEVICE"] = "cpu"
-        os.environ["NUMLOOM_EXECUTOR"] = "reference"
-    elif device == "beside":
-        os.environ["NUMLOOM_DEVICE"] = "cpu"
-    elif device != "auto":
-        os.environ["NUMLOOM_DEVICE"] = device
-    os.environ["NUMLOOM_PLACEMENT"] = config.getoption("--placement")
+        settings["executor"] = "reference"
+    # For what numloom chooses at import, and for processes that tests start; and once more below, since a folder's own
+    # conftest.py may have imported numloom before.
+    os.environ.update({f"NUMLOOM_{name.upper()}": value for name, value in settings.items()})
+    import numloom as nl
+
+    for name, value in settings.items():
+        if getattr(nl.config, name) != value:
+            setattr(nl.config, name, value)
     from numloom.device import registry
 
     if device == "beside":
@@ -84,6 +104,13 @@ def pytest_configure(config: pytest.Config) -> None:
         given = getattr(config, "workerinput", {}).get("nvrtc_claims")
         claims = Path(given or config.stash.setdefault(CLAIMS, tempfile.TemporaryDirectory()).name)
         config.pluginmanager.register(SessionTexts(config.getoption("--nvrtc"), claims))
+    if config.getoption("--retry") and not hasattr(config, "workerinput"):
+        from unstable import Retries
+
+        config.pluginmanager.register(Retries(config))
+    # Read by now, and meant for this session, not for those that tests start. (Workers read it after who starts them.)
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        os.environ.pop("PYTEST_ADDOPTS", None)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -119,9 +146,26 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return WorkStealingScheduling(config, log)
 
 
+def _in_part(items: list[pytest.Item], every: int) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """The first parameters of each test function and every so many of the others, and what is left out.
+
+    Which ones follows from their names alone, so that a new parameter moves no other.
+    """
+    kept, left, seen = [], [], set()
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        chosen = function not in seen or (every > 0 and zlib.crc32(item.nodeid.encode()) % every == 0)
+        seen.add(function)
+        (kept if chosen else left).append(item)
+    return kept, left
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     from numloom.device import registry
 
+    if (every := config.getoption("--part")) != 1:
+        items[:], left = _in_part(items, every)
+        config.hook.pytest_deselected(items=left)
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))

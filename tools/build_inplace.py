@@ -3,7 +3,8 @@
 Builds what changed: every ``.py`` with a ``.pxd`` of the same name, every ``.pyx``, and the library of
 single-operation loops. ``--clean`` removes what was built (the package then runs uncompiled),
 ``--force`` builds everything anew, ``--jobs N`` runs N compilers at once. CC, CXX, CFLAGS and CXXFLAGS of the
-environment are heeded (``tools/sanitize.sh``).
+environment are heeded (``tools/sanitize.sh``). Where ccache is installed, compilers run under it with paths that are
+relative to the tree, so that another tree with the same sources takes its objects.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import concurrent.futures
 import os
 import platform
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -27,6 +29,24 @@ WORK = ROOT / "build" / "inplace"
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 LOOPS = PACKAGE / "device" / "cpu" / "_loops.so"
 WIDE_LOOPS = LOOPS.with_name("_loops_wide.so")
+
+
+def compile_and_link(compiler: str, flags: list[str], last: str, text: Path, target: Path, linking: list[str]) -> None:
+    """Compile one text to a shared library, which takes the place of `target` when it is whole.
+
+    In two commands, since ccache takes no command that links, and from the root of the tree with relative paths, since
+    another tree asks with others.
+    """
+    words, own = shlex.split(compiler), shlex.split(last)
+    cache = ["ccache"] if shutil.which("ccache") and words[0] != "ccache" else []
+    settings = {"CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1"}
+    environment = {**os.environ, **settings}
+    built = target.with_name(f"{target.name}.{os.getpid()}")
+    part = text.with_name(f"{target.name}.o")
+    compiling = [*cache, *words, *flags, *own, "-fPIC", "-c", text.relative_to(ROOT), "-o", part.relative_to(ROOT)]
+    subprocess.run(compiling, check=True, cwd=ROOT, env=environment)
+    subprocess.run([*words, *own, "-shared", *linking, part, "-o", built], check=True)
+    built.replace(target)
 
 
 def modules() -> list[Path]:
@@ -51,17 +71,13 @@ def compile_module(source: Path, force: bool) -> str | None:
     text.parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "cython", *DIRECTIVES, *(["--cplus"] if plus else []), source, "-o", text]
     subprocess.run(command, check=True, cwd=PACKAGE.parent)
-    compiler = os.environ.get("CXX" if plus else "CC", "g++" if plus else "gcc")
-    built = target.with_name(target.name + f".{os.getpid()}")
-    command = [
-        *shlex.split(compiler), *MODULE_FLAGS, "-fPIC", "-shared",
-        *(["-std=c++17", "-pthread"] if plus else []),
-        *shlex.split(os.environ.get("CXXFLAGS" if plus else "CFLAGS", "")),
-        f"-I{sysconfig.get_path('include')}", f"-I{source.parent}", f"-I{numpy.get_include()}",
-        "-include", PACKAGE / INCLUDED, text, "-o", built,
+    flags = [
+        *MODULE_FLAGS, *(["-std=c++17", "-pthread"] if plus else []), f"-I{sysconfig.get_path('include')}",
+        f"-I{source.parent.relative_to(ROOT)}", f"-I{numpy.get_include()}", "-include", f"src/numloom/{INCLUDED}",
     ]  # fmt: skip
-    subprocess.run(command, check=True)
-    built.replace(target)
+    compiler = os.environ.get("CXX" if plus else "CC", "g++" if plus else "gcc")
+    last = os.environ.get("CXXFLAGS" if plus else "CFLAGS", "")
+    compile_and_link(compiler, flags, last, text, target, ["-pthread"] if plus else [])
     return str(source.relative_to(ROOT))
 
 
@@ -77,14 +93,10 @@ def compile_loops(force: bool) -> str | None:
     WORK.mkdir(parents=True, exist_ok=True)
     text = WORK / "loops.cpp"
     subprocess.run([sys.executable, ROOT / "tools" / "generate_loops.py", text], check=True)
-    compiler, last = shlex.split(os.environ.get("CXX", "g++")), shlex.split(os.environ.get("CXXFLAGS", ""))
+    compiler, last = os.environ.get("CXX", "g++"), os.environ.get("CXXFLAGS", "")
     x86 = platform.machine().lower() in ("x86_64", "amd64")
-    for target, flags in ((WIDE_LOOPS, WIDE_FLAGS), (LOOPS, []))[0 if x86 else 1 :]:
-        built = target.with_name(f"{target.name}.{os.getpid()}")
-        subprocess.run(
-            [*compiler, "-std=c++17", *LOOP_FLAGS, "-shared", "-fPIC", *flags, *last, text, "-o", built], check=True
-        )
-        built.replace(target)
+    for target, wide in ((WIDE_LOOPS, WIDE_FLAGS), (LOOPS, []))[0 if x86 else 1 :]:
+        compile_and_link(compiler, ["-std=c++17", *LOOP_FLAGS, *wide], last, text, target, [])
     return "numloom/device/cpu/_loops.so"
 
 
