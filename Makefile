@@ -3,11 +3,13 @@ PYTHON ?= python
 JOBS ?= 2
 TESTS ?= tests
 
-.PHONY: help build test doctest check ci lint format docs wheel clean
+.PHONY: help build test gpu gpu-all gpu-1 gpu-2 doctest check ci lint format docs wheel clean
 
 help:
 	@echo "make build    compile the core beside its sources (about 5 minutes the first time)"
 	@echo "make test     run tests: TESTS=tests/api, JOBS=4"
+	@echo "make gpu      what launches kernels, on a GPU, of many parameters a third (about 5 minutes with JOBS=14)"
+	@echo "make gpu-all  the whole suite on a GPU, in two halves (make gpu-1, make gpu-2)"
 	@echo "make doctest  run the examples of docstrings"
 	@echo "make check    what breaks most often, in a copy of the tree (.ci/run quick, at most 8 minutes)"
 	@echo "make ci       everything that CI runs (.ci/run, about 25 minutes)"
@@ -22,6 +24,14 @@ build:
 
 test:
 	$(PYTHON) -m pytest -n $(JOBS) -q $(TESTS)
+
+gpu:
+	$(PYTHON) -m pytest -n $(JOBS) -q --device cuda --launching --part=3 $(TESTS)
+
+gpu-all: gpu-1 gpu-2
+
+gpu-1 gpu-2:
+	$(PYTHON) -m pytest -n $(JOBS) -q --device cuda --share=$(@:gpu-%=%)/2 $(TESTS)
 
 doctest:
 	$(PYTHON) -m pytest -q --doctest-modules --ignore=src/numloom/interop --ignore=src/numloom/command src/numloom

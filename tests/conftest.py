@@ -63,6 +63,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "first alone",
     )
 
+    parser.addoption(
+        "--launching",
+        action="store_true",
+        help="leave out what the host does alone, whatever --device says: plans, texts, emulated kernels, pages",
+    )
+    parser.addoption(
+        "--share",
+        default="1/1",
+        metavar="K/N",
+        help="the Kth of N shares of the test functions, the same ones each time",
+    )
+
 
 def pytest_configure(config: pytest.Config) -> None:
     device = config.getoption("--device")
@@ -160,9 +172,38 @@ def _in_part(items: list[pytest.Item], every: int) -> tuple[list[pytest.Item], l
     return kept, left
 
 
+HOST_ALONE = ("base", "emit", "graph", "plan", "testing")
+"""Folders of tests that launch nothing, as do the files beside them."""
+
+
+def _launches(item: pytest.Item) -> bool:
+    """Whether a test does work on the device."""
+    folder = item.path.parent.relative_to(Path(__file__).parent).parts
+    return bool(folder) and folder[0] not in HOST_ALONE and "[emulated" not in item.nodeid
+
+
+def _in_share(items: list[pytest.Item], share: str) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """The tests of one share and the others; all parameters of a function are in one, since they share kernels."""
+    number, count = map(int, share.split("/"))
+    if not 1 <= number <= count:
+        raise pytest.UsageError(f"--share {share}: expected K/N with K from 1 to N, as in 1/2")
+    kept, left = [], []
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        (kept if zlib.crc32(function.encode()) % count == number - 1 else left).append(item)
+    return kept, left
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     from numloom.device import registry
 
+    if config.getoption("--launching"):
+        left = [item for item in items if not _launches(item)]
+        items[:] = [item for item in items if _launches(item)]
+        config.hook.pytest_deselected(items=left)
+    if (share := config.getoption("--share")) != "1/1":
+        items[:], left = _in_share(items, share)
+        config.hook.pytest_deselected(items=left)
     if (every := config.getoption("--part")) != 1:
         items[:], left = _in_part(items, every)
         config.hook.pytest_deselected(items=left)

@@ -228,7 +228,7 @@ class Case:
     def check(self) -> None:
         """Nothing but what was to change has changed."""
         for array, model in self.pool:
-            np.testing.assert_array_equal(np.asarray(array), model)
+            np.testing.assert_array_equal(nl.asnumpy(array), model)
         for variable, model in zip(self.variables, self.models, strict=True):
             np.testing.assert_array_equal(variable.get_value(), model)
 

@@ -370,3 +370,34 @@ def test_functions_within_trees() -> None:
     counting = nl.function([x], x, updates=[(w, w + 1)])
     with pytest.raises(TypeError, match="cannot be called within a tree"):
         counting(x * 2)
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["plain", "tree"])
+def test_scan_over_nothing_gives_empty_results(traced: bool) -> None:
+    rng = nl.random.default_rng(0)
+
+    def body(s: Any, x: Any) -> Any:
+        return s + x["a"].sum(), {"rows": x["a"] * 2, "both": (x["b"] > 0, s * 1j), "drawn": rng.normal(size=2)}
+
+    def run(s: Any, a: Any, b: Any) -> Any:
+        return nl.scan(body, s, {"a": a, "b": b})
+
+    given = nl.asarray(1.5), nl.zeros((0, 3)), nl.zeros(0, "int32")
+    last, found = (nl.compile(run) if traced else run)(*given)
+    assert float(last) == 1.5
+    assert found["rows"].shape == (0, 3) and found["rows"].dtype == np.float64
+    assert found["both"][0].shape == (0,) and found["both"][0].dtype == bool
+    assert found["both"][1].dtype == np.complex128
+    assert found["drawn"].shape == (0, 2)
+    assert rng.normal() == nl.random.default_rng(0).normal()  # No step was taken, so nothing was drawn.
+    assert nl.scan(lambda s, x: (s, None), nl.asarray(0.0), length=0)[1] is None
+    last, found = nl.scan(lambda s, x: (s + 1, s), nl.asarray(0.0), length=0)
+    assert float(last) == 0.0 and found.shape == (0,)
+    x = nl.symbol("x", (0,))
+    total = nl.function([x], nl.scan(lambda s, e: (s + e, s * e), nl.asarray(0.0), x))
+    assert total(np.zeros(0))[1].shape == (0,)
+
+
+def test_scan_over_nothing_whose_body_looks_at_numbers() -> None:
+    with pytest.raises(ValueError, match="over one element or more"):
+        nl.scan(lambda s, x: (s, s if x > 0 else -s), nl.asarray(0.0), nl.zeros(0))

@@ -231,10 +231,11 @@ NO_SECOND: set[tuple[str, int, int]] = {
 """Where a second derivative needs one that does not exist."""
 
 DISCRETE = ("random", "bitwise", "shift", "gcd", "lcm", "invert")
+OTHERS = ("where", "ldexp", "complex_pack", "frexp_exponent", "stop_gradient")
 SMOOTH = [
     name
     for name, op_def in ELEMENTWISE.items()
-    if not any(word in name for word in DISCRETE) and name not in ("where", "ldexp", "complex_pack", "frexp_exponent")
+    if not any(word in name for word in DISCRETE) and name not in OTHERS
     and resolve(op_def, (np.dtype(float),) * op_def.nin)[1] == 11
 ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import numloom as nl
 from numloom.compiled.source import source
-from numloom.graph.tree import ran
+from numloom.graph.node import recording_here
 
 DTYPES = ("?", "i1", "u2", "i8", "f4", "f8", "c8", "c16")
 EXAMPLES = int(os.environ.get("NUMLOOM_TREES", "60"))
@@ -255,7 +255,7 @@ def test_results_of_routines_are_let_go_once_a_tree_is_computed() -> None:
         with nl.symbolic():
             tree = nl.linalg.svd(nl.asarray(np.eye(6) + turn))[1]
         assert np.allclose(tree.get(), np.linalg.svd(np.eye(6) + turn)[1])
-        assert not ran
+        assert recording_here.get() is None
 
 
 def test_trees_are_made_while_calls_are_verified() -> None:
@@ -271,3 +271,30 @@ def test_trees_are_made_while_calls_are_verified() -> None:
             for k in range(4):
                 tree = nl.substitute(call(x + k, nl), (x, host))
                 np.testing.assert_allclose(nl.asnumpy(tree), call(host + k, np), rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "name", ["lambda", "np", "None", "complex", "seen", "operation", "tree", "v1", "a", "x1", "__debug__", "\ufb01"]
+)
+def test_source_of_symbols_of_any_name(name: str) -> None:
+    one, other = nl.symbol(name, (3,)), nl.symbol(name, (3,))
+    constant = nl.asarray([1.0, 2.0, 3.0])
+    shared = nl.shared([3.0, 2.0, 1.0], name)
+    ascii_name, v = nl.symbol("fi", (3,)), nl.symbol("v1", (3,))
+    y = nl.sin(one[::-1] * other) + 1j * constant * shared
+    y = y * nl.special.expit(ascii_name) + v * nl.flip(y) + (1 + 2j) + nl.special.expit(v)[::2][:1]
+    text = nl.source(y * y)
+    given, pairs = [], []
+    for number, array in enumerate(text.arguments.values()):
+        symbol = nl.tree(array)[-1].name == "symbol"
+        given.append(np.full(3, 0.1 * number) if symbol else array.get())
+        pairs += [(array, nl.asarray(given[-1]))] if symbol else []
+    assert len(pairs) == 5
+    wanted = nl.substitute(y * y, pairs).asnumpy()
+    np.testing.assert_allclose(text.compile()(*given), wanted)
+
+
+@pytest.mark.parametrize("name", ["lambda", "np", "two words", "seen", ""])
+def test_source_refuses_names_that_no_function_can_have(name: str) -> None:
+    with pytest.raises(ValueError, match="name="):
+        nl.source(nl.symbol("x") + 1, name=name)

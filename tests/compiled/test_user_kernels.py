@@ -121,7 +121,7 @@ def test_an_operation_in_a_tree(where: str) -> None:
             known = pickle.loads(pickle.dumps(known))
         found = [known.ascuda() if where == "ascuda" else known.asnumpy()]
     for one in found:
-        np.testing.assert_allclose(np.asarray(one), expected)
+        np.testing.assert_allclose(nl.asnumpy(one), expected)
 
 
 def test_a_tree_names_the_kernel() -> None:
@@ -364,7 +364,7 @@ def test_lines_in_trees(kernel: Any) -> None:
         text.compile()(*values), pickle.loads(pickle.dumps(kernel))(*map(nl.asarray, values)) * 2,
         nl.compile(lambda *given: kernel(*given) * 2)(*values),
     ):  # fmt: skip
-        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
+        np.testing.assert_allclose(nl.asnumpy(found), expected, rtol=1e-12)
 
 
 def test_extents_that_lines_do_not_know() -> None:

@@ -149,7 +149,8 @@ def test_launches_together_are_a_graph(refused):
     alone = ctypes.CFUNCTYPE(ctypes.c_int, *[pointer] * 4)(lambda config, function, *_: note("alone", function))
     contexts, enters = [9], []
     current = ctypes.CFUNCTYPE(ctypes.c_int, out)(lambda target: target.__setitem__(0, contexts[0]) or 0)
-    launch = module.Launch(address(alone), 5, True, None, None, address(current), lambda: enters.pop())
+    enter = ctypes.CFUNCTYPE(ctypes.c_int, pointer)(lambda context: 0 if enters.pop() else 3)
+    launch = module.Launch(address(alone), 5, True, None, None, address(current), address(enter), 9)
     blocks = [array("q", [k, 20 + k]) for k in range(3)]
     bound = [launch.bound(SimpleNamespace(function=50 + k, waits=k != 1), blocks[k], Grid(3 + k, 64)) for k in range(3)]
     if refused:
@@ -186,6 +187,34 @@ def test_launches_together_are_a_graph(refused):
     del log[:], replay
     gc.collect()
     assert log == [("destroy", 8), ("destroy", 7)]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_a_thread_without_a_context_takes_it_without_python_between(refused):
+    """Another thread could fill the block meanwhile, and both launches would have its addresses."""
+    module = pytest.importorskip("numloom.device.cuda._launch")
+    pointer = ctypes.c_void_p
+    log, contexts, failures = [], [], []
+
+    def run(config, function, parameters, extra):
+        log.append(ctypes.cast(parameters[0], ctypes.POINTER(ctypes.c_longlong))[0] if contexts else "no context")
+        return 0 if contexts else 201
+
+    def enter(context):
+        return 3 if refused else contexts.append(context) or 0
+
+    work = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, ctypes.POINTER(pointer), pointer)(run)
+    change = ctypes.CFUNCTYPE(ctypes.c_int, pointer)(enter)
+    addresses = [ctypes.cast(function, pointer).value for function in (work, change)]
+    launch = module.Launch(addresses[0], 0, False, None, lambda *given: failures.append(given[-1]), 0, addresses[1], 9)
+    kernel, block = SimpleNamespace(function=50, waits=False), array("q", [77])
+    for start in (lambda: launch(kernel, block, Grid(1, 1)), launch.bound(kernel, block, Grid(1, 1))):
+        del log[:], contexts[:], failures[:]
+        start()
+        if refused:
+            assert (log, failures) == (["no context"], [201])
+        else:
+            assert (log, contexts, failures) == (["no context", 77], [9], [])
 
 
 def test_kernels_wait_where_they_are_launched_early():

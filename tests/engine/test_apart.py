@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,10 +11,12 @@ import pytest
 
 import numloom as nl
 from apart import apart as memory_apart
+from apart import stand_in
 from compilers import needed
 from numloom.array.ndarray import node_of
 from numloom.base.config import config
 from numloom.device import registry
+from numloom.engine.guard import guard
 from numloom.graph.node import LEAF
 
 pytestmark = pytest.mark.skipif(
@@ -90,3 +93,36 @@ def test_calls_of_elements(apart: Any) -> None:
             x = np.random.default_rng(seed).permutation(9).astype(float)
             y = nl.asarray(x)
             np.testing.assert_allclose(nl.asnumpy(call(nl, y, seed)), call(np, x, seed), rtol=1e-14, err_msg=name)
+
+
+ROUTINES = {
+    "a sort": lambda xp, x: xp.sort(x),
+    "a product": lambda xp, x: x.reshape(300, 20).T @ x.reshape(300, 20),
+    "a selection": lambda xp, x: xp.compress((x > 0) & (x < 9), x),
+    "distinct values": lambda xp, x: xp.unique(x),
+    "places of numbers": lambda xp, x: xp.nonzero(x)[0],
+}
+
+
+@pytest.mark.parametrize("name", ROUTINES)
+def test_what_a_routine_queues_is_one_piece(name: str) -> None:
+    """Another thread launches nothing between its launches, which may share scratch memory and parameters."""
+    with stand_in() as device, nl.config(placement="device"):
+        owners, find = [], device.routine
+
+        def noted(routine: Any) -> Any:
+            def run(*given: Any, **options: Any) -> Any:
+                owners.append(guard.owner)
+                return routine(*given, **options)
+
+            return run
+
+        bind = device.bound_routine
+        device.routine = lambda routine: noted(find(routine))
+        device.bound_routine = lambda *given, **options: (lambda found: found and noted(found))(bind(*given, **options))
+        host = np.arange(6000.0)[::-1].copy()
+        for _ in range(4):
+            np.testing.assert_array_equal(ROUTINES[name](nl, nl.asarray(host)).get(), ROUTINES[name](np, host))
+        assert owners
+        assert {*owners} == {threading.get_ident()}
+        assert not guard.owner

@@ -84,6 +84,15 @@ def test_results_from_an_array_that_all_read(name):
     np.testing.assert_array_equal(shared.get(), HOST)
 
 
+@pytest.mark.parametrize("name", ["sorting", "a part written", "counting"])
+def test_results_while_all_ways_are_compared(name):
+    work = OWN[name]
+    with nl.config(verify=True):
+        shared = nl.asarray(HOST)
+        for number, result in enumerate(at_once(lambda k: work(nl, shared, k).get(), 60)):
+            np.testing.assert_array_equal(result, work(np, HOST, number), strict=True)
+
+
 @pytest.mark.parametrize("name", OWN)
 def test_results_from_a_pending_array_that_all_read(name):
     work = OWN[name]
@@ -138,6 +147,13 @@ def test_numbers_of_a_shared_generator_are_drawn_once():
     assert len({tuple(numbers) for numbers in drawn}) == 300
     alone = nl.random.default_rng(3)
     assert {tuple(alone.random(8).tolist()) for _ in range(300)} == {tuple(numbers) for numbers in drawn}
+
+
+def test_numbers_are_drawn_once_while_all_ways_are_compared():
+    rng = nl.random.default_rng(3)
+    with nl.config(verify=True):
+        drawn = at_once(lambda number: rng.random(8).tolist(), 100)
+    assert len({tuple(numbers) for numbers in drawn}) == 100
 
 
 def python(program, tmp_path, **more):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from apart import stand_in
 from numloom.api import reductions, verifying
 from numloom.api.calling import traced, traced_in_place
 from numloom.base.config import config
@@ -200,3 +201,41 @@ def test_memory_that_nothing_was_written_to_is_not_compared(compared: Counter[st
         y = nl.empty_like(x) * 2
         y[1:, ::2] = 3
         assert y[1:, ::2].get().tolist() == [[3] * 3] * 2
+
+
+def written(xp: Any, x: Any, k: int) -> Any:
+    """A copy with one row of its own."""
+    y = xp.copy(x)
+    y[k] = k + 7
+    return y
+
+
+def test_values_of_one_array_in_memory_of_the_host_are_computed_apart() -> None:
+    """Each alone on the device, where the array is brought for that: none writes to what the next one reads."""
+    host = np.arange(12.0).reshape(4, 3)
+    with stand_in(), config(verify=True):
+        shared = nl.asarray(host)
+        parts = [written(nl, shared, k) for k in range(4)]
+        for k, part in enumerate(parts):
+            np.testing.assert_array_equal(part.get(), written(np, host, k))
+
+
+def test_an_array_that_is_written_meanwhile_is_compared_with_what_it_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As another thread may, while its value is computed: it does not come to lie in the memory of the old one."""
+    first = evaluate.computed_apart
+    host = np.arange(6000.0).reshape(30, 200)
+    x = nl.asarray(host)
+    y = written(nl, x, 3)
+
+    def then_write(*given: Any) -> Any:
+        found = first(*given)
+        y[:, 1:3] += y[:, :2]
+        return found
+
+    with config(verify=True):
+        monkeypatch.setattr(evaluate, "computed_apart", then_write)
+        (x * 2).get()  # runs what all arrays wait for
+        monkeypatch.undo()
+        expected = written(np, host, 3)
+        expected[:, 1:3] += expected[:, :2]
+        np.testing.assert_array_equal(y.get(), expected)

@@ -293,3 +293,14 @@ def test_errors_of_the_compiler_show_the_users_line(how, place):
         kernel(np.ones(3))
     assert texts[place] in str(caught.value)
     same(np.ones(3).sum(), 3.0)  # the process lives
+
+
+def test_work_that_an_argument_waits_for_does_not_share_the_scratch_memory() -> None:
+    """A pending reduction, whose blocks count in scratch memory, runs before the kernel takes its own."""
+    total = ReductionKernel("T x", "T y", "x", "a + b", "y = a", "0", "total_of_pending")
+    host = numpy.arange(400_000.0)
+    x = np.asarray(host)
+    for turn in range(4):
+        pending = x * (turn + 1) - x.sum()
+        numpy.testing.assert_allclose(float(total(pending)), (host * (turn + 1) - host.sum()).sum(), rtol=1e-9)
+        numpy.testing.assert_allclose(float((x + turn).sum()), (host + turn).sum(), rtol=1e-12)

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from numloom.api.calling import traced
+from numloom.api.elementwise import isfinite, signbit
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, normal_axes, normal_axis
 from numloom.api.sorting import searchsorted
 from numloom.api.ufunc import NO_VALUE
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, LOW, code_of
+from numloom.array.views import in_tree
+from numloom.base.dtypes import BOOL, KINDS, LOW, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import strides_in_order
@@ -138,7 +140,10 @@ def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> 
     """For each axis a number (even spacing) or an array of distances; coordinates on the device stay there."""
     if not varargs:
         return [1.0] * len(axes)
-    given = [value.get() if isinstance(value, ndarray) and not value.ndim else value for value in varargs]
+    given = [
+        value.get() if isinstance(value, ndarray) and not value.ndim and not in_tree(value) else value
+        for value in varargs
+    ]
     if len(given) == 1 and np.ndim(given[0]) == 0:
         return [_number(given[0])] * len(axes)
     if len(given) != len(axes):
@@ -157,13 +162,15 @@ def _spacings(array: Array, varargs: tuple[Any, ...], axes: tuple[int, ...]) -> 
             points = points.astype(np.float64)
         steps = points[1:] - points[:-1]
         # What is even costs no reading of distances.
-        even = bool((steps == steps[0]).all())
+        even = not in_tree(steps) and bool((steps == steps[0]).all())
         spacings.append(_number(steps[0].item()) if even else asarray(steps))
     return spacings
 
 
 def _number(value: Any) -> float | complex:
-    """A Python number, which does not widen the result."""
+    """A Python number, which does not widen the result; of a tree the array."""
+    if in_tree(value):
+        return value  # type: ignore[no-any-return]
     return complex(value) if np.iscomplexobj(value) else float(value)
 
 
@@ -171,7 +178,9 @@ def _gradient(f: Array, spacing: Any, axis: int, edge_order: int) -> Array:
     def at(part: Any) -> Array:
         return f[_along(f.ndim, axis, part)]
 
-    even = not isinstance(spacing, ndarray)
+    even = not isinstance(spacing, ndarray) or not spacing.shape
+    if in_tree(spacing) and even and spacing.dtype.kind == "f" and f.dtype.kind in "fc":
+        spacing = spacing.astype(f.real.dtype)  # which does not widen the result, as the number of it would not
     result = wrap(empty_leaf(f.code, f.shape, strides_in_order(f.shape, f.strides, f.itemsize, "K")))
     if even:
         inner = (at(slice(2, None)) - at(slice(None, -2))) / (2.0 * spacing)
@@ -291,16 +300,28 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         slope = (y1 - y0) / (x1 - x0)
         inside = slope * (where - x0) + y0
         inside = _choose(inside != inside, _choose(y0 == y1, y0, slope * (where - x1) + y1), inside)
-        inside = _choose(where == x0, y0, inside)
+        inside = _choose(where == x0, _beside(y0, slope, where, x0), inside)
     # As slices, since single elements are looked at where they lie on the host.
     begin, end, first, last = (ends.reshape(()) for ends in (points[:1], points[-1:], values[:1], values[-1:]))
     low_value = first if left is None else asarray(left).astype(kind)
     high_value = last if right is None else asarray(right).astype(kind)
     result = _choose(where < begin, low_value, _choose(where > end, high_value, inside))
-    result = _choose(where == end, last, result)
+    result = _choose(where == end, last if points.size == 1 else _beside(last, slope, where, end), result)
     result = _choose(where != where, where.astype(kind), result)
     result.is_scalar = not result.shape
     return result
+
+
+def _beside(value: Array, slope: Array, where: Array, knot: Array) -> Array:
+    """A knot's value to the bit, which yet depends on where it is asked for: gradients find the slope there.
+
+    What is added is -0, which changes no number's bits.
+    """
+    if KINDS[value.code] == "c":
+        parts = [_beside(*two, where, knot) for two in ((value.real, slope.real), (value.imag, slope.imag))]
+        return wrap(build.elementwise(ELEMENTWISE["complex_pack"], [node_of(part) for part in parts]))
+    nothing = _choose(signbit(slope), slope * (where - knot), -(slope * (knot - where)))
+    return _choose(isfinite(slope), value + nothing, value)
 
 
 def _taken(array: Array, index: Array) -> Array:

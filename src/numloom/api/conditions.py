@@ -14,7 +14,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import I64
 from numloom.device import registry
 from numloom.graph import build
-from numloom.graph.node import register
+from numloom.graph.node import tracing
 from numloom.graph.replay import made
 
 Array = Any
@@ -27,7 +27,7 @@ def numpy_is_near() -> bool:
 
     No tree is recorded then, which has none.
     """
-    return not registry.current().discrete and not register.tracing
+    return not registry.current().discrete and not tracing()
 
 
 def raised_where(bad: Array, code: int, error: type[Exception], message: str) -> Array:

@@ -12,9 +12,10 @@ import numpy as np
 
 from numloom.api.calling import traced
 from numloom.api.conditions import numpy_is_near
-from numloom.api.elementwise import divide, floor, isfinite, multiply, power, where
+from numloom.api.elementwise import divide, floor, isfinite, log10, multiply, power, sign, where
 from numloom.array.convert import asarray, check_device, from_host, made_like
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
+from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
@@ -458,6 +459,8 @@ def arange(
         if count > 1 and start >= -_EXACT and stop <= _EXACT:
             node = build.iota(count)
             return new_array(node if start == 0 else build.binary(ADD, node, build.scalar(start, I64)))
+    if in_tree(start, stop, step):
+        return _moved(start, stop, step, dtype)
     start, stop, step = (x.item() if isinstance(x, (ndarray, np.ndarray)) else x for x in (start, stop, step))
     found = np.result_type(np.int64, *(np.asarray(x).dtype for x in (start, stop, step))) if dtype is None else dtype
     code = code_of(found)
@@ -479,6 +482,21 @@ def arange(
         # NumPy's second value; the others are multiples of the difference.
         first[1] = start + step if count > 1 else start
     return new_array(stepped(count, first, code))
+
+
+def _moved(start: Any, stop: Any, step: Any, dtype: Any) -> Array:
+    """`arange` of arrays of a tree: how many values there are is decided by their numbers, which add nothing then."""
+    fixed = [constant_of(x) if type(x) is ndarray else x for x in (start, stop, step)]
+    first, last, each = (x.item() if type(x) is ndarray else x for x in fixed)
+    result = arange(first, last, each, dtype)
+    if KINDS[result.code] not in "fc":
+        return result
+    # A number less itself is 0, and has the derivative of the number.
+    for value, number, times in ((start, fixed[0], None), (step, fixed[2], arange(result.size))):
+        if type(value) is ndarray:
+            part = (value - number).reshape(()).astype(result.dtype)
+            result = result + (part if times is None else part * times.astype(result.dtype))
+    return result
 
 
 def _not_real(*values: Any) -> bool:
@@ -658,22 +676,27 @@ def logspace(
 @traced
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Array:
     """`num` values in a geometric progression from `start` to `stop` (looks at them)."""
-    low, high = [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
+    waits = in_tree(start, stop) and not _whole(dtype)
+    low, high = (
+        [asarray(x) for x in (start, stop)] if waits
+        else [np.asarray(x.get() if type(x) is ndarray else x) for x in (start, stop)]
+    )  # fmt: skip
     if not (low.all() and high.all()):
         raise ValueError("Geometric sequence cannot include zero")
-    if numpy_is_near() or _whole(dtype):
+    if not waits and (numpy_is_near() or _whole(dtype)):
         return from_host(np.geomspace(low, high, num, endpoint, dtype, axis))
-    found = np.result_type(low, high, 1.0, np.zeros((), dtype))
+    found = np.result_type(low.dtype, high.dtype, 1.0, np.zeros((), dtype))
     low, high = low.astype(found), high.astype(found)
     # The first value is turned to the positive numbers, and all of them are turned back.
-    sign = np.sign(low)
-    low, high = low / sign, high / sign
-    result = logspace(np.log10(low), np.log10(high), num, endpoint, dtype=found)
+    turn, logarithm = (sign, log10) if waits else (np.sign, np.log10)
+    signs = turn(low)
+    low, high = low / signs, high / signs
+    result = logspace(logarithm(low), logarithm(high), num, endpoint, dtype=found)
     place = arange(as_index(num)).reshape((-1,) + (1,) * (result.ndim - 1))
     # Powers of logarithms may miss the bounds.
     if endpoint and num > 1:
         result = where(place == num - 1, high, result)
-    result = where(place == 0, low, result) * sign
+    result = where(place == 0, low, result) * signs
     if axis:
         order = list(range(1, result.ndim))
         order.insert(axis if axis >= 0 else axis + result.ndim, 0)

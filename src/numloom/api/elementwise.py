@@ -461,8 +461,8 @@ def sinc(x: Any) -> Array:
     """``sin(pi x) / (pi x)``, 1 at 0."""
     array = asarray(x)
     angle_ = multiply(array, np.pi)
-    # As NumPy: where there would be 0 / 0 a tiny number takes its place.
-    angle_ = where(angle_ != 0, angle_, float(np.finfo(angle_.dtype).eps))
+    # As NumPy: where there would be 0 / 0 a tiny number takes its place. It is added, so that a gradient gets there.
+    angle_ = where(angle_ != 0, angle_, angle_ + float(np.finfo(angle_.dtype).eps))
     angle_.is_scalar = not angle_.shape
     return sin(angle_) / angle_
 
@@ -485,7 +485,8 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
     low = -half
     folded = (step - low) % period + low
     if ambiguous:
-        folded = where((folded == low) & (step > 0), half, folded)
+        # Half a period, as a number that still depends on the step: gradients would miss it.
+        folded = where((folded == low) & (step > 0), folded + period, folded)
     correction = where(absolute(step) < discont, 0, folded - step)
     result = array.astype(DTYPES[code], "K")
     target = result[(*lead, slice(1, None))]

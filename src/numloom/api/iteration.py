@@ -11,6 +11,7 @@ from numloom.api.indexing import flatiter
 from numloom.api.manipulation import broadcast_to
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.array.views import in_tree
 from numloom.graph.layout import broadcast_shapes
 
 Array = Any
@@ -42,8 +43,13 @@ class ndenumerate:
     """
 
     def __init__(self, arr: Any) -> None:
-        self.iter = flatiter(asarray(arr))
-        self._elements = np.ndenumerate(_host(arr))
+        array = asarray(arr)
+        self.iter = flatiter(array)
+        # Elements of a tree are arrays: numbers would be constants.
+        self._elements = (
+            ((place, array[place]) for place in np.ndindex(array.shape)) if in_tree(array)
+            else iter(np.ndenumerate(_host(arr)))
+        )  # fmt: skip
 
     def __next__(self) -> tuple[tuple[int, ...], Any]:
         return next(self._elements)

@@ -8,10 +8,11 @@ import numpy as np
 
 from numloom.api.calling import traced
 from numloom.api.elementwise import maximum, minimum, where
-from numloom.api.manipulation import gathered, moveaxis
+from numloom.api.manipulation import broadcast_to, gathered, moveaxis
 from numloom.api.quantiles import median
 from numloom.array.convert import asarray
-from numloom.array.ndarray import node_of, wrap
+from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.array.views import in_tree
 from numloom.base.dtypes import DTYPES
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
@@ -140,6 +141,9 @@ def _per_axis(values: Any, ndim: int) -> list[tuple[Any, Any]]:
     """A (before, after) pair for each axis from what NumPy broadcasts to that."""
     if values is None:
         return [(None, None)] * ndim
+    if in_tree(values):
+        whole = broadcast_to(asarray(values), (ndim, 2))
+        return [(whole[axis, 0], whole[axis, 1]) for axis in range(ndim)]
     return [(before, after) for before, after in np.broadcast_to(np.asarray(values), (ndim, 2)).tolist()]
 
 
@@ -156,9 +160,10 @@ def _constant(array: Array, widths: Pairs, values: Any) -> Array:
     pairs = _per_axis(values, array.ndim)
     dtype = DTYPES[array.code]
     distinct = {
-        value for pair, width in zip(pairs, widths, strict=True) for value, w in zip(pair, width, strict=True) if w
-    }
-    if len(distinct) <= 1:
+        id(value) if type(value) is ndarray else value
+        for pair, width in zip(pairs, widths, strict=True) for value, w in zip(pair, width, strict=True) if w
+    }  # fmt: skip
+    if len(distinct) <= 1 and not in_tree(pairs):
         with np.errstate(all="ignore"):
             value = np.asarray(distinct.pop() if distinct else 0).astype(dtype).item()
         result = wrap(build.full(value, array.code, shape, _strides(array, shape)))
@@ -169,7 +174,7 @@ def _constant(array: Array, widths: Pairs, values: Any) -> Array:
         for region, value in zip(_borders(array.shape, widths, axis), pair, strict=True):
             if any(width):
                 with np.errstate(all="ignore"):
-                    result[region] = np.asarray(value).astype(dtype).item()
+                    result[region] = value if type(value) is ndarray else np.asarray(value).astype(dtype).item()
     return result
 
 

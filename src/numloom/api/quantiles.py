@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numloom.api.calling import traced
-from numloom.api.elementwise import where
+from numloom.api.elementwise import isfinite, where
 from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, normal_axes
 from numloom.api.reductions import nanmean
@@ -22,6 +22,7 @@ from numloom.api.sorting import argsort, scanned, searchsorted, sort
 from numloom.api.ufunc import NO_VALUE, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import F64, ROUNDED, nan_of
 from numloom.engine.routines import call
 from numloom.graph import build
@@ -281,6 +282,8 @@ def quantile(
     >>> np.quantile(np.arange(5.0), [0.25, 0.9])
     array([1. , 3.6])
     """
+    if in_tree(q) and method == "linear" and weights is None:
+        return _by_levels(quantile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=False)
     return _quantiles(array, levels, axis, out, method, keepdims, weights)
 
@@ -298,8 +301,27 @@ def percentile(
     weights: Any = None,
 ) -> Array:
     """Percentiles along axes: `quantile` of levels from 0 to 100."""
+    if in_tree(q) and method == "linear" and weights is None:
+        return _by_levels(percentile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=True)
     return _quantiles(array, levels, axis, out, method, keepdims, weights)
+
+
+def _by_levels(function: Any, a: Any, q: Any, axis: Any, out: Any, keepdims: Any) -> Array:
+    """Quantiles at levels of a tree: the neighbours are found by their numbers, and the slope lies between these."""
+    array, levels = asarray(a), asarray(q)
+    fixed = constant_of(levels).get()
+    options: dict[str, Any] = {"axis": axis} if keepdims is NO_VALUE else {"axis": axis, "keepdims": keepdims}
+    low, high = (function(array, fixed, method=method, **options) for method in ("lower", "higher"))
+    known = array == array if function in (nanquantile, nanpercentile) else array.astype(bool) | True
+    steps = known.sum(**options) - 1
+    slope = (high - low) * (steps / 100 if function in (percentile, nanpercentile) else steps)
+    result = function(array, fixed, **options)
+    if not isfinite(slope).all():
+        levels.get()  # Beside an infinite number there is no slope.
+    # A level less itself is 0, and has the derivative of the level.
+    moved = (levels - fixed).reshape((*levels.shape, *((1,) * (result.ndim - levels.ndim))))
+    return _delivered(result + (slope * moved).astype(result.dtype), result.shape, out, "quantile")
 
 
 def _quantiles(array: Array, levels: Levels, axis: Any, out: Any, method: str, keepdims: Any, weights: Any) -> Array:
@@ -385,6 +407,8 @@ def nanquantile(
     weights: Any = None,
 ) -> Array:
     """`quantile` of the elements that are not NaN; NaN where there are none."""
+    if in_tree(q) and method == "linear" and weights is None:
+        return _by_levels(nanquantile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=False)
     return _nan_quantiles(array, levels, axis, out, method, keepdims, weights)
 
@@ -402,6 +426,8 @@ def nanpercentile(
     weights: Any = None,
 ) -> Array:
     """`percentile` of the elements that are not NaN; NaN where there are none."""
+    if in_tree(q) and method == "linear" and weights is None:
+        return _by_levels(nanpercentile, a, q, axis, out, keepdims)
     array, levels, weights = _checked(a, q, axis, method, weights, percent=True)
     return _nan_quantiles(array, levels, axis, out, method, keepdims, weights)
 

@@ -432,6 +432,9 @@ def _masked_variance(array: Array, axis: Any, ddof: Any, keepdims: bool, where: 
         array = array.astype(np.float32)
     centre = mean(array, axis, keepdims=True, where=where) if known is NO_VALUE else asarray(known)
     distance = array - centre
+    if where is not True and broadcast_shapes(mask_of(where).shape, distance.shape) == distance.shape:
+        # What the mask leaves out may be NaN, which a gradient of 0 does not undo.
+        distance = wrap(build.elementwise(WHERE, (mask_of(where), node_of(distance), 0)))
     squares = (distance * distance.conj()).real if KINDS[array.code] == "c" else distance * distance
     total = add.reduce(squares, axis, None, None, keepdims, NO_VALUE, where)
     if where is True:

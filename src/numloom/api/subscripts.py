@@ -396,6 +396,8 @@ def _targets(found: Advanced) -> tuple[list[Node], tuple[int, ...]]:
 def _check_bounds(found: Advanced, indices: list[Node]) -> None:
     """IndexError for indices that no kernel will look at, since there is nothing to read or write."""
     for node, axis in zip(indices, found.axes, strict=True):
+        if node.tree:
+            continue  # It has no numbers yet; what it chooses is empty, whatever they are.
         extent = found.shape[axis]
         values = wrap(node).get()
         wrong = values[(values < -extent) | (values >= extent)]

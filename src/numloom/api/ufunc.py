@@ -28,6 +28,7 @@ from numloom.array.ndarray import (
     wrap,
 )
 from numloom.array.storage import broadcast_value, write
+from numloom.array.views import in_tree
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, ITEMSIZES, KINDS, LOW, code_of
 from numloom.base.errors import casting_error
 from numloom.base.wording import no_array
@@ -480,7 +481,7 @@ class ufunc(ElementwiseCall):
             return self._reduced_nothing(node, axes, keepdims, code, value)
         result = build.reduce(op_def, node, axes, keepdims, code) if axes else build.cast(node, code)
         if initial is not NO_VALUE and initial is not None:
-            first = build.scalar_as(value, code)
+            first = value if isinstance(value, Node) else build.scalar_as(value, code)
             result = build.cast(build.loop(self._op_def, (first, result), code), code)
         return result
 
@@ -504,7 +505,7 @@ class ufunc(ElementwiseCall):
             return self._reduced_nothing(node, axes, keepdims, code, value)
         if first:
             number = _number(value, code) if initial is NO_VALUE else _packed(value, code)
-            others.append(build.scalar_as(number, code))
+            others.append(number if isinstance(number, Node) else build.scalar_as(number, code))
         if not axes:
             return build.loop(self._op_def, (*others, node), code) if first else node
         if mask is not None:
@@ -534,6 +535,10 @@ class ufunc(ElementwiseCall):
             if any(not node.shape[a] for a in axes):
                 raise ValueError(f"zero-size array to reduction operation {self.__name__} which has no identity")
             value = 0
+        if in_tree(value):
+            value = _packed(value, code)
+        if isinstance(value, Node):
+            return broadcast_value(value, shape)
         return build.full(_number(value, code), code, shape)
 
     def _reduction_codes(self, code: int, dtype: Any, out: Any) -> tuple[int, ...]:
@@ -764,7 +769,14 @@ def _cut(value: Any, code: int) -> Any:
 
 
 def _packed(value: Any, code: int) -> Any:
-    """An ``initial=`` value as a Python number of dtype `code`; NumPy's errors if it does not fit."""
+    """An ``initial=`` value as a Python number of dtype `code`, or of a tree as its value; NumPy's errors if it does
+    not fit.
+    """
+    if in_tree(value) and type(value) is ndarray:
+        if value.size != 1:
+            raise ValueError(f"could not broadcast input array from shape {value.shape} into shape ()")
+        array: Any = value
+        return build.cast(node_of(array.reshape(())), code)
     made = np.zeros((), DTYPES[code])
     with np.errstate(all="ignore"):
         made[()] = _host(value)

@@ -12,6 +12,7 @@ from numloom.api.elementwise import cos, sqrt, where
 from numloom.api.running import deliver
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of
+from numloom.array.views import in_tree
 from numloom.graph import build
 from numloom.ops.special import SPECIAL
 
@@ -109,13 +110,17 @@ def hanning(M: Any) -> Array:
 
 def kaiser(M: Any, beta: Any) -> Array:
     """Kaiser's window of `M` points and shape `beta`: `i0` of half an ellipse, over ``i0(beta)``."""
-    _, count, beta = map(float, np.asarray([0.0, M, beta]))
+    waits = in_tree(beta)
+    _, count, number = map(float, np.asarray([0.0, M, 0.0 if waits else beta]))
     if count == 1:
         return ones(1)
     n = arange(0, count)
     middle = (count - 1) / 2.0
+    inside = sqrt(1 - ((n - middle) / middle) ** 2.0)
+    if waits:
+        return i0(beta * inside) / i0(beta)
     # NumPy's own number for beta: it is the same for all points.
-    return i0(beta * sqrt(1 - ((n - middle) / middle) ** 2.0)) / float(np.i0(beta))
+    return i0(number * inside) / float(np.i0(number))
 
 
 __all__ = ["bartlett", "blackman", "hamming", "hanning", "i0", "kaiser"]

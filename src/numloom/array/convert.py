@@ -445,10 +445,10 @@ def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
 
 
 def array_interface(array: Array) -> dict[str, Any]:
-    """``__array_interface__``; the memory stays pinned for the life of the storage. Of a GPU's it describes a copy."""
+    """``__array_interface__``; the memory is pinned for the life of the storage. Of a GPU's or tree's it is a copy."""
     described: dict[str, Any] = {"shape": array.shape, "typestr": array.dtype.str, "version": 3}
-    if registry.current().discrete:
-        if config.host_copy == "raise":
+    if registry.current().discrete or array.storage.value.tree:
+        if registry.current().discrete and config.host_copy == "raise":
             raise AttributeError("'numloom.ndarray' object has no attribute '__array_interface__'")
         host = np.ascontiguousarray(host_array(array)).reshape(array.shape)
         return {**described, "data": host, "strides": host.strides}

@@ -358,13 +358,13 @@ class ndarray:
                 "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that "
                 "an array is not empty."
             )
-        return bool(number_of(self))
+        return bool(number_of(_constant(self)))
 
     def __float__(self) -> float:
         return float(_real_number(self) if self.held is not None or self.code != F64 else number_of(self))
 
     def __int__(self) -> int:
-        return int(_real_number(self))
+        return int(_real_number(_constant(self)))
 
     def __complex__(self) -> complex:
         return complex(only_number(self))
@@ -375,14 +375,10 @@ class ndarray:
         return int(number_of(self))
 
     def __round__(self, digits: int | None = None) -> Any:
-        if self._shape:
-            raise TypeError("type numloom.ndarray doesn't define __round__ method")
-        return round(self._only_element(), digits) if digits is not None else round(self._only_element())
+        return _bound["rounded"](self, digits)
 
     def __format__(self, spec: str) -> str:
-        if self._shape and spec:
-            raise TypeError("unsupported format string passed to numloom.ndarray.__format__")
-        return str(self) if self._shape else format(self.get()[()], spec)
+        return _bound["formatted"](self, spec)  # type: ignore[no-any-return]
 
     def __hash__(self) -> int:
         if self.is_scalar:
@@ -493,6 +489,11 @@ def number_of(array: Any) -> Any:
     return number(array.held.value, array.code, array.offset)
 
 
+def _constant(array: Any) -> Any:
+    """An array, or of a tree's the same without a gradient: for who decides by its numbers, rounds or shows them."""
+    return array if array.held is None or not array.held.value.tree else _bound["constant_of"](array)
+
+
 def only_number(array: Any) -> Any:
     """The one element of a 0-d array as a Python number, which refuses what Python's numbers refuse."""
     if not array._shape:
@@ -601,7 +602,7 @@ def element_of(array: Any, index: Any) -> Any:
     if not cython.compiled:
         found = [0.0, 0.0]
     storage = array.held
-    if storage is None or storage.pins or (storage.value.kind != LEAF and storage.value.kind != FILL):
+    if storage is None or storage.pins or storage.value.kind not in (LEAF, FILL) or register.tracing:
         return None
     offset = place_of(array.offset, array._shape, array._strides, index)
     if offset < 0 or take_known(storage.value, array.code, offset, found) < 0:
@@ -644,7 +645,7 @@ def seen_through(array: Any, found: Basic) -> Any:
         result.is_scalar = False
         return result
     storage = storage_of(array)
-    value = None if storage.pins else element_at_once(storage.value, array.code, found.offset)
+    value = None if storage.pins or register.tracing else element_at_once(storage.value, array.code, found.offset)
     return wrap(known(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ()))
 
 

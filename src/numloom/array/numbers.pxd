@@ -2,11 +2,12 @@ cimport cython
 from numloom.array.storage cimport Storage
 from numloom.engine.evaluate cimport element_on_host
 from numloom.graph.build cimport known
-from numloom.graph.node cimport Node
+from numloom.graph.node cimport Node, Register
 
 cdef object _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _FLOOR_DIVIDE, _REMAINDER, _LESS, _LESS_EQUAL, _GREATER, _GREATER_EQUAL
 cdef object _EQUAL, _NOT_EQUAL, _NEGATIVE, _ABSOLUTE, _MOST, _LEAST, _WHOLE
 cdef int BOOL, F16, F32, F64, FILL, I64, LEAF, SCALAR
+cdef Register register
 
 @cython.locals(node=Node)
 cpdef object known_number(Storage storage, int code, Py_ssize_t offset)

@@ -16,7 +16,7 @@ from numloom.array.storage import Storage
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64
 from numloom.engine.evaluate import element_on_host
 from numloom.graph.build import known, scalar, scalar_as
-from numloom.graph.node import FILL, LEAF, SCALAR, Node
+from numloom.graph.node import FILL, LEAF, SCALAR, Node, register
 from numloom.ops.elementwise import ELEMENTWISE
 
 _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE = [ELEMENTWISE[name] for name in ("add", "subtract", "multiply", "divide")]
@@ -35,8 +35,8 @@ _WHOLE = 1 << 53
 def known_number(storage: Storage, code: int, offset: int) -> Any:
     """The float, integer or bool that a 0-d array is, if the host knows it and it is a number as Python has them."""
     node = storage.value
-    if node.code != code or storage.pins or node.shape or offset:
-        return None
+    if node.code != code or storage.pins or node.shape or offset or register.tracing:
+        return None  # Of a tree being recorded a number would be a constant.
     if node.kind == LEAF:
         value = element_on_host(node, code, 0)
     elif node.kind == FILL or node.kind == SCALAR:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of
+from numloom.array.views import constant_of
 from numloom.base.wording import counted
 from numloom.device.registry import current
 from numloom.engine.evaluate import download_value, leaf_from_host
@@ -64,6 +65,8 @@ def array2string(
         "separator": separator, "prefix": prefix, "formatter": formatter, "edgeitems": edge, "sign": sign,
         "floatmode": floatmode, "suffix": suffix, "legacy": legacy,
     }  # fmt: skip
+    if type(a) is ndarray:
+        a = constant_of(a)
     if type(a) is ndarray and prod(a.shape) > threshold and any(extent > 2 * edge + 1 for extent in a.shape):
         return np.array2string(_edges(a, edge), threshold=0, **options)
     return np.array2string(a.get() if type(a) is ndarray else np.asarray(a), threshold=threshold, **options)
@@ -85,6 +88,7 @@ def array_repr(
     """``array(...)``, as NumPy prints it."""
     if type(arr) is not ndarray:
         return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+    arr = constant_of(arr)
     settings = np.get_printoptions()
     edge = settings["edgeitems"]
     if arr.size <= settings["threshold"] or all(extent <= 2 * edge + 1 for extent in arr.shape):
@@ -109,7 +113,8 @@ def array_str(
 ) -> str:
     """The values without ``array(...)``, as NumPy prints them."""
     if type(a) is not ndarray or not a.shape:
-        return np.array_str(a.get() if type(a) is ndarray else np.asarray(a), max_line_width, precision, suppress_small)
+        host = constant_of(a).get() if type(a) is ndarray else np.asarray(a)
+        return np.array_str(host, max_line_width, precision, suppress_small)
     return array2string(
         a, max_line_width=max_line_width, precision=precision, suppress_small=suppress_small, separator=" ", prefix=""
     )

@@ -3,7 +3,7 @@ cimport numloom.base.instances
 from numloom.engine.look cimport put_number
 from numloom.device.memory cimport Buffer
 from numloom.graph.build cimport cast, copied, full, known_update, leaf, unary, update, view
-from numloom.graph.node cimport NodeSignature, Node, Register, recorded_as2, hold, unhold
+from numloom.graph.node cimport NodeSignature, Node, Register, recorded_as2, hold, tracing, unhold
 
 cdef int C64, C128, F32, F64, U8
 cdef int FILL, LEAF, SCALAR, VIEW
@@ -27,6 +27,7 @@ cpdef Node read_part(Node value, int code, Py_ssize_t offset, tuple shape, tuple
 @cython.locals(stride=cython.Py_ssize_t, buffer=Buffer)
 cdef bint _is_aligned(Node value, Py_ssize_t itemsize, Py_ssize_t offset, tuple strides) except -1
 
+cpdef Node kept_apart(Node node)
 cpdef Node arranged(Node node, tuple shape, tuple strides, int code)
 @cython.locals(size=cython.Py_ssize_t, extent=cython.Py_ssize_t)
 cdef Py_ssize_t _count(tuple shape) except? -1

@@ -32,8 +32,9 @@ from numloom.graph.layout import (
     may_self_overlap,
     shown,
 )
-from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, recorded_as2, register, unhold
+from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, recorded_as2, register, tracing, unhold
 from numloom.graph.replay import lose
+from numloom.graph.tree import recording
 from numloom.ops.elementwise import ELEMENTWISE
 
 _REAL = ELEMENTWISE["real"]
@@ -88,6 +89,10 @@ def read(storage: Storage, code: int, offset: int, shape: tuple[int, ...], strid
     """The storage's current value seen through a layout."""
     current = storage.value
     if storage.pins:
+        if register.tracing and tracing():
+            # A tree runs at any time: it has what the memory holds now.
+            with recording(False):
+                return kept_apart(read_part(current, code, offset, shape, strides))
         # Others may write this memory unseen: what reads it must run as soon as it is recorded, and nobody may
         # take the value itself for a copy.
         register.recorded = register.limit + 1
@@ -100,6 +105,14 @@ def read(storage: Storage, code: int, offset: int, shape: tuple[int, ...], strid
     ):
         return current
     return read_part(current, code, offset, shape, strides)
+
+
+def kept_apart(node: Node) -> Node:
+    """What a value is now, computed into memory of its own, whatever tree is being recorded."""
+    with recording(False):
+        node = copied(node, c_strides(node.shape, ITEMSIZES[node.code]), node.code)
+        evaluate([node])
+    return node
 
 
 def read_part(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Node:
@@ -355,8 +368,9 @@ def pin(storage: Storage) -> Node:
     lose()
     value = materialize(storage)
     evaluate([])
-    if not storage.pins and value.storages > 1:
-        # Another storage shares the value (a lazy copy): this one takes memory of its own.
+    if not storage.pins and (value.storages > 1 or value.readers):
+        # Another storage shares the value (a lazy copy), or a tree or a compiled function reads it, for nothing else is
+        # pending: this one takes memory of its own.
         own = copied(value, value.strides, value.code)
         set_value(storage, own)
         evaluate([own])

@@ -17,7 +17,7 @@ from numloom.array.convert import exported_on_host
 from numloom.array.methods import reshape
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, number_of, reshaped_before, view_of, wrap
 from numloom.array.storage import new_storage
-from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, code_of
+from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, KINDS, code_of
 from numloom.device import registry
 from numloom.engine.evaluate import at_hand
 from numloom.graph import build
@@ -32,6 +32,7 @@ from numloom.graph.layout import (
     resolve_shape,
 )
 from numloom.graph.replay import learning
+from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
 
@@ -406,6 +407,47 @@ def _elements(array: Array) -> Iterator[Any]:
             yield array[i]
 
 
+# ---------------------------------------------------------------- numbers that only decide or are shown
+
+
+def constant_of(array: Array) -> Array:
+    """An array, or of a tree's the same without a gradient: for who decides by its numbers, rounds or shows them."""
+    if array.held is None or not array.held.value.tree or KINDS[array.code] not in "fc":
+        return array
+    result = wrap(build.elementwise(ELEMENTWISE["stop_gradient"], [node_of(array)]))
+    result.is_scalar = array.is_scalar
+    return result
+
+
+def in_tree(*values: Any) -> bool:
+    """Whether one of some arguments is an array of a tree, or a list or tuple that has one.
+
+    What is otherwise read on the host is computed in the tree then: a number would be a constant.
+    """
+    return any(
+        [
+            in_tree(*value) if type(value) in (list, tuple) else
+            type(value) is ndarray and value.held is not None and value.held.value.tree
+            for value in values
+        ]
+    )  # fmt: skip
+
+
+def rounded(array: Array, digits: int | None) -> Any:
+    """``round`` of an array without axes."""
+    if array.shape:
+        raise TypeError("type numloom.ndarray doesn't define __round__ method")
+    number = constant_of(array)._only_element()
+    return round(number, digits) if digits is not None else round(number)
+
+
+def formatted(array: Array, spec: str) -> str:
+    """``format`` of an array."""
+    if array.shape and spec:
+        raise TypeError("unsupported format string passed to numloom.ndarray.__format__")
+    return str(array) if array.shape else format(constant_of(array).get()[()], spec)
+
+
 # ---------------------------------------------------------------- memory of the host
 
 
@@ -430,6 +472,8 @@ def ctypes_of(array: Array) -> Any:
 
 bind(
     as_stored=as_stored,
+    constant_of=constant_of,
+    formatted=formatted,
     imag_of_real=imag_of_real,
     iterate=iterate,
     method_ctypes=property(ctypes_of),
@@ -443,6 +487,7 @@ bind(
     method_setflags=setflags,
     method_swapaxes=swapaxes,
     offset_of_item=offset_of_item,
+    rounded=rounded,
     reshaped=reshaped,
     set_dtype=set_dtype,
     set_imag=set_imag,
@@ -451,4 +496,4 @@ bind(
     view_as=view_as,
 )
 
-__all__ = ["data", "fill", "getfield", "ndarray", "resize", "setfield", "setflags", "view_as"]
+__all__ = ["constant_of", "data", "fill", "getfield", "in_tree", "ndarray", "resize", "setfield", "setflags", "view_as"]

@@ -4,15 +4,16 @@ from numloom.compiled.compile import Compiled, compile
 from numloom.compiled.control import fori_loop, ifelse, scan, while_loop
 from numloom.compiled.function import Function, In, Out, function
 from numloom.compiled.gradient_rules import NoGradientError
-from numloom.compiled.gradients import UnusedError, grad, hessian, jacobian, jvp, value_and_grad, vjp
+from numloom.compiled.gradients import UnusedError, grad, hessian, jacobian, jvp, stop_gradient, value_and_grad, vjp
 from numloom.compiled.shared import shared
 from numloom.compiled.source import Source, source
 from numloom.compiled.symbols import matrix, scalar, symbol, symbolic, tensor3, tensor4, vector
 from numloom.compiled.tree import Tree, rewrite, substitute, tree
-from numloom.graph.tree import TreeError
+from numloom.graph.tree import CutError, TreeError
 
 __all__ = [
     "Compiled",
+    "CutError",
     "Function",
     "In",
     "NoGradientError",
@@ -35,6 +36,7 @@ __all__ = [
     "scan",
     "shared",
     "source",
+    "stop_gradient",
     "substitute",
     "symbol",
     "symbolic",

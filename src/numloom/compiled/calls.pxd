@@ -4,7 +4,7 @@ from numloom.array.storage cimport Storage, set_value
 from numloom.engine.evaluate cimport evaluate
 from numloom.engine.prepared cimport CallState, Prepared, run_prepared
 from numloom.engine.state cimport Counters
-from numloom.graph.node cimport Node
+from numloom.graph.node cimport Node, hold, unhold
 from numloom.graph.replay cimport RecordedTrace, replay
 
 
@@ -16,7 +16,10 @@ cdef Counters _counters
     count=cython.Py_ssize_t, place=cython.Py_ssize_t, first=cython.Py_ssize_t, number=cython.Py_ssize_t,
     array=ndarray, like=Node, node=Node, storage=Storage, operands=list, arrays=list, wanted=list, found=list,
 )
-cpdef object run_fast(RecordedTrace recorded, tuple results, list likes, list storages, list updated, CallState state, object args)
+cpdef object run_fast(RecordedTrace recorded, tuple results, list likes, list storages, list updated, bint may_fail, CallState state, object args)
+
+@cython.locals(node=Node)
+cpdef list wrap_all(list nodes)
 
 @cython.locals(place=cython.Py_ssize_t, node=Node)
 cdef object update(list arrays, Py_ssize_t first, list updated)

@@ -14,10 +14,11 @@ from numloom.array.storage import Storage, set_value
 from numloom.base.config import config
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_memory
+from numloom.engine.look import settle
 from numloom.engine.prepared import MOST, CallState, Prepared, prepare, run_prepared
 from numloom.engine.state import counters
 from numloom.engine.verify import same_value
-from numloom.graph.node import LEAF, Node
+from numloom.graph.node import LEAF, Node, hold, unhold
 from numloom.graph.replay import RecordedTrace, replay
 
 _counters = counters
@@ -29,6 +30,7 @@ def run_fast(
     likes: list[Node],
     storages: list[Storage],
     updated: list[Storage],
+    may_fail: bool,
     state: CallState,
     args: Any,
 ) -> Any:
@@ -46,6 +48,8 @@ def run_fast(
         Shared variables, which are the operands after them.
     updated : list of Storage
         Shared variables that get the last results, once all are computed.
+    may_fail : bool
+        Whether values may say that something cannot be computed: then they are waited for before any is changed.
     state : CallState
         What is known of its calls.
     args : sequence
@@ -75,16 +79,20 @@ def run_fast(
         if found is not None:
             for node in found:
                 arrays.append(wrap(node))
+            if may_fail and updated:
+                settle(current())
             update(arrays, len(results) - len(updated), updated)
             return arrays
     count = len(operands)
     replay(recorded, operands)
+    found = []
     wanted: list[Node] = []
     for number in results:
         node = operands[number]
-        arrays.append(wrap(node))
+        found.append(node)
         if node.buffer is None:
             wanted.append(node)
+    arrays = wrap_all(found)
     state.calls += 1
     if state.calls == state.next:
         state.next = min(2 * state.next, state.next + MOST)
@@ -94,8 +102,21 @@ def run_fast(
     evaluate(wanted)
     if given is not None:
         check(state.prepared, given, arrays)
+    if may_fail and updated:
+        settle(current())
     update(arrays, len(results) - len(updated), updated)
     return arrays
+
+
+def wrap_all(nodes: list[Node]) -> list[Any]:
+    """New arrays of several values: where all runs at once none of them runs before all are known to be needed."""
+    for node in nodes:
+        hold(node)
+    try:
+        return [wrap(node) for node in nodes]
+    finally:
+        for node in nodes:
+            unhold(node)
 
 
 def check(prepared: Prepared, operands: list[Any], arrays: list[Any]) -> None:
@@ -115,4 +136,4 @@ def update(arrays: list[Any], first: int, updated: list[Storage]) -> None:
         set_value(updated[place], node)
 
 
-__all__ = ["run_fast"]
+__all__ = ["run_fast", "wrap_all"]

@@ -14,7 +14,7 @@ from numloom.array.ndarray import ndarray, node_of
 from numloom.compiled.function import Function
 from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
-from numloom.graph.node import register
+from numloom.graph.node import register, tracing
 from numloom.graph.tree import Placeholder
 
 _KEPT = 256
@@ -49,7 +49,7 @@ class Compiled:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         last = self._last
-        if last is not None and not named and not register.tracing:
+        if last is not None and not named and not (register.tracing and tracing()):
             arrays = last.run_fast(args)
             if arrays is not None:
                 return arrays[0] if last.plain else last.given(arrays)
@@ -57,7 +57,7 @@ class Compiled:
         leaves = flat(given)
         if register.trees and any([type(leaf) is ndarray and node_of(leaf).tree for leaf in leaves]):
             return self.function(*args, **named)
-        if register.tracing:
+        if tracing():
             return self.function(*args, **named)
         values = []
         notes: list[Any] = [signature(given)]

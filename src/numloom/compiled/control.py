@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from math import prod
 from typing import Any
 
@@ -18,6 +19,7 @@ from numloom.api.joining import stack
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, U8
+from numloom.compiled.calls import wrap_all
 from numloom.compiled.function import laid_out
 from numloom.compiled.program import TreeProgram
 from numloom.compiled.structure import flat, like, signature
@@ -27,8 +29,8 @@ from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, le
 from numloom.engine.reference import compute
 from numloom.graph.build import copied, full, one_tuple, update, view
 from numloom.graph.layout import c_strides
-from numloom.graph.node import LEAF, ROUTINE, SYMBOL, Node, new_node, register
-from numloom.graph.tree import Placeholder, rebuilt, recording, substitute, tree_nodes, waits
+from numloom.graph.node import LEAF, ROUTINE, SYMBOL, Node, new_node, tracing
+from numloom.graph.tree import Placeholder, TreeError, rebuilt, recording, substitute, tree_nodes, waits
 
 Array = Any
 UNROLLED = 32
@@ -55,7 +57,7 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     >>> print(root(4.0), root(-3.0))
     2.0 3.0
     """
-    tree = type(condition) is ndarray and (node_of(condition).tree or register.tracing)
+    tree = type(condition) is ndarray and (node_of(condition).tree or tracing())
     if np.size(condition) != 1 if type(condition) is not ndarray else condition.size != 1:
         raise ValueError("ifelse takes one truth value; nl.where decides for each element")
     if not tree:
@@ -102,7 +104,7 @@ class TracedBody:
 
     def __init__(self, run: Callable[..., Any], arguments: Sequence[tuple[int, tuple[int, ...]]], what: str) -> None:
         symbols = [symbol_of(Placeholder(f"state_{k}"), code, shape) for k, (code, shape) in enumerate(arguments)]
-        with recording():
+        with recording(watches=True):
             self.result = run(*symbols)
             roots = [node_of(asarray(one)) for one in flat(self.result)]
             roots = [copied(root, c_strides(root.shape, ITEMSIZES[root.code]), root.code) for root in roots]
@@ -136,7 +138,7 @@ class TracedBody:
     def run(self, operands: list[Node]) -> list[Node]:
         """Its results, computed."""
         given = [laid_out(node, as_is) for node, as_is in zip(operands, self.likes, strict=True)]
-        arrays = [wrap(node) for node in self.program.run(given)]
+        arrays = wrap_all(self.program.run(given))
         evaluate([array.storage.value for array in arrays if array.storage.value.buffer is None])
         return [array.storage.value for array in arrays]
 
@@ -183,6 +185,7 @@ class Loop:
             self.layout.append((at, code, one_tuple(shape)))
             at += -(-prod(shape) * ITEMSIZES[code] // _ALIGNED) * _ALIGNED
         self.nbytes = max(at, _ALIGNED)
+        self.may_fail = body.program.may_fail or (condition is not None and condition.program.may_fail)
 
     def options_here(self) -> dict[str, Any]:
         """Its options, as the reference asks for them."""
@@ -261,7 +264,7 @@ def _arrays(state: Any, what: str) -> list[Array]:
 
 
 def _is_tree(arrays: Sequence[Array]) -> bool:
-    return register.tracing > 0 or any([node_of(array).tree for array in arrays])
+    return tracing() or any([node_of(array).tree for array in arrays])
 
 
 def _checked(before: Sequence[Array], state: Any, after: Any, what: str) -> list[Array]:
@@ -427,8 +430,10 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
         for number in range(steps):
             arrays, results = step(arrays, [row[number] for row in rows])
             columns.append(results)
+        if not steps:
+            return like(state, arrays), _nothing_stacked(step, arrays, rows, given)
         stacked = [stack(column) for column in zip(*columns, strict=True)]
-        return like(state, arrays), like(given[0], stacked) if given else None
+        return like(state, arrays), like(given[0], stacked)
 
     def run(number: Array, *values: Array) -> Any:
         after, results = step(values, [row[number] for row in rows])
@@ -440,6 +445,28 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
         loop = Loop(traced, None, 0, steps, len(arrays), [*_form_of(arrays), *kept])
         found = loop.results([*_dense(arrays), *traced.invariant])
         return like(state, found[: len(arrays)]), like(given[0], found[len(arrays) :])
+
+
+def _nothing_stacked(step: Callable[..., Any], state: list[Array], rows: list[Array], given: list[Any]) -> Any:
+    """What a scan over nothing gives: empty arrays of the dtypes and shapes that a step's results would have.
+
+    The step is recorded for that, and nothing of it runs.
+    """
+    forms = [(array.code, array.shape) for array in state] + [(row.code, row.shape[1:]) for row in rows]
+    symbols = [symbol_of(Placeholder(f"value_{k}"), *form) for k, form in enumerate(forms)]
+    try:
+        with recording(watches=True, alone=True) as record:
+            _, results = step(symbols[: len(state)], symbols[len(state) :])
+    except TreeError as error:
+        raise ValueError(
+            "a scan over nothing gives empty arrays, and what they are like follows from the body alone, which looks "
+            f"at numbers here: scan over one element or more, or decide by nl.where in the body ({error})"
+        ) from error
+    for one in reversed(record.draws):  # No step was taken, so the generators stay where they are.
+        one.stream[0].advance(-one.stream[1])
+    with nullcontext() if tracing() else recording(False):
+        empty = [wrap(full(0, one.code, one_tuple((0, *one.shape)))) for one in results]
+    return like(given[0], empty)
 
 
 __all__ = ["UNROLLED", "Loop", "TracedBody", "fori_loop", "ifelse", "scan", "while_loop"]

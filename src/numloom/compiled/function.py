@@ -10,13 +10,14 @@ import numpy as np
 
 from numloom.api.profile import Profile
 from numloom.array.convert import asarray
-from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.array.ndarray import ndarray, node_of
 from numloom.array.storage import set_value
 from numloom.base.dtypes import DTYPES
 from numloom.base.wording import counted
-from numloom.compiled.calls import run_fast
+from numloom.compiled.calls import run_fast, wrap_all
 from numloom.compiled.deferred import Deferred, parts_of, resolved
-from numloom.compiled.program import TreeProgram
+from numloom.compiled.draws import refuse_lost_draws
+from numloom.compiled.program import TreeProgram, pending_may_fail
 from numloom.compiled.shared import SharedPlaceholder, shared_of
 from numloom.compiled.structure import flat, like
 from numloom.compiled.symbols import symbol_of
@@ -24,11 +25,12 @@ from numloom.compiled.tree import places_of, whole
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate
 from numloom.engine.explain import structure
+from numloom.engine.look import settle
 from numloom.engine.prepared import CallState
 from numloom.engine.state import counters
 from numloom.graph.build import cast, copied, full
-from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register
-from numloom.graph.tree import Placeholder, rebuilt, recording, watching_draws
+from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register, tracing
+from numloom.graph.tree import Placeholder, rebuilt, recording
 
 Array = Any
 _MISSING = object()
@@ -202,7 +204,7 @@ class Function:
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         ready = self._single
-        if ready is not None and ready.plainly is not None and not named and not register.tracing:
+        if ready is not None and ready.plainly is not None and not named and not (register.tracing and tracing()):
             arrays = ready.run_fast(args)
             if arrays is not None:
                 return arrays[0] if ready.plain else ready.given(arrays)
@@ -300,7 +302,7 @@ class _Ready:
         outputs = function._outputs
         news = [new for _, new in function._updates]
         givens = function._givens
-        with recording(), watching_draws() as drawn:
+        with recording(watches=True) as record:
             if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
                 outputs = outputs(*symbols)
             if known or isinstance(outputs, Deferred):
@@ -319,6 +321,7 @@ class _Ready:
             roots = _given(roots, givens)
             lent = [out.borrow for out in self.outs] + [False] * len(self.shared)
             roots = [root if borrow else _apart(root) for root, borrow in zip(roots, lent, strict=True)]
+        refuse_lost_draws(roots, function.name)
         program = self.program = TreeProgram(roots, self.likes)
         self.count = len(self.outs)
         # What a run takes beside the inputs: values of shared variables, and blocks of random bits.
@@ -331,6 +334,7 @@ class _Ready:
             )
         # All draws of a function that was just called, in its order: a call takes the blocks that plain code would.
         used = [one for one in self.rest if one.stream is not None and one.stream[1] >= 0]
+        drawn = record.draws
         self.draws = drawn or sorted(used, key=lambda one: one.value.attr)  # type: ignore[union-attr]
         for one in reversed(drawn):
             one.stream[0].advance(-one.stream[1])
@@ -342,7 +346,9 @@ class _Ready:
         simple = function.profile is None and not program.several and len(storages) == len(self.rest)
         if program.recorded is not None and simple:
             results = program.recorded.results
-            self.plainly = (program.recorded, results, self.likes, storages, self.updated, CallState())
+            self.plainly = (
+                program.recorded, results, self.likes, storages, self.updated, program.may_fail, CallState()
+            )  # fmt: skip
 
     def operands(self, operands: list[Node], advance: bool) -> None:
         """Add what a run takes beside the inputs."""
@@ -358,7 +364,7 @@ class _Ready:
                 operands.append(keys[id(one.stream[0])] if one.stream[1] < 0 else blocks[id(one)])
 
     def call(self, operands: list[Node]) -> Any:
-        trees = register.tracing > 0
+        trees = tracing()
         for node in operands:
             if node.tree:
                 trees = True
@@ -370,18 +376,21 @@ class _Ready:
         else:
             for one in self.rest:
                 operands.append(one.value)  # type: ignore[arg-type]
+        may_fail = self.updated and (self.program.may_fail or pending_may_fail(operands))
         results = self.program.run(operands)
-        arrays = [wrap(node) for node in results]
+        arrays = wrap_all(results)
         evaluate([array.storage.value for array in arrays if array.storage.value.kind != LEAF])
         settled = [_settled(array) for array in arrays[self.count :]]
+        if may_fail:
+            settle(current())
         for storage, node in zip(self.updated, settled, strict=True):
             set_value(storage, node)
         return arrays[0] if self.plain else self.given(arrays)
 
     def run_fast(self, args: Any) -> Any:
         """Arrays by the short way, or None where more must be looked at."""
-        recorded, results, likes, storages, updated, state = self.plainly
-        return run_fast(recorded, results, likes, storages, updated, state, args)
+        recorded, results, likes, storages, updated, may_fail, state = self.plainly
+        return run_fast(recorded, results, likes, storages, updated, may_fail, state, args)
 
     def given(self, arrays: list[Array]) -> Any:
         """Outputs as they were asked for."""
@@ -400,7 +409,7 @@ class _Ready:
         with recording():
             self.operands(operands, False)
             results = self.program.run(operands)
-        return None if self.nothing else like(self.shape_of_outputs, [wrap(node) for node in results])
+        return None if self.nothing else like(self.shape_of_outputs, wrap_all(results))
 
     def explain(self, operands: list[Node], source: bool) -> str:
         self.operands(operands, False)

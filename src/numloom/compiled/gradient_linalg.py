@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from numloom.api.matrices import eye, tril, triu
 from numloom.api.products import matmul
 from numloom.array.ndarray import node_of, wrap
-from numloom.base.dtypes import KINDS
-from numloom.compiled.gradient_rules import NoGradientError
-from numloom.compiled.gradient_values import Array, cast_to, filled, named, summed_to, turned
+from numloom.base.dtypes import F64, ITEMSIZES, KINDS
+from numloom.compiled.gradient_rules import NoGradientError, others
+from numloom.compiled.gradient_values import Array, cast_to, constant, filled, named, summed_to, turned
 from numloom.engine.routines import call
+from numloom.graph import build
 
 Parts = list[Array | None]
 
@@ -72,12 +75,86 @@ def cholesky(number: int, g: Array, y: Array, operands: list[Array], *, upper: b
 
 
 def det(number: int, g: Array, y: Array, operands: list[Array]) -> Parts:
-    """The determinant times the inverse, transposed."""
-    return [_scaled(g * y) * turned(_inverse(operands[0]))]
+    """The cofactors."""
+    return [_scaled(g) * _cofactors(operands[0], y)]
+
+
+def _cofactors(a: Array, determinant: Array) -> Array:
+    """Derivatives of determinants by the elements, also where these are 0: polynomials of the elements.
+
+    Of matrices of more than three rows they follow from the inverse; where that loses too many digits, from the
+    inverse of a matrix of full rank. Each way gets matrices that suit it in the place of the other one's, whose
+    infinities would be NaN in higher derivatives.
+    """
+    n = a.shape[-1]
+    if n < 4 or not a.size:
+        return _cofactors_of_few(a)
+    spread = _largest_sum(a) * _largest_sum(_inverse(a))
+    limit = 1e3 if ITEMSIZES[spread.code] == 4 else 1e8
+    # What is NaN or infinite goes the first way, where no routine refuses it.
+    regular = (spread < limit) | ~named("isfinite", _largest_sum(a))
+    whether = regular[..., None, None]
+    unit = cast_to(wrap(build.cast(node_of(_unit(n)), F64)), a.code)
+    by_inverse = _scaled(determinant) * turned(_inverse(named("where", whether, a, unit)))
+    return named("where", whether, by_inverse, _cofactors_of_singular(named("where", whether, unit, a)))
+
+
+def _cofactors_of_singular(a: Array) -> Array:
+    """Those of matrices of any rank.
+
+    Singular values that are small are filled up along their vectors, which are constants: ``b = a + u d v^H``. Then
+    ``det a = det b det w`` with ``w = 1 - d v^H b^-1 u`` whatever `a` is, so this has all derivatives; `w` differs from
+    the unit matrix in the rows of small values. Its own cofactors are right to first order, and of up to two such rows
+    to any: where there are more, derivatives beyond are infinite instead of wrong.
+    """
+    u, s, vh = (constant(one) for one in factors("svd", constant(a), full=False, vectors=True))
+    largest = s[..., :1]
+    small = s <= (1e-3 if ITEMSIZES[s.code] == 4 else 1e-8) * largest
+    filling = named("where", small, named("where", largest == 0, 1, largest), 0)
+    d = cast_to(filling, a.code)
+    b = a + matmul(u * d[..., None, :], vh)
+    inverse = _inverse(b)
+    w = named("where", _unit(a.shape[-1]), 1, 0) - d[..., :, None] * matmul(vh, matmul(inverse, u))
+    diagonal = (w * _unit(a.shape[-1])).sum(-1)
+    pairs = named("where", _unit(a.shape[-1]), 0, turned(w) * _without_two(diagonal))
+    inner = named("where", _unit(a.shape[-1]), others(diagonal, (diagonal.ndim - 1,))[..., None, :], -pairs)
+    # Of det w by a: d v^H b^-1 da b^-1 u.
+    by_w = matmul(turned(matmul(vh, inverse)), matmul(inner * d[..., :, None], turned(matmul(inverse, u))))
+    whole = diagonal.prod(-1) - 0.5 * (w * pairs).sum((-2, -1))
+    found = _scaled(factors("det", b)[0]) * (_scaled(whole) * turned(inverse) + by_w)
+    many = small.sum(-1) > 2
+    change = named("real", a - constant(a)).sum((-2, -1))  # 0, and depends on a.
+    beyond = named("where", many, change, 1) ** 1.5
+    return found + _scaled(named("where", many, beyond, 0))
+
+
+def _without_two(values: Array) -> Array:
+    """For each pair of values the product of all other ones."""
+    return others(named("where", _unit(values.shape[-1]), 1, values[..., None, :]), (values.ndim,))
+
+
+def _cofactors_of_few(a: Array) -> Array:
+    """Those of matrices of up to three rows, as they stand."""
+    n = a.shape[-1]
+    result = filled(1, a.code, a.shape)
+    if n == 2:
+        for i, j in np.ndindex(n, n):
+            other = a[..., 1 - i, 1 - j]
+            result[..., i, j] = -other if i != j else other
+    elif n == 3:
+        for i, j in np.ndindex(n, n):
+            (i1, i2), (j1, j2) = ((i + 1) % n, (i + 2) % n), ((j + 1) % n, (j + 2) % n)
+            result[..., i, j] = a[..., i1, j1] * a[..., i2, j2] - a[..., i1, j2] * a[..., i2, j1]
+    return result
 
 
 def _inverse(a: Array) -> Array:
     return factors("inv", a, check=False)[0]
+
+
+def _largest_sum(a: Array) -> Array:
+    """The greatest sum of the lengths of a row."""
+    return named("absolute", a).sum(-1).max(-1)
 
 
 def slogdet(number: int, g: Array, y: Array, operands: list[Array]) -> Parts:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache, partial
-from math import pi, prod
+from math import prod
 from typing import Any
 
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import KINDS
+from numloom.compiled import gradient_special as special
 from numloom.compiled.gradient_values import Array, applied, array_of, broadcast, named, summed_to
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
-from numloom.graph.node import FILL, Node
+from numloom.graph.node import FILL, OP, Node
 from numloom.ops.definitions import OpDef, ReductionDef
 from numloom.ops.derivatives import HOST_DERIVATIVES, ZERO, refused
 from numloom.ops.elementwise import ELEMENTWISE
@@ -42,27 +43,13 @@ def of_sign(g: Array, a: Array, y: Array) -> Array | None:
     if KINDS[a.code] != "c":
         return None
     across = named("conjugate", g) - y * named("real", y * g)
-    return named("conjugate", across) / unless_zero(named("absolute", a))
+    length = named("absolute", a)
+    return named("where", length == 0, 0, named("conjugate", across) / unless_zero(length))
 
 
 def of_imag(g: Array, a: Array) -> Array | None:
     """The rule of ``imag``."""
     return named("complex_pack", 0.0, -g) if KINDS[a.code] == "c" else None
-
-
-def trigamma(a: Array) -> Array:
-    """The derivative of ``psi``."""
-    positive = a > 0
-    there = applied(SPECIAL["hurwitz_zeta"], 2.0, named("where", positive, a, 1 - a))
-    sine = named("sin", pi * named("where", positive, 0.5, a))
-    return named("where", positive, there, pi**2 / (sine * sine) - there)
-
-
-def of_inverse_boxcox(a: Array, b: Array) -> Array:
-    """The derivative of ``log(a * b + 1) / b`` by `b`."""
-    safe = unless_zero(b)
-    inside = safe * a
-    return named("where", b == 0, -0.5 * a * a, a / (safe * (inside + 1)) - named("log1p", inside) / (safe * safe))
 
 
 def on_host(function: str, *operands: Any) -> Array:
@@ -73,6 +60,19 @@ def on_host(function: str, *operands: Any) -> Array:
     return wrap(call("special", *nodes, code=code, shape=shape, function=function))
 
 
+def is_sine_quotient(node: Node) -> bool:
+    """Whether a value is ``sin(a) / a``, as `sinc` computes it."""
+    if node.op_def is not ELEMENTWISE["divide"]:
+        return False
+    sine, a = node.args
+    return sine.kind == OP and sine.op_def is ELEMENTWISE["sin"] and sine.args[0] is a
+
+
+def sine_quotient(g: Array, a: Array) -> Array:
+    """What flows back through ``sin(a) / a``."""
+    return g * special.of_sine_quotient(a)
+
+
 _WORDS: dict[str, Any] = {
     **{name: partial(applied, op_def) for name, op_def in ELEMENTWISE.items()},
     **{name: partial(on_host, name) for name in ON_HOST},
@@ -81,8 +81,7 @@ _WORDS: dict[str, Any] = {
     "unless_zero": unless_zero,
     "of_sign": of_sign,
     "of_imag": of_imag,
-    "trigamma": trigamma,
-    "of_inverse_boxcox": of_inverse_boxcox,
+    **{name: getattr(special, name) for name in special.__all__},
 }
 
 _LETTERS = "abcde"
@@ -183,7 +182,10 @@ def reduction(op_def: ReductionDef, g: Array, y: Array, a: Array, axes: tuple[in
         number = mask.sum(axes, g.dtype if KINDS[g.code] == "f" else named("real", g).dtype, keepdims=True)
         return named("where", mask, g, 0) / number  # NaN where nothing is equal, so where NaN is among the elements
 
-    names = ("g", "y", "a", "n", "shared", "others", "average")
+    def portions(parts: Array) -> Array:
+        return parts / parts.sum(axes, keepdims=True)
+
+    names = ("g", "y", "a", "n", "shared", "others", "average", "portions")
     values = (
         g.reshape(kept),
         y.reshape(kept),
@@ -192,6 +194,7 @@ def reduction(op_def: ReductionDef, g: Array, y: Array, a: Array, axes: tuple[in
         shared,
         partial(others, axes=axes),
         partial(_average, axes=axes),
+        portions,
     )
     return broadcast(function_of(op_def.gradient, names)(*values), a.shape)
 
@@ -291,11 +294,13 @@ __all__ = [
     "NoGradientError",
     "elementwise",
     "function_of",
+    "is_sine_quotient",
     "of_host",
     "of_users_loop",
     "of_users_reduction",
     "others",
     "pair_rule",
     "reduction",
+    "sine_quotient",
     "values_of",
 ]

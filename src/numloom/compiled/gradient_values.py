@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from numloom.array.ndarray import ndarray, node_of, view_of, wrap
 from numloom.array.storage import arranged, broadcast_value, new_storage
-from numloom.base.dtypes import DTYPES, KINDS
+from numloom.base.dtypes import DTYPES, ITEMSIZES, KINDS
 from numloom.graph import build
+from numloom.graph.layout import c_strides
 from numloom.graph.node import FILL, SCALAR, VIEW, Node
 from numloom.ops.definitions import OpDef
 from numloom.ops.elementwise import ELEMENTWISE
@@ -97,6 +100,13 @@ def turned(array: Array) -> Array:
     return array.transpose((*range(array.ndim - 2), array.ndim - 1, array.ndim - 2))
 
 
+def constant(array: Array) -> Array:
+    """The same numbers, through which no gradient flows, as none does through whole numbers."""
+    dense = wrap(build.copied(node_of(array), c_strides(array.shape, ITEMSIZES[array.code]), array.code))
+    bits = dense.view(np.int32 if ITEMSIZES[array.code] == 4 else np.int64)
+    return (bits | 0).view(array.dtype)
+
+
 def added(parts: Sequence[Array | None]) -> Array | None:
     """The sum of those that are there."""
     known = [part for part in parts if part is not None]
@@ -113,6 +123,7 @@ __all__ = [
     "array_of",
     "broadcast",
     "cast_to",
+    "constant",
     "filled",
     "in_memory_order",
     "is_smooth",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -11,21 +10,27 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES, KINDS
+from numloom.compiled.calls import wrap_all
 from numloom.compiled.deferred import Deferred, parts_of
+from numloom.compiled.gradient_branches import Flows, is_decision
 from numloom.compiled.gradient_loops import without_loops
 from numloom.compiled.gradient_memory import of_gather, of_update, of_view
 from numloom.compiled.gradient_routines import routine
 from numloom.compiled.gradient_rules import (
     NoGradientError,
     elementwise,
+    is_sine_quotient,
     of_users_reduction,
     reduction,
+    sine_quotient,
     values_of,
 )
-from numloom.compiled.gradient_values import Array, array_of, cast_to, filled, is_smooth, seen_by
+from numloom.compiled.gradient_values import Array, array_of, cast_to, filled, is_smooth, named, seen_by, summed_to
+from numloom.compiled.holomorphic import obstacle
 from numloom.graph import build
-from numloom.graph.node import CAST, GATHER, OP, REDUCE, ROUTINE, SYMBOL, UPDATE, VIEW, Node, register
-from numloom.graph.tree import Placeholder, concrete_all, recording, substitute, symbol_node
+from numloom.graph.node import CAST, GATHER, LEAF, OP, REDUCE, ROUTINE, SYMBOL, UPDATE, VIEW, Node, tracing
+from numloom.graph.tree import CutError, Placeholder, concrete_all, is_settled, recording, substitute, symbol_node
+from numloom.ops.derivatives import ZERO
 
 Function = Callable[..., Any]
 
@@ -73,19 +78,18 @@ def adjoints(root: Node, seed: Array, targets: Sequence[Node]) -> list[Array | N
     for node, args in order:
         if any([id(arg) in leads for arg in args]):
             leads.add(id(node))
-    flows: dict[int, Array] = {id(root): seed}
+    flows = Flows()
+    flows.add(root, None, seed)
     for node, args in reversed(order):
-        if id(node) in ends or id(node) not in flows or id(node) not in leads:
+        if id(node) in ends or node not in flows or id(node) not in leads:
             continue
-        g = flows.pop(id(node))
+        around, g = flows.pop(node)
         wanted = [id(arg) in leads for arg in args]
-        for arg, part in zip(args, _flow(node, args, g, wanted), strict=True):
-            if part is None or id(arg) not in leads:
-                continue
-            part = cast_to(part, arg.code)
-            before = flows.get(id(arg))
-            flows[id(arg)] = part if before is None else before + part
-    return [_found(flows.get(id(node)), node, root) for node in targets]
+        branches = flows.branches(node, args, around)
+        for arg, branch, part in zip(args, branches, _flow(node, args, g, wanted), strict=True):
+            if part is not None and id(arg) in leads:
+                flows.add(arg, branch, cast_to(part, arg.code))
+    return [_found(flows.end(node), node, root) for node in targets]
 
 
 def _found(flow: Array | None, target: Node, root: Node) -> Array | None:
@@ -109,6 +113,19 @@ def _leads(target: Node, root: Node) -> bool:
     return False
 
 
+def depending(flow: Array, target: Node) -> Array:
+    """A gradient, as a value that depends on what it was taken by, though its numbers may not.
+
+    So the gradient of the gradient of ``3 * x`` is 0, and no error: `UnusedError` is about costs that never read it.
+    """
+    if not target.size or _leads(target, node_of(flow)):
+        return flow
+    read = array_of(target)
+    if flow.shape != target.shape:
+        read = read.reshape(-1)[0].real if KINDS[flow.code] != "c" else read.reshape(-1)[0]
+    return named("where", False, cast_to(read, flow.code), flow)
+
+
 def _operands(node: Node) -> tuple[Node, ...]:
     """What a gradient flows back to: of a user's reduction with a rule, the inputs of the kernel."""
     if node.kind == REDUCE and node.op_def.of_inputs is not None and node.args[0].kind == OP:
@@ -124,6 +141,10 @@ def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> S
     if kind == VIEW:
         return [of_view(g, node, args[0])]
     if kind == OP:
+        if is_decision(node, args):
+            return [None, *[summed_to(g, arg.shape) for arg in args[1:]]]
+        if is_sine_quotient(node):
+            return [None, sine_quotient(g, array_of(args[1]))]
         return elementwise(node.op_def, g, array_of(node), values_of(list(args)), wanted)
     if kind == REDUCE and args is not node.args:
         return of_users_reduction(
@@ -171,6 +192,8 @@ def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = F
         If something on the way has no gradient, or the cost or an array has integers.
     ValueError
         If the cost has more than one element, or does not depend on an array.
+    CutError
+        If a number was asked for through which a gradient would have to flow, or the cost is an ordinary array.
 
     Examples
     --------
@@ -190,14 +213,24 @@ def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = F
         return [later[place] for place in range(len(wrt))] if several else later
     arrays = [_checked_array(one) for one in (wrt if several else [wrt])]
     root = node_of(_checked_cost(cost))
-    with recording() if root.tree else nullcontext():
+    if not root.tree:
+        raise CutError(_PLAIN)
+    with recording():
         found = _of_arrays(root, arrays, allow_unused)
     return found if several else found[0]
+
+
+_PLAIN = (
+    "the cost is an ordinary array, and what that was computed from is let go when its numbers are: a gradient would "
+    "depend on what has been looked at. Differentiate a function, nl.grad(lambda x: ...)(x), or record the cost in a "
+    "tree (nl.symbolic, nl.symbol)"
+)
 
 
 def _of_arrays(root: Node, arrays: list[Array], allow_unused: bool) -> list[Array]:
     """Gradients by arrays, as they stand."""
     targets = [_target(array) for array in arrays]
+    _refuse_results(root, [node for node, _ in targets if not node.tree])
     seed = filled(1, root.code, root.shape)
     flows = adjoints(root, seed, [node for node, _ in targets])
     result = []
@@ -206,10 +239,48 @@ def _of_arrays(root: Node, arrays: list[Array], allow_unused: bool) -> list[Arra
             if not allow_unused:
                 raise _unused(number, node, len(arrays))
             flow = wrap(build.full(0, node.code, node.shape))
-        elif layout is not None:
+        elif root.tree:
+            flow = depending(flow, node)
+        if layout is not None:
             flow = seen_by(_laid_out(flow, node), *layout)
         result.append(flow)
     return result
+
+
+def _refuse_results(root: Node, targets: list[Node]) -> None:
+    """Raise where a tree reads what was computed outside of it, maybe from targets: nobody knows what from any more.
+
+    What was made before all of the targets was not. Data of the host, numbers and `stop_gradient` are constants.
+    """
+    if not targets:
+        return
+    ends = {id(node) for node in targets}
+    begin = min([node.era for node in targets])
+    seen: set[tuple[int, bool]] = set()
+    stack = [(root, False)]
+    while stack:
+        node, outside = stack.pop()
+        if (id(node), outside) in seen or not (is_smooth(node.code) or node.kind == VIEW):
+            continue
+        seen.add((id(node), outside))
+        result = node.kind == LEAF and node.op_def is not None and node.era >= begin
+        if id(node) in ends:
+            if outside:
+                raise CutError(_OUTSIDE)
+        elif result:
+            raise CutError(_OUTSIDE)
+        elif node.kind == OP and node.op_def.gradient is not None:
+            rules = zip(node.args, node.op_def.gradient, strict=True)
+            stack.extend([(arg, outside or not node.tree) for arg, rule in rules if rule != ZERO])
+        else:
+            stack.extend([(arg, outside or (not node.tree and node.kind != VIEW)) for arg in node.args])
+
+
+_OUTSIDE = (
+    "the cost reads an array that was computed outside of its tree, and may depend on wrt in ways that are not known "
+    "any more: record all of it in the tree (with nl.symbolic()), differentiate a function, nl.grad(lambda x: ...)(x), "
+    "or say nl.stop_gradient(y), in the tree, of what is a constant"
+)
 
 
 def _laid_out(flow: Array, node: Node) -> Array:
@@ -306,6 +377,7 @@ class TracedCall:
 
     def __init__(self, function: Function, argnums: tuple[int, ...], args: tuple[Any, ...], options: Any) -> None:
         self.function = function
+        self.in_tree = tracing()
         given = list(args)
         self.inputs: list[list[Array]] = []
         self.symbols: list[list[Node]] = []
@@ -318,14 +390,23 @@ class TracedCall:
             symbols = []
             for place, array in enumerate(arrays):
                 value = node_of(array)
+                self.in_tree = self.in_tree or value.tree
                 name = f"argument {number}" if len(arrays) == 1 else f"argument {number}[{place}]"
-                symbols.append(symbol_node(Placeholder(name, None if value.tree else value), array.code, array.shape))
+                # Of what waits itself only what does not change is known: numbers of shared variables do.
+                known = value if not value.tree or is_settled([value]) else None
+                symbol = symbol_node(Placeholder(name, known), array.code, array.shape)
+                symbol.attr.differentiated = _name(function)
+                symbols.append(symbol)
             self.inputs.append(arrays)
             self.symbols.append(symbols)
             self.hows.append(how)
             given[number] = _together(how, [wrap(node) for node in symbols])
-        with recording():
-            self.result = function(*given, **options)
+        try:
+            with recording():
+                self.result = function(*given, **options)
+        finally:
+            for node in self.flat_symbols:
+                node.attr.differentiated = ""
 
     @property
     def flat_symbols(self) -> list[Node]:
@@ -344,7 +425,7 @@ class TracedCall:
                             "of argnums, or say allow_unused=True for zeros"
                         )
                     flow = wrap(build.full(0, node.code, node.shape))
-                found.append(flow)
+                found.append(depending(flow, node) if self.in_tree else flow)
         return found
 
     def results(self, trees: Sequence[Array]) -> list[Array]:
@@ -355,9 +436,9 @@ class TracedCall:
             for node, array in zip(nodes, arrays, strict=True)
         }
         roots = [node_of(tree) for tree in trees]
-        if register.tracing or any(node.tree for node in known.values()):
+        if tracing() or any(node.tree for node in known.values()):
             return [array_of(node) for node in substitute(roots, known)]
-        return [array_of(node) for node in concrete_all(roots, known)]
+        return [array_of(array.storage.value) for array in wrap_all(concrete_all(roots, known))]
 
     def shaped(self, flat: Sequence[Array], single: bool) -> Any:
         """Arrays for all inputs, as the arguments have them."""
@@ -412,6 +493,36 @@ class _Gradient:
         found = traced.results([value, *flows] if self.with_value else flows)
         shaped = traced.shaped(found[self.with_value :], isinstance(self.argnums, int))
         return (found[0], shaped) if self.with_value else shaped
+
+
+def stop_gradient(x: Any) -> Any:
+    """The same values, as constants: no gradient flows back through them.
+
+    Parameters
+    ----------
+    x : array_like
+        Or lists, tuples and dicts of them. What has no floats is given back as an array as it is.
+
+    Returns
+    -------
+    ndarray
+        Or lists, tuples and dicts of them. Of it `float`, `numpy.asarray` and their like may be asked inside of a
+        function that is being differentiated.
+
+    Examples
+    --------
+    >>> import numloom as nl
+    >>> nl.grad(lambda x: (x * nl.stop_gradient(x)).sum())(nl.array([2.0, 3.0]))
+    array([2., 3.])
+    """
+    if parts_of([x]):
+        return Deferred(stop_gradient, (x,), {})
+    leaves, how = _flattened(x)
+    return _together(how, [_stopped(asarray(leaf)) for leaf in leaves])
+
+
+def _stopped(array: Array) -> Array:
+    return named("stop_gradient", array) if is_smooth(array.code) else array
 
 
 def value_and_grad(function: Function, argnums: Any = 0, *, allow_unused: bool = False) -> Function:
@@ -521,6 +632,9 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
                 total = part if total is None else total + part
         found = None if total is None else adjoints(node_of(total), filled(1, total.code, ()), [dummy])[0]
         derivative = wrap(zeros) if found is None else found
+        if traced.in_tree:
+            for node in traced.flat_symbols:
+                derivative = depending(derivative, node)
     value, derivative = traced.results([value, derivative])
     return value, derivative
 
@@ -538,7 +652,13 @@ def jacobian(function: Function, argnums: Any = 0) -> Function:
     Returns
     -------
     callable
-        What it gives has the shape of the result followed by that of the argument.
+        What it gives has the shape of the result followed by that of the argument. Derivatives of a complex result by a
+        real argument are complex; by a complex argument they are those of a holomorphic function.
+
+    Raises
+    ------
+    TypeError
+        If a complex result is not seen to be a holomorphic function of a complex argument.
 
     Examples
     --------
@@ -551,27 +671,67 @@ def jacobian(function: Function, argnums: Any = 0) -> Function:
     def jacobian_of(*args: Any, **options: Any) -> Any:
         traced = TracedCall(function, _numbers(argnums), args, options)
         root = node_of(_result(function, traced.result))
-        seed = symbol_node(Placeholder("op_def", None), root.code, root.shape)
+        _check_holomorphic(root, traced)
+        seed = symbol_node(Placeholder("seed", None), root.code, root.shape)
         flows = [node_of(flow) for flow in traced.gradients(root, wrap(seed), allow_unused=True)]
         rows: list[list[Array]] = [[] for _ in flows]
         for place in range(root.size):
-            unit = np.zeros(root.size, DTYPES[root.code])
-            unit[place] = 1
-            one = node_of(asarray(unit.reshape(root.shape)))
-            for found, node in zip(rows, substitute(flows, {seed: one}), strict=True):
-                found.append(array_of(node))
+            for found, row in zip(rows, _row(flows, seed, place), strict=True):
+                found.append(row)
         with recording():
-            whole = [_stacked(found, root.shape, node) for found, node in zip(rows, flows, strict=True)]
+            whole = [
+                _stacked(found, root.shape, _form_of_rows(node, root)) for found, node in zip(rows, flows, strict=True)
+            ]
         return traced.shaped(traced.results(whole), isinstance(argnums, int))
 
     return jacobian_of
 
 
-def _stacked(rows: list[Array], lead: tuple[int, ...], like: Node) -> Array:
-    result = wrap(build.full(0, like.code, (len(rows), *like.shape)))
+def _row(flows: list[Node], seed: Node, place: int) -> list[Array]:
+    """Derivatives of one element of a result: of complex ones by real arguments, of both parts."""
+    found = []
+    for unit in (1, -1j) if KINDS[seed.code] == "c" else (1,):
+        host = np.zeros(seed.size, DTYPES[seed.code])
+        host[place] = unit
+        one = node_of(asarray(host.reshape(seed.shape)))
+        found.append([array_of(node) for node in substitute(flows, {seed: one})])
+    if len(found) == 1:
+        return found[0]
+    with recording():
+        return [
+            real if KINDS[real.code] == "c" else named("complex_pack", real, imaginary)
+            for real, imaginary in zip(*found, strict=True)
+        ]
+
+
+def _form_of_rows(flow: Node, root: Node) -> tuple[int, tuple[int, ...]]:
+    """Dtype and shape of the derivatives of one element, of what flows to an argument."""
+    code = flow.code
+    if KINDS[root.code] == "c" != KINDS[code]:
+        code = DTYPES.index(np.result_type(DTYPES[code], np.complex64))
+    return code, flow.shape
+
+
+def _check_holomorphic(root: Node, traced: TracedCall) -> None:
+    """Refuse derivatives of complex results by complex arguments that are no single complex numbers."""
+    if KINDS[root.code] != "c":
+        return
+    for node in traced.flat_symbols:
+        name = obstacle(root, node) if KINDS[node.code] == "c" else ""
+        if name:
+            raise TypeError(
+                f"{_name(traced.function)} gives complex numbers of complex ones ({node.attr.name}) by way of {name}, "
+                "so it may have no complex derivative: give the real and the imaginary part as two real arguments, "
+                "and put them together inside (x + 1j * y)"
+            )
+
+
+def _stacked(rows: list[Array], lead: tuple[int, ...], form: tuple[int, tuple[int, ...]]) -> Array:
+    code, shape = form
+    result = wrap(build.full(0, code, (len(rows), *shape)))
     for place, row in enumerate(rows):
         result[place] = row
-    return result.reshape((*lead, *like.shape))
+    return result.reshape((*lead, *shape))
 
 
 def hessian(function: Function, argnums: int = 0) -> Function:
@@ -606,6 +766,7 @@ __all__ = [
     "hessian",
     "jacobian",
     "jvp",
+    "stop_gradient",
     "value_and_grad",
     "vjp",
 ]

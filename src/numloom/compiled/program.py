@@ -7,8 +7,10 @@ the nodes of the trees.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
+from numloom.array.storage import kept_apart
 from numloom.base.dtypes import ITEMSIZES
 from numloom.engine.waiting import Output
 from numloom.graph.build import one_tuple
@@ -18,6 +20,7 @@ from numloom.graph.node import (
     FILL,
     GATHER,
     IOTA,
+    LEAF,
     ROUTINE,
     SCALAR,
     SYMBOL,
@@ -27,9 +30,11 @@ from numloom.graph.node import (
     NodeSignature,
     signature_by,
     signature_of,
+    tracing,
 )
 from numloom.graph.replay import Instruction, RecordedTrace, replay
-from numloom.graph.tree import Placeholder, forget_results, tree_nodes
+from numloom.graph.source_location import INSIDE, SourceLocation
+from numloom.graph.tree import Placeholder, recording, tree_nodes
 
 
 class TreeProgram:
@@ -45,6 +50,8 @@ class TreeProgram:
         The instructions; None where there are none.
     several : bool
         Whether some of them are results of one routine.
+    may_fail : bool
+        Whether some may find in the values that they read that they cannot be computed, as indices out of range.
     """
 
     def __init__(self, roots: Sequence[Node], inputs: Sequence[Node]) -> None:
@@ -69,6 +76,8 @@ class TreeProgram:
             key = (node.code, type(node.attr), repr(node.attr)) if node.kind == SCALAR else None
             found = scalars.get(key)
             if found is None or key is None:
+                if node.kind in (LEAF, VIEW) and _is_exported(node):
+                    node = kept_apart(node)
                 instructions.append(_constant(node))
                 if instructions[-1].signature is None:
                     # It is read in each call: who writes to its array must leave it as it is.
@@ -100,6 +109,7 @@ class TreeProgram:
                 instructions.append(_link(node, args))
                 numbers[id(node)] = len(operands) + len(instructions) - 1
         self.results = [number(root) for root in roots]
+        self.may_fail = any([may_fail(node) for node in order])
         self.several = any([isinstance(instruction.call, Output) for instruction in instructions])
         # A chain gives its last value, and all of them in the list that grows.
         self.recorded = RecordedTrace(None, operands, instructions, None, tuple(self.results)) if instructions else None
@@ -111,12 +121,42 @@ class TreeProgram:
     def run(self, operands: list[Node]) -> list[Node]:
         """Record the trees for operands; the list grows."""
         if self.recorded is not None:
-            try:
+            # What a routine of several results gave is kept as long as the tree is computed.
+            with recording(tracing()) if self.several else nullcontext():
                 replay(self.recorded, operands)
-            finally:
-                if self.several:
-                    forget_results()
         return [operands[number] for number in self.results]
+
+
+def may_fail(node: Node) -> bool:
+    """Whether values may say of an operation that it cannot be computed, which beside a GPU nobody knows at once."""
+    if node.kind == GATHER:
+        return node.op_def is not INSIDE
+    if node.kind != ROUTINE:
+        return False
+    call: Any = node.op_def
+    if getattr(call, "complaints", None) or getattr(call, "may_fail", False):
+        return True
+    return any([isinstance(option, SourceLocation) for option in call.options.values()])
+
+
+def pending_may_fail(nodes: Sequence[Node]) -> bool:
+    """`may_fail` of what is to be computed for these values."""
+    stack, seen = [node for node in nodes if node.args], set()
+    while stack:
+        node = stack.pop()
+        if id(node) not in seen:
+            seen.add(id(node))
+            if may_fail(node):
+                return True
+            stack += node.args
+    return False
+
+
+def _is_exported(node: Node) -> bool:
+    """Whether others may write to the memory of a computed value unseen."""
+    while node.kind == VIEW:
+        node = node.args[0]
+    return node.kind == LEAF and node.attr is None
 
 
 def _is_needed(old: Node, roots: Sequence[Node]) -> bool:
@@ -151,4 +191,4 @@ def _link(node: Node, args: list[int]) -> Instruction:
     return Instruction(signature_of(node), args)
 
 
-__all__ = ["TreeProgram"]
+__all__ = ["TreeProgram", "pending_may_fail"]

@@ -36,6 +36,7 @@ class SharedPlaceholder(Placeholder):
     def __init__(self, name: str, storage: Storage) -> None:
         self.name = name
         self.stream = None
+        self.differentiated = ""
         self.storage = storage
 
     @property

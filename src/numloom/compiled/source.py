@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from keyword import iskeyword
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.compiled import runtime
 from numloom.compiled.tree import Tree, whole
 from numloom.engine.reference import physical_axes
 from numloom.engine.waiting import KernelOutput
@@ -30,6 +32,8 @@ _INFIX = {
 }  # fmt: skip
 _REDUCED = ("sum", "prod", "max", "min", "any", "all", "mean")
 _LINALG = ("cholesky", "det", "inv")
+_USED = frozenset({"np", "complex", "__debug__", *runtime.__all__})
+"""Names that texts use, and the one that cannot be an argument's though it is no keyword."""
 _PLAIN_TEXT = 60
 """Characters up to which an expression that is used once stands where it is used."""
 
@@ -42,7 +46,8 @@ class Source:
     text : str
         A module with one function, whose arguments are the tree's symbols and arrays, in turn.
     arguments : dict
-        What they are, by name: arrays and symbols.
+        What they are, by name: arrays and symbols. A symbol whose name the text cannot have for an argument (a keyword,
+        ``np``, another symbol's) has it with a number behind.
     kernels : dict
         Users' kernels that the text calls, by name: functions of NumPy arrays, which run on the CPU. `compile` gives
         them to the text, which does not run without.
@@ -51,6 +56,8 @@ class Source:
     """
 
     def __init__(self, arrays: Sequence[Array], name: str = "tree") -> None:
+        if not name.isidentifier() or iskeyword(name) or name in _USED:
+            raise ValueError(f"source's name= must be a name that the text may give a function, not {name!r}")
         self.name = name
         self.arguments: dict[str, Array] = {}
         self.kernels: dict[str, Any] = {}
@@ -58,7 +65,8 @@ class Source:
         self._lines: list[str] = []
         self._texts: dict[int, str] = {}
         self._runtime: set[str] = set()
-        self._taken: set[str] = {"np", name}
+        self._taken: set[str] = {name, *_USED}
+        self._wanted: set[str] = set()
         self._count = 0
         roots = [node_of(array) for array in arrays]
         nodes = whole(roots)
@@ -69,8 +77,8 @@ class Source:
         for root in roots:
             uses[id(root)] = uses.get(id(root), 0) + 1
         for node in nodes:
-            if node.kind == SYMBOL and node.attr.value is None:
-                self._taken.add(node.attr.name)
+            if node.kind == SYMBOL:
+                self._wanted.add(normalize("NFKC", node.attr.name))
         for node in nodes:
             text = self._expression(node)
             once = uses.get(id(node), 0) <= 1 and len(text) <= _PLAIN_TEXT
@@ -98,20 +106,24 @@ class Source:
 
     def _assigned(self, text: str) -> str:
         self._count += 1
-        name = f"v{self._count}"
-        while name in self._taken:
-            self._count += 1
-            name = f"v{self._count}"
+        name = self._free_name("v", self._count)
+        self._count = int(name[1:])
+        self._taken.add(name)
         self._lines.append(f"{name} = {_stripped(text)}")
         return name
 
-    def _argument(self, wanted: str, array: Array) -> str:
-        name, number = wanted, 0
-        while name in self.arguments or (name in self._taken and name != wanted):
-            number += 1
-            name = f"{wanted}{number}"
+    def _argument(self, wanted: str, array: Array, own: bool = False) -> str:
+        name = normalize("NFKC", wanted)
+        if name in self._taken or iskeyword(name) or (name in self._wanted and not own):
+            name = self._free_name(name, 1)
         self.arguments[name] = array
         self._taken.add(name)
+        return name
+
+    def _free_name(self, stem: str, number: int) -> str:
+        """A name with a number behind that nothing has, and no symbol wants."""
+        while (name := f"{stem}{number}") in self._taken or name in self._wanted:
+            number += 1
         return name
 
     def _call(self, function: str, *args: Any) -> str:
@@ -123,7 +135,7 @@ class Source:
         kind = node.kind
         dtype = DTYPES[node.code]
         if kind == SYMBOL:
-            return self._argument(node.attr.name, wrap(node))
+            return self._argument(node.attr.name, wrap(node), True)
         if kind == SCALAR:
             return _number(node.attr, dtype)
         if kind == FILL:
@@ -182,7 +194,7 @@ class Source:
         if name is None:
             plain = "".join([char if char.isalnum() else "_" for char in op_def.name.removeprefix("user ")])
             name, number = plain, 0
-            while name in self._taken or iskeyword(name):
+            while name in self._taken or name in self._wanted or iskeyword(name):
                 number += 1
                 name = f"{plain}{number}"
             self._taken.add(name)

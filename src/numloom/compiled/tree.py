@@ -15,14 +15,15 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.array.printing import array_repr, array_str
 from numloom.base.dtypes import DTYPES
+from numloom.compiled.gradient_values import array_of
 from numloom.compiled.packing import pack, unpack
-from numloom.compiled.symbols import symbol
+from numloom.compiled.patterns import Pattern, same_value
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, reference_value
 from numloom.engine.explain import Structure, TreeNode
 from numloom.graph.build import scalar
-from numloom.graph.node import FILL, OP, REDUCE, ROUTINE, SCALAR, SYMBOL, VIEW, Node, name_of
-from numloom.graph.tree import concrete, rebuilt, recording, tree_nodes
+from numloom.graph.node import FILL, SCALAR, SYMBOL, VIEW, Node, name_of
+from numloom.graph.tree import concrete, rebuilt, recording, refuse_cuts, tree_nodes
 
 Array = Any
 Rule = Callable[[Any], Any]
@@ -217,20 +218,11 @@ def places_of(old: Any, there: Sequence[Node]) -> list[Node]:
     node = node_of(old)
     if node.kind == SYMBOL:
         return [node]
-    found = [one for one in there if one is node or _is_same_view(one, node)]
+    found = [one for one in there if one is node or (node.kind == VIEW and same_value(one, node))]
     if not found:
         view = " (a view of a view is a part of its own: replace what it sees)" if node.kind == VIEW else ""
         raise ValueError(f"the tree does not depend on what is to be replaced{view}")
     return found
-
-
-def _is_same_view(one: Node, other: Node) -> bool:
-    """Whether both see the same memory in the same way."""
-    return (
-        one.kind == other.kind == VIEW
-        and one.args[0] is other.args[0]
-        and (one.attr, one.code, one.shape, one.strides) == (other.attr, other.code, other.shape, other.strides)
-    )
 
 
 def rewrite(array: Array, rules: Any) -> Array:
@@ -243,7 +235,9 @@ def rewrite(array: Array, rules: Any) -> Array:
     rules : callable, pair of callables, or list of these
         ``rule(part)`` gets a `TreePart` (its ``array`` and ``name``; of `part.node.args` the arguments) and gives an
         array in its place, or None. A pair ``(pattern, replacement)`` of Python functions of the same arguments:
-        where the tree is what the pattern computes of some values, it becomes what the replacement computes of them.
+        where the tree is what the pattern computes of some values, it becomes what the replacement computes of them,
+        which has the same shape and dtype. Patterns may have reductions, views and products, and are recorded for the
+        shapes that they meet.
 
     Examples
     --------
@@ -271,52 +265,13 @@ def rewrite(array: Array, rules: Any) -> Array:
 
 def _pattern_rule(pattern: Callable[..., Any], replacement: Callable[..., Any]) -> Rule:
     """What replaces values that are what a pattern computes."""
-    names = pattern.__code__.co_varnames[: pattern.__code__.co_argcount]
-    traced: dict[str, Any] = {}
+    recorded = Pattern(pattern)
 
     def rule(part: TreePart) -> Array | None:
-        char = part.dtype.char
-        if char not in traced:
-            wild = [symbol(name, (), part.dtype) for name in names]
-            with recording():
-                found = pattern(*wild)
-            traced[char] = ([node_of(one).attr for one in wild], node_of(found))
-        placeholders, end = traced[char]
-        bound: dict[int, Node] = {}
-        if not _matches(end, part.node, placeholders, bound):
-            return None
-        return replacement(*[wrap(bound[id(one)]) for one in placeholders])
+        found = recorded.bound(part.node)
+        return None if found is None else replacement(*[array_of(node) for node in found])
 
     return rule
-
-
-def _matches(pattern: Node, node: Node, wild: list[Any], bound: dict[int, Node]) -> bool:
-    """Whether a value is what a pattern computes of values that are found on the way; shapes do not count."""
-    stack = [(pattern, node)]
-    while stack:
-        ours, theirs = stack.pop()
-        if ours.kind == SYMBOL and any([ours.attr is one for one in wild]):
-            known = bound.setdefault(id(ours.attr), theirs)
-            if known is not theirs:
-                return False
-            continue
-        if ours is theirs:
-            continue
-        if ours.kind != theirs.kind or len(ours.args) != len(theirs.args) or ours.code != theirs.code:
-            return False
-        if ours.kind == SCALAR:
-            if ours.attr != theirs.attr:
-                return False
-        elif ours.kind in (OP, REDUCE):
-            if ours.op_def is not theirs.op_def:
-                return False
-        elif ours.kind == ROUTINE:
-            if ours.op_def.op_def is not theirs.op_def.op_def or ours.op_def.options != theirs.op_def.options:
-                return False
-        elif not ours.args or ours.attr != theirs.attr:
-            return False
-        stack += list(zip(ours.args, theirs.args, strict=True))
-    return True
 
 
 # ---------------------------------------------------------------- running
@@ -378,6 +333,7 @@ def _str(array: Array, *args: Any, **options: Any) -> str:
 
 def _pickled(array: Array) -> tuple[Any, ...]:
     node = node_of(array)
+    refuse_cuts([node])
     return (restored, pack(node)) if node.tree else convert.pickled(array)
 
 

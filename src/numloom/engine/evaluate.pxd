@@ -18,7 +18,7 @@ cdef dict _plans
 cdef object _device, _host
 cdef dict _device_plans, _host_plans
 cdef bint _reference
-cdef bint _verify
+cdef bint _verify, _verifying
 cdef list _recent
 cdef Py_ssize_t _RECENT, WAITS
 

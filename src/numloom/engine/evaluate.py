@@ -48,9 +48,11 @@ from numloom.graph.node import (
     VIEW,
     Node,
     become_leaf,
+    hold,
     leave_live,
     live_nodes,
     register,
+    unhold,
 )
 from numloom.graph.replay import learning, lose, made
 from numloom.graph.tree import concrete, refuse_trees, valued
@@ -82,6 +84,8 @@ WAITS = 16
 """Runs without a plan, where that will do, between two looks at whether its kernels are compiled."""
 _reference = config.executor == "reference"
 _verify = config.verify
+_verifying = False
+"""Whether values are being computed both ways, under the guard."""
 
 
 def _set_executor(name: str) -> None:
@@ -114,7 +118,7 @@ def evaluate(nodes: list[Node]) -> None:
     if not cython.compiled:
         warn_of_threads()
     try:
-        if _verify and owned.depth == 1:
+        if _verify and not _verifying:
             run_verified(nodes)
         elif _counters.profiler is not None:
             run_profiled(nodes)
@@ -157,12 +161,23 @@ def warn_of_threads() -> None:
 
 def run_verified(nodes: list[Node]) -> None:
     """Run what `evaluate` runs, and compare it with what each value is when it is computed alone."""
+    global _verifying
+    _verifying = True
     device = current()
     roots = pending_roots(nodes)
-    expected = computed_apart(roots, device, leaf_memory)
-    if not run_alone(nodes):
-        run_pending(nodes)
-    check_computed(roots, expected, device, leaf_memory)
+    # Another thread may write to its array meanwhile: what the array held must be there until it has been compared.
+    held = [root for root in roots if root.storages]
+    for root in held:
+        hold(root)
+    try:
+        expected = computed_apart(roots, device, leaf_memory)
+        if not run_alone(nodes):
+            run_pending(nodes)
+        check_computed(roots, expected, device, leaf_memory)
+    finally:
+        _verifying = False
+        for root in held:
+            unhold(root)
 
 
 def run_profiled(nodes: list[Node]) -> None:

@@ -2,12 +2,14 @@ cimport cython
 from numloom.device.memory cimport Buffer
 from numloom.device.registry cimport beside, current, is_mixed
 from numloom.engine.evaluate cimport evaluate
+from numloom.engine.guard cimport Guard
 from numloom.engine.state cimport Counters
 from numloom.graph.node cimport NodeSignature, Node, computed, signature_of
 
 cdef int LEAF, VIEW
 cdef tuple ITEMSIZES
 cdef Counters _counters
+cdef Guard _guard
 
 
 cdef class Repeated:
@@ -15,6 +17,7 @@ cdef class Repeated:
     cdef readonly dict options
     cdef readonly dict complaints
     cdef readonly object device
+    cdef readonly bint guarded
     cdef readonly bint runs
     cdef readonly bint asked
     cdef readonly object bound

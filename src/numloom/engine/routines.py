@@ -2,6 +2,9 @@
 
 A primitive evaluates its operands, describes their memory (views are not copied first), and runs
 the device's routine of that name; where the device has none, its NumPy twin on the host.
+
+On a device whose work goes on behind the host's back a routine holds the guard of evaluations: its launches, scratch
+memory and flags between blocks are one piece in the order of the stream. On the host threads sort side by side.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from numloom.device.interface import Backend, Strided
 from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
+from numloom.engine.guard import Guard, guard
 from numloom.engine.placement import begins_on_host, bring, may_move
 from numloom.engine.state import UNSET, counters, note_copy
 from numloom.engine.verify import same_value
@@ -39,12 +43,13 @@ from numloom.graph.node import (
 )
 from numloom.graph.replay import arguments, called, lose
 from numloom.graph.source_location import Complaint, SourceLocation, here
-from numloom.graph.tree import sized_by_values, waits
+from numloom.graph.tree import known_values, recording, sized_by_values, waits
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.ops.routines import ROUTINES, Routine
 
 Host = np.ndarray[Any, Any]
 _counters = counters
+_guard: Guard = guard
 """The same, found faster by what is compiled here."""
 
 
@@ -90,18 +95,26 @@ def call(
         return Call(op_def, code, shape, strides, options)(*operands)
     if register.trees and waits(operands):
         results = waiting(name, operands, options, call)
-        if results is None:
+        if results is not None:
+            return results
+        known = known_values(operands, name == "nonzero")
+        if known is None:
             raise sized_by_values(name)
-        return results
+        with recording(False):
+            return call(name, *known, code=code, shape=shape, order=order, strides=strides, **options)
     lose()  # The sizes follow from the values.
     if is_mixed() and is_small(op_def, operands):
         operands = tuple([without_the_rest(node) for node in operands])
     device = device_for(op_def, operands, options)
-    described = describe(operands, device)
-    counters.library_calls += 1
-    function = routine_of(device, name)
-    span = begun(op_def, operands)
+    guarded = device.discrete
+    if guarded:
+        _guard.take()
+    span = None
     try:
+        described = describe(operands, device)
+        counters.library_calls += 1
+        function = routine_of(device, name)
+        span = begun(op_def, operands)
         if function is not None:
             results = function(device, *described, **options)
             return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
@@ -110,6 +123,8 @@ def call(
     finally:
         if span is not None:
             counters.profiler.end(span)
+        if guarded:
+            _guard.give()
 
 
 def begun(op_def: Routine, operands: Sequence[Node]) -> Any:
@@ -160,18 +175,21 @@ class Repeated:
         if the routine names them.
     device : Backend or None
         Where it ran last.
+    guarded : bool
+        Whether it holds the guard of evaluations there.
     runs, asked : bool
         Whether it ran there before, and whether that device was asked for a `bound` routine.
     bound : callable or None
         The routine there, for addresses.
     """
 
-    __slots__ = ("asked", "bound", "complaints", "device", "op_def", "options", "runs")
+    __slots__ = ("asked", "bound", "complaints", "device", "guarded", "op_def", "options", "runs")
 
     op_def: Routine
     options: dict[str, Any]
     complaints: dict[str, Complaint]
     device: Any
+    guarded: bool
     runs: bool
     asked: bool
     bound: Any
@@ -181,12 +199,13 @@ class Repeated:
         self.complaints = {name: value.complaint for name, value in options.items() if type(value) is SourceLocation}
         self.options = {name: value for name, value in options.items() if name not in self.complaints}
         self.device = None
-        self.runs = self.asked = False
+        self.guarded = self.runs = self.asked = False
         self.bound = None
 
     def move(self, device: Any) -> None:
         """Go on where another device is in use now."""
         self.device = device
+        self.guarded = device.discrete
         self.runs = self.asked = False
         self.bound = None
 
@@ -240,6 +259,20 @@ class Call(Repeated):
         device = device_for(self.op_def, operands, self.options)
         if device is not self.device:
             self.move(device)
+        guarded = self.guarded
+        if guarded:
+            _guard.take()
+        try:
+            result = self._run(device, operands)
+        finally:
+            if guarded:
+                _guard.give()
+        if known:
+            called(known, self, result)
+        return result
+
+    def _run(self, device: Any, operands: tuple[Node, ...]) -> Node:
+        """The result, the short way where there is one."""
         span = begun(self.op_def, operands) if _counters.profiler is not None else None
         result = _by_addresses(self, operands) if self.bound is not None else None
         if result is None:
@@ -248,8 +281,6 @@ class Call(Repeated):
             same_value(result, self._in_full(device, operands), device, leaf_memory, self.op_def.name)
         if span is not None:
             _counters.profiler.end(span)
-        if known:
-            called(known, self, result)
         return result
 
     def _in_full(self, device: Any, operands: Sequence[Node]) -> Node:
@@ -317,14 +348,26 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     """
     lose()
     device = current()
+    if device.discrete:
+        _guard.take()
+    try:
+        _call_in_place(device, ROUTINES[name], target, operands, options)
+    finally:
+        if device.discrete:
+            _guard.give()
+
+
+def _call_in_place(
+    device: Any, op_def: Routine, target: Node, operands: Sequence[Node], options: dict[str, Any]
+) -> None:
     described = describe(operands, device)
     numbered = {option: value.id if type(value) is SourceLocation else value for option, value in options.items()}
     out = strided(target, device)
     memory = target.args[0] if target.kind == VIEW else target
     if memory.attr is not None:
         memory.attr = 0  # A copy that the host keeps is of what was there before.
-    span = begun(ROUTINES[name], (target, *operands))
-    _run_in_place(device, ROUTINES[name], out, described, numbered)
+    span = begun(op_def, (target, *operands))
+    _run_in_place(device, op_def, out, described, numbered)
     if span is not None:
         counters.profiler.end(span)
 
@@ -376,6 +419,20 @@ class Change(Repeated):
         device = device_for(self.op_def, (value, *operands), self.options)
         if device is not self.device:
             self.move(device)
+        guarded = self.guarded or config.verify  # which looks at what others have computed
+        if guarded:
+            _guard.take()
+        try:
+            result = self._run(device, value, operands)
+        finally:
+            if guarded:
+                _guard.give()
+        if known:
+            called(known, self, result)
+        return result
+
+    def _run(self, device: Any, value: Node, operands: tuple[Node, ...]) -> Node:
+        """The new value, the short way where there is one."""
         span = begun(self.op_def, (value, *operands)) if _counters.profiler is not None else None
         twin = _twin(value) if config.verify and self.bound is not None else None
         result = _changed(self, value, operands) if self.bound is not None else None
@@ -385,8 +442,6 @@ class Change(Repeated):
             same_value(result, self._in_full(device, twin, operands), device, leaf_memory, self.op_def.name)
         if span is not None:
             _counters.profiler.end(span)
-        if known:
-            called(known, self, result)
         return result
 
     def _in_full(self, device: Any, value: Node, operands: Sequence[Node]) -> Node:

@@ -19,9 +19,11 @@ from numloom.engine.resized import Change, plan_of
 from numloom.engine.routines import call, from_strided, strided
 from numloom.engine.state import count_flush
 from numloom.engine.walk import Walk, pending_roots, walk
+from numloom.graph.build import gather
 from numloom.graph.layout import c_strides
-from numloom.graph.node import CAST, LEAF, OP, VIEW, Node
+from numloom.graph.node import CAST, LEAF, OP, VIEW, Node, register
 from numloom.graph.replay import lose
+from numloom.graph.tree import waits
 from numloom.plan.program import Select
 from numloom.plan.step import Plan
 
@@ -33,6 +35,8 @@ _KEPT = 4096
 
 def compress(array: Node, mask: Node) -> Node:
     """The elements (in C order) of `array` where `mask`, of its leading axes, is true."""
+    if register.trees and mask.shape and waits((array, mask)):
+        return gather(array, nonzero(mask), tuple(range(len(mask.shape))), 0, inside=True)
     if mask.kind != OP and mask.kind != CAST:
         return call("compress", array, mask)  # type: ignore[no-any-return]
     base = array.args[0] if array.kind == VIEW else array

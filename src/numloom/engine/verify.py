@@ -40,7 +40,9 @@ def computed_apart(roots: Sequence[Node], device: Any, read: Reader) -> list[Hos
         if is_unset(node) or any([id(arg) in unset for arg in node.args]):
             unset.add(id(node))
         if node.kind == LEAF:
-            twins[id(node)] = here(node, device)
+            twin = twins[id(node)] = here(node, device)
+            if twin is not node:
+                twin.storages = 1
             continue
         args = tuple([twins[id(arg)] for arg in node.args])
         twin = new_node(node.kind, node.op_def, args, node.code, node.shape, node.strides, node.size, node.attr)

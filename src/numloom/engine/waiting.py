@@ -12,7 +12,7 @@ from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.graph.build import copied, one_tuple
 from numloom.graph.layout import c_strides
 from numloom.graph.node import ROUTINE, VIEW, Node, new_node
-from numloom.graph.tree import ran, waits
+from numloom.graph.tree import keep_result, result_here, waits
 from numloom.ops.routines import ROUTINES
 
 Shape = tuple[int, ...]
@@ -117,11 +117,10 @@ class Output:
 
     def __call__(self, *operands: Node) -> Node:
         key = (*self.means(), tuple(map(id, operands)))
-        found, _ = ran.get(key, (None, None))
+        found = result_here(key)
         if found is None:
             found = self.results(operands)
-            if not any([node.tree for node in found]):
-                ran[key] = found, operands
+            keep_result(key, found, operands)
         node = found[self.op_def.number]
         strides = c_strides(self.shape, ITEMSIZES[self.code])
         return node if node.strides == strides else copied(node, strides, node.code)

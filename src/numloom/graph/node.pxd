@@ -78,6 +78,9 @@ cpdef Node new_number(object value, int code)
 @cython.locals(node=Node, arg=Node, r=Register)
 cpdef Node new_node(int kind, object op_def, tuple args, int code, tuple shape, tuple strides, Py_ssize_t size, object attr)
 
+cpdef bint tracing() noexcept
+cpdef void count_tracing(Py_ssize_t change) noexcept
+
 @cython.locals(arg=Node)
 cdef void join_tree(Node node)
 

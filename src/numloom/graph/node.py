@@ -9,6 +9,7 @@ without recursion.
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from sys import getrefcount
 from typing import Any
 
@@ -258,7 +259,8 @@ _DEPTH = 20
 class Register:
     """What is recorded and not yet run: ends of the list of live pending nodes, and counts for budgets.
 
-    `tracing` counts the trees that are being recorded, of all threads; `trees` says whether there ever was one.
+    `tracing` counts the trees that are being recorded, of all threads and tasks: where it is 0 nobody needs to ask
+    whose (see the function of that name). `trees` says whether there ever was one.
     """
 
     __slots__ = (
@@ -297,6 +299,25 @@ class Register:
 register = Register()
 _register = register
 """The same, found faster by what is compiled here."""
+
+recording_here: ContextVar[Any] = ContextVar("numloom_recording", default=None)
+"""The innermost `numloom.graph.tree.Recording` that was begun in this context: of a thread, or of a task of asyncio."""
+
+
+def tracing() -> bool:
+    """Whether what is recorded in this context belongs to a tree."""
+    if not _register.tracing:
+        return False
+    found = recording_here.get()
+    # One that was ended elsewhere (a generator that another thread let go) may still stand here.
+    while found is not None and not found.is_open:
+        found = found.outer
+    return found is not None and found.trees
+
+
+def count_tracing(change: int) -> None:
+    """So many trees more are being recorded: one statement of C, which no other thread interrupts."""
+    _register.tracing += change
 
 
 def _begin(node: Node) -> None:
@@ -350,7 +371,7 @@ def join_tree(node: Node) -> None:
     """A new node belongs to a tree if one is recorded, or if it reads one; what needs no computing does not."""
     if node.kind < _VIEW:
         return
-    if _register.tracing or node.kind == _SYMBOL:
+    if node.kind == _SYMBOL or (_register.tracing and tracing()):
         node.tree = True
         return
     for arg in node.args:

@@ -1,10 +1,10 @@
 cimport cython
 from numloom.graph.build cimport how
-from numloom.graph.node cimport NodeSignature, Node, Register, count_recorded, signature_of, recorded_as, recorded_as1, recorded_as2, new_node, new_number, viewed
+from numloom.graph.node cimport NodeSignature, Node, Register, count_recorded, signature_of, recorded_as, recorded_as1, recorded_as2, new_node, new_number, tracing, viewed
 
 cdef int CAST, FILL, GATHER, IOTA, LEAF, OP, REDUCE, SCALAR, SPECIAL, UPDATE, VIEW
 cdef list _traces
-cdef bint _off
+cdef Py_ssize_t _off
 cdef Register _register
 
 

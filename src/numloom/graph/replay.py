@@ -43,6 +43,7 @@ from numloom.graph.node import (
     register,
     signature_by,
     signature_of,
+    tracing,
     viewed,
 )
 from numloom.graph.source_location import INSIDE, here
@@ -510,10 +511,12 @@ def _args(instruction: Instruction) -> list[int]:
     return [arg for arg in (instruction.first, instruction.second, *instruction.rest) if arg >= 0]
 
 
-_off = False
-"""Whether all calls are done in full, and none is learned."""
+_off = 0
+"""How many ask that all calls be done in full and none be learned: of all threads, so it is counted."""
 _traces: list[TraceRecorder] = []
-"""The calls that are being learned, of all threads: what others record meanwhile leads to none of their results."""
+"""The calls that are being learned, of all threads: what others record meanwhile leads to none of their results.
+
+Others may begin and end while this is gone through, so that is done over a copy."""
 
 
 def begin(traces: RecordedTraces, given: Any, operands: list[Node], keeps: bool = False) -> TraceRecorder | None:
@@ -523,7 +526,7 @@ def begin(traces: RecordedTraces, given: Any, operands: list[Node], keeps: bool 
 
     A signature is learned when it is met again: of sizes that change from call to call nothing would be used.
     """
-    if _off or register.tracing or register.recorded > register.limit or not can_follow(operands):
+    if _off or (register.tracing and tracing()) or register.recorded > register.limit or not can_follow(operands):
         return None
     key = _key(given, operands)
     times = traces.met.get(key, 0)
@@ -580,23 +583,23 @@ anew(_forget_traces)
 
 def learning() -> bool:
     """Whether a call is being learned, or a tree recorded: nothing is done at once."""
-    return bool(_traces) or _register.tracing > 0
+    return bool(_traces) or (_register.tracing > 0 and tracing())
 
 
 @contextmanager
 def in_full() -> Iterator[None]:
     """Have all calls done in full meanwhile."""
     global _off
-    before, _off = _off, True
+    _off += 1
     try:
         yield
     finally:
-        _off = before
+        _off -= 1
 
 
 def made(node: Node) -> None:
     """A value was made of what the host knows of a call's arguments, or is the same for all calls."""
-    for recorder in _traces:
+    for recorder in tuple(_traces):
         recorder.keep(node)
 
 
@@ -604,10 +607,10 @@ def arguments(operands: Sequence[Node]) -> list[tuple[TraceRecorder, list[int]]]
     """What a routine is about to read, as the calls that are being learned know it."""
     if not _traces:
         return []
-    found = [(recorder, [recorder.number(node) for node in operands]) for recorder in _traces]
+    found = [(recorder, [recorder.number(node) for node in operands]) for recorder in tuple(_traces)]
     # What is pending is computed along with them, and nobody would know then what it was computed of.
     for node in live_nodes():
-        for recorder in _traces:
+        for recorder, _ in found:
             recorder.number(node)
     return found
 
@@ -621,7 +624,7 @@ def called(known: list[tuple[TraceRecorder, list[int]]], call: Callable[..., Nod
 
 def lose() -> None:
     """What no instruction says happens: memory of a computed value changes in place, or a value is looked at."""
-    for recorder in _traces:
+    for recorder in tuple(_traces):
         recorder.lost = True
 
 

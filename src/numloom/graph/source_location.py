@@ -57,11 +57,15 @@ class SourceLocation:
     def __str__(self) -> str:
         return namer(self.file, self.line)
 
+    def shown(self) -> str:
+        """The line's name, and its text if that is known."""
+        source = linecache.getline(self.file, self.line).strip()
+        return f"{self}: {source}" if source else str(self)
+
     def error(self) -> Exception:
         """The error to raise."""
         kind, text = self.complaint
-        source = linecache.getline(self.file, self.line).strip()
-        return kind(f"{text}; recorded at {self}" + (f": {source}" if source else ""))
+        return kind(f"{text}; recorded at {self.shown()}")
 
 
 INSIDE = SourceLocation(0, "", 0, OUT_OF_BOUNDS)

@@ -7,34 +7,42 @@ have then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.base.dtypes import DTYPES, ITEMSIZES, KINDS
 from numloom.graph.build import copied, count_of, full, one_tuple, view
 from numloom.graph.layout import c_strides
 from numloom.graph.node import (
     FILL,
     GATHER,
     IOTA,
+    OP,
     ROUTINE,
     SCALAR,
     SYMBOL,
     VIEW,
     Node,
+    count_tracing,
     new_node,
     new_number,
     recorded_as,
+    recording_here,
     register,
     signature_of,
+    tracing,
     viewed,
 )
 from numloom.graph.source_location import INSIDE, here
+from numloom.ops.derivatives import ZERO
 
 
 class TreeError(RuntimeError):
     """A tree was asked for numbers that it does not have."""
+
+
+class CutError(TreeError):
+    """A number was asked for through which a gradient would have to flow, and numbers carry none."""
 
 
 class Placeholder:
@@ -45,30 +53,107 @@ class Placeholder:
     name : str
         Its name.
     value : Node or None
-        The value that it has where nobody gives another one, with its symbol's shape, dtype and order.
+        The value that it has where nobody gives another one, with its symbol's shape, dtype and order; it may be a
+        tree over other symbols.
     stream : tuple or None
         Of the begin of blocks of random bits: the bit generator and how many are taken; of their key, the same
         with a count of -1.
+    differentiated : str
+        What is called now to be differentiated by it (see `refuse_cuts`); "" of most symbols, and after the call.
     """
 
-    __slots__ = ("name", "stream", "value")
+    __slots__ = ("differentiated", "name", "stream", "value")
 
     def __init__(self, name: str, value: Node | None = None, stream: Any = None) -> None:
         self.name = name
         self.value = value
         self.stream = stream
+        self.differentiated = ""
 
 
-@contextmanager
-def recording(trees: bool = True) -> Iterator[None]:
+class Recording:
+    """What is recorded while this is open, in the context that opened it: of a thread, or of a task of asyncio.
+
+    It may be ended in another context, or out of turn, as that of a generator that is let go: it does not count from
+    then on, and others that are open do.
+
+    Attributes
+    ----------
+    trees : bool
+        Whether all that is recorded belongs to a tree; else nothing but what reads a symbol.
+    outer : Recording or None
+        The one that was innermost when it was opened.
+    is_open : bool
+        Whether it counts.
+    watches : bool
+        Whether it is the body of a function or a loop: generators that are set in it start anew in each call.
+    alone : bool
+        Whether outer ones are not told of its draws.
+    draws : list of Placeholder
+        The begins of blocks of random bits that its trees have taken, in turn, also within inner ones.
+    results : dict
+        What routines of several results gave, by name, options and the operands' identities; with the operands, so
+        that nothing else is taken for them.
+    """
+
+    __slots__ = ("alone", "draws", "is_open", "outer", "results", "trees", "watches")
+
+    def __init__(self, trees: bool, watches: bool, alone: bool) -> None:
+        self.trees = trees
+        self.watches = watches
+        self.alone = alone
+        self.outer: Recording | None = None
+        self.is_open = False
+        self.draws: list[Placeholder] = []
+        self.results: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...]]] = {}
+
+    def __enter__(self) -> Recording:
+        register.trees = True
+        self.outer = _open()
+        self.is_open = True
+        if self.trees:
+            count_tracing(1)
+        recording_here.set(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.is_open:
+            self.is_open = False
+            if self.trees:
+                count_tracing(-1)
+        for found, _ in self.results.values():
+            for node in found:
+                node.readers -= 1
+        self.results = {}
+        recording_here.set(_open())
+
+
+def recording(trees: bool = True, *, watches: bool = False, alone: bool = False) -> Recording:
     """Have everything that is recorded meanwhile belong to a tree; with False, nothing but what reads a symbol."""
-    before = register.tracing
-    register.trees = True
-    register.tracing = before + 1 if trees else 0
-    try:
-        yield
-    finally:
-        register.tracing = before
+    return Recording(trees, watches, alone)
+
+
+def _open() -> Recording | None:
+    """The innermost recording of this context that is open."""
+    found: Recording | None = recording_here.get()
+    while found is not None and not found.is_open:
+        found = found.outer
+    return found
+
+
+def result_here(key: Any) -> tuple[Node, ...] | None:
+    """What a routine gave to the tree that is being computed."""
+    found = _open()
+    return None if found is None or key not in found.results else found.results[key][0]
+
+
+def keep_result(key: Any, results: tuple[Node, ...], operands: tuple[Node, ...]) -> None:
+    """Keep what a routine gave as long as a tree is computed; it reads that until then, so nobody writes there."""
+    found = _open()
+    if found is not None and not any([node.tree for node in results]):
+        for node in results:
+            node.readers += 1
+        found.results[key] = results, operands
 
 
 def symbol_node(
@@ -82,33 +167,35 @@ def symbol_node(
 
 
 def drawn_blocks(source: Any, count: int, start: Node, key: Node) -> tuple[Node, Node]:
-    """The begin and the key of blocks of random bits as symbols: who calls the tree again takes other blocks."""
+    """The begin and the key of blocks of random bits as symbols: who calls the tree again takes other blocks.
+
+    Of a generator whose state was set in the function that is being recorded (`default_rng(3)` in its body) they are
+    what they are, since each call of the function sets it so.
+    """
+    if source.set_in is not None and source.set_in is watched():
+        return start, key
     begin = Placeholder("random_blocks", start, (source, count))
-    for draws in _watching:
-        draws.append(begin)
+    found = _open()
+    while found is not None:
+        found.draws.append(begin)
+        found = None if found.alone else found.outer
     return (
         symbol_node(begin, start.code, ()),
         symbol_node(Placeholder("random_key", key, (source, -1)), key.code, ()),
     )
 
 
-_watching: list[list[Placeholder]] = []
-
-
-@contextmanager
-def watching_draws() -> Iterator[list[Placeholder]]:
-    """The begins of blocks of random bits that trees take meanwhile, in turn."""
-    draws: list[Placeholder] = []
-    _watching.append(draws)
-    try:
-        yield draws
-    finally:
-        _watching.remove(draws)
+def watched() -> Recording | None:
+    """The body of a function or a loop that is being recorded here, whose draws are watched; None outside of such."""
+    found = _open()
+    while found is not None and not found.watches:
+        found = found.outer
+    return found
 
 
 def waits(operands: Sequence[Node]) -> bool:
     """Whether a routine on these operands becomes a node instead of running."""
-    return register.tracing > 0 or any([node.tree for node in operands])
+    return tracing() or any([node.tree for node in operands])
 
 
 def sized_by_values(name: str) -> TreeError:
@@ -121,6 +208,7 @@ def sized_by_values(name: str) -> TreeError:
 
 def refuse_trees(nodes: Sequence[Node]) -> None:
     """Raise where memory of a tree's value is asked for."""
+    refuse_cuts(nodes)
     for node in nodes:
         if node.tree:
             raise TreeError(_missing([node]))
@@ -137,6 +225,62 @@ def _missing(roots: Sequence[Node]) -> str:
         f"this needs numbers, and {', '.join(names)} {'is a symbol' if len(names) == 1 else 'are symbols'} without "
         "any: make a function of it (nl.function), give it a value (nl.substitute), or decide by nl.where or "
         "nl.ifelse; a kernel in CUDA C++ waits by nl.operation"
+    )
+
+
+def is_settled(roots: Sequence[Node]) -> bool:
+    """Whether trees have numbers that stay as they are.
+
+    They read no symbols but those of calls that are being differentiated, which stand for the values that they have.
+    """
+    symbols = [node.attr for node in tree_nodes(roots) if node.kind == SYMBOL]
+    return all([symbol.differentiated and symbol.value is not None for symbol in symbols])
+
+
+def known_values(operands: Sequence[Node], discrete: bool) -> list[Node] | None:
+    """Operands of a routine whose results' sizes follow from values, as ordinary recorded work.
+
+    None where these values are not known yet, or where a gradient would have to flow through results that are not
+    `discrete`.
+    """
+    if not is_settled(operands):
+        return None
+    if not discrete:
+        refuse_cuts(operands)
+    return concrete_all(operands)
+
+
+def refuse_cuts(roots: Sequence[Node]) -> None:
+    """Raise where a float is asked for that depends on what is being differentiated by.
+
+    A number that leaves a tree is a constant for all that is computed with it, and nobody could see that it is. Truth
+    values and integers carry no gradient anyway, so these may be looked at.
+    """
+    seen: set[int] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if id(node) in seen or not node.tree or not (KINDS[node.code] in "fc" or node.kind == VIEW):
+            continue
+        seen.add(id(node))
+        if node.kind == SYMBOL:
+            if node.attr.differentiated:
+                raise CutError(_cut(node.attr))
+            if node.attr.value is not None:
+                stack.append(node.attr.value)
+        elif node.kind == OP and node.op_def.gradient is not None:
+            stack.extend([arg for arg, rule in zip(node.args, node.op_def.gradient, strict=True) if rule != ZERO])
+        else:
+            stack.extend(node.args)
+
+
+def _cut(placeholder: Placeholder) -> str:
+    where = here().shown()
+    return (
+        f"a gradient cannot flow through a number that leaves the tree, and this one depends on {placeholder.name} of "
+        f"{placeholder.differentiated}, which is being differentiated; asked for at {where}. Compute with the array "
+        "itself (nl.exp(x), not math.exp(x); x, not float(x), x.item(), x.get() or numpy.asarray(x)); decide by "
+        "x > 0; or say nl.stop_gradient(x) where a constant is meant"
     )
 
 
@@ -188,14 +332,11 @@ def recorded_again(node: Node, args: Sequence[Node]) -> Node:
 
 
 def _apart(node: Node, args: Sequence[Node]) -> Sequence[Node]:
-    """Operands of a routine; of one that changes memory a copy of that where others need the old value.
-
-    Those may be recorded later, so it does not count them yet.
-    """
+    """Operands of a routine; of one that changes memory a copy of that where others need the old value."""
     old, new = node.args[0], args[0]
     if not node.op_def.op_def.in_place:
         return args
-    if old.tree and old.kind != SYMBOL and old.readers <= 1 and not old.storages and not new.storages:
+    if old.tree and old.kind != SYMBOL and not new.readers and not new.storages:
         return args
     strides = c_strides(new.shape, ITEMSIZES[new.code]) if new.kind == VIEW else new.strides
     return [copied(new, strides, new.code), *args[1:]]
@@ -245,40 +386,75 @@ def rebuilt(
         Whether also nodes of which nothing changed are recorded again.
     """
     ends = {id(old): old for old in known}
-    values: dict[int, Node] = {id(old): fitting(new, old) for old, new in known.items()}
-    # A symbol that was pickled may be several nodes.
-    symbols = {id(old.attr): values[id(old)] for old in known if old.kind == SYMBOL}
-    for node in tree_nodes(roots, ends):
-        if id(node) in values:
-            continue
-        args = [values.get(id(arg), arg) for arg in node.args]
-        new = symbols.get(id(node.attr), node) if node.kind == SYMBOL else node
-        if node.kind != SYMBOL and (
-            anew or any([arg is not before for arg, before in zip(args, node.args, strict=True)])
-        ):
-            new = recorded_again(node, args)
-        if rule is not None:
-            found = rule(new)
-            if found is not None and found is not new:
-                new = fitting(found, node)
-        values[id(node)] = new
-    return [values.get(id(root), root) for root in roots]
+    order = tree_nodes(roots, ends)
+    values = _Values(roots, [node for node in order if id(node) not in ends])
+    try:
+        for old, new in known.items():
+            values.put(old, fitting(new, old))
+        # A symbol that was pickled may be several nodes.
+        symbols = {id(old.attr): values.known[id(old)] for old in known if old.kind == SYMBOL}
+        for node in order:
+            if id(node) in values.known:
+                continue
+            args = values.args(node)
+            new = symbols.get(id(node.attr), node) if node.kind == SYMBOL else node
+            if node.kind != SYMBOL and (
+                anew or any([arg is not before for arg, before in zip(args, node.args, strict=True)])
+            ):
+                new = recorded_again(node, args)
+            if rule is not None:
+                found = rule(new)
+                if found is not None and found is not new:
+                    new = fitting(found, node)
+            values.put(node, new)
+        return [values.known.get(id(root), root) for root in roots]
+    finally:
+        values.close()
+
+
+class _Values:
+    """What stands for the nodes of trees that are recorded again, which readers to come count from the beginning.
+
+    A routine runs when it is recorded. What it runs along with it must know who will read a value later on.
+
+    Attributes
+    ----------
+    known : dict
+        Values by the identity of the nodes that they stand for.
+    """
+
+    def __init__(self, roots: Sequence[Node], order: Sequence[Node]) -> None:
+        self.known: dict[int, Node] = {}
+        self._reads: dict[int, int] = {}
+        for node in (*roots, *[arg for reader in order for arg in reader.args]):
+            self._reads[id(node)] = self._reads.get(id(node), 0) + 1
+
+    def put(self, node: Node, new: Node) -> None:
+        """Take a value for a node."""
+        self.known[id(node)] = new
+        new.readers += self._reads.get(id(node), 0)
+
+    def args(self, node: Node) -> list[Node]:
+        """What a node is computed from; it counts as a reader from now on by itself."""
+        found = []
+        for arg in node.args:
+            new = self.known.get(id(arg))
+            if new is not None:
+                new.readers -= 1
+                self._reads[id(arg)] -= 1
+            found.append(arg if new is None else new)
+        return found
+
+    def close(self) -> None:
+        """Nobody reads them any more but by what was recorded."""
+        for number, new in self.known.items():
+            new.readers -= self._reads.get(number, 0)
 
 
 def substitute(roots: Sequence[Node], known: Mapping[Node, Node]) -> list[Node]:
     """`rebuilt`, as trees."""
     with recording():
         return rebuilt(roots, known)
-
-
-ran: dict[Any, tuple[tuple[Node, ...], tuple[Node, ...]]] = {}
-"""What routines of several results gave in the tree that is being computed, by name, options and the operands'
-identities; with the operands, so that nothing else is taken for them."""
-
-
-def forget_results() -> None:
-    """The tree has been computed: what its routines gave is kept no longer."""
-    ran.clear()
 
 
 def concrete_all(roots: Sequence[Node], known: Mapping[Node, Node] | None = None) -> list[Node]:
@@ -289,15 +465,16 @@ def concrete_all(roots: Sequence[Node], known: Mapping[Node, Node] | None = None
     TreeError
         If a symbol has no value.
     """
-    try:
-        with recording(False):
-            return rebuilt(roots, _values_of_symbols(roots, known), anew=True)
-    finally:
-        forget_results()
+    with recording(False):
+        return rebuilt(roots, _values_of_symbols(roots, known), anew=True)
 
 
 def valued(roots: Sequence[Node], known: Mapping[Node, Node] | None = None) -> list[Node]:
-    """The trees, still trees, with the values that symbols have in their place; TreeError if one has none."""
+    """The trees, still trees, with the values that symbols have in their place; TreeError if one has none.
+
+    For who looks at their numbers, as `concrete`.
+    """
+    refuse_cuts(roots)
     return substitute(roots, _values_of_symbols(roots, known))
 
 
@@ -308,33 +485,40 @@ def _values_of_symbols(roots: Sequence[Node], known: Mapping[Node, Node] | None)
         if node.kind == SYMBOL and node not in given and node.attr not in placeholders:
             if node.attr.value is None:
                 raise TreeError(_missing(roots))
-            given[node] = node.attr.value
+            value = node.attr.value
+            given[node] = concrete_all([value])[0] if value.tree else value
     return given
 
 
 def concrete(root: Node) -> Node:
-    """`concrete_all` of one tree."""
+    """`concrete_all` of one tree, for who looks at its numbers or takes them out of the tree."""
+    refuse_cuts([root])
     return concrete_all([root])[0]
 
 
 __all__ = [
+    "CutError",
     "Placeholder",
+    "Recording",
     "TreeError",
     "concrete",
     "concrete_all",
     "drawn_blocks",
     "fitting",
-    "forget_results",
-    "ran",
+    "is_settled",
+    "keep_result",
+    "known_values",
     "rebuilt",
     "recorded_again",
     "recording",
+    "refuse_cuts",
     "refuse_trees",
+    "result_here",
     "sized_by_values",
     "substitute",
     "symbol_node",
     "tree_nodes",
     "valued",
     "waits",
-    "watching_draws",
+    "watched",
 ]

@@ -30,6 +30,7 @@ from numloom.device import registry
 from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import Slot, UserKernel, emit_loop
 from numloom.engine import look
+from numloom.engine.guard import guard
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
 from numloom.graph.node import Node, register
@@ -451,10 +452,12 @@ def slot_of(
 def launch(
     kernel: Any, slots: Sequence[Slot], arguments: Sequence[Any], shape: tuple[int, ...], numbers: Sequence[int],
     geometry: Geometry, steps: Callable[[Any, tuple[int, ...]], tuple[int, ...]], after: Any = None,
+    scratch: tuple[int, int] | None = None,
 ) -> None:  # fmt: skip
     """Fill in the parameter block and run a kernel, after all that its arguments need.
 
-    `steps` gives the strides of an argument along the loop's dimensions.
+    `steps` gives the strides of an argument along the loop's dimensions; `after` launches what belongs to the kernel.
+    `scratch` is which of the numbers is the address of scratch memory, and how many bytes of that.
     """
     pinned: list[Any] = []
     try:
@@ -476,13 +479,29 @@ def launch(
                 words.extend(argument.shape or (1,))
                 words.extend(argument.strides or (0,))
         device = registry.current()
-        device.launch(kernel, words, geometry)
-        if after is not None:
-            after(device, words)
+        if scratch is None:
+            device.launch(kernel, words, geometry)
+        else:
+            _launch_with_scratch(device, kernel, words, geometry, after, *scratch)
         look.settle_fault(device, device.pool)
     finally:
         for cell in pinned:
             unpin(cell)
+
+
+def _launch_with_scratch(
+    device: Any, kernel: Any, words: array[int], geometry: Geometry, after: Any, place: int, nbytes: int
+) -> None:
+    """Launch with scratch memory, which all work of a device shares: nothing else is launched in between."""
+    guard.take()
+    try:
+        memory = device.workspace(nbytes, 0)
+        words[place] = memory.ptr
+        device.launch(kernel, words, geometry)
+        if after is not None:
+            after(device, words)
+    finally:
+        guard.give()
 
 
 def _steps(argument: Any, shape: tuple[int, ...]) -> tuple[int, ...]:

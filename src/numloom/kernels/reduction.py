@@ -311,16 +311,14 @@ class ReductionKernel:
         parts = max(1, min(1024 // outputs, -(-count // (threads * 16))))
         length = -(-count // parts) if count else 0
         parts = -(-count // length) if count else 1
-        scratch = device.workspace(outputs * parts * ACCUMULATOR_BYTES, 0) if parts > 1 else None
-        work = 0 if scratch is None else scratch.ptr
         steps = c_strides(shape, 1)
-        numbers = (outputs, count, parts, length, work, *([steps[d] for d in order] or [0]))
+        numbers = (outputs, count, parts, length, 0, *([steps[d] for d in order] or [0]))
         finish_items = outputs if parts > 1 else 0
         geometry = Geometry(outputs * parts, 1, outputs * parts, threads, finish_items=finish_items)
         ends = partial(self._finish, kernel, outputs) if finish_items and not device.finishes else None
         strides = partial(_loop_strides, shape, order, len(kept), {id(out) for out in given.outs})
-        launch(compiled, slots, arguments, loop, numbers, geometry, strides, ends)
-        del scratch  # held until the launch
+        scratch = (4, outputs * parts * ACCUMULATOR_BYTES) if parts > 1 else None
+        launch(compiled, slots, arguments, loop, numbers, geometry, strides, ends, scratch)
         return given.outs
 
     def _finish(self, kernel: UserKernel, outputs: int, device: Any, words: Any) -> None:

@@ -16,7 +16,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of
 from numloom.base.dtypes import KINDS
 from numloom.base.release import FROM_2_5
-from numloom.graph.node import register
+from numloom.graph.node import tracing
 from numloom.linalg.arguments import factored, matrices, square_matrices, working_code
 
 Array = Any
@@ -198,7 +198,7 @@ def eigvals(a: Any) -> Array:
 def _general(a: Any, vectors: bool) -> tuple[Array, ...]:
     array = square_matrices(a)
     code = working_code(array)
-    waits = node_of(array).tree or register.tracing  # Then nobody can look: eigenvalues are complex.
+    waits = node_of(array).tree or tracing()  # Then nobody can look: eigenvalues are complex.
     if not waits and not bool(all_true(isfinite(array))):
         raise LinAlgError("Array must not contain infs or NaNs")
     found = factored("eig", array, code, vectors=vectors)

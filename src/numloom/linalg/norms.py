@@ -9,7 +9,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from numloom.api.calling import Plain, compose_fast, frozen
-from numloom.api.elementwise import absolute, isnan, power, sqrt, where
+from numloom.api.elementwise import absolute, isfinite, isnan, power, sqrt, where
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.products import MULTIPLY
 from numloom.api.reductions import any as any_true
@@ -20,6 +20,7 @@ from numloom.api.reductions import sum as total
 from numloom.api.running import deliver
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
+from numloom.array.views import in_tree
 from numloom.base.dtypes import DTYPES, F16, F64, KINDS, LOW
 from numloom.graph import build
 from numloom.graph.node import Node
@@ -88,7 +89,11 @@ def _norm(given: tuple[Any, Any, Any, Any], x: Any) -> Array:
     ord, _, axis, keepdims = given
     array = _inexact(x)
     ndim = array.ndim
+    if in_tree(ord) and (ndim if axis is None else np.size(axis)) != 1:
+        ord = float(ord)  # Which of the norms of matrices follows from its number.
     if axis is None:
+        if in_tree(ord):
+            return _of_vectors(array, ord, (0,), keepdims)
         if ord is None or (ndim == 2 and ord in ("f", "fro")) or (ndim == 1 and ord == 2):
             return _euclidean(array, tuple(range(ndim)), keepdims)
         axis = tuple(range(ndim))
@@ -152,6 +157,8 @@ def _of_vectors(x: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Ar
     """Norms along axes that count as one."""
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
+    if in_tree(ord):
+        return _of_power(x, ord, axes, keepdims)
     if ord is None or ord == 2:
         return _euclidean(x, axes, keepdims)
     if ord == np.inf:
@@ -165,6 +172,14 @@ def _of_vectors(x: Array, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Ar
     powers = total(power(absolute(x), float(ord)), axes, keepdims=keepdims)
     with np.errstate(all="ignore"):
         return power(powers, float(np.reciprocal(float(ord), dtype=powers.dtype)))
+
+
+def _of_power(x: Array, ord: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Norms by an exponent of a tree."""
+    if ord == 0 or not isfinite(ord):
+        return _of_vectors(x, float(ord), axes, keepdims)
+    ord = ord.astype(DTYPES[REAL.get(x.code, x.code)])
+    return power(total(power(absolute(x), ord), axes, keepdims=keepdims), 1 / ord)
 
 
 def _of_matrices(x: Array, ord: Any, rows: int, columns: int, keepdims: bool) -> Array:

@@ -33,7 +33,7 @@ def refused(text: str) -> bool:
 
 _SHAPE = NONE + "a draw has no derivative by the shape of its distribution"
 _POWER = (
-    "g * b * a ** where(b == 0, 1, b - 1)",
+    "g * b * where((a == 0) & (b == 0), 1, a) ** (b - 1)",
     "where(a == 0, 0, g * y * log(unless_zero(a)))",
 )
 
@@ -67,8 +67,8 @@ DERIVATIVES: dict[str, Rule] = {
     "log2": (f"g / (a * {log(2)})",),
     "log10": (f"g / (a * {log(10)})",),
     "log1p": ("g / (a + 1)",),
-    "logaddexp": ("g * exp(where(a == y, 0, a - y))", "g * exp(where(b == y, 0, b - y))"),
-    "logaddexp2": ("g * exp2(where(a == y, 0, a - y))", "g * exp2(where(b == y, 0, b - y))"),
+    "logaddexp": ("g * expit(apart(a, b))", "g * expit(apart(b, a))"),
+    "logaddexp2": (f"g * expit({log(2)} * apart(a, b))", f"g * expit({log(2)} * apart(b, a))"),
     # Trigonometric and hyperbolic
     "sin": ("g * cos(a)",),
     "cos": ("-g * sin(a)",),
@@ -83,7 +83,7 @@ DERIVATIVES: dict[str, Rule] = {
     "arccosh": ("g / (sqrt(a - 1) * sqrt(a + 1))",),
     "arctanh": ("g / (1 - a * a)",),
     "arctan2": ("g * b / (a * a + b * b)", "-g * a / (a * a + b * b)"),
-    "hypot": ("g * a / unless_zero(y)", "g * b / unless_zero(y)"),
+    "hypot": ("g * where(y == 0, 0, a / unless_zero(y))", "g * where(y == 0, 0, b / unless_zero(y))"),
     "degrees": (f"g * {180 / pi}",),
     "rad2deg": (f"g * {180 / pi}",),
     "radians": (f"g * {pi / 180}",),
@@ -128,6 +128,7 @@ DERIVATIVES: dict[str, Rule] = {
     "real": ("g",),
     "imag": ("of_imag(g, a)",),
     "complex_pack": ("real(g)", "-imag(g)"),
+    "stop_gradient": (ZERO,),
     # Random numbers: bits have no derivative
     **{
         f"random_{name}{size}": (ZERO, ZERO, ZERO)
@@ -187,9 +188,9 @@ SPECIAL_DERIVATIVES: dict[str, Rule] = {
     "gammaln": ("g * psi(a)",),
     "loggamma": ("g * psi(a)",),
     "gammasgn": (ZERO,),
-    "rgamma": ("-g * y * psi(a)",),
+    "rgamma": ("g * of_rgamma(a)",),
     "psi": ("g * trigamma(a)",),
-    "beta": ("g * y * (psi(a) - psi(a + b))", "g * y * (psi(b) - psi(a + b))"),
+    "beta": ("g * of_beta(a, b, y)", "g * of_beta(b, a, y)"),
     "betaln": ("g * (psi(a) - psi(a + b))", "g * (psi(b) - psi(a + b))"),
     "riemann_zeta": (_ORDER,),
     "zetac": (_ORDER,),
@@ -248,23 +249,18 @@ SPECIAL_DERIVATIVES: dict[str, Rule] = {
     "kl_div": ("g * log(a / b)", "g * (1 - a / b)"),
     "xlogy": ("g * log(b)", "g * a / b"),
     "xlog1py": ("g * log1p(b)", "g * a / (b + 1)"),
-    "huber": ("g * maximum(absolute(b) - a, 0)", "g * clip(b, -a, a)"),
+    "huber": (
+        "g * where(absolute(b) > a, absolute(b) - a, 0)",
+        "g * where((absolute(b) <= a) & (a > 0), b, a * sign(b))",
+    ),
     "pseudo_huber": (
         "g * (2 * y / a - b * b / (a * sqrt(1 + (b / a) ** 2)))",
         "g * b / sqrt(1 + (b / a) ** 2)",
     ),
     "exp10": (f"g * y * {log(10)}",),
-    "exprel": (
-        "g * where(absolute(a) < 0.01, 0.5 + a * (1 / 3 + a * (0.125 + a / 30)), (exp(a) - y) / unless_zero(a))",
-    ),
-    "boxcox": (
-        "g * a ** (b - 1)",
-        "g * where(b == 0, 0.5 * log(a) ** 2, (a**b * log(a) - y) / unless_zero(b))",
-    ),
-    "boxcox1p": (
-        "g * (a + 1) ** (b - 1)",
-        "g * where(b == 0, 0.5 * log1p(a) ** 2, ((a + 1) ** b * log1p(a) - y) / unless_zero(b))",
-    ),
+    "exprel": ("g * of_exprel(a)",),
+    "boxcox": ("g * a ** (b - 1)", "g * log(a) ** 2 * of_exprel(b * log(a))"),
+    "boxcox1p": ("g * (a + 1) ** (b - 1)", "g * log1p(a) ** 2 * of_exprel(b * log1p(a))"),
     "inv_boxcox": ("g * y ** (1 - b)", "g * y * of_inverse_boxcox(a, b)"),
     "inv_boxcox1p": ("g * (y + 1) ** (1 - b)", "g * (y + 1) * of_inverse_boxcox(a, b)"),
     "cosm1": ("-g * sin(a)",),
@@ -277,21 +273,14 @@ SPECIAL_DERIVATIVES: dict[str, Rule] = {
     "exp1": ("-g * exp(-a) / a",),
     "expi": ("g * exp(a) / a",),
     "expn": (ZERO, "-g * where(a == 0, (b + 1) * exp(-b) / (b * b), expn(maximum(a - 1, 0), b))"),
-    "spence": ("g * where(a == 1, -1, log(a) / unless_zero(1 - a))",),
-    "ellipk": (f"g * where(a == 0, {pi / 8}, (ellipe(a) / (1 - a) - y) / (2 * unless_zero(a)))",),
-    "ellipkm1": (f"-g * where(a == 1, {pi / 8}, (ellipe(1 - a) / a - y) / (2 * unless_zero(1 - a)))",),
-    "ellipe": (f"g * where(a == 0, {-pi / 8}, (y - ellipk(a)) / (2 * unless_zero(a)))",),
-    "ellipkinc": (
-        "g / sqrt(1 - b * sin(a) ** 2)",
-        "g * where(b == 0, 0.25 * a - 0.125 * sin(2 * a), (ellipeinc(a, b) / (1 - b) - y"
-        " - b * sin(2 * a) / (2 * (1 - b) * sqrt(1 - b * sin(a) ** 2))) / (2 * unless_zero(b)))",
-    ),
-    "ellipeinc": (
-        "g * sqrt(1 - b * sin(a) ** 2)",
-        "g * where(b == 0, 0.125 * sin(2 * a) - 0.25 * a, (y - ellipkinc(a, b)) / (2 * unless_zero(b)))",
-    ),
-    "binom": ("g * y * (psi(a + 1) - psi(a - b + 1))", "g * y * (psi(a - b + 1) - psi(b + 1))"),
-    "poch": ("g * y * (psi(a + b) - psi(a))", "g * y * psi(a + b)"),
+    "spence": ("g * of_spence(a)",),
+    "ellipk": ("g * of_ellipk(a)",),
+    "ellipkm1": ("-g * of_ellipk(1 - a)",),
+    "ellipe": ("g * of_ellipe(a)",),
+    "ellipkinc": ("g / sqrt(1 - b * sin(a) ** 2)", "g * of_ellipkinc(a, b)"),
+    "ellipeinc": ("g * sqrt(1 - b * sin(a) ** 2)", "g * of_ellipeinc(a, b)"),
+    "binom": ("g * of_binom(a, b, y)", "g * of_binom_by_count(a, b, y)"),
+    "poch": ("g * of_poch(a, b, y)", "g * y * psi(a + b)"),
 }
 """By name of the definition in `numloom.ops.special.SPECIAL`."""
 
@@ -365,9 +354,9 @@ REDUCTION_DERIVATIVES: dict[str, str] = {
     "bitwise_or": ZERO,
     "bitwise_xor": ZERO,
     # Reductions that ufuncs have (`numloom.ops.reductions.reduction_of`)
-    "logaddexp": "g * exp(where(a == y, 0, a - y))",
-    "logaddexp2": "g * exp2(where(a == y, 0, a - y))",
-    "hypot": "g * a / unless_zero(y)",
+    "logaddexp": "g * portions(exp(apart(a, y)))",
+    "logaddexp2": "g * portions(exp2(apart(a, y)))",
+    "hypot": "g * where(y == 0, 0, a / unless_zero(y))",
     "gcd": ZERO,
 }
 """By name of the reduction: what an element's gradient is, from the gradient ``g`` of the result and the result ``y``

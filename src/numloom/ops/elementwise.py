@@ -464,6 +464,9 @@ def _fill() -> None:
              cost=600, headers=("sampling",), numpy=getattr(sampling, name),
              loops=functools.partial(_sampler_loops, parameters + result), looped=True)  # fmt: skip
 
+    # The value itself, whose gradient ends there: it has no identities, so no rewrite takes it away.
+    _define("stop_gradient", 1, "({0})", numpy=np.copy, loops=_common)
+
 
 def _representation(function: str, count: int) -> Text:
     """Functions of the representation have a variant for each dtype that is computed in float32."""

@@ -21,10 +21,12 @@ import numpy as np
 
 from numloom.api.creation import empty, zeros
 from numloom.api.elementwise import exp, multiply, sqrt
+from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis
 from numloom.api.products import dot, tensordot
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import limits_of
 from numloom.polynomial.fitting import check_data, data_of, fit, warn_of_rank
 from numloom.polynomial.polyutils import on_host, points_of
@@ -97,10 +99,14 @@ class Basis:
 
     def add(self, c1: Any, c2: Any) -> Array:
         """Coefficients of the sum of two series."""
+        if in_tree(c1, c2):
+            return self._sum(c1, c2, "add")
         return delivered(self.twin("add")(on_host(c1), on_host(c2)))
 
     def sub(self, c1: Any, c2: Any) -> Array:
         """Coefficients of the difference of two series."""
+        if in_tree(c1, c2):
+            return self._sum(c1, c2, "sub")
         return delivered(self.twin("sub")(on_host(c1), on_host(c2)))
 
     def mulx(self, c: Any) -> Array:
@@ -109,7 +115,28 @@ class Basis:
 
     def mul(self, c1: Any, c2: Any) -> Array:
         """Coefficients of the product of two series."""
+        if in_tree(c1, c2):
+            return self._product(c1, c2)
         return delivered(self.twin("mul")(on_host(c1), on_host(c2)))
+
+    def _sum(self, c1: Any, c2: Any, name: str) -> Array:
+        """`add` or `sub` in a tree; how many coefficients are left is looked at."""
+        one, two = coefficients_of(c1), coefficients_of(c2)
+        found = self.twin(name)(constant_of(one).get(), constant_of(two).get())
+        count = max(one.size, two.size)
+        one, two = (concatenate((c, zeros(count - c.size, found.dtype))) for c in (one, two))
+        return (one + two if name == "add" else one - two)[: found.size].astype(found.dtype)
+
+    def _product(self, c1: Any, c2: Any) -> Array:
+        """`mul` in a tree: linear in both, so it follows from the products of the family's polynomials."""
+        one, two = coefficients_of(c1), coefficients_of(c2)
+        found = self.twin("mul")(constant_of(one).get(), constant_of(two).get())
+        products = np.zeros((one.size, two.size, one.size + two.size - 1), found.real.dtype)
+        for i, j in np.ndindex(one.size, two.size):
+            product = self.twin("mul")(np.eye(one.size)[i], np.eye(two.size)[j])
+            products[i, j, : product.size] = product
+        total = (asarray(products) * (one[:, None] * two)[:, :, None]).sum(axis=(0, 1))
+        return total[: found.size].astype(found.dtype)
 
     def div(self, c1: Any, c2: Any) -> tuple[Array, Array]:
         """Coefficients of quotient and remainder of two series."""
@@ -202,9 +229,9 @@ class Basis:
 
     def _linear(self, c: Any, axis: int, function: Callable[[Any, int], Any]) -> Array:
         """`function` of coefficients; of many series at once on the device, by the matrix that does it."""
-        if type(c) is not ndarray or c.ndim < 2:
+        if (type(c) is not ndarray or c.ndim < 2) and not in_tree(c):
             return delivered(function(on_host(c), axis))
-        array = data_of(c)
+        array = coefficients_of(c)
         function(np.zeros((1,) * array.ndim), axis)  # raises what is to be raised
         degrees, part = array.shape[axis], array.real.dtype
         origin = function(np.zeros(degrees, part), 0)

@@ -16,8 +16,10 @@ import numpy as np
 
 from numloom.api.creation import arange, empty, zeros
 from numloom.api.elementwise import conj, sqrt, where
+from numloom.api.joining import stack
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.array.views import constant_of, in_tree
 
 Array = Any
 Host = np.ndarray[Any, Any]
@@ -104,6 +106,8 @@ def lstsq(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, Any,
     if "e" in (matrix.dtype.char, right.dtype.char):
         raise TypeError("array type float16 is unsupported in linalg")
     rows, unknowns = matrix.shape
+    if in_tree(matrix, right):
+        return _recorded(matrix, right, rcond)
     if is_small(rows, unknowns):
         solution, residuals, rank, singular = np.linalg.lstsq(matrix.get(), right.get(), rcond)
         return asarray(solution), asarray(residuals), rank, asarray(singular)
@@ -114,6 +118,41 @@ def lstsq(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, Any,
     residuals = left_over.astype(real) if rank == unknowns else zeros(0, real)
     solution = solution[:, 0] if flat else solution
     return asarray(solution.astype(dtype)), residuals, rank, asarray(singular.astype(real))
+
+
+def _recorded(matrix: Array, right: Array, rcond: float) -> tuple[Array, Array, Any, Array]:
+    """`lstsq` in a tree, of systems that have one solution: what that is decided by is looked at.
+
+    By the modified Gram-Schmidt process with the right sides as further columns (Golub and Van Loan, section 5.3.5).
+    """
+    rows, unknowns = matrix.shape
+    _, _, rank, singular = np.linalg.lstsq(constant_of(matrix).get(), constant_of(right).get(), rcond)
+    if rank != unknowns:
+        # Then it is the shortest of many solutions, which has no rule.
+        matrix.get(), right.get()
+    columns = [matrix[:, k, None] for k in range(unknowns)]
+    rest = right[:, None] if right.ndim == 1 else right
+    factors: list[list[Array]] = []
+    heads: list[Array] = []
+    for k in range(unknowns):
+        column = columns[k]
+        length = sqrt((column * conj(column)).real.sum())
+        unit = column / length
+        factors.append([length, *[(conj(unit) * other).sum() for other in columns[k + 1 :]]])
+        heads.append((conj(unit) * rest).sum(axis=0))
+        columns[k + 1 :] = [
+            other - unit * factor for other, factor in zip(columns[k + 1 :], factors[k][1:], strict=True)
+        ]
+        rest = rest - unit * heads[k]
+    solved: list[Array] = []
+    for k in range(unknowns - 1, -1, -1):
+        known = heads[k]
+        for factor, value in zip(factors[k][1:], solved, strict=True):
+            known = known - factor * value
+        solved.insert(0, known / factors[k][0])
+    solution = stack(solved)
+    residuals = (rest * conj(rest)).real.sum(axis=0) if rows > unknowns else zeros(0, singular.dtype)
+    return solution[:, 0] if right.ndim == 1 else solution, residuals, rank, asarray(singular)
 
 
 def data_of(x: Any) -> Array:

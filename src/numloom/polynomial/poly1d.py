@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.calling import traced
-from numloom.api.creation import arange, zeros, zeros_like
+from numloom.api.creation import arange, ones, zeros, zeros_like
 from numloom.api.elementwise import add, subtract
 from numloom.api.joining import concatenate
 from numloom.api.products import dot, outer
@@ -16,6 +16,7 @@ from numloom.api.protocols import isscalar
 from numloom.api.statistics import convolve
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, wrap
+from numloom.array.views import in_tree
 from numloom.base.dtypes import code_of, limits_of
 from numloom.graph.build import known
 from numloom.polynomial.basis import delivered
@@ -72,6 +73,15 @@ def poly(seq_of_zeros: Any) -> Array:
     >>> np.poly([1, 2])
     array([ 1., -3.,  2.])
     """
+    zeros_of = asarray(seq_of_zeros) if in_tree(seq_of_zeros) else None
+    # Whether complex ones come in pairs, whose product is real, is for NumPy to find.
+    if zeros_of is not None and zeros_of.ndim == 1 and zeros_of.dtype.kind == "f":
+        product = ones(1, zeros_of.dtype)
+        for zero in zeros_of:
+            product = concatenate((product, zeros(1, product.dtype))) - concatenate(
+                (zeros(1, product.dtype), product * zero)
+            )
+        return product
     return delivered(np.poly(_host(seq_of_zeros)))
 
 
@@ -402,7 +412,7 @@ class poly1d:
         coefficients = _vector(poly(c_or_r) if r else c_or_r)
         if coefficients.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
-        kept = np.flatnonzero(coefficients.get())
+        kept = np.flatnonzero((coefficients != 0 if in_tree(coefficients) else coefficients).get())
         self._coeffs = coefficients[int(kept[0]) :] if kept.size else zeros(1, coefficients.dtype)
         self._variable = "x" if variable is None else variable
 

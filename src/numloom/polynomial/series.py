@@ -15,6 +15,7 @@ import numpy as np
 from numloom.api.creation import linspace
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.array.views import constant_of, in_tree
 from numloom.polynomial.basis import Basis, delivered
 from numloom.polynomial.polyutils import getdomain, mapdomain, on_host
 
@@ -71,8 +72,12 @@ class Series:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, coef: Any, domain: Any = None, window: Any = None, symbol: str = "x") -> None:
-        host = self.twin(on_host(coef), on_host(domain), on_host(window), symbol)
+        waits = in_tree(coef)
+        numbers = constant_of(asarray(coef)).get() if waits else on_host(coef)
+        host = self.twin(numbers, on_host(domain), on_host(window), symbol)
         self._take(host, domain is not None, window is not None)
+        if waits:
+            self.coef = asarray(coef).astype(host.coef.dtype)
 
     def _take(self, host: Any, domain: bool = True, window: bool = True) -> None:
         self.coef = asarray(host.coef)

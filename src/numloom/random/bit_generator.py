@@ -18,8 +18,8 @@ from numloom.base.dtypes import I64, U64
 from numloom.base.forking import lock
 from numloom.graph import build
 from numloom.graph.layout import c_strides
-from numloom.graph.node import Node, register
-from numloom.graph.tree import drawn_blocks
+from numloom.graph.node import Node, tracing
+from numloom.graph.tree import drawn_blocks, watched
 from numloom.ops.elementwise import ELEMENTWISE
 from numloom.random.parameters import shape_of
 
@@ -41,9 +41,13 @@ class BitGenerator:
         Held while a draw takes its blocks.
     taken : list of tuple, optional
         While a call is learned (`numloom.random.draws`), how many blocks were taken, and the values for that.
+    set_in : object
+        The function that was being recorded when its state was set (`numloom.graph.tree.watched`): calls of that
+        function start there anew. None of others, and of an unpredictable state.
     """
 
     taken: list[tuple[int, Node, Node]] | None = None
+    set_in: Any = None
 
     def __init__(self, seed: Any = None) -> None:
         if type(self) is BitGenerator:
@@ -61,7 +65,10 @@ class BitGenerator:
         """
         if not hasattr(self.seed_seq, "spawn"):
             raise TypeError("The underlying SeedSequence does not implement spawning.")
-        return [type(self)(child) for child in self.seed_seq.spawn(n_children)]
+        children = [type(self)(child) for child in self.seed_seq.spawn(n_children)]
+        for child in children:
+            child.set_in = self.set_in  # What spawns gives other ones the next time, unless it starts anew itself.
+        return children
 
 
 class Philox(BitGenerator):
@@ -88,6 +95,7 @@ class Philox(BitGenerator):
         super().__init__(seed)
         self._key = int(self.seed_seq.generate_state(1, np.uint64)[0]) if key is None else _word(key, "key")
         self._counter = 0 if counter is None else _word(counter, "counter")
+        self.set_in = None if seed is None and key is None else watched()
 
     @property
     def state(self) -> dict[str, Any]:
@@ -104,6 +112,7 @@ class Philox(BitGenerator):
         key, counter = _word(inner["key"], "key"), _word(inner["counter"], "counter")
         with self.lock:
             self._key, self._counter = key, counter
+            self.set_in = watched()
 
     @property
     def _seed_seq(self) -> Any:
@@ -129,7 +138,7 @@ class Philox(BitGenerator):
         """The number of the first of the next `count` blocks and the key, as values of the graph."""
         start, key = self.reserve(count)
         nodes = build.scalar(start, U64), build.scalar(key, U64)
-        if register.tracing:
+        if tracing():
             return drawn_blocks(self, count, *nodes)
         if self.taken is not None:
             self.taken.append((count, *nodes))
@@ -167,6 +176,7 @@ class Philox(BitGenerator):
         """A new bit generator `jumps` times 2**48 blocks further on in the same stream."""
         other = Philox(self.seed_seq)
         other.state = self.state
+        other.set_in = self.set_in
         return other.advance(int(jumps) * _JUMP)
 
 

@@ -14,7 +14,7 @@ from numloom.api.verifying import beside
 from numloom.array.ndarray import ndarray, wrap
 from numloom.base.config import config
 from numloom.device.registry import current
-from numloom.graph.node import register
+from numloom.graph.node import tracing
 from numloom.graph.replay import RecordedTrace, TraceRecorder, end, learning, replay, start
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -40,6 +40,16 @@ def drawn(method: Method) -> Method:
             result.is_scalar = False  # Of ``size=()`` NumPy gives an array.
         return result
 
+    def checked(self: Any, args: Any, options: Any, recorded: RecordedTrace, counts: list[int]) -> Any:
+        """What is remembered of a call beside the call in full, by the same blocks, which no other thread has."""
+        source = self._bit_generator
+        with source.lock:
+            before = source.state
+            operands = [node for count in counts for node in source.take(count)]
+            result = wrap(replay(recorded, operands))
+            source.state = before
+            return beside(lambda: in_full(self, args, options), lambda: result)
+
     @wraps(method)
     def call(self: Any, *args: Any, **options: Any) -> Any:
         arrays: list[Any] = []
@@ -51,16 +61,13 @@ def drawn(method: Method) -> Method:
         found = known.get(key)
         if type(found) is tuple:
             recorded, counts = found
+            if config.verify and not learning():
+                return checked(self, args, options, recorded, counts)
             operands: list[Any] = []
-            before = source.state if config.verify and not learning() else None
             for count in counts:
                 operands += source.take(count)
-            result = wrap(replay(recorded, operands))
-            if before is None:
-                return result
-            source.state = before
-            return beside(lambda: in_full(self, args, options), lambda: result)
-        if found is None or source.taken is not None or register.tracing:
+            return wrap(replay(recorded, operands))
+        if found is None or source.taken is not None or tracing():
             if found is None:
                 if len(known) >= _KEPT:
                     known.clear()

@@ -39,6 +39,7 @@ class RandomState(Orders):
         fresh = _started(seed)
         self._bit_generator.seed_seq = fresh.seed_seq
         self._bit_generator.state = fresh.state
+        self._bit_generator.set_in = fresh.set_in
 
     def get_state(self, legacy: bool = True) -> dict[str, Any]:
         """What `set_state` takes back; always a dictionary, as NumPy's is for all but the Mersenne Twister."""

@@ -13,6 +13,7 @@ from numloom.device.memory cimport Buffer, Pool
 cdef enum:
     EARLY = 6  # CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
     PROGRAMMATIC = 1  # CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC
+    NO_CONTEXT = 201  # CUDA_ERROR_INVALID_CONTEXT
 
 cdef struct Attribute:  # CUlaunchAttribute
     int id
@@ -61,11 +62,15 @@ ctypedef int (*set_type)(void*, void*, const GraphNode*) noexcept nogil
 ctypedef int (*run_type)(void*, void*) noexcept nogil
 ctypedef int (*destroy_type)(void*) noexcept nogil
 ctypedef int (*current_type)(void**) noexcept nogil
+ctypedef int (*enter_type)(void*) noexcept nogil
 
 
 @cython.final
 cdef class Launch:
     """``launch(kernel, params, geometry)`` of a device; what is not plain success goes to ``failed``.
+
+    A thread that has no context yet gets the device's without Python between, since another thread could then fill the
+    block of parameters that this one is about to launch with.
 
     Attributes
     ----------
@@ -77,10 +82,10 @@ cdef class Launch:
         ``prepare(kernel, shared)`` before the first launch with more than 48 KiB of shared memory.
     failed : callable
         ``failed(kernel, params, geometry, code)`` where the driver refuses.
-    current : int
-        Address of cuCtxGetCurrent; 0 where threads need no context.
-    make_current : callable
-        Makes the device's context current in this thread, if that can be.
+    current, set_current : int
+        Addresses of cuCtxGetCurrent and cuCtxSetCurrent; 0 where threads need no context.
+    context : int
+        The device's context.
     """
 
     cdef size_t address
@@ -89,16 +94,23 @@ cdef class Launch:
     cdef object prepare
     cdef object failed
     cdef size_t current
-    cdef object make_current
+    cdef size_t set_current
+    cdef size_t context
+    cdef int process
 
-    def __init__(self, size_t address, size_t stream, bint early, prepare, failed, size_t current=0, make_current=None):
+    def __init__(
+        self, size_t address, size_t stream, bint early, prepare, failed, size_t current=0, size_t set_current=0,
+        size_t context=0,
+    ):
         self.address = address
         self.stream = stream
         self.early = early
         self.prepare = prepare
         self.failed = failed
         self.current = current
-        self.make_current = make_current
+        self.set_current = set_current
+        self.context = context
+        self.process = os.getpid()
 
     cpdef bint enter(self):
         """Whether this thread has a context, by now. (To change a node of a graph without one ends the process.)"""
@@ -107,7 +119,23 @@ cdef class Launch:
             return True
         if (<current_type><void*>self.current)(&context) == 0 and context != NULL:
             return True
-        return self.make_current()
+        return self.take_context()
+
+    cdef bint take_context(self):
+        """Make the device's context current in this thread, if that can be."""
+        if self.set_current == 0 or os.getpid() != self.process:
+            return False
+        return (<enter_type><void*>self.set_current)(<void*>self.context) == 0
+
+    cdef int start(self, LaunchConfig* config, void* function, void* block):
+        """Launch with a block of parameters; the driver's code."""
+        cdef void* parameters[1]
+        cdef int code
+        parameters[0] = block
+        code = (<launch_type><void*>self.address)(config, function, parameters, NULL)
+        if code == NO_CONTEXT and self.take_context():
+            code = (<launch_type><void*>self.address)(config, function, parameters, NULL)
+        return code
 
     cdef configure(self, LaunchConfig* config, Attribute* early, kernel, geometry):
         """Everything about a launch but the kernel and its parameters."""
@@ -126,14 +154,12 @@ cdef class Launch:
             self.prepare(kernel, config.shared)
 
     def __call__(self, kernel, array.array params, geometry):
-        cdef void* parameters[1]
         cdef LaunchConfig config
         cdef Attribute early
         cdef size_t function = kernel.function
         cdef int code
         self.configure(&config, &early, kernel, geometry)
-        parameters[0] = params.data.as_voidptr
-        code = (<launch_type><void*>self.address)(&config, <void*>function, parameters, NULL)
+        code = self.start(&config, <void*>function, params.data.as_voidptr)
         if code:
             self.failed(kernel, params, geometry, code)
 
@@ -168,10 +194,7 @@ cdef class BoundKernel:
         self.queue()
 
     cdef int queue(self) except -1:
-        cdef void* parameters[1]
-        cdef int code
-        parameters[0] = self.block
-        code = (<launch_type><void*>self.launch.address)(&self.config, self.function, parameters, NULL)
+        cdef int code = self.launch.start(&self.config, self.function, self.block)
         if code:
             self.launch.failed(self.kernel, self.params, self.geometry, code)
         return 0
@@ -347,6 +370,7 @@ cdef class Script:
     """
 
     cdef object device
+    cdef Launch launch
     cdef Pool pool
     cdef object flag_words
     cdef list launches  # a Bound each, of calls what is called, else None
@@ -370,6 +394,7 @@ cdef class Script:
         cdef array.array block
         cdef Launch launch = device.launch
         self.device = device
+        self.launch = launch
         self.pool = device.pool
         self.aligned = len(residues)
         self.given = given
@@ -423,6 +448,7 @@ cdef class Script:
         cdef WordPatch* patch
         cdef Command* step
         cdef Buffer work = None
+        cdef Launch launch = self.launch
         for i in range(self.given):
             at[i] = numbers[i]
             if i < self.aligned and at[i] & 15 != self.residues[i]:
@@ -446,16 +472,21 @@ cdef class Script:
             if step.kind == LAUNCH:
                 (<BoundKernel>self.launches[i]).queue()
                 continue
-            if step.kind == CLEAR:
-                code = self.clear(<size_t>step.words[0], 0, step.nbytes, self.stream)
-            else:
-                code = self.copy(<size_t>step.words[0], <size_t>step.words[1], step.nbytes, self.stream)
-            if code:  # The binding knows what to do, or raises the driver's error.
+            code = self.move(step)
+            if code == NO_CONTEXT and launch.take_context():
+                code = self.move(step)
+            if code:  # The binding raises the driver's error.
                 if step.kind == CLEAR:
                     self.device.clear(Buffer(step.words[0], step.nbytes), step.nbytes)
                 else:
                     self.device.copy(Buffer(step.words[0], 0), 0, Buffer(step.words[1], 0), 0, step.nbytes)
         return True
+
+    cdef int move(self, Command* step):
+        """Queue a step that clears or copies; the driver's code."""
+        if step.kind == CLEAR:
+            return self.clear(<size_t>step.words[0], 0, step.nbytes, self.stream)
+        return self.copy(<size_t>step.words[0], <size_t>step.words[1], step.nbytes, self.stream)
 
     def __dealloc__(self):
         free(self.steps)

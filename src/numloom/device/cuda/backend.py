@@ -186,8 +186,8 @@ class CudaDevice:
         if Launch is not None:
             address = driver.address_of("cuLaunchKernelEx")
             early = nvrtc.launches_early(self.architecture)
-            current = driver.address_of("cuCtxGetCurrent")
-            launch = Launch(address, self.stream, early, self._prepare, self._launch_failed, current, driver.enter)
+            contexts = (driver.address_of("cuCtxGetCurrent"), driver.address_of("cuCtxSetCurrent"), int(self.context))
+            launch = Launch(address, self.stream, early, self._prepare, self._launch_failed, *contexts)
             self.launch, self.bound, self.enter = launch, launch.bound, launch.enter  # type: ignore[method-assign]
             copy, query = driver.address_of("cuMemcpyDtoHAsync"), driver.address_of("cuStreamQuery")
             self._read = Read(copy, query, self.stream, self.pinned.allocate(READ), READ)

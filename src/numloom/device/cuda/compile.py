@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from numloom.base.errors import CompileError, MissingDependencyError
-from numloom.base.forking import anew
+from numloom.base.forking import anew, importing
 from numloom.base.progress import COMPILING, Line, look
 from numloom.device.cache import key_of, shared
 
@@ -61,9 +61,10 @@ def bindings() -> Any:
         If it, or the NVRTC library, is not installed.
     """
     try:
-        from cuda.bindings import nvrtc
+        with importing:
+            from cuda.bindings import nvrtc
 
-        nvrtc.nvrtcVersion()
+            nvrtc.nvrtcVersion()
     except Exception as error:  # ImportError, or the bindings' own error where the library is missing.
         raise MissingDependencyError(
             f"NVRTC, the CUDA run-time compiler, cannot be loaded ({error})", "pip install 'numloom[cuda13-core]'"

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from numloom.base.errors import CompileError, DeviceError, MissingDependencyError
+from numloom.base.forking import importing
 from numloom.base.wording import counted
 from numloom.device.cache import key_of, shared
 from numloom.device.cuda import driver
@@ -60,7 +61,8 @@ def header_folders() -> tuple[str, ...]:
     """Folders of the CUDA headers that are installed: the toolkit's own and the core compute libraries'."""
     found: list[str] = []
     try:
-        from cuda.pathfinder import find_nvidia_header_directory
+        with importing:
+            from cuda.pathfinder import find_nvidia_header_directory
     except ImportError:
         find_nvidia_header_directory = None
     if find_nvidia_header_directory is not None:
@@ -195,7 +197,8 @@ def _refusal(name: str, text: str, log: str, headers: Headers) -> Exception:
 def link(parts: Mapping[str, bytes], architecture: str) -> bytes:
     """One CUBIN of several relocatable ones: by nvJitLink where it is installed, else by the driver's linker."""
     try:
-        from cuda.bindings import nvjitlink
+        with importing:
+            from cuda.bindings import nvjitlink
 
         handle = nvjitlink.create(1, [f"-arch={architecture}"])
     except Exception:  # The library is not installed; the bindings raise their own kinds.

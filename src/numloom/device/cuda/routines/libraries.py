@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from numloom.base.forking import importing
 from numloom.device.cuda.routines.recording import ScriptRecorder
 
 
@@ -33,7 +34,9 @@ def library(device: Any, attribute: str, bindings: str, make: Callable[[Any], An
     if not hasattr(device, attribute):
         made = None
         try:
-            made = make(importlib.import_module(f"nvmath.bindings.{bindings}"))
+            with importing:
+                module = importlib.import_module(f"nvmath.bindings.{bindings}")
+            made = make(module)
         except ImportError:
             pass
         except Exception as error:  # The bindings' own kinds, where the library is missing.
