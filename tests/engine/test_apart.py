@@ -126,3 +126,13 @@ def test_what_a_routine_queues_is_one_piece(name: str) -> None:
         assert owners
         assert {*owners} == {threading.get_ident()}
         assert not guard.owner
+
+
+def test_widths_and_values_of_pad_may_lie_there() -> None:
+    host = np.arange(6.0).reshape(2, 3)
+    with stand_in(), nl.config(placement="device", host_copy="raise"):
+        widths, values = np.array([[1, 2], [0, 1]]), np.array([[7.0, 8.0], [9.0, 10.0]])
+        got = nl.pad(nl.asarray(host), nl.asarray(widths), constant_values=nl.asarray(values))
+        np.testing.assert_array_equal(got.get(), np.pad(host, widths, constant_values=values))
+        got = nl.pad(nl.asarray(host), 1, "linear_ramp", end_values=(nl.asarray(values)[0, 0], 3))
+        np.testing.assert_array_equal(got.get(), np.pad(host, 1, "linear_ramp", end_values=(7.0, 3)))

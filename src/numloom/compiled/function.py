@@ -12,6 +12,7 @@ from numloom.api.profile import Profile
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of
 from numloom.array.storage import set_value
+from numloom.base.config import config
 from numloom.base.dtypes import DTYPES
 from numloom.base.wording import counted
 from numloom.compiled.calls import run_fast, wrap_all
@@ -23,11 +24,12 @@ from numloom.compiled.structure import flat, like
 from numloom.compiled.symbols import symbol_of
 from numloom.compiled.tree import places_of, whole
 from numloom.device.registry import current
-from numloom.engine.evaluate import evaluate
+from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.explain import structure
 from numloom.engine.look import settle
 from numloom.engine.prepared import CallState
 from numloom.engine.state import counters
+from numloom.engine.verify import is_unset, same_value
 from numloom.graph.build import cast, copied, full
 from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register, tracing
 from numloom.graph.tree import Placeholder, rebuilt, recording
@@ -377,10 +379,12 @@ class _Ready:
             for one in self.rest:
                 operands.append(one.value)  # type: ignore[arg-type]
         may_fail = self.updated and (self.program.may_fail or pending_may_fail(operands))
+        expected = self.program.run_in_steps(operands) if config.verify else []
         results = self.program.run(operands)
         arrays = wrap_all(results)
         evaluate([array.storage.value for array in arrays if array.storage.value.kind != LEAF])
         settled = [_settled(array) for array in arrays[self.count :]]
+        self.compare(arrays, expected)
         if may_fail:
             settle(current())
         for storage, node in zip(self.updated, settled, strict=True):
@@ -390,7 +394,27 @@ class _Ready:
     def run_fast(self, args: Any) -> Any:
         """Arrays by the short way, or None where more must be looked at."""
         recorded, results, likes, storages, updated, may_fail, state = self.plainly
-        return run_fast(recorded, results, likes, storages, updated, may_fail, state, args)
+        expected: list[Node] = []
+        if config.verify and len(args) == len(likes) and all([type(one) is ndarray for one in args]):
+            operands = [node_of(one) for one in args]
+            if all([_same_form(node, alike) for node, alike in zip(operands, likes, strict=True)]):
+                expected = self.program.run_in_steps([*operands, *[storage.value for storage in storages]])
+        arrays = run_fast(recorded, results, likes, storages, updated, may_fail, state, args)
+        if arrays is not None:
+            self.compare(arrays, expected)
+        return arrays
+
+    def compare(self, arrays: list[Array], expected: list[Node]) -> None:
+        """Compare results with those of the full way, under `config.verify`."""
+        for array, want in zip(arrays, expected, strict=False):
+            if array.storage.value.kind == want.kind == LEAF and not is_unset(want):
+                same_value(
+                    array.storage.value,
+                    want,
+                    current(),
+                    leaf_memory,
+                    "a compiled function beside its values one by one",
+                )
 
     def given(self, arrays: list[Array]) -> Any:
         """Outputs as they were asked for."""
@@ -432,6 +456,11 @@ class _Ready:
             if source and step.text:
                 lines += ["", step.text, ""]
         return "\n".join(lines)
+
+
+def _same_form(node: Node, alike: Node) -> bool:
+    """Whether a value lies as a symbol does."""
+    return (node.code, node.shape, node.strides) == (alike.code, alike.shape, alike.strides) and node.kind == LEAF
 
 
 def _settled(array: Array) -> Node:

@@ -12,6 +12,7 @@ from typing import Any
 
 from numloom.array.storage import kept_apart
 from numloom.base.dtypes import ITEMSIZES
+from numloom.engine.evaluate import evaluate
 from numloom.engine.waiting import Output
 from numloom.graph.build import one_tuple
 from numloom.graph.layout import c_strides
@@ -28,13 +29,15 @@ from numloom.graph.node import (
     VIEW,
     Node,
     NodeSignature,
+    hold,
     signature_by,
     signature_of,
     tracing,
+    unhold,
 )
 from numloom.graph.replay import Instruction, RecordedTrace, replay
 from numloom.graph.source_location import INSIDE, SourceLocation
-from numloom.graph.tree import Placeholder, recording, tree_nodes
+from numloom.graph.tree import Placeholder, rebuilt, recording, tree_nodes
 
 
 class TreeProgram:
@@ -44,6 +47,8 @@ class TreeProgram:
     ----------
     placeholders : list of Placeholder
         What the operands of a run stand for, in turn; the operands must be laid out as the symbols are.
+    roots, symbols : list of Node
+        The trees' ends, and the symbols that operands stand for, in turn.
     results : list of int
         Numbers of the trees' ends among operands and instructions.
     recorded : RecordedTrace or None
@@ -56,6 +61,7 @@ class TreeProgram:
 
     def __init__(self, roots: Sequence[Node], inputs: Sequence[Node]) -> None:
         self._read: list[Node] = []
+        self._kept_apart: dict[Node, Node] = {}
         order = tree_nodes(roots)
         self.placeholders: list[Placeholder] = [node.attr for node in inputs]
         operands = list(inputs)
@@ -68,6 +74,7 @@ class TreeProgram:
                     operands.append(node)
                     self.placeholders.append(node.attr)
                 numbers[id(node)] = place
+        self.roots = list(roots)
         instructions: list[Instruction] = []
         scalars: dict[Any, int] = {}
 
@@ -76,8 +83,12 @@ class TreeProgram:
             key = (node.code, type(node.attr), repr(node.attr)) if node.kind == SCALAR else None
             found = scalars.get(key)
             if found is None or key is None:
-                if node.kind in (LEAF, VIEW) and _is_exported(node):
-                    node = kept_apart(node)
+                memory = node.args[0] if node.kind == VIEW else node
+                if memory.kind > VIEW and not memory.tree:
+                    evaluate([memory])  # Each call would compute it again, of what its arrays hold then.
+                if memory.kind == LEAF and memory.attr is None:  # Others may write there unseen.
+                    self._kept_apart[node] = kept_apart(node)
+                    node = self._kept_apart[node]
                 instructions.append(_constant(node))
                 if instructions[-1].signature is None:
                     # It is read in each call: who writes to its array must leave it as it is.
@@ -109,6 +120,7 @@ class TreeProgram:
                 instructions.append(_link(node, args))
                 numbers[id(node)] = len(operands) + len(instructions) - 1
         self.results = [number(root) for root in roots]
+        self.symbols = list(operands)
         self.may_fail = any([may_fail(node) for node in order])
         self.several = any([isinstance(instruction.call, Output) for instruction in instructions])
         # A chain gives its last value, and all of them in the list that grows.
@@ -117,6 +129,29 @@ class TreeProgram:
     def __del__(self) -> None:
         for node in self._read:
             node.readers -= 1
+
+    def run_in_steps(self, operands: list[Node]) -> list[Node]:
+        """What the trees give for operands, each value of them computed alone, and kept until all are.
+
+        So nothing is written where anything else lies: what `config.verify` compares calls with.
+        """
+        kept = list(operands)  # They are read again.
+        for node in kept:
+            hold(node)
+
+        def compute(node: Node) -> None:
+            if node.kind >= VIEW and not node.tree:
+                kept.append(node.args[0] if node.kind == VIEW else node)
+                hold(kept[-1])
+                evaluate([kept[-1]])
+
+        try:
+            with recording(False):
+                known = {**self._kept_apart, **dict(zip(self.symbols, operands, strict=True))}
+                return rebuilt(self.roots, known, compute, anew=True)
+        finally:
+            for node in kept:
+                unhold(node)
 
     def run(self, operands: list[Node]) -> list[Node]:
         """Record the trees for operands; the list grows."""
@@ -150,13 +185,6 @@ def pending_may_fail(nodes: Sequence[Node]) -> bool:
                 return True
             stack += node.args
     return False
-
-
-def _is_exported(node: Node) -> bool:
-    """Whether others may write to the memory of a computed value unseen."""
-    while node.kind == VIEW:
-        node = node.args[0]
-    return node.kind == LEAF and node.attr is None
 
 
 def _is_needed(old: Node, roots: Sequence[Node]) -> bool:

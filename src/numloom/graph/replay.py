@@ -215,6 +215,8 @@ def replay_one(traces: RecordedTraces, given: Any, operand: Node) -> Node | None
     recorded = traces.last
     if _off or recorded is None or recorded.given is not given or not recorded.straight or LEAF < operand.kind < VIEW:
         return None
+    if operand.tree:
+        return None
     expected = recorded.first
     assert expected is not None
     if (
@@ -320,11 +322,12 @@ def replay(recorded: RecordedTrace, operands: list[Node]) -> Node:
 def can_follow(operands: list[Node]) -> bool:
     """Whether the signatures of operands say what is recorded: of numbers known on the host other things may be.
 
-    The order of several values may depend on what one was before it was converted.
+    The order of several values may depend on what one was before it was converted. Calls on values of trees record
+    other operations than plain ones (a product of small matrices is one, and no sum of products).
     """
     alone = len(operands) == 1
     for node in operands:
-        if LEAF < node.kind < VIEW or (not alone and how(node) == SPECIAL):
+        if node.tree or LEAF < node.kind < VIEW or (not alone and how(node) == SPECIAL):
             return False
         # A part of a complex number is an operation on it, made anew with its filled array at each look.
         if node.kind == VIEW or (node.kind == OP and len(node.args) == 1):

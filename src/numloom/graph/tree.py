@@ -24,6 +24,7 @@ from numloom.graph.node import (
     VIEW,
     Node,
     count_tracing,
+    hold,
     new_node,
     new_number,
     recorded_as,
@@ -31,6 +32,7 @@ from numloom.graph.node import (
     register,
     signature_of,
     tracing,
+    unhold,
     viewed,
 )
 from numloom.graph.source_location import INSIDE, here
@@ -397,11 +399,15 @@ def rebuilt(
             if id(node) in values.known:
                 continue
             args = values.args(node)
+            # Memory that a routine changes must be nobody else's by then; all else that it reads is held meanwhile.
+            changed = 1 if node.kind == ROUTINE and node.op_def.op_def.in_place else 0
+            values.let_go(node.args[:changed])
             new = symbols.get(id(node.attr), node) if node.kind == SYMBOL else node
             if node.kind != SYMBOL and (
                 anew or any([arg is not before for arg, before in zip(args, node.args, strict=True)])
             ):
                 new = recorded_again(node, args)
+            values.let_go(node.args[changed:])
             if rule is not None:
                 found = rule(new)
                 if found is not None and found is not new:
@@ -413,9 +419,10 @@ def rebuilt(
 
 
 class _Values:
-    """What stands for the nodes of trees that are recorded again, which readers to come count from the beginning.
+    """What stands for the nodes of trees that are recorded again, held until all who read it are recorded.
 
-    A routine runs when it is recorded. What it runs along with it must know who will read a value later on.
+    A routine runs when it is recorded. What runs along with it must know what others will read later on: that is
+    computed with it, and nobody writes to its memory.
 
     Attributes
     ----------
@@ -425,6 +432,7 @@ class _Values:
 
     def __init__(self, roots: Sequence[Node], order: Sequence[Node]) -> None:
         self.known: dict[int, Node] = {}
+        self._held: dict[int, Node] = {}
         self._reads: dict[int, int] = {}
         for node in (*roots, *[arg for reader in order for arg in reader.args]):
             self._reads[id(node)] = self._reads.get(id(node), 0) + 1
@@ -432,23 +440,26 @@ class _Values:
     def put(self, node: Node, new: Node) -> None:
         """Take a value for a node."""
         self.known[id(node)] = new
-        new.readers += self._reads.get(id(node), 0)
+        if self._reads.get(id(node), 0):
+            # Of a view the memory that it sees.
+            memory = self._held[id(node)] = new.args[0] if new.kind == VIEW else new
+            hold(memory)
 
     def args(self, node: Node) -> list[Node]:
-        """What a node is computed from; it counts as a reader from now on by itself."""
-        found = []
-        for arg in node.args:
-            new = self.known.get(id(arg))
-            if new is not None:
-                new.readers -= 1
-                self._reads[id(arg)] -= 1
-            found.append(arg if new is None else new)
-        return found
+        """What a node is computed from."""
+        return [self.known.get(id(arg), arg) for arg in node.args]
+
+    def let_go(self, read: Sequence[Node]) -> None:
+        """A node that reads these is recorded, and counts by itself from now on."""
+        for arg in read:
+            self._reads[id(arg)] -= 1
+            if not self._reads[id(arg)] and id(arg) in self._held:
+                unhold(self._held.pop(id(arg)))
 
     def close(self) -> None:
-        """Nobody reads them any more but by what was recorded."""
-        for number, new in self.known.items():
-            new.readers -= self._reads.get(number, 0)
+        """Whoever asked for the values has them."""
+        for memory in self._held.values():
+            unhold(memory)
 
 
 def substitute(roots: Sequence[Node], known: Mapping[Node, Node]) -> list[Node]:
