@@ -8,7 +8,7 @@ TESTS ?= tests
 help:
 	@echo "make build    compile the core beside its sources (about 5 minutes the first time)"
 	@echo "make test     run tests: TESTS=tests/api, JOBS=4"
-	@echo "make gpu      what launches kernels, on a GPU, of many parameters a third (about 5 minutes with JOBS=14)"
+	@echo "make gpu      what launches kernels, on a GPU, of many parameters a quarter (about 5 minutes with JOBS=14)"
 	@echo "make gpu-all  the whole suite on a GPU, in two halves (make gpu-1, make gpu-2)"
 	@echo "make doctest  run the examples of docstrings"
 	@echo "make check    what breaks most often, in a copy of the tree (.ci/run quick, at most 8 minutes)"
@@ -26,7 +26,7 @@ test:
 	$(PYTHON) -m pytest -n $(JOBS) -q $(TESTS)
 
 gpu:
-	$(PYTHON) -m pytest -n $(JOBS) -q --device cuda --launching --part=3 $(TESTS)
+	$(PYTHON) -m pytest -n $(JOBS) -q --device cuda --launching --part=4 $(TESTS)
 
 gpu-all: gpu-1 gpu-2
 

@@ -55,7 +55,6 @@ DIFFERS: dict[str, str] = {
 NOT: dict[str, str] = {
     **{f"numpy.{name}": why for name, why in REFUSED.items()},
     "numpy.lib.Arrayterator": "it reads files of NumPy part by part: slice the array",
-    "numpy.lib.format": "the format of .npy files; numloom.load and numloom.save read and write it",
     "numpy.lib.introspect": "it speaks of NumPy's own loops",
     "numpy.lib.npyio": "classes behind numpy.load; numloom.load gives arrays",
     "numpy.lib.tracemalloc_domain": "host memory; numloom.config has the device's",

@@ -402,7 +402,8 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *OF_NUMPY, *_MODULES, *_POOLS, *(name for name in globals() if name.startswith("__"))})
+    dunder = [name for name in globals() if name.startswith("__")]
+    return sorted({*__all__, *OF_NUMPY, *_MODULES, *_POOLS, *_LATER, *_COMPILED, *dunder})
 
 
 __all__ = [

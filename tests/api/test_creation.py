@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import numloom as nl
 from numloom.api import creation, indexing
+from numloom.device import registry
 from numloom.testing import assert_bits_equal, assert_kernels, for_all_dtypes, matches_numpy
 
 
@@ -330,3 +331,49 @@ class Row(list):  # type: ignore[type-arg]
 def test_lists_of_any_depth_with_arrays_among_them(build: Any) -> None:
     host = np.array([1.0, 2.5, -3.0]), np.array([4, 5, 6])
     assert_bits_equal(nl.array(build(*map(nl.array, host))), np.array(build(*host)))
+
+
+@pytest.mark.parametrize("ends", [(0, 300000, 100000), (1, 70000, 70000), (-70000, 0, 70000), (0, 1e5, 2e4)])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+def test_steps_that_are_no_number_of_the_dtype(ends: tuple[float, ...], dtype: str) -> None:
+    """The first values are what they are: nothing times infinity is NaN."""
+    scale = {"f2": 1.0, "f4": 1e34, "f8": 1e300}[dtype]
+    start, stop, step = (end * scale for end in ends)
+    with np.errstate(all="ignore"):
+        assert_bits_equal(nl.arange(start, stop, step, dtype), np.arange(start, stop, step, dtype))  # type: ignore[call-overload]
+
+
+def test_a_buffer_is_shared_as_numpy_shares_it() -> None:
+    memory = bytearray(8)
+    array = nl.frombuffer(memory, np.uint8, 4, 2)
+    assert array.flags.writeable
+    array[0] = 7
+    nl.evaluate(array)
+    if not registry.current().discrete:
+        assert memory[2] == 7
+        memory[3] = 9
+        assert (array + 0).tolist() == [7, 9, 0, 0]
+    else:
+        assert array.tolist() == [7, 0, 0, 0]
+    for unchanging in (b"abcdefgh", memoryview(b"abcdefgh"), bytes(8)):
+        array = nl.frombuffer(unchanging, "<i2")
+        assert not array.flags.writeable
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+        assert (array * 2).tolist() == (np.frombuffer(unchanging, "<i2") * 2).tolist()
+    np.testing.assert_array_equal(nl.frombuffer(memory, ">i2").get(), np.frombuffer(memory, ">i2"))
+    assert nl.frombuffer(b"a" + np.arange(3.0).tobytes(), "f8", 3, 1).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_diagonals_of_triangles_are_whole_numbers() -> None:
+    """Floats, too, since NumPy computes with them; of fractions it makes steps of 0."""
+    host = np.arange(12.0).reshape(3, 4)
+    k: Any
+    for k in (1.0, -1.0, np.float64(1), np.float32(0), True, nl.array([1.0]).sum(), nl.array([3, -1]).sum()):
+        number = k.item() if isinstance(k, nl.ndarray) else k
+        for name in ("tril", "triu"):
+            assert_bits_equal(getattr(nl, name)(nl.asarray(host), k), getattr(np, name)(host, number))
+        assert_bits_equal(nl.tri(3, 4, k), np.tri(3, 4, number))
+    for k in (0.5, np.inf, np.nan, nl.array([0.25, 0.25]).sum(), "1"):
+        with pytest.raises(TypeError):
+            nl.tril(host, k)

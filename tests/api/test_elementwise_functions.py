@@ -223,3 +223,14 @@ def test_powers_by_python_floats_are_numpys(char: str) -> None:
                 np.testing.assert_allclose((nl.asarray(x) ** y).get(), expected, rtol=1e-6 if char == "F" else 1e-14)
             else:
                 assert_bits_equal(nl.asarray(x) ** y, expected)
+
+
+def test_astype_takes_what_numpy_has() -> None:
+    value: Any
+    for value in (np.int16(3), np.float64(2.5), np.arange(3), np.array(7)):
+        got, want = nl.astype(value, "f4"), np.astype(value, "f4")
+        assert isinstance(got, nl.ndarray) and got.dtype == want.dtype
+        np.testing.assert_array_equal(got.get(), want)
+    for value in (3, 2.5, [3]):
+        with pytest.raises(TypeError, match="Input should be"):
+            nl.astype(value, "f4")

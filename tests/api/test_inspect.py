@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -46,6 +48,31 @@ def test_the_picture_is_well_formed() -> None:
     svg = (x - x.mean(1, keepdims=True)).explain()._repr_svg_()
     root = ElementTree.fromstring(svg)
     assert sum(child.tag.endswith("rect") for child in root) >= 3
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_edges_of_the_picture_pass_no_box(seed: int) -> None:
+    """Of random trees: boxes lie apart, each line is seen from end to end, and numbers have their values."""
+    from xml.etree import ElementTree
+
+    random = np.random.default_rng(seed)
+    values = [nl.symbol("x", (3,)), nl.symbol("y", (3,))]
+    for _ in range(3 * seed + 2):
+        a, b = (values[k] for k in random.integers(0, len(values), 2))
+        values.append([a + b, a * 2.5, nl.sin(a) - b][random.integers(0, 3)])
+    tree = nl.tree(*values[-2:])
+    root = ElementTree.fromstring(tree.svg())
+    boxes = [[int(one.get(key, "")) for key in ("x", "y")] for one in root if one.tag.endswith("rect")]
+    lines = [one.get("points", "").split() for one in root if one.tag.endswith("polyline")]
+    assert len(boxes) == len({tuple(box) for box in boxes}) == len(tree)
+    assert len(lines) == sum(len(set(part.args)) for part in tree)
+    for line in lines:
+        ends = [np.array(point.split(","), float) for point in line]
+        for one, other in pairwise(ends):
+            for at in np.linspace(0.01, 0.99, 50):
+                x, y = one + (other - one) * at
+                assert not any(left < x < left + 170 and top < y < top + 40 for left, top in boxes)
+    assert tree.svg().count("scalar 2.5") == sum(part.name == "scalar" for part in tree)
 
 
 def test_a_long_chain_is_shortened() -> None:

@@ -29,6 +29,15 @@ def test_objects_of_numpy_are_its_own() -> None:
     assert nl.exceptions is np.exceptions and nl.dtypes is np.dtypes
 
 
+def test_dir_names_all_that_there_is() -> None:
+    """Names that are imported later too: who looks for gradients in `dir` finds them."""
+    here = set(dir(nl))
+    assert here >= {"compiled", "cuda", "cupy", "distributed", "sparse", "profile"}
+    assert here >= set(nl.compiled.__all__) - {"matrix", "scalar", "tensor3", "tensor4", "vector"}
+    for name in here:
+        assert hasattr(nl, name), name
+
+
 def test_types_for_annotations() -> None:
     from numloom.typing import ArrayLike, DTypeLike, NDArray
 

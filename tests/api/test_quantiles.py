@@ -71,3 +71,30 @@ def test_borders_of_any_width(rows: int, columns: int, widths: list[int], mode: 
     have, want = nl.pad(host, pairs, mode), np.pad(host, pairs, mode)
     np.testing.assert_array_equal(have.get(), want)
     assert have.flags.f_contiguous == want.flags.f_contiguous
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("level", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+def test_dtypes_of_levels(method: str, level: str, dtype: str) -> None:
+    """A level's dtype is the dtype of positions and weights, by every method."""
+    a: Any = (np.random.default_rng(2).normal(size=300) * 50).astype(dtype)
+    q: Any
+    for q in (np.dtype(level).type(0.0841), np.array([0.1377, 0.607, 1], level)):
+        want = np.quantile(a, q, method=method)  # type: ignore[call-overload]
+        got = nl.quantile(nl.asarray(a), q, method=method).get()
+        assert got.dtype == want.dtype
+        np.testing.assert_array_equal(got, want)
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "nanquantile", "nanpercentile"])
+@pytest.mark.parametrize("dtype", ["i4", "?", "f2", "u1"])
+@pytest.mark.parametrize("given", ["f8", "f4"])
+def test_outputs_of_any_dtype(name: str, dtype: str, given: str) -> None:
+    """NumPy ends these with a mean, or an assignment, which cast to anything."""
+    a = np.array([1.0, 2.0, 4.0, 9.0], given)
+    level = (0.4,) if "med" not in name else ()
+    want, got = np.zeros((), dtype), nl.zeros((), dtype)
+    getattr(np, name)(a, *level, out=want)
+    assert getattr(nl, name)(nl.asarray(a), *level, out=got) is got
+    np.testing.assert_array_equal(got.get(), want)

@@ -293,3 +293,26 @@ def test_initial_values_where_a_mask_leaves_elements_out(name, dtype):
                 assert found[1] is found[0], (options, found)
             else:
                 np.testing.assert_array_equal(found[1], found[0], strict=True, err_msg=str(options))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "c8"])
+@pytest.mark.parametrize("first", [0, 0.0, -0.0, np.inf, -np.inf])
+@pytest.mark.parametrize("extra", [None, np.inf, np.nan, 0.0])
+def test_a_product_that_begins_with_zero_or_infinity(dtype: str, first: float, extra: float | None) -> None:
+    """NumPy's first factor meets each element: 0 stays 0, however large the product of the others would be."""
+    if dtype == "c8" and first != 0:
+        pytest.skip("of complex numbers an infinity has no order")
+    random = np.random.default_rng(3)
+    a = (random.normal(size=(2000, 3)) * 30).astype(dtype)
+    if extra is not None:
+        a[77, 1] = extra
+    kept = random.random(a.shape) > 0.3
+    for axis in (None, 0, 1):
+        for where in (True, kept):
+            want = np.asarray(np.prod(a, axis, initial=first, where=where))
+            got = nl.prod(nl.asarray(a), axis, initial=first, where=where).get()
+            assert got.dtype == want.dtype
+            np.testing.assert_array_equal(got, want)
+            if dtype != "c8":
+                numbers = want == want
+                np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])

@@ -225,3 +225,16 @@ def test_positions_among_nan_that_nobody_waits_for(monkeypatch: pytest.MonkeyPat
             told = str(error)
         assert told.startswith("All-NaN slice encountered")
         x[1] = 2.0
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i2", "i8", "?", "f4", "f8"])
+def test_stones_rule_looks_at_edges_of_numpys_dtype(dtype: str) -> None:
+    """Those of integers are doubles: in float16 elements fell into other bins."""
+    random = np.random.default_rng(5)
+    for size in (30, 3000):
+        for _ in range(8):
+            a = (random.integers(0, 256, size) if dtype != "?" else random.integers(0, 2, size)).astype(dtype)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                want, got = np.histogram(a, "stone"), nl.histogram(nl.asarray(a), "stone")
+            np.testing.assert_array_equal(got[0].get(), want[0])

@@ -222,3 +222,23 @@ def test_values_stored_at_a_mask_of_all(laid: str, masks: str, in_tuple: bool) -
             view[index] = xp.arange(float(view.size) + 5)
         made.append(nl.asnumpy(x))
     np.testing.assert_array_equal(*made)
+
+
+STEPS = (1 << 62, (1 << 63) - 1, -(1 << 62), -(1 << 63), 1 << 70, -(1 << 70))
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("extent", [0, 1, 3])
+def test_steps_as_large_as_one_likes(step: int, extent: int) -> None:
+    """They take one position at most, beside whatever else stands between the brackets."""
+    host = np.arange(4.0 * extent).reshape(extent, 4)
+    by = slice(None, None, step)
+    for key in (by, (..., by), (by, ...), (None, by), (by, by), (0, by) if extent else by, (by, [0, 1]), ([0], by)):
+        if key == ([0], by) and not extent:
+            continue
+        array = nl.asarray(host)
+        np.testing.assert_array_equal(array[key].get(), host[key])
+        written = host.copy()
+        written[key] = 9
+        array[key] = 9
+        np.testing.assert_array_equal(array.get(), written)

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.array import numbers
 from numloom.array.ndarray import node_of
 from numloom.base.config import config
 from numloom.device import registry
 from numloom.engine import unplanned
 from numloom.engine.state import counters
 from numloom.graph.node import LEAF
+from numloom.ops.elementwise import ELEMENTWISE
 
 ON_HOST = pytest.mark.skipif(
     registry.current().discrete or config.executor == "reference" or config.eager or unplanned._unplanned is None,
@@ -258,3 +260,17 @@ def test_random_loops_over_elements() -> None:
                 exec(line, world)
         for name in "xvrcs":
             np.testing.assert_array_equal(nl.asnumpy(worlds[1][name]), worlds[0][name], err_msg=f"{seed} {name}")
+
+
+def test_numbers_that_others_came_to_are_results() -> None:
+    """Else gradients would take them for constants."""
+    for found in (
+        numbers.binary_number(ELEMENTWISE["multiply"], 2.0, 3.0), numbers.unary_number(ELEMENTWISE["negative"], 2),
+    ):  # fmt: skip
+        assert found.result
+    x = nl.array([1.0, 2.0])
+    for value in (x[0], x[0] * 2, -x[1], x[0] + x[1], next(iter(x))):
+        with nl.symbolic():
+            cost = value * 3 + x.sum()
+        with pytest.raises(nl.CutError):
+            nl.grad(cost, x)

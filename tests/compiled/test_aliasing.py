@@ -125,7 +125,24 @@ class Case:
             fitting = [k for k in range(first) if trees[k].shape == trees[old].shape]
             if fitting and rnd.random() < 0.5:
                 self.given[old] = rnd.choice(fitting)
-        self.function = nl.function(
+        try:
+            self.function = self.made(symbols, trees)
+        except ValueError as error:
+            # What is replaced is ordinary, and others were computed of it already.
+            assert self.given and not plain and "ordinary array" in str(error)
+            self.given = {}
+            self.function = self.made(symbols, trees)
+        self.pool: list[tuple[Any, Any]] = []
+        for shape in {*self.inputs}:
+            for _ in range(2):
+                self.add(nl.asarray(np.asarray(self.numbers(shape))))
+
+        self.kept = len(self.pool)
+        self.add(self.constant)  # What is written there later changes nothing in the function.
+
+    def made(self, symbols: list[Any], trees: list[Any]) -> Any:
+        rnd = self.rnd
+        return nl.function(
             [In(symbol, borrow=rnd.random() < 0.5, mutable=rnd.random() < 0.3) for symbol in symbols],
             [
                 Out(trees[k], borrow=rnd.random() < 0.5, host=host)
@@ -134,13 +151,6 @@ class Case:
             updates=[(self.variables[number], trees[k]) for number, k in self.updates.items()],
             givens=[(trees[old], trees[new]) for old, new in self.given.items()],
         )
-        self.pool: list[tuple[Any, Any]] = []
-        for shape in {*self.inputs}:
-            for _ in range(2):
-                self.add(nl.asarray(np.asarray(self.numbers(shape))))
-
-        self.kept = len(self.pool)
-        self.add(self.constant)  # What is written there later changes nothing in the function.
 
     def __repr__(self) -> str:
         names = [*[f"x{k}{shape}" for k, shape in enumerate(self.inputs)], *[f"w{k}" for k in range(len(self.shared))]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -117,3 +119,47 @@ def test_numbers_drawn_in_an_expression_outside_of_a_tree_are_refused(draw: Any)
         y = x + draw(rng) + rng.normal(size=3)
     fresh = nl.function([x], y)
     assert fresh(ZEROS).tolist() != fresh(ZEROS).tolist()
+
+
+def test_another_draw_while_a_function_is_recorded() -> None:
+    """Another thread takes blocks that no call takes again."""
+    rng = nl.random.default_rng(5)
+    taken: list[float] = []
+
+    def drawn(x: Any) -> Any:
+        first = rng.random(3)
+        other = threading.Thread(target=lambda: taken.extend(rng.random(5).tolist()))
+        if not taken:
+            other.start()
+            other.join()
+        return x + first + 2 * rng.random(3) - 2 * rng.random(3), first
+
+    for make in (nl.compile, lambda f: nl.function([nl.symbol("x", (3,))], f)):
+        taken.clear()
+        call = make(drawn)
+        seen = [number for _ in range(3) for number in call(ZEROS)[1].tolist()] + rng.random(3).tolist()
+        assert len(set(seen + taken)) == len(seen) + 5
+
+
+def test_threads_that_draw_from_a_generator_that_functions_draw_from() -> None:
+    rng = nl.random.default_rng(7)
+    interval, ended = sys.getswitchinterval(), threading.Event()
+    taken: list[float] = []
+
+    def go_on() -> None:
+        while not ended.is_set():
+            taken.append(float(rng.random()))
+
+    sys.setswitchinterval(1e-5)
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    try:
+        seen = []
+        for _ in range(40):
+            call = nl.compile(lambda x: sum([rng.random(3) for _ in range(6)], x) * 0 + rng.random(3))
+            seen += call(ZEROS).tolist() + call(ZEROS).tolist()
+    finally:
+        ended.set()
+        thread.join()
+        sys.setswitchinterval(interval)
+    assert len(set(seen + taken)) == len(seen) + len(taken)

@@ -401,3 +401,22 @@ def test_scan_over_nothing_gives_empty_results(traced: bool) -> None:
 def test_scan_over_nothing_whose_body_looks_at_numbers() -> None:
     with pytest.raises(ValueError, match="over one element or more"):
         nl.scan(lambda s, x: (s, s if x > 0 else -s), nl.asarray(0.0), nl.zeros(0))
+
+
+@pytest.mark.parametrize("looked", [False, True])
+def test_givens_of_what_others_were_computed_from_outside_of_the_tree(looked: bool) -> None:
+    """They would keep the old value, as ordinary arrays know not what they were computed from."""
+    constant, s = nl.arange(3.0) * 1, nl.symbol("s", (3,))
+    old = -constant
+    other = -old
+    if looked:
+        other.get()
+    for output in (other, s + other, [s + old, other * s]):
+        with pytest.raises(ValueError, match=r"ordinary array.*symbolic|does not depend"):
+            nl.function([s], output, givens=[(old, constant)])
+        with pytest.raises(ValueError, match=r"ordinary array.*symbolic|does not depend"):
+            nl.substitute(output, (old, constant))
+    assert nl.function([s], s + old, givens=[(old, constant)])(nl.zeros(3)).tolist() == [0.0, 1.0, 2.0]
+    with nl.symbolic():
+        inside = -old
+    assert nl.function([s], s + inside, givens=[(old, constant)])(nl.zeros(3)).tolist() == [0.0, -1.0, -2.0]

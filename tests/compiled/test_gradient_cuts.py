@@ -573,3 +573,104 @@ def test_results_from_outside_of_the_tree(looked: bool) -> None:
     with nl.symbolic():
         cost = (z[1:] * z[:1] * data).sum()
     assert nl.grad(cost, z).tolist() == [28.0, 14.0]
+
+
+RESULTS: dict[str, Any] = {
+    "a cast": lambda x: x.astype("f4"),
+    "a cast there and back": lambda x: x.astype("f4").astype("f8"),
+    "a copy in another order": lambda x: nl.ascontiguousarray(x[::-1]),
+    "a sort": nl.sort,
+    "a running sum": nl.cumsum,
+    "joined": lambda x: nl.concatenate([x, x]),
+    "stacked": lambda x: nl.stack([x, x]),
+    "at indices": lambda x: x[[0, 1]],
+    "at computed indices": lambda x: nl.take(x, nl.argsort(x)),
+    "by a mask": lambda x: x[x > 0],
+    "an element": lambda x: x[0] * nl.ones(2),
+    "an element alone": lambda x: x[0],
+    "an element's product": lambda x: x[0] * 2,
+    "elements": lambda x: nl.asarray([x[0], x[1]]) * 1,
+    "a sum": lambda x: x.sum(),
+    "a transform": lambda x: nl.fft.fft(x).real,
+    "a solution": lambda x: nl.linalg.solve(nl.eye(3), x),
+    "singular values": lambda x: nl.linalg.svd(nl.outer(x, x))[1],
+    "padded": lambda x: nl.pad(x, 1),
+    "by a compiled function": lambda x: DOUBLED(x),
+    "by a loop": lambda x: nl.fori_loop(0, 3, lambda k, s: s * x, nl.ones(3)),
+}  # fmt: skip
+STORES: dict[str, Any] = {
+    "a part": lambda y, x: y.__setitem__(slice(1, None), x[1:]),
+    "an element": lambda y, x: y.__setitem__(0, x[0]),
+    "an element's product": lambda y, x: y.__setitem__(0, x[0] * 2),
+    "at indices": lambda y, x: y.__setitem__([0, 1], x[:2]),
+    "by a mask": lambda y, x: y.__setitem__(x > 0, x[x > 0]),
+    "put": lambda y, x: nl.put(y, [0, 1], x[:2]),
+    "add.at": lambda y, x: nl.add.at(y, [0, 1], x[:2]),
+    "copyto": lambda y, x: nl.copyto(y[1:], x[1:]),
+    "in place": lambda y, x: y.__iadd__(x),
+    "out": lambda y, x: nl.multiply(x, 2, out=y),
+}  # fmt: skip
+DOUBLED = nl.compile(lambda x: x * 2)
+
+
+@pytest.mark.parametrize("looked", [False, True])
+@pytest.mark.parametrize("name", RESULTS)
+def test_all_results_from_outside_of_the_tree(name: str, looked: bool) -> None:
+    """Whatever computed them: casts and routines, too."""
+    x = nl.array([1.0, 2.0, 3.0])
+    y = RESULTS[name](x)
+    if looked:
+        str(y)
+    with nl.symbolic():
+        cost = (y**2).sum() + x.sum()
+    with pytest.raises(nl.CutError, match="computed outside"):
+        nl.grad(cost, x)
+    with nl.symbolic():
+        cost = (nl.stop_gradient(y) ** 2).sum() + x.sum()
+    assert nl.grad(cost, x).tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize("looked", [False, True])
+@pytest.mark.parametrize("memory", ["zeros", "data", "older data"])
+@pytest.mark.parametrize("name", STORES)
+def test_stores_from_outside_of_the_tree(name: str, memory: str, looked: bool) -> None:
+    y = nl.zeros(3) if memory == "zeros" else nl.array([0.0, 0.0, 0.0])
+    if memory == "older data":
+        DOUBLED(nl.ones(2) + 1), nl.compile(lambda x: x + 1)(nl.ones(2))
+    x = nl.array([1.0, 2.0, 3.0])
+    STORES[name](y, x)
+    if looked:
+        str(y)
+    with nl.symbolic():
+        cost = (y**2).sum() + x.sum()
+    with pytest.raises(nl.CutError, match="computed outside"):
+        nl.grad(cost, x)
+
+
+def test_what_is_generated_or_given_is_a_constant() -> None:
+    x = nl.array([1.0, 2.0, 3.0])
+    constants = [
+        nl.arange(3.0),
+        nl.ones(3),
+        nl.zeros(3) + 1,
+        nl.asarray(2.0),
+        nl.asarray([1.0, 2.0, 3.0]),
+    ]
+    written = nl.array([0.0, 0.0, 0.0])
+    written[0] = 4.0
+    for y in [*constants, written]:
+        for looked in (False, True):
+            if looked:
+                str(y)
+            with nl.symbolic():
+                cost = (y * x).sum()
+            assert nl.grad(cost, x).tolist() == (np.ones(3) * y.get()).tolist()
+
+
+def test_a_cast_that_was_looked_at() -> None:
+    x = nl.array([1.0, 2.0, 3.0])
+    y = x.astype("f4")
+    str(y)
+    with pytest.raises(nl.CutError, match="ordinary array"):
+        nl.grad((y**2).sum(), x)
+    assert nl.grad(lambda x: (x.astype("f4") ** 2).sum())(x).tolist() == [2.0, 4.0, 6.0]

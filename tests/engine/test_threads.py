@@ -302,3 +302,38 @@ def main():
 main()
 """
     assert python(program, tmp_path).split() == ["True", "99998.0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+def test_a_pool_of_workers_forked_beside_a_gpu_comes_back(tmp_path):
+    """A worker that cannot take its task is started again for ever: values arrive, and the task has the error."""
+    program = """
+import multiprocessing
+import numloom as nl
+from apart import stand_in
+
+def total(x):
+    return float(x.sum())
+
+def scaled(number):
+    return nl.arange(5.0) * number
+
+def on_the_cpu():
+    nl.config.device = "cpu"
+
+with stand_in():
+    values = [nl.arange(200_000.0) + number for number in range(4)]
+    nl.evaluate(*values)
+    for setting in (None, on_the_cpu):
+        with multiprocessing.get_context("fork").Pool(2, setting) as pool:
+            for task, given in ((total, values), (scaled, range(4))):
+                try:
+                    found = pool.map_async(task, given).get(60)
+                    print([float(x.max()) for x in found] if task is scaled else found)
+                except Exception as error:
+                    print(type(error).__name__, "spawn" in str(error), "without values" in str(error))
+"""
+    tests = os.path.dirname(os.path.dirname(__file__))
+    lines = python(f"import sys\nsys.path.insert(0, {tests!r})\n{program}", tmp_path).splitlines()
+    sums = [19999900000.0 + 200_000 * number for number in range(4)]
+    assert lines == ["DeviceError True False", "MaybeEncodingError True True", str(sums), "[0.0, 4.0, 8.0, 12.0]"]

@@ -766,3 +766,21 @@ def test_read_only_output():
     out.flags.writeable = False
     with pytest.raises(ValueError, match="read-only"):
         ElementwiseKernel("T x", "T y", "y = x", "to_read_only")(np.ones(3), out)
+
+
+def test_raw_outputs_of_a_size():
+    """They are made, of the shape `size`, each time anew; without a size nothing says how large they are."""
+    kernel = ElementwiseKernel("", "raw float32 out", "out[i] = i", "counted_raw")
+    for size in (2, 2, 3, (2, 2), numpy.int64(2), (np.ones(2) > 0).sum()):
+        made = kernel(size=size)
+        shape = size if isinstance(size, tuple) else (int(size),)
+        assert made.dtype == "f4" and made.tolist() == numpy.arange(numpy.prod(shape)).reshape(shape).tolist()
+    first, second = kernel(size=4), kernel(size=4)
+    first[0] = 9
+    assert second[0] == 0
+    both = ElementwiseKernel("raw T x", "raw T y, raw int32 z", "y[i] = x[i] * 2; z[i] = 1", "two_raw")
+    for _ in range(2):
+        y, z = both(np.arange(4.0), size=3)
+        assert y.tolist() == [0.0, 2.0, 4.0] and z.tolist() == [1, 1, 1] and z.dtype == "i4"
+    with pytest.raises(ValueError, match="must be given: pass an array, or size="):
+        kernel()

@@ -361,3 +361,10 @@ def test_reduction_kernels(size):
 def test_the_names_are_there():
     assert numloom.pycuda.driver is drv and numloom.pycuda.autoinit is not None
     assert numloom.pycuda.SourceModule is SourceModule is drv.SourceModule
+
+
+def test_copies_keep_the_order():
+    host = numpy.asfortranarray(numpy.arange(12.0).reshape(3, 4))
+    array = gpuarray.to_gpu(host)
+    for copied in (array.copy(), array.copy().copy()):
+        assert copied.strides == host.strides and (copied.get() == host).all()

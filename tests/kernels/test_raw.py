@@ -585,3 +585,16 @@ def test_binaries_are_used_again_by_the_next_process(tmp_path):
 def test_the_null_device_says_that_it_cannot():
     with registry.use("null"), pytest.raises(NotImplementedError, match="use the device 'cpu' or 'cuda'"):
         RawKernel(FILL, "fill").compile()
+
+
+def test_results_are_sizes_of_grids():
+    """What NumPy has as a scalar is a number of blocks, of threads and of bytes."""
+    kernel = np.RawKernel(
+        'extern "C" __global__ void one(float* x) { x[blockIdx.x * blockDim.x + threadIdx.x] = 1; }', "one"
+    )
+    for two in ((np.ones(3) > 0).sum() - 1, np.array(2, "i4"), numpy.int64(2)):
+        x = np.zeros(5, "f4")
+        kernel((two,), (two, 1), (x,), shared_mem=two)
+        assert x.tolist() == [1, 1, 1, 1, 0]
+    with pytest.raises(TypeError, match="must hold ints"):
+        kernel((np.array(2.0),), (2,), (np.zeros(4, "f4"),))

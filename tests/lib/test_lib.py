@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -41,3 +43,26 @@ def test_byte_bounds() -> None:
     assert last - first == 24 * 8
     assert byte_bounds(x[1:3, ::-2]) == (first + 8 * 7, first + 8 * 18)
     assert byte_bounds(x[:0])[0] == byte_bounds(x[:0])[1]
+
+
+def test_files_behind_their_headers(tmp_path: Path) -> None:
+    """`lib.format` writes what NumPy reads, and the other way round; mapped files are ours."""
+    form = nl.lib.format
+    path = tmp_path / "mapped.npy"
+    made = form.open_memmap(path, "w+", "f4", ((nl.ones(2) > 0).sum(), 3), fortran_order=True)
+    assert type(made) is nl.memmap
+    made[0] = [1, 2, 3]
+    made.flush()
+    host = np.load(path)
+    assert host.tolist() == [[1, 2, 3], [0, 0, 0]] and host.flags.f_contiguous
+    assert (form.open_memmap(path, "r") + 1).tolist() == [[2, 3, 4], [1, 1, 1]]
+    with path.open("wb") as file:
+        form.write_array(file, nl.arange(3.0), (2, 0))
+    with path.open("rb") as file:
+        assert form.read_magic(file) == (2, 0)
+        assert form.read_array_header_2_0(file) == ((3,), False, np.dtype("f8"))
+    with path.open("rb") as file:
+        found = form.read_array(file)
+    assert type(found) is nl.ndarray and found.tolist() == [0.0, 1.0, 2.0]
+    assert form.header_data_from_array_1_0(nl.ones((2, 3))) == np.lib.format.header_data_from_array_1_0(np.ones((2, 3)))
+    assert {name for name in dir(np.lib.format) if name[0] != "_"} <= set(dir(form))

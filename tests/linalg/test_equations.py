@@ -187,3 +187,21 @@ def test_numpys_functions_give_our_arrays() -> None:
     x = nl.asarray([[2.0, 1.0], [1.0, 3.0]])
     for result in (np.linalg.inv(x), np.linalg.det(x), np.linalg.eigh(x).eigenvectors, np.linalg.norm(x, 1)):
         assert isinstance(result, nl.ndarray)
+
+
+@pytest.mark.parametrize("rcond", [None, -1, 0, -2.5, 0.3, 1, 1.0, 7, np.nan, 1e-17])
+def test_least_squares_by_limits_of_every_kind(rcond: Any) -> None:
+    """LAPACK takes what is not between 0 and 1 as half of the epsilon."""
+    for least in (1.0, 0.2, 2.5e-16, 2e-16, 1.5e-16, 1e-16, 1e-30) + (0.0,) * (rcond == rcond):
+        a, b = np.diag([1.0, least]), np.array([1.0, 2.0])
+        want, got = np.linalg.lstsq(a, b, rcond), nl.linalg.lstsq(nl.asarray(a), nl.asarray(b), rcond)
+        assert int(got[2]) == want[2], least
+        np.testing.assert_allclose(got[0].get(), want[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("values", [[np.inf], [-np.inf], [np.inf, np.nan], [np.inf, -np.inf]])
+def test_infinities_have_no_least_squares(values: list[float]) -> None:
+    a = np.ones((3, 2))
+    a.ravel()[: len(values)] = values
+    with pytest.raises(np.linalg.LinAlgError, match="did not converge"):
+        nl.linalg.lstsq(nl.asarray(a), nl.ones(3))

@@ -2,15 +2,28 @@
 
 A program is a Python function whose lines an `Author` writes. NumPy calls it as it is; numloom records it once, and
 then replays it for other numbers. Between calls outputs and arguments are written to, so that what is shared shows.
+Arguments come in every order of memory, twice, as views of each other, of one block, pending, without axes or empty.
 
-``python tests/properties/functions.py --seconds 600`` runs as many as it can, and prints those that were wrong.
+Kinds of programs: `WAYS` of calling (compile, function, unknown extents, updates, tree: looked at one by one); "scan"
+and "long scan", the program as the step of a loop; "drawing scan", with random numbers in the step; "gradient", a
+smooth cost; "looks", whose last line looks at a number (`float`, `item`, `if`, iteration and others: an error or the
+right value, never that of another call); "failing", of which some calls have an index out of range and fail, and the
+next ones go on; "threads", which two threads call at once.
+
+``python tests/properties/functions.py --seconds 600 --jobs 2`` runs as many as it can, in two processes, and prints
+those that were wrong. Nothing is compiled for them (``cpu_compile="never"``): kernels are run by ready-made loops.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import random
+import subprocess
 import sys
+import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -25,12 +38,28 @@ from author import SHAPES, Author
 from worlds import Host, LoomWorld, NumPyWorld, Statement, close, host_fresh, load_loops, same_bits
 
 import numloom as nl
+from numloom.base.dtypes import code_of
+from numloom.compiled.compile import Compiled
+from numloom.compiled.control import UNROLLED
+from numloom.compiled.symbols import symbol_of
 from numloom.device import registry
-from numloom.graph.tree import TreeError
+from numloom.graph.layout import k_strides
+from numloom.graph.tree import Placeholder, TreeError
 
 CALLS = 6
 MOST_ARRAYS = 3
 Step = Callable[[Author], None]
+
+
+LOOKED = [
+    "float({x}.ravel()[0])", "{x}.ravel()[-1].item()", "bool({x}.any())", "int(np.count_nonzero({x}))", "{x}.tolist()",
+    "1.5 if {x}.ravel()[0] > 0 else 2.5", "2.5 if {x}.sum() == 0 else 1.5", "[v.item() for v in {x}.ravel()]",
+    "max({x}.ravel().tolist())", "5 if 1 in {x} else 6", "{x}.ravel()[0].item() if {x}.all() else 7",
+    "np.full(2, float({x}.ravel()[0]))", "{x}.ravel()[: int({x}.size > 0) + (1 if {x}.any() else 0)].tolist()",
+    "complex({x}.ravel()[0]).real", "[row.tolist() for row in {x}.ravel()[:2]]", "{x}.astype('f8').min().item()",
+    "np.nonzero({x})[0].tolist()", "{x}[{x} > 0].tolist()", "[1.0][bool({x}.any()) - 1]", "hash({x}.ravel()[0].item())",
+]  # fmt: skip
+"""Looks at numbers in a function."""
 
 
 class HostDraws:
@@ -57,10 +86,13 @@ class FunctionAuthor(Author):
         The arguments: seed, shape, dtype and order of each.
     refused : Counter
         What trees did not take, by the error.
+    ordered : bool
+        Whether arguments are seen in the order in which they lie in memory, else in C order (as by `nl.symbol`).
     """
 
-    def __init__(self, choices: bytes, seed: int, draws: bool) -> None:
+    def __init__(self, choices: bytes, seed: int, draws: bool, ordered: bool = True) -> None:
         super().__init__(choices)
+        self.ordered = ordered
         self.refused: Counter[str] = Counter()
         self.forms: list[tuple[int, tuple[int, ...], str, str]] = []
         self.draws = draws
@@ -70,13 +102,22 @@ class FunctionAuthor(Author):
             if number and self.number(2):
                 shape, dtype = self.pick(SHAPES), self.pick(self.dtypes)
             self.forms.append((self.number(11), shape, dtype, self.pick(["C", "C", "F"])))
-        self.tree = LoomWorld()
-        symbols = [nl.symbol(f"a{k}", shape, dtype) for k, (_, shape, dtype, _) in enumerate(self.forms)]
-        enter(self.world, self.arguments(0), HostDraws(seed))
-        enter(self.tree, symbols, nl.random.default_rng(seed))
+        self._begin()
+
+    def _begin(self) -> None:
+        self.world, self.tree = NumPyWorld(), LoomWorld()
+        hosts = self.seen(self.arguments(0))
+        enter(self.world, hosts, HostDraws(self.seed))
+        symbols = [symbol_of(Placeholder(f"a{k}"), code_of(host.dtype), host.shape, dense(host))
+                   for k, host in enumerate(hosts)]  # fmt: skip
+        enter(self.tree, symbols, nl.random.default_rng(self.seed))
 
     def arguments(self, round: int) -> list[Host]:
         return [host_fresh(round, *form) for form in self.forms]
+
+    def seen(self, hosts: Sequence[Host]) -> list[Host]:
+        """Copies of arguments as the function sees them."""
+        return [host.copy("K" if self.ordered else "C") for host in hosts]
 
     def _add(self, text: str, conditions: Any, wrong: bool) -> None:
         count, before = len(self.statements), dict(self.world.names)
@@ -100,10 +141,7 @@ class FunctionAuthor(Author):
 
     def _again(self) -> None:
         lines, self.statements = self.statements, []
-        self.world, self.tree = NumPyWorld(), LoomWorld()
-        symbols = [nl.symbol(f"a{k}", shape, dtype) for k, (_, shape, dtype, _) in enumerate(self.forms)]
-        enter(self.world, self.arguments(0), HostDraws(self.seed))
-        enter(self.tree, symbols, nl.random.default_rng(self.seed))
+        self._begin()
         for line in lines:
             try:
                 if not all(condition.holds(self.world.names) for condition in line.conditions):
@@ -114,6 +152,11 @@ class FunctionAuthor(Author):
             except Exception:
                 continue
             self.statements.append(line)
+
+
+def dense(host: Host) -> tuple[int, ...]:
+    """Strides of a dense array whose axes lie as those of this one."""
+    return k_strides(host.shape, [host.strides], host.itemsize)
 
 
 def enter(world: Any, arguments: Sequence[Any], rng: Any) -> None:
@@ -170,7 +213,8 @@ class Program:
         self.statements: list[Statement] = author.statements
         self.kinds = kinds
         text = "".join(statement.text for statement in self.statements)
-        self.signed = not ("max" in text or "min" in text)
+        # Which of two zeros stands first, or is the larger one, is NumPy's choice of the day.
+        self.signed = not any(name in text for name in ("max", "min", "clip", "sort", "partition"))
 
     def run(self, world: Any, arguments: Sequence[Any], rng: Any) -> list[Any]:
         """What the function gives: what it read, and its arrays at the end."""
@@ -184,9 +228,14 @@ class Program:
 
     def by_numpy(self, arguments: Sequence[Host], rng: Any) -> list[Host] | None:
         """The same by NumPy, each output a copy; None where that is the platform's choice or an error."""
+        found = self.seen_by_numpy(self.author.seen(arguments), rng)
+        return None if found is None else [np.array(one) for one in found]
+
+    def seen_by_numpy(self, arguments: Sequence[Host], rng: Any) -> list[Host] | None:
+        """The same by NumPy, on these arrays themselves; outputs may be views of each other and of arguments."""
         outputs: list[Any] = []
         world = NumPyWorld()
-        enter(world, [x.copy() for x in arguments], rng)
+        enter(world, arguments, rng)
         world.names["read"] = world.names["near"] = lambda x: outputs.append(np.array(x))
         for statement in self.statements:
             if not all(condition.holds(world.names) for condition in statement.conditions):
@@ -196,7 +245,7 @@ class Program:
                     return None
             except Exception:
                 return None
-        return outputs + [np.array(world.names[name]) for name in world.arrays()]
+        return outputs + [np.asarray(world.names[name]) for name in world.arrays()]
 
     def compare(self, found: Sequence[Any], want: Sequence[Host], what: str) -> None:
         assert len(found) == len(want)
@@ -211,8 +260,10 @@ class Program:
         return "\n".join([*lines, self.author.shown()])
 
 
-def program_of(choices: bytes, seed: int, draws: bool = True, steps: Sequence[Step] = STEPS) -> Program:
-    author = FunctionAuthor(choices, seed, draws)
+def program_of(
+    choices: bytes, seed: int, draws: bool = True, steps: Sequence[Step] = STEPS, ordered: bool = True
+) -> Program:
+    author = FunctionAuthor(choices, seed, draws, ordered)
     while author.at < len(choices):
         author.pick(steps)(author)
     kinds = ["near" if line.text.startswith("near(") else "exact" for line in author.statements
@@ -224,19 +275,43 @@ def program_of(choices: bytes, seed: int, draws: bool = True, steps: Sequence[St
 
 
 def given(rnd: random.Random, host: Host) -> Any:
-    """An argument of these numbers: an array of its own, a view, a pending one, one that NumPy sees, or NumPy's."""
+    """An argument of these numbers: an array of its own, a view, a pending one, one that NumPy sees, or NumPy's.
+
+    Its axes lie in memory as those of `host`.
+    """
     kind = rnd.randrange(8)
     if kind == 0 and host.ndim:
-        return nl.asarray(np.ascontiguousarray(host[::-1]))[::-1]
+        return nl.asarray(host[::-1].copy("K"))[::-1]
     if kind == 1 and host.ndim > 1:
-        return nl.asarray(host.T.copy()).T
+        return nl.asarray(host.T.copy("K")).T
     if kind == 2 and host.ndim:
         return nl.concatenate([nl.asarray(host), nl.asarray(host)])[: len(host)]
     if kind == 3:
-        return host.copy()
+        return host.copy("K")
     if kind == 4:
         return nl.where(True, nl.asarray(host), nl.asarray(host)) if host.ndim else nl.asarray(host)
-    return nl.asarray(host.copy())
+    return nl.asarray(host.copy("K"))
+
+
+def arguments_of(rnd: random.Random, forms: Sequence[tuple[Any, ...]], hosts: list[Host]) -> list[Any]:
+    """Arguments of these numbers; some are the same array twice, or views of each other, which changes `hosts`."""
+    arrays: list[Any] = []
+    for number, (host, form) in enumerate(zip(hosts, forms, strict=True)):
+        kind = rnd.random() if number and form[1:] == forms[0][1:] and isinstance(arrays[0], nl.ndarray) else 1
+        if kind < 0.2:
+            hosts[number] = hosts[0]
+            arrays.append(arrays[0])
+        elif kind < 0.35 and host.ndim:
+            hosts[number] = hosts[0][::-1]
+            arrays.append(arrays[0][::-1])
+        elif kind < 0.5 and host.ndim:
+            # Two parts of one block.
+            block = nl.concatenate([nl.asarray(hosts[0]), nl.asarray(host)])
+            arrays[0] = block[: len(host)] if arrays[0].base is None and number == 1 else arrays[0]
+            arrays.append(block[len(host) :])
+        else:
+            arrays.append(given(rnd, host))
+    return arrays
 
 
 class Kept:
@@ -290,6 +365,8 @@ MODES: dict[str, dict[str, Any]] = {
     "verified": {"verify": True},
 }  # fmt: skip
 WAYS = ["compile", "function", "unknown extents", "updates", "tree"]
+ORDERED = ["compile", "tree"]
+"""Ways in which arguments are seen in their own order; symbols are in C order."""
 
 
 def check_calls(program: Program, way: str, seed: int) -> int:
@@ -335,13 +412,7 @@ def check_calls(program: Program, way: str, seed: int) -> int:
     kept, right = Kept(rnd), 0
     for round in range(CALLS):
         hosts = program.author.arguments(round)
-        for other in range(1, len(hosts)):
-            if forms[other][1:] == forms[0][1:] and rnd.random() < 0.3:
-                hosts[other] = hosts[0]
-        arrays = [given(rnd, host) for host in hosts]
-        for other in range(1, len(hosts)):
-            if hosts[other] is hosts[0] and isinstance(arrays[0], nl.ndarray):
-                arrays[other] = arrays[0]
+        arrays = arguments_of(rnd, forms, hosts)
         state = theirs.generator.bit_generator.state
         want = program.by_numpy(hosts, theirs)
         if want is None:  # Nor is numloom asked, so that generators stay together.
@@ -361,7 +432,8 @@ def check_calls(program: Program, way: str, seed: int) -> int:
                 else close(model, shared.get_value())
             ), f"{what}: the update\n{program.shown()}"
         for array, host in zip(arrays, hosts, strict=True):
-            if rnd.random() < 0.5 and not any(array is other for other, _ in kept.pairs):
+            alone = sum(np.may_share_memory(host, other) for other in hosts) == 1
+            if rnd.random() < 0.5 and alone and not any(array is other for other, _ in kept.pairs):
                 kept.add(array, host)
         for number, (array, host) in enumerate(zip(found, want, strict=True)):
             # Last bits of sums are ours, and so may be the sign of a zero.
@@ -381,15 +453,138 @@ def _by_tree(function: Any, arrays: Sequence[Any]) -> list[Any]:
     return [tree.get() for tree in trees[::-1]][::-1]
 
 
+def check_looks(program: Program, seed: int) -> int:
+    """A program that looks at a number at its end: an error of trees, or the right value in each call."""
+    rnd = random.Random(seed)
+    names = program.author.arrays()
+    if not names:
+        return 0
+    text = f"read({rnd.choice(LOOKED).format(x=rnd.choice(names))})"
+    program.statements.append(Statement(text, compile(text, "<program>", "exec")))
+    program.kinds.append("exact")
+    forms, right = program.author.forms, 0
+    functions: dict[str, Any] = {}
+    plain = lambda *arrays: program.run(LoomWorld(), arrays, None)  # noqa: E731
+    for ordered, way, call in (
+        (True, "compile", nl.compile(plain)),
+        (True, "tree", lambda *arrays: _by_tree(plain, arrays)),
+        (False, "function", lambda *arrays: made()(*arrays)),
+    ):
+
+        def made() -> Any:
+            if "function" not in functions:
+                symbols = [nl.symbol(f"a{k}", shape, dtype) for k, (_, shape, dtype, _) in enumerate(forms)]
+                functions["function"] = nl.function(symbols, plain)
+            return functions["function"]
+
+        if ordered != program.author.ordered:
+            continue
+        for round in range(3):
+            hosts = program.author.arguments(round)
+            arrays = arguments_of(rnd, forms, hosts)
+            want = program.by_numpy(hosts, None)
+            if want is None:
+                continue
+            try:
+                found = call(*arrays)
+            except TreeError:
+                right += 1
+                continue
+            right += 1
+            program.compare(found, want, f"looks by {way}, call {round}")
+    return right
+
+
+def check_failing(program: Program, seed: int) -> int:
+    """A function of which some calls fail, with an update that does not happen then; the others are right."""
+    rnd = random.Random(seed)
+    forms = program.author.forms
+    shared = nl.shared(np.zeros(()), "count")
+    symbols = [nl.symbol(f"a{k}", shape, dtype) for k, (_, shape, dtype, _) in enumerate(forms)]
+    places = nl.symbol("places", (2,), "i8")
+    table = nl.arange(5.0) * 2
+    with nl.symbolic():
+        outputs = program.run(LoomWorld(), symbols, None)
+        taken = table[places]
+    call = nl.function([*symbols, places], [*outputs, taken], updates=[(shared, shared + taken.sum())])
+    kept, right, count = Kept(rnd), 0, 0.0
+    for round in range(CALLS):
+        hosts = program.author.arguments(round)
+        arrays = arguments_of(rnd, forms, hosts)
+        want = program.by_numpy(hosts, None)
+        if want is None:
+            continue
+        bad = rnd.random() < 0.4
+        at = np.array([rnd.randrange(-5, 5), rnd.choice([5, -6, 99]) if bad else rnd.randrange(-5, 5)])
+        try:
+            found = call(*arrays, nl.asarray(at))
+            [one.get() for one in found]
+            assert not bad, f"no error, call {round}\n{program.shown()}"
+        except IndexError:
+            if not bad:
+                raise
+            found = []
+        right += 1
+        if not bad:
+            count += float((np.arange(5.0) * 2)[at].sum())
+            program.compare(found[:-1], want, f"failing, call {round}")
+            assert found[-1].tolist() == (np.arange(5.0) * 2)[at].tolist()
+            for array, host in zip(found, [*want, (np.arange(5.0) * 2)[at]], strict=True):
+                if rnd.random() < 0.4:
+                    kept.add(array, array.get() if host.dtype.kind in "fc" else host)
+        assert float(shared.get_value()) == count, f"the update, call {round}\n{program.shown()}"
+        kept.change()
+        kept.check(program, f"failing, call {round}")
+    return right
+
+
+def check_threads(program: Program, seed: int) -> int:
+    """Two threads call one function, each with numbers of its own."""
+    function = lambda *arrays: program.run(LoomWorld(), arrays, None)  # noqa: E731
+    call = nl.compile(function)
+    errors: list[Exception] = []
+    jobs = []
+    for round in range(2):
+        hosts = [program.author.arguments(2 * number + round) for number in range(3)]
+        pairs = [(one, program.by_numpy(one, None)) for one in hosts]
+        jobs.append([(one, want) for one, want in pairs if want is not None])
+
+    def go(job: list[Any]) -> None:
+        try:
+            with nl.config(cpu_compile="never"):
+                for hosts, want in job * 2:
+                    program.compare(call(*[nl.asarray(host.copy("K")) for host in hosts]), want, "threads")
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=go, args=(job,)) for job in jobs]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    if errors:
+        raise errors[0]
+    return sum(map(len, jobs))
+
+
 def check_scan(program: Program, steps: int, seed: int) -> int:
-    """A program as the step of a loop: its first argument is the state, of which the last array is the next one."""
+    """A program as the step of a loop: its first argument is the state, of which one of its arrays is the next one.
+
+    If it draws, long loops in trees must refuse it.
+    """
+    drawn = any("rng" in statement.text for statement in program.statements)
     forms = program.author.forms
     hosts = program.author.arguments(0)
-    state: Host | None = hosts[0].copy()
     rows = [np.stack([host_fresh(round, *form) for round in range(steps)]) for form in forms[1:]]
-    first = program.by_numpy(hosts, None)
+    first = program.by_numpy(hosts, HostDraws(seed))
     if first is None:
         return 0
+    theirs = HostDraws(seed)
     # What may stand for the state: exact, and of its form.
     fit = [number for number, one in enumerate(first) if one.shape == hosts[0].shape and one.dtype == hosts[0].dtype
            and (number >= len(program.kinds) or program.kinds[number] == "exact")]  # fmt: skip
@@ -397,18 +592,23 @@ def check_scan(program: Program, steps: int, seed: int) -> int:
         return 0
     place = fit[seed % len(fit)]
     want: list[list[Host]] = []
+    state = hosts[0].copy("K")
+    elements = [row.copy("K") for row in rows]
     for step in range(steps):
-        assert state is not None
-        found = program.by_numpy([state, *[row[step] for row in rows]], None)
+        # The state itself, which may be any view: what NumPy makes of it follows from its order.
+        found = program.seen_by_numpy([state, *[row[step] for row in elements]], theirs)
         if found is None or any(
             one.shape != other.shape or one.dtype != other.dtype for one, other in zip(found, first, strict=True)
         ):
             return 0
         state = found[place]
-        want.append(found)
+        want.append([one.copy() for one in found])
+    if any(not np.array_equal(row, kept, equal_nan=row.dtype.kind in "fc")
+           for row, kept in zip(rows, elements, strict=True)):  # fmt: skip
+        return 0  # Elements were written to, which are the caller's.
 
     def body(s: Any, x: Any) -> Any:
-        found = program.run(LoomWorld(), [s, *([x] if len(rows) == 1 else x)], None)
+        found = program.run(LoomWorld(), [s, *([x] if len(rows) == 1 else x)], ours)
         return found[place], found
 
     xs = nl.asarray(rows[0]) if len(rows) == 1 else tuple(nl.asarray(row) for row in rows) or nl.arange(steps)
@@ -416,15 +616,31 @@ def check_scan(program: Program, steps: int, seed: int) -> int:
         inner = body
         body = lambda s, x: inner(s, ())  # noqa: E731
     exact = place >= len(program.kinds)
+    answered = 0
     for call in (lambda s: nl.scan(body, s, xs), nl.compile(lambda s: nl.scan(body, s, xs))):
-        for _ in range(2):
-            last, collected = call(nl.asarray(hosts[0]))
+        for _ in range(1 if drawn else 2):
+            ours = nl.random.default_rng(seed)
+            if drawn and steps > UNROLLED and isinstance(call, Compiled):
+                try:
+                    call(nl.asarray(hosts[0].copy("K")))
+                except (TypeError, ValueError) as error:
+                    assert "random numbers" in str(error) or "read-only" in str(error), error
+                    break
+                break  # What it drew is in no result.
+            try:
+                last, collected = call(nl.asarray(hosts[0].copy("K")))
+            except (ValueError, TreeError) as error:
+                # In a tree states and elements are read-only, so that of what is written to them nothing is wrong.
+                if "read-only" in str(error) or isinstance(error, TreeError):
+                    break
+                raise
+            answered = 1
             if exact:
                 assert same_bits(state, last.get(), program.signed), (
                     f"scan, the state: {state!r}, {last!r}\n{program.shown()}"
                 )
             program.compare(collected, [np.stack(column) for column in zip(*want, strict=True)], f"scan over {steps}")
-    return 1
+    return answered
 
 
 # ---------------------------------------------------------------- gradients
@@ -564,7 +780,7 @@ def _flat(found: Any) -> list[Any]:
 
 # ---------------------------------------------------------------- many
 
-KINDS = [*WAYS, "scan", "long scan", "gradient"]
+KINDS = [*WAYS, "scan", "long scan", "drawing scan", "gradient", "looks", "failing", "threads"]
 
 
 def check(kind: str, seed: int, mode: str = "as ever") -> int:
@@ -575,47 +791,110 @@ def check(kind: str, seed: int, mode: str = "as ever") -> int:
         rnd = random.Random(seed)
         choices = rnd.randbytes(rnd.randrange(20, 130))
         if "scan" in kind:
-            return check_scan(program_of(choices, seed, draws=False), 4 if kind == "scan" else 36, seed)
-        return check_calls(program_of(choices, seed), kind, seed)
+            steps = 36 if kind == "long scan" or (seed % 2 and kind == "drawing scan") else 4
+            return check_scan(program_of(choices, seed, draws=kind == "drawing scan"), steps, seed)
+        if kind == "looks":
+            return check_looks(program_of(choices, seed, draws=False, ordered=seed % 3 > 0), seed)
+        if kind == "failing":
+            return check_failing(program_of(choices, seed, draws=False, ordered=False), seed)
+        if kind == "threads":
+            return check_threads(program_of(choices, seed, draws=False), seed)
+        return check_calls(program_of(choices, seed, ordered=kind in ORDERED), kind, seed)
+
+
+def often(modes: Sequence[str]) -> list[str]:
+    """Modes in turn, the one that plans and checks each value by itself (ten times as slow) more seldom."""
+    return [mode for mode in modes for _ in range(1 if mode == "verified" or len(modes) == 1 else 3)]
+
+
+def run(options: argparse.Namespace) -> dict[str, Counter[str]]:
+    """Programs of one process, of `--jobs` ones the `--part`-th: blocks of numbers in turn."""
+    found: dict[str, Counter[str]] = {"programs": Counter(), "answered": Counter(), "calls": Counter(),
+                                      "wrong": Counter()}  # fmt: skip
+    modes = often(options.modes)
+    block = len(options.kinds) * len(modes)
+    begun, count = time.perf_counter(), 0
+    at = open(options.at, "wb", buffering=0) if options.at else None  # noqa: SIM115
+    while time.perf_counter() - begun < options.seconds:
+        number = (count // block * options.jobs + options.part) * block + count % block
+        if number >= options.programs:
+            break
+        seed, count = options.seed + number, count + 1
+        kind, mode = options.kinds[number % len(options.kinds)], modes[number // len(options.kinds) % len(modes)]
+        found["programs"][kind] += 1
+        if at is not None:
+            at.seek(0)
+            at.write(f"{kind}, {mode}, seed {seed}".ljust(80).encode())
+        try:
+            answered = check(kind, seed, mode)
+            found["answered"][kind] += answered > 0
+            found["calls"][kind] += answered
+        except Exception as error:
+            found["wrong"][f"{kind}: {type(error).__name__}"] += 1
+            if found["wrong"].total() <= options.shown:
+                print(f"---- {kind}, {mode}, seed {seed}", flush=True)
+                traceback.print_exception(error, limit=options.frames, file=sys.stdout)
+    return found
+
+
+def run_jobs(options: argparse.Namespace) -> dict[str, Counter[str]]:
+    """`--jobs` processes; one that dies counts as wrong, and the program that it died of is named."""
+    found: dict[str, Counter[str]] = {"programs": Counter(), "answered": Counter(), "calls": Counter(),
+                                      "wrong": Counter()}  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = []
+        for part in range(options.jobs):
+            at = os.path.join(folder, f"at{part}")
+            line = [sys.executable, *sys.argv, "--part", str(part), "--at", at]
+            with open(os.path.join(folder, f"shown{part}"), "wb") as shown:
+                jobs.append((subprocess.Popen(line, stdout=shown, stderr=subprocess.STDOUT), shown.name, at))
+        for job, name, at in jobs:
+            code = job.wait()
+            with open(name, encoding="utf-8", errors="replace") as file:
+                *lines, last = file.read().splitlines() or [""]
+            print("\n".join(lines), end="\n" if lines else "", flush=True)
+            if code:
+                with open(at, encoding="utf-8") as file:
+                    print(f"---- a process ended with {code} at {file.read().strip()}\n{last}", flush=True)
+                found["wrong"][f"a process that ended with {code}"] += 1
+                continue
+            for key, counts in json.loads(last).items():
+                found[key].update(counts)
+    return found
 
 
 def main() -> None:
     """Run as many programs as there is time for."""
     parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--programs", type=int, default=1 << 62)
+    parser.add_argument("--programs", type=int, default=1 << 62, help="how many, of all processes")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", default=KINDS)
     parser.add_argument("--modes", nargs="*", default=list(MODES))
     parser.add_argument("--frames", type=int, default=-4, help="frames of each error")
-    parser.add_argument("--shown", type=int, default=10, help="how many wrong ones are printed")
+    parser.add_argument("--shown", type=int, default=10, help="how many wrong ones each process prints")
+    parser.add_argument("--jobs", type=int, default=1, help="how many processes")
+    parser.add_argument("--part", type=int, default=-1, help=argparse.SUPPRESS)
+    parser.add_argument("--at", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    load_loops()
-    counts: Counter[str] = Counter()
-    calls: Counter[str] = Counter()
-    wrong: Counter[str] = Counter()
-    begun, number = time.perf_counter(), 0
-    while number < options.programs and time.perf_counter() - begun < options.seconds:
-        seed = options.seed + number
-        kind, mode = (
-            options.kinds[number % len(options.kinds)],
-            options.modes[(number // len(options.kinds)) % len(options.modes)],
-        )
-        number += 1
-        try:
-            answered = check(kind, seed, mode)
-            counts[kind] += answered > 0
-            calls[kind] += answered
-        except Exception as error:
-            wrong[f"{kind}: {type(error).__name__}"] += 1
-            if sum(wrong.values()) <= options.shown:
-                print(f"---- {kind}, {mode}, seed {seed}", flush=True)
-                traceback.print_exception(error, limit=options.frames)
+    begun = time.perf_counter()
+    if options.jobs > 1 and options.part < 0:
+        found = run_jobs(options)
+    else:
+        inner, options.part = options.part >= 0, max(options.part, 0)
+        load_loops()
+        found = run(options)
+        if inner:
+            print(json.dumps(found))
+            return
+    seconds = time.perf_counter() - begun
+    programs, wrong = found["programs"].total(), found["wrong"].total()
+    print("\n".join(f"{key}: {dict(counts)}" for key, counts in found.items()))
     print(
-        f"{number} programs, {sum(counts.values())} with an answer, {sum(calls.values())} calls; "
-        f"{sum(wrong.values())} wrong"
+        f"{programs} programs, {found['calls'].total()} calls, {wrong} wrong; {found['answered'].total()} programs "
+        f"with an answer, {programs / seconds:.0f} programs a second"
     )
-    print("programs", dict(counts), "calls", dict(calls), "wrong", dict(wrong), file=sys.stdout)
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":

@@ -296,3 +296,14 @@ def test_a_part_does_not_share_memory_with_the_whole() -> None:
         a.data[:] = a.data + 1
         same(part, expected)
         b.data[:] = b.data + 1
+
+
+def test_axes_that_are_results() -> None:
+    a = nl.sparse.csr_array(nl.asarray([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
+    for axis in ((nl.ones(2) > 0).sum() - 1, nl.array(1, "i4")):
+        for name in ("sum", "mean", "max", "min", "argmax", "count_nonzero"):
+            found, want = getattr(a, name)(axis), getattr(a, name)(1)
+            for one in (found, want):
+                assert one.shape == (2,)
+            dense = [x.toarray() if hasattr(x, "toarray") else x for x in (found, want)]
+            assert dense[0].tolist() == dense[1].tolist(), name

@@ -177,3 +177,13 @@ def test_scipy_finds_them_by_the_array_api() -> None:
     )
     command = [sys.executable, "-c", code]
     subprocess.run(command, check=True, env={**os.environ, "SCIPY_ARRAY_API": "1"}, timeout=120)
+
+
+def test_binomials_of_small_numbers() -> None:
+    """Of a whole k and a small n, which is lost beside k: n (1 - n) (2 - n) ... / k!, with a changing sign."""
+    mpmath = pytest.importorskip("mpmath")
+    for n in (1e-20, -1e-20, 1e-300, 1e-9, -3e-9, 2e-8, 0.5):
+        for k in (1.0, 2.0, 3.0, 4.0, 19.0, 20.0, 25.0, 60.0, 0.5, 2.5):
+            with mpmath.workdps(340):
+                want = float(mpmath.binomial(mpmath.mpf(n), mpmath.mpf(k)))
+            np.testing.assert_allclose(nl.special.binom(n, k).item(), want, rtol=1e-11, err_msg=f"{n} {k}")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from numloom.api.creation import empty
-from numloom.array.convert import from_host, over
+from numloom.array.convert import from_host, over, over_host
 from numloom.array.ndarray import bind, ndarray, view_of
 from numloom.base.dtypes import DTYPES, code_of
 from numloom.device import registry
@@ -74,13 +74,9 @@ def construct(
     if type(buffer) is ndarray:
         return _shared(buffer, shape, code, offset, strides, order)
     host = np.ndarray(shape, dtype, buffer, offset, strides, order)
-    if not host.size or not host.dtype.isnative:
-        result = from_host(host)
-    elif registry.current().discrete:
-        result = _copied(host)
-    else:
-        result = over(host.__array_interface__["data"][0], host.dtype, host.shape, host.strides, host)
-        result.base = buffer
+    if not host.size or not host.dtype.isnative or not registry.current().discrete:
+        return over_host(host, buffer)
+    result = _copied(host)
     result.writeable = host.flags.writeable
     return result
 

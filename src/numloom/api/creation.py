@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from math import ceil
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,11 @@ import numpy as np
 from numloom.api.calling import traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, log10, multiply, power, sign, where
-from numloom.array.convert import asarray, check_device, from_host, made_like
+from numloom.array.convert import asarray, check_device, from_host, made_like, over_host
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
+from numloom.base.integers import as_extent, as_integer, is_single
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import broadcast_strides, c_strides, f_strides, named_order, strides_in_order
@@ -40,13 +40,13 @@ def shape_of(shape: Any) -> tuple[int, ...]:
     elif isinstance(shape, (bool, np.bool)):
         raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
     elif isinstance(shape, (tuple, list)):
-        extents = tuple([as_index(extent) for extent in shape])
-    elif hasattr(shape, "__index__") and not getattr(shape, "ndim", 0):
-        extents = (as_index(shape),)
+        extents = tuple([as_extent(extent) for extent in shape])
+    elif is_single(shape) and hasattr(shape, "__index__"):
+        extents = (as_extent(shape),)
     elif not isinstance(shape, Sequence) and not hasattr(shape, "__array__"):
         raise TypeError(f"expected a sequence of integers or a single integer, got '{shape}'")
     else:
-        extents = tuple([as_index(extent) for extent in shape])
+        extents = tuple([as_extent(extent) for extent in shape])
     for extent in extents:
         if extent < 0:
             raise ValueError("negative dimensions are not allowed")
@@ -373,10 +373,10 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: str | None = None) -> Ar
 
 
 def frombuffer(buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0, *, like: Any = None) -> Array:
-    """A vector of the bytes of a buffer (a copy: the buffer lies on the host)."""
+    """A vector over the memory of a buffer, read-only if that is; on a GPU a copy of it."""
     if like is not None:
         return made_like(like, np.frombuffer, buffer, dtype, count, offset)
-    return from_host(np.frombuffer(buffer, dtype, count, offset))
+    return over_host(np.frombuffer(buffer, dtype, count, offset), buffer)
 
 
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Array:
@@ -512,9 +512,15 @@ def stepped(count: int, first: np.ndarray[Any, Any], code: int) -> Node:
         delta = second - start
         exact = code in ROUNDED or start + delta == second
     counter = build.iota(count)
-    node = build.cast(counter, wide)
     if count == 1:
         return build.full(first[0].item(), code, (1,))
+    if not np.isfinite(delta) and KINDS[wide] == "f":  # which would make NaN of the first value
+        with np.errstate(all="ignore"):
+            values = [*first.tolist(), (start + 2 * delta).item()]
+        at_first, at_second = (build.binary(EQUAL, counter, build.scalar(place, I64)) for place in (0, 1))
+        numbers = [build.scalar(value, code) for value in values]
+        return build.elementwise(WHERE, (at_first, numbers[0], build.elementwise(WHERE, (at_second, *numbers[1:]))))
+    node = build.cast(counter, wide)
     if delta != 1:
         node = build.binary(MULTIPLY, node, build.scalar(delta.item(), wide))
     if start != 0 or (delta < 0 and KINDS[wide] == "f"):
@@ -564,7 +570,7 @@ def linspace(
     ndarray or tuple
     """
     check_device(device)
-    num = as_index(num)
+    num = as_integer(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     ours = type(start) is ndarray or type(stop) is ndarray
@@ -692,7 +698,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     signs = turn(low)
     low, high = low / signs, high / signs
     result = logspace(logarithm(low), logarithm(high), num, endpoint, dtype=found)
-    place = arange(as_index(num)).reshape((-1,) + (1,) * (result.ndim - 1))
+    place = arange(as_integer(num)).reshape((-1,) + (1,) * (result.ndim - 1))
     # Powers of logarithms may miss the bounds.
     if endpoint and num > 1:
         result = where(place == num - 1, high, result)

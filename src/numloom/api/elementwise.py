@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,9 @@ from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
 from numloom.array.convert import asarray, check_device
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
+from numloom.array.storage import read_only
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, LOW, code_of, limits_of
+from numloom.base.integers import as_integer
 from numloom.base.release import FROM_2_5
 from numloom.base.tracebacks import public
 from numloom.graph import build
@@ -365,7 +366,7 @@ def round(a: Any, decimals: int = 0, out: Array | None = None) -> Array:
     ndarray
     """
     array = asarray(a)
-    decimals = as_index(decimals)
+    decimals = as_integer(decimals)
     kind = KINDS[array.code]
     if kind in "iu" and decimals >= 0:
         result = array.copy("K")
@@ -500,9 +501,9 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """A copy of an array with another dtype (the array itself if nothing changes and `copy` is False)."""
     check_device(device)
-    if type(x) is not ndarray:
-        raise TypeError(f"Input should be a numloom array. It is a {type(x)} instead.")
-    array: Any = x
+    if not isinstance(x, (ndarray, np.ndarray, np.generic)):
+        raise TypeError(f"Input should be an array or a scalar of NumPy. It is a {type(x)} instead.")
+    array: Any = x if type(x) is ndarray else asarray(x)
     return array.astype(dtype, copy=copy)
 
 
@@ -525,7 +526,7 @@ def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) 
     if type(src) is ndarray and src.storage is dst.storage and _lies(src) == _lies(dst):
         return
     if not dst.writeable:
-        raise ValueError("assignment destination is read-only")
+        raise read_only(dst.storage, "assignment destination")
     np.can_cast(bool, bool, casting)  # type: ignore[arg-type]  # NumPy's error if it knows no such rule
     value = value_of(src)
     if type(value) is not Node:

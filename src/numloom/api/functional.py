@@ -19,7 +19,7 @@ from numloom.api.joining import stack
 from numloom.api.manipulation import expand_dims, moveaxis, normal_axis
 from numloom.api.sorting import nonzero
 from numloom.api.ufunc import ufunc
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import ndarray
 
 Array = Any
@@ -117,7 +117,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
     """
     result = asarray(a)
     ndim = result.ndim
-    for axis in np.atleast_1d(np.asarray(axes)).tolist():
+    for axis in np.atleast_1d(np.asarray(host_numbers(axes))).tolist():
         axis += ndim if axis < 0 else 0
         found = asarray(func(result, axis))
         if found.ndim != ndim:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, lru_cache
 from math import copysign
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numloom.api.sorting import searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, C128, DTYPES, F32, F64, I64, KINDS, ROUNDED, code_of
+from numloom.base.integers import as_integer, is_single
 from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
 from numloom.engine.routines import call
@@ -62,7 +62,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise TypeError(f"Cannot cast array data from {array.dtype!r} to dtype('int64') according to the rule 'safe'")
     if minlength < 0:
         raise ValueError("'minlength' must not be negative")
-    minlength = as_index(minlength)
+    minlength = as_integer(minlength)
     small = array.dtype.kind in "iu" and array.dtype.char != "L"
     numbers = node_of(array) if small else build.cast(node_of(array), I64)
     if weights is None:
@@ -194,7 +194,8 @@ def _stone(sample: _Sample, limits: Any) -> Any:
     bins = repeat(sizes, sizes + 1)
     number = wrap(build.iota(most * (most + 3) // 2)) - (bins - 1) * (bins + 2) // 2
     first, last = float(limits[0]), float(limits[1])
-    edges = (number * ((last - first) / bins) + first).astype(np.result_type(*limits, sample.values.dtype, np.float16))
+    kind = np.result_type(*limits, sample.values.dtype)
+    edges = (number * ((last - first) / bins) + first).astype(np.float64 if kind.kind in "iu" else kind)
     below = where(number == bins, n, searchsorted(sort(sample.values), edges))
     counts = where(number[1:] > 0, below[1:] - below[:-1], 0)
     total = (counts * counts).cumsum()[(sizes * (sizes + 3)) // 2 - 2].get()
@@ -303,7 +304,7 @@ def _edges_from(bins: int, first: float, last: float, code: int, device: int) ->
 def _count_of(bins: Any) -> int:
     """A number of bins."""
     try:
-        count = as_index(bins)
+        count = as_integer(bins)
     except TypeError as error:
         raise TypeError("`bins` must be an integer, a string, or an array") from error
     if count < 1:
@@ -506,7 +507,7 @@ def histogram2d(
         raise ValueError("x and y must have the same length.")
     if isinstance(bins, ndarray):
         bins = bins.get()
-    if hasattr(bins, "__len__") and len(bins) not in (1, 2):
+    if not is_single(bins) and len(bins) not in (1, 2):
         bins = [np.asarray(bins)] * 2
     total, edges = histogramdd([x, y], bins, range, density, weights)
     return total, edges[0], edges[1]
@@ -569,7 +570,7 @@ def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Array], list[bool
     dimensions = points.shape[1]
     if isinstance(bins, ndarray):
         bins = bins.get()
-    if hasattr(bins, "__len__"):
+    if not is_single(bins):
         if len(bins) != dimensions:
             raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
     else:
@@ -599,7 +600,7 @@ def _grid(points: Array, bins: Any, limits: Any) -> tuple[list[Array], list[bool
         if entry < 1:
             raise ValueError(f"`bins[{k}]` must be positive, when an integer")
         try:
-            count = as_index(entry)
+            count = as_integer(entry)
         except TypeError as error:
             raise TypeError(f"`bins[{k}]` must be an integer, when a scalar") from error
         if limit is None and ends is not None and not numpy_is_near():

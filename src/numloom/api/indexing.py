@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,12 @@ from numloom.api.running import deliver
 from numloom.api.sorting import flatnonzero, nonzero
 from numloom.api.subscripts import write_indices
 from numloom.api.ufunc import WHERE, check_out, store
-from numloom.array.convert import asarray, from_host
+from numloom.array.convert import asarray, from_host, host_numbers
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
-from numloom.array.storage import broadcast_value, write
+from numloom.array.storage import broadcast_value, read_only, write
 from numloom.array.subscript import Advanced
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
+from numloom.base.integers import as_integer, as_integers
 from numloom.engine.selecting import compress as compress_values
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, c_strides, is_c_contiguous, named_order
@@ -55,7 +55,7 @@ def _bounded(indices: Any, extent: int, mode: str) -> Node:
     else:
         if type(indices) is int and not -(1 << 63) <= indices < 1 << 63:
             raise OverflowError("Python int too large to convert to C long")
-        host = np.asarray(indices)
+        host = np.asarray(host_numbers(indices))
         if isinstance(indices, (list, tuple, float, np.floating)):
             host = host.astype(np.int64)
         if host.dtype.kind not in "iub":
@@ -607,12 +607,13 @@ def unravel_index(indices: Any, shape: Any, order: str | None = "C") -> tuple[Ar
         If a position is out of bounds.
     """
     order = named_order(order, "C", "CF")
+    shape = as_integers(shape)
     if not _on_device(indices):
         found = np.unravel_index(indices, shape, order)  # type: ignore[call-overload]
         return tuple(_number_or_array(item) for item in found)
     positions = asarray(indices)
     np.unravel_index(_probe(positions), shape, order)  # type: ignore[call-overload]
-    extents = (shape,) if hasattr(shape, "__index__") else tuple(shape)
+    extents = shape
     size = prod(extents)
     if not extents:
         raise ValueError("multiple indices are not supported for 0d array")
@@ -649,11 +650,12 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         If a coordinate is out of bounds.
     """
     order = named_order(order, "C", "CF")
+    dims = as_integers(dims)
     if not _on_device(multi_index):
         return _number_or_array(np.ravel_multi_index(multi_index, dims, mode, order))  # type: ignore[call-overload]
     arrays = [asarray(item) for item in multi_index]
     np.ravel_multi_index(tuple(map(_probe, arrays)), dims, mode, order)  # type: ignore[call-overload]
-    extents = (dims,) if hasattr(dims, "__index__") else tuple(dims)
+    extents = dims
     modes = (mode,) * len(arrays) if isinstance(mode, str) else tuple(mode)
     bounded = []
     wrong: Any = None
@@ -678,7 +680,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
     """Indices of the main diagonal of a cube of extent `n`."""
-    return (wrap(build.iota(n)),) * ndim
+    return (wrap(build.iota(as_integer(n))),) * as_integer(ndim)
 
 
 def diag_indices_from(arr: Any) -> tuple[Array, ...]:
@@ -702,7 +704,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
     """Indices of what lies on and above a diagonal."""
     if numpy_is_near():
         return tuple(map(from_host, np.triu_indices(n, k, m)))
-    return nonzero(logical_not(tri(n, m, as_index(k) - 1, bool)))
+    return nonzero(logical_not(tri(n, m, k - 1, bool)))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
@@ -770,7 +772,7 @@ class flatiter:
     def __setitem__(self, key: Any, value: Any) -> None:
         base = self.base
         if not base.writeable:
-            raise ValueError("underlying array is read-only")
+            raise read_only(base.storage, "underlying array")
         key = _flat_key(key)
         if _is_integer(key):
             base[self._place(key)] = value
@@ -779,7 +781,7 @@ class flatiter:
 
     def _place(self, key: Any) -> tuple[int, ...]:
         """Coordinates of a position."""
-        size, position = self.base.size, as_index(key)
+        size, position = self.base.size, as_integer(key)
         if not -size <= position < size:
             raise IndexError(f"index {position} is out of bounds for size {size}")
         return tuple(int(k) for k in np.unravel_index(position % size, self.base.shape)) if self.base.ndim else ()

@@ -8,7 +8,7 @@ import numpy as np
 
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, moveaxis, normal_axes, normal_axis, shaped, taken
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL
 from numloom.graph import build
@@ -63,7 +63,7 @@ def _kept(obj: Any, extent: int) -> Array | None:
     """What `delete` leaves, as a mask on the device; None where the positions are few, or wrong."""
     if isinstance(obj, (slice, int, np.integer)):
         return None
-    index = obj if isinstance(obj, ndarray) else np.asarray(obj)
+    index = obj if isinstance(obj, ndarray) else np.asarray(host_numbers(obj))
     if index.dtype == bool:
         return asarray(index) == 0 if index.shape == (extent,) else None
     if index.dtype.kind not in "iu" or index.size <= _FEW_POSITIONS:
@@ -127,7 +127,7 @@ def relaid(array: Array, strides: tuple[int, ...]) -> Array:
 
 def _host_index(obj: Any) -> Any:
     """An index argument on the host: how many elements a result has must be known."""
-    return obj.get() if isinstance(obj, ndarray) else obj
+    return host_numbers(obj)
 
 
 def _picked(array: Array, kept: np.ndarray[Any, Any], axis: int) -> Array:

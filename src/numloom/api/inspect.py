@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -142,13 +143,15 @@ def _step_line(number: int, step: KernelPlan) -> str:
 _COLOURS = ("#cfe8ff", "#d8f5d0", "#ffe6c7", "#f3d9ff", "#ffd6d9", "#e8e8a8", "#c9f2ee", "#e0e0e0")
 
 
+_BOX, _GAP, _HIGH, _STEP = 170, 20, 40, 64
+"""Widths of a value's box and between what stands in a row, heights of a box and from row to row."""
+
+
 def picture(found: Structure) -> str:
     """A tree as a picture (SVG): arguments above what uses them; the last 60 values of a larger one."""
     nodes = found.nodes[-60:]
     first = nodes[0].number if nodes else 0
-    depth: dict[int, int] = {}
-    for node in nodes:
-        depth[node.number] = 1 + max((depth[arg] for arg in node.args if arg in depth), default=-1)
+    row = _rows(nodes)
     stored = {number: k for k, step in enumerate(found.steps) for number in step.computes}
     colour: dict[int, str] = {}
     for node in reversed(nodes):
@@ -157,33 +160,66 @@ def picture(found: Structure) -> str:
         for arg in node.args:
             if arg >= first and arg not in stored:
                 colour.setdefault(arg, colour.get(node.number, "#ffffff"))
-    rows: dict[int, list[int]] = {}
-    for node in nodes:
-        rows.setdefault(depth[node.number], []).append(node.number)
-    width, height = 190, 64
-    place = {n: (20 + k * width, 20 + d * height) for d, row in rows.items() for k, n in enumerate(row)}
-    total_w = 40 + width * max((len(row) for row in rows.values()), default=1)
-    total_h = 40 + height * max(len(rows), 1)
+    middle, total_w = _middles(nodes, row)
+    total_h = 2 * _GAP + _STEP * (1 + max(row.values(), default=0))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{total_w}" height="{total_h}" font-family="sans-serif" '
         'font-size="12">'
     ]
     for node in nodes:
-        x, y = place[node.number]
-        for arg in node.args:
-            if arg in place:
-                ax, ay = place[arg]
-                parts.append(f'<line x1="{ax + 85}" y1="{ay + 40}" x2="{x + 85}" y2="{y}" stroke="#888"/>')
+        for arg in sorted(set(node.args) & set(row)):
+            way = [(middle[arg, row[arg]], _GAP + row[arg] * _STEP + _HIGH)]
+            for passed in range(row[arg] + 1, row[node.number]):
+                way += [(middle[arg, passed], _GAP + passed * _STEP + down) for down in (0, _HIGH)]
+            way.append((middle[node.number, row[node.number]], _GAP + row[node.number] * _STEP))
+            parts.append(f'<polyline points="{" ".join(f"{x},{y}" for x, y in way)}" fill="none" stroke="#888"/>')
     for node in nodes:
-        x, y = place[node.number]
+        x, y = middle[node.number, row[node.number]] - _BOX // 2, _GAP + row[node.number] * _STEP
         fill = "#ffffff" if node.name == "leaf" else colour.get(node.number, "#ffffff")
         border = "#222" if node.number in stored else "#999"
-        label = escape(f"%{node.number} {node.name}")
+        value = "" if node.args or not node.detail or node.detail == node.name else f" {node.detail}"
+        label = escape(f"%{node.number} {node.name}{value}"[:26])
         kind = escape(f"{node.dtype}{list(node.shape)}")
-        parts.append(f'<rect x="{x}" y="{y}" width="170" height="40" rx="6" fill="{fill}" stroke="{border}"/>')
+        parts.append(f'<rect x="{x}" y="{y}" width="{_BOX}" height="{_HIGH}" rx="6" fill="{fill}" stroke="{border}"/>')
         parts.append(f'<text x="{x + 8}" y="{y + 17}">{label}</text><text x="{x + 8}" y="{y + 33}">{kind}</text>')
     parts.append("</svg>")
     return "".join(parts)
+
+
+def _rows(nodes: Sequence[Any]) -> dict[int, int]:
+    """In which row each value stands: below its arguments, and what has none right above its first use."""
+    row: dict[int, int] = {}
+    for node in nodes:
+        row[node.number] = 1 + max((row[arg] for arg in node.args if arg in row), default=-1)
+    for node in nodes:
+        uses = [row[user.number] for user in nodes if node.number in user.args]
+        if uses and not any(arg in row for arg in node.args):
+            row[node.number] = min(uses) - 1
+    return row
+
+
+def _middles(nodes: Sequence[Any], row: dict[int, int]) -> tuple[dict[tuple[int, int], int], int]:
+    """Where values stand in their rows, and where they are led through rows on the way to who uses them; the width."""
+    args = {node.number: [arg for arg in node.args if arg in row] for node in nodes}
+    last = dict(row)
+    for number, given in args.items():
+        for arg in given:
+            last[arg] = max(last[arg], row[number] - 1)
+    middle: dict[tuple[int, int], int] = {}
+    width = 0
+    for at in range(1 + max(row.values(), default=-1)):
+        found: list[tuple[float, int]] = []
+        for number in args:
+            if row[number] <= at <= last[number]:
+                above = [middle[one, at - 1] for one in (args[number] if row[number] == at else [number]) if at]
+                found.append((sum(above) / len(above) if above else width, number))
+        x = _GAP
+        for _, number in sorted(found):
+            wide = _BOX if row[number] == at else 0
+            middle[number, at] = x + wide // 2
+            x += wide + _GAP
+        width = max(width, x)
+    return middle, width
 
 
 def explain(array: Any, source: bool = False) -> Explanation:

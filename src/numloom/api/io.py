@@ -44,6 +44,11 @@ def _delivered(found: Any) -> Any:
     return asarray(found)
 
 
+def mapped(host: np.memmap[Any, Any]) -> memmap:
+    """A mapped file of NumPy's as ours."""
+    return memmap._of(host)
+
+
 def _told(fname: Any, encoding: str | None) -> Any:
     """What a text is read from: of a large file its lines, if there is somebody to tell how far it is read."""
     if not isinstance(fname, (str, PathLike)) or str(fname).endswith(_PACKED) or place() is None:

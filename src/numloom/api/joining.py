@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from itertools import pairwise
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from numloom.api.manipulation import (
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
+from numloom.base.integers import as_integer
 from numloom.engine.routines import empty as empty_leaf
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -320,7 +320,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     axis = normal_axis(axis, array.ndim)
     extent = array.shape[axis]
     try:
-        cuts = [0, *(as_index(cut) for cut in indices_or_sections), extent]
+        cuts = [0, *(as_integer(cut) for cut in indices_or_sections), extent]
     except TypeError:
         sections = int(indices_or_sections)
         if sections <= 0:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import prod
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
 
 from numloom.api.calling import traced
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import I64
+from numloom.base.integers import as_integer, as_integers
 from numloom.engine.routines import call
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -35,7 +35,7 @@ REMAINDER = ELEMENTWISE["remainder"]
 
 def normal_axis(axis: Any, ndim: int) -> int:
     """One axis, not negative; NumPy's AxisError if there is no such axis."""
-    axis = as_index(axis)
+    axis = as_integer(axis)
     if not -ndim <= axis < ndim:
         raise np.exceptions.AxisError(axis, ndim)
     return axis % ndim
@@ -187,7 +187,7 @@ def _each(view: Any, arrays: tuple[Any, ...]) -> Any:
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """A read-only view repeated to `shape`."""
     array = asarray(array)
-    target = tuple(map(as_index, shape)) if isinstance(shape, Iterable) else (as_index(shape),)
+    target = as_integers(shape)
     if any(extent < 0 for extent in target):
         raise ValueError("all elements of broadcast shape must be non-negative")
     lead = len(target) - array.ndim
@@ -246,7 +246,7 @@ def _shown(shape: Sequence[int]) -> str:
 def tile(A: Any, reps: Any) -> Array:
     """An array repeated `reps` times along each axis."""
     array = asarray(A)
-    times = tuple(map(as_index, reps)) if isinstance(reps, Iterable) else (as_index(reps),)
+    times = as_integers(reps, as_integer)
     ndim = max(array.ndim, len(times))
     times = (1,) * (ndim - len(times)) + times
     shape = (1,) * (ndim - array.ndim) + array.shape
@@ -281,7 +281,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     if isinstance(repeats, (ndarray, np.ndarray)):
         counts = np.asarray(repeats.get() if isinstance(repeats, ndarray) else repeats)
     else:
-        counts = np.asarray(repeats, np.int64)
+        counts = np.asarray(host_numbers(repeats), np.int64)
     if not np.can_cast(counts.dtype, np.int64, "safe"):
         raise TypeError(f"Cannot cast array data from {counts.dtype!r} to dtype('int64') according to the rule 'safe'")
     if counts.ndim > 1:
@@ -328,7 +328,7 @@ def taken(array: Array, index: np.ndarray[Any, Any], axis: int) -> Array:
 def resize(a: Any, new_shape: Any) -> Array:
     """A new array of `new_shape`, filled with the elements of `a` again and again."""
     array = asarray(a).ravel()
-    shape = tuple(map(as_index, new_shape)) if isinstance(new_shape, Iterable) else (as_index(new_shape),)
+    shape = as_integers(new_shape)
     if any(extent < 0 for extent in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
     count = prod(shape)
@@ -405,9 +405,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     if type(axis) is int and type(shift) is int:
         return _rolled(array, {normal_axis(axis, array.ndim): shift})
     axes = [normal_axis(k, array.ndim) for k in (axis if isinstance(axis, (tuple, list)) else (axis,))]
-    pairs = np.broadcast(
-        np.asarray(shift.get() if isinstance(shift, ndarray) else shift), np.asarray(axes, dtype=np.int64)
-    )
+    pairs = np.broadcast(np.asarray(host_numbers(shift)), np.asarray(axes, dtype=np.int64))
     if pairs.ndim > 1:
         raise ValueError("'shift' and 'axis' should be scalars or 1D sequences")
     total = dict.fromkeys(axes, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,10 @@ import numpy as np
 from numloom.api.calling import traced
 from numloom.api.creation import arange, empty, full, new_array, shape_of, zeros
 from numloom.api.elementwise import multiply, where
-from numloom.array.convert import asarray, check_device, made_like
+from numloom.array.convert import asarray, check_device, host_numbers, made_like
 from numloom.array.ndarray import node_of, view_of
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
+from numloom.base.integers import as_integer, is_integer
 from numloom.graph import build
 from numloom.graph.layout import f_strides, named_order
 from numloom.graph.node import Node
@@ -51,7 +51,7 @@ def eye(
     order = named_order(order, "C", "CF")
     if not rows or not columns:
         return full((rows, columns), 0, DTYPES[code], order)
-    node = build.cast(_diagonal_mask(rows, columns, as_index(k)), code)
+    node = build.cast(_diagonal_mask(rows, columns, as_integer(k)), code)
     if order == "F":
         node = build.copied(node, f_strides(node.shape, ITEMSIZES[code]), code)
     return new_array(node)
@@ -70,9 +70,19 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
     """Ones on and below a diagonal, zeros above; generated."""
     if like is not None:
         return made_like(like, np.tri, N, M, k, dtype)
-    rows, columns = (max(as_index(extent), 0) for extent in (N, N if M is None else M))
-    mask = _lower(rows, columns, as_index(k))
+    rows, columns = (max(as_integer(extent), 0) for extent in (N, N if M is None else M))
+    mask = _lower(rows, columns, _diagonal(k))
     return new_array(build.cast(mask, code_of(dtype if dtype is not None else float)))
+
+
+def _diagonal(k: Any) -> int:
+    """The number of a diagonal of a triangle, with which NumPy computes: it may be a float, if that is whole."""
+    if is_integer(k):
+        return as_integer(k)
+    number = float(host_numbers(k) + 0.0)
+    if not number.is_integer():
+        raise TypeError(f"the number of a diagonal must be whole, got {number}")
+    return int(number)
 
 
 def _lower(rows: int, columns: int, k: int) -> Node:
@@ -84,13 +94,13 @@ def _lower(rows: int, columns: int, k: int) -> Node:
 @traced
 def tril(m: Any, k: int = 0) -> Array:
     """A matrix with zeros above a diagonal."""
-    return _part(m, k, lower=True)
+    return _part(m, _diagonal(k), lower=True)
 
 
 @traced
 def triu(m: Any, k: int = 0) -> Array:
     """A matrix with zeros below a diagonal."""
-    return _part(m, k - 1, lower=False)
+    return _part(m, _diagonal(k) - 1, lower=False)
 
 
 def _part(m: Any, k: int, lower: bool) -> Array:
@@ -113,7 +123,7 @@ def diag(v: Any, k: int = 0) -> Array:
         return array.diagonal(k)
     if array.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
-    k = as_index(k)
+    k = as_integer(k)
     size = array.size + (k if k >= 0 else -k)
     result = zeros((size, size), array.dtype)
     if array.size:
@@ -140,7 +150,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     vector = asarray(x)
     if vector.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    columns = vector.size if N is None else as_index(N)
+    columns = vector.size if N is None else as_integer(N)
     dtype = np.promote_types(vector.dtype, int)
     if not 1 < columns <= _FEW_COLUMNS:
         result = empty((vector.size, columns), dtype)

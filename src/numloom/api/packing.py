@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numloom.api.inserting import ordered_as
 from numloom.api.manipulation import lines_along
 from numloom.api.padding import pad
 from numloom.array.convert import asarray
+from numloom.base.integers import as_integer
 
 Array = Any
 
@@ -137,7 +137,7 @@ def _cut(bits: Array, count: Any, axis: int) -> Array:
     extent = bits.shape[axis]
     if count is None:
         return bits
-    kept = as_index(count)
+    kept = as_integer(count)
     if kept < 0:
         if -kept > extent:
             raise ValueError("-count larger than number of elements")

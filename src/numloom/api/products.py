@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from math import prod
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,11 @@ from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis, normal_axes, normal_axis
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, check_out, in_order, store
-from numloom.array.convert import asarray, stands_aside
+from numloom.array.convert import asarray, multiplies_itself
 from numloom.array.ndarray import bind, ndarray, node_of, view_of, wrap
 from numloom.base.dtypes import BF16, BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZES, LOW, ROUNDED, code_of
 from numloom.base.errors import casting_error
+from numloom.base.integers import as_integer
 from numloom.base.release import FROM_2_5
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
@@ -317,7 +317,7 @@ def _places(
                 f"{name}: axis can only be used with a single shared core dimension, not with the distinct ones "
                 f"implied by signature {signature}."
             )
-        axis = as_index(axis)
+        axis = as_integer(axis)
         axes = [axis, axis, axis] if keepdims else [axis, axis]
     kept = cores[0] if keepdims else cores[2]
     lead = max(ndims[0] - cores[0], ndims[1] - cores[1])
@@ -343,7 +343,7 @@ def _places(
 def _item(name: str, number: int, item: Any, count: int, ndim: int) -> tuple[int, ...]:
     """One entry of ``axes=``."""
     if not isinstance(item, tuple):
-        item = (as_index(item),)
+        item = (as_integer(item),)
         if count != 1:
             raise np.exceptions.AxisError(
                 f"{name}: operand {number} has {count} core dimensions, but the axes item is a single integer."
@@ -699,7 +699,7 @@ def _tensordot(axes: Any, a: Any, b: Any) -> Array:
     try:
         a_axes, b_axes = axes
     except TypeError:
-        count = as_index(axes)
+        count = as_integer(axes)
         a_axes, b_axes = range(-count, 0), range(count)
     a_axes = normal_axes(_several(a_axes), left.ndim)
     b_axes = normal_axes(_several(b_axes), right.ndim)
@@ -849,7 +849,7 @@ _TRACE = Plain(_trace)
 
 def diagonal_view(array: Array, offset: int, axis1: int, axis2: int) -> Array:
     """A read-only view of a diagonal of two axes, as the last axis."""
-    offset = as_index(offset)
+    offset = as_integer(offset)
     if array.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
     axis1, axis2 = normal_axis(axis1, array.ndim), normal_axis(axis2, array.ndim)
@@ -873,7 +873,7 @@ def operator_matmul(x: Any, y: Any) -> Any:
     """``x @ y``; other libraries' arrays that hold ours decide themselves."""
     if type(x) is ndarray and type(y) is ndarray:
         return _plain_matmul(x, y)
-    return NotImplemented if stands_aside(x) or stands_aside(y) else matmul(x, y)
+    return NotImplemented if multiplies_itself(x) or multiplies_itself(y) else matmul(x, y)
 
 
 def _shown(shape: Sequence[int]) -> str:

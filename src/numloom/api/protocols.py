@@ -41,6 +41,11 @@ def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: di
         if type(x) is not ndarray and hasattr(x, "__array_ufunc__") and not isinstance(x, (np.ndarray, np.generic)):
             return NotImplemented  # Another library's array decides itself.
     out = options.get("out")
+    written = out if method != "at" else inputs[:1]
+    if written is not None and any(map(_is_host, written)):
+        # ``host += x``: NumPy's own arithmetic, in NumPy's memory.
+        mixed = any(type(one) is ndarray for one in written)
+        return NotImplemented if mixed else _on_the_host(function, method, inputs, options)
     if ours is None:
         return NotImplemented if out is not None else _on_the_host(function, method, inputs, options)
     if out is not None and any(one is not None and type(one) is not ndarray for one in out):
@@ -55,14 +60,29 @@ def array_ufunc(function: Any, method: str, inputs: tuple[Any, ...], options: di
 
 
 def _on_the_host(function: Any, method: str, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """A ufunc that is not ours (SciPy's, Numba's, of ``frompyfunc``) over our memory; what it gives is ours again."""
+    """A ufunc that is not ours (SciPy's, Numba's, of ``frompyfunc``), or stores into NumPy's arrays, over our memory.
+
+    What it gives is ours again, but for the arrays that the program gave it to store into.
+    """
     options = {name: _host(value) for name, value in options.items()}
     result = getattr(function, method)(*map(_host, inputs), **options)
-    return tuple(map(_back, result)) if isinstance(result, tuple) else _back(result)
+    given = [one for one in options.get("out", ()) if one is not None]
+
+    def back(value: Any) -> Any:
+        return value if any(value is one for one in given) else _back(value)
+
+    return tuple(map(back, result)) if isinstance(result, tuple) else back(result)
+
+
+def _is_host(value: Any) -> bool:
+    """Whether this is NumPy's array."""
+    return type(value) is not ndarray and isinstance(value, np.ndarray)
 
 
 def _host(value: Any) -> Any:
-    """NumPy's array over the memory of ours (on a GPU a copy that is counted), and anything else as it is."""
+    """NumPy's array over the memory of ours (on a GPU a copy that is counted), also in lists; others as they are."""
+    if type(value) in (list, tuple):
+        return type(value)(map(_host, value))
     return np.asarray(value) if type(value) is ndarray else value
 
 
@@ -72,8 +92,26 @@ def _back(value: Any) -> Any:
     return asarray(value) if held else value
 
 
+STORING = {"copyto": "dst", "fill_diagonal": "a", "place": "arr", "put": "a", "put_along_axis": "arr", "putmask": "a"}
+"""NumPy's functions that store into their first argument, and its name."""
+
+
+def _stores_on_host(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether a call of NumPy's function stores into an array of NumPy's."""
+    out = options.get("out")
+    if out is not None:
+        return any(map(_is_host, out)) if type(out) is tuple else _is_host(out)
+    target = STORING.get(function.__name__)
+    return target is not None and _is_host(args[0] if args else options.get(target))
+
+
 def array_function(function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """``__array_function__``: a function of NumPy on our arrays is our function of that name."""
+    """``__array_function__``: a function of NumPy on our arrays is our function of that name.
+
+    One that stores into NumPy's arrays is NumPy's, and reads ours on the host.
+    """
+    if _stores_on_host(function, args, options) and _all_known(types):
+        return function(*map(_host, args), **{name: _host(value) for name, value in options.items()})
     module = getattr(function, "__module__", None) or "numpy"
     ours = _ours(module if module.startswith("numpy") else "numpy", function.__name__)
     if ours is None or ours is function or not _all_known(types):

@@ -62,9 +62,16 @@ def _nearest_odd(n: Any, q: Any) -> Any:
     return np.where((place == low) & (low % 2 == 1), low, low + 1)
 
 
+def _half_where(halved: Any, other: float, level: Any) -> Any:
+    """One half or another weight, of the dtype of the level."""
+    return np.where(halved, 0.5, other).astype(level.dtype)
+
+
 METHODS: dict[str, Method] = {
     "inverted_cdf": Method(lambda n, q: np.ceil(n * q - 1), None),
-    "averaged_inverted_cdf": Method(lambda n, q: n * q - 1, lambda fraction, _: np.where(fraction == 0, 0.5, 1.0)),
+    "averaged_inverted_cdf": Method(
+        lambda n, q: n * q - 1, lambda fraction, _: _half_where(fraction == 0, 1.0, fraction)
+    ),
     "closest_observation": Method(_nearest_odd, None),
     "interpolated_inverted_cdf": Method(_on_line(0, 1)),
     "hazen": Method(_on_line(0.5, 0.5)),
@@ -76,7 +83,7 @@ METHODS: dict[str, Method] = {
     "higher": Method(lambda n, q: np.ceil((n - 1) * q), None),
     "midpoint": Method(
         lambda n, q: 0.5 * (np.floor((n - 1) * q) + np.ceil((n - 1) * q)),
-        lambda _, position: np.where(position % 1 == 0, 0.0, 0.5),
+        lambda _, position: _half_where(position % 1 != 0, 0.0, position),
     ),
     "nearest": Method(lambda n, q: np.around((n - 1) * q), None),
 }
@@ -228,9 +235,14 @@ def _delivered(result: Array, shape: tuple[int, ...], out: Any, name: str) -> Ar
     if result.shape != shape:
         result = result.reshape(shape)
     if out is not None:
-        return store(out, node_of(result), name, "same_kind", exact=True)
+        casting = "unsafe" if name in _CAST_ANYHOW else "same_kind"
+        return store(out, node_of(result), name, casting, exact=True)
     result.is_scalar = not shape
     return result
+
+
+_CAST_ANYHOW = {"median", "nanmedian", "nanquantile", "nanpercentile"}
+"""Which of these NumPy writes into an output of any dtype: it ends with a mean, or with an assignment."""
 
 
 # ---------------------------------------------------------------- quantiles

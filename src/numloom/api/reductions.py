@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from numloom.api.ufunc import NO_VALUE, WHERE, finish, mask_of, node_at, normal_
 from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.base.dtypes import BOOL, DTYPES, F32, F64, I64, KINDS, LOW, ROUNDED, code_of, nan_of
+from numloom.base.integers import as_integer
 from numloom.base.tracebacks import public
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, k_strides
@@ -207,7 +207,7 @@ def _position(name: str, a: Any, axis: Any, out: Any = None, keepdims: bool = Fa
         if axis is None
         else ()
         if not ndim and axis in (0, -1)
-        else build.normalize_axes(as_index(axis), ndim)
+        else build.normalize_axes(as_integer(axis), ndim)
     )
     shape = tuple(1 if k in axes else extent for k, extent in enumerate(node.shape) if keepdims or k not in axes)
     if type(out) is ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import ceil, floor
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,11 @@ from numloom.api.creation import full_like
 from numloom.api.elementwise import invert, negative
 from numloom.api.manipulation import lines_along, normal_axis
 from numloom.api.ufunc import scan
-from numloom.array.convert import asarray
-from numloom.array.ndarray import bind, ndarray, node_of, store_result, wrap
+from numloom.array.convert import asarray, host_numbers
+from numloom.array.ndarray import bind, node_of, store_result, wrap
+from numloom.array.storage import read_only
 from numloom.base.dtypes import BOOL, I64, code_of
+from numloom.base.integers import as_integer
 from numloom.engine.routines import call
 from numloom.engine.routines import empty as empty_leaf
 from numloom.engine.selecting import compress as compress_values
@@ -138,12 +139,12 @@ def sort_in_place(
 ) -> None:
     """Sort an array itself."""
     if not a.writeable:
-        raise ValueError("sort array is read-only")
-    a[...] = sort(a, as_index(axis), kind, order, stable=stable, descending=descending)
+        raise read_only(a.storage, "sort array")
+    a[...] = sort(a, as_integer(axis), kind, order, stable=stable, descending=descending)
 
 
 def _positions(kth: Any, extent: int) -> tuple[int, ...]:
-    given = np.atleast_1d(np.asarray(kth.get() if isinstance(kth, ndarray) else kth))
+    given = np.atleast_1d(np.asarray(host_numbers(kth)))
     if given.dtype.kind == "b":
         raise ValueError("Booleans unacceptable as partition index")
     if given.dtype.kind not in "iu":
@@ -192,8 +193,8 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", or
 def partition_in_place(a: Array, kth: Any, axis: Any = -1, kind: str = "introselect", order: Any = None) -> None:
     """Partition an array itself."""
     if not a.writeable:
-        raise ValueError("partition array is read-only")
-    a[...] = partition(a, kth, as_index(axis), kind, order)
+        raise read_only(a.storage, "partition array")
+    a[...] = partition(a, kth, as_integer(axis), kind, order)
 
 
 @traced

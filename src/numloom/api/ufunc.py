@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +28,7 @@ from numloom.array.ndarray import (
     operand,
     wrap,
 )
-from numloom.array.storage import broadcast_value, write
+from numloom.array.storage import broadcast_value, read_only, write
 from numloom.array.views import in_tree
 from numloom.base.dtypes import BOOL, CHARS, DTYPES, F32, I64, ITEMSIZES, KINDS, LOW, code_of
 from numloom.base.errors import casting_error
@@ -67,7 +68,7 @@ def check_out(out: Any) -> Array:
     if type(out) is not ndarray:
         raise TypeError(f"return arrays must be numloom arrays, not {type(out).__module__}.{type(out).__name__}")
     if not out.writeable:
-        raise ValueError("output array is read-only")
+        raise read_only(out.storage, "output array")
     return out
 
 
@@ -477,6 +478,9 @@ class ufunc(ElementwiseCall):
                 node = build.elementwise(WHERE, (mask, node, _number(self.identity, node.code)))
         if initial is not NO_VALUE and initial is not None:
             value = _packed(initial, code)
+            if self.__name__ == "multiply" and _absorbs(value, code):
+                # NumPy begins with the first value: 0 (or infinity) meets each element, not a product that overflowed.
+                node = build.binary_scalar(self._op_def, node, abs(value))
         if not node.size:
             return self._reduced_nothing(node, axes, keepdims, code, value)
         result = build.reduce(op_def, node, axes, keepdims, code) if axes else build.cast(node, code)
@@ -522,10 +526,10 @@ class ufunc(ElementwiseCall):
         if keepdims:
             kept = tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
             strides = reduced_strides(shape, order, axes, True, ITEMSIZES[code])
-            seen = result.buffer is None  # A tree has no memory yet.
-            result = (
-                build.view(result, code, 0, kept, strides) if seen else build.leaf(result.buffer, code, kept, strides)
-            )
+            if result.buffer is None:  # A tree has no memory yet.
+                return build.view(result, code, 0, kept, strides)
+            result = build.leaf(result.buffer, code, kept, strides)
+            result.result = True
         return result  # type: ignore[no-any-return]
 
     def _reduced_nothing(self, node: Node, axes: tuple[int, ...], keepdims: bool, code: int, value: Any) -> Node:
@@ -698,7 +702,7 @@ class ufunc(ElementwiseCall):
         if type(a) is not ndarray:
             raise TypeError("first operand must be array")
         if not a.writeable:
-            raise ValueError("output array is read-only")
+            raise read_only(a.storage, "output array")
         value = None if b is None else node_at(b)
         given = (a.dtype,) if value is None else (a.dtype, DTYPES[value.code])
         codes = loop_of(self._numpy, (*given, a.dtype), None, "unsafe")
@@ -746,6 +750,13 @@ def _lines(node: Node, axes: tuple[int, ...]) -> Node:
     kept = [axis for axis in range(array.ndim) if axis not in axes]
     moved = array.transpose(*kept, *axes)
     return node_of(moved.reshape(*moved.shape[: len(kept)], -1))
+
+
+def _absorbs(value: Any, code: int) -> bool:
+    """Whether a product that begins with a number stays it, unless something undoes it: 0, or a real infinity."""
+    if type(value) is complex:
+        return value == 0
+    return type(value) is float and KINDS[code] == "f" and value in (0.0, math.inf, -math.inf)
 
 
 def _number(value: Any, code: int) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 from numloom.api.creation import arange, ones, zeros
 from numloom.api.elementwise import cos, sqrt, where
 from numloom.api.running import deliver
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import node_of
 from numloom.array.views import in_tree
 from numloom.graph import build
@@ -57,7 +57,7 @@ def i0(x: Any) -> Array:
 
 def _steps(M: Any) -> tuple[float, Array | None]:
     """`M` as a number, and ``1 - M, 3 - M, ...``; None where the window is empty or a single 1."""
-    count = float(np.asarray([0.0, M])[1])
+    count = float(np.asarray([0.0, host_numbers(M)])[1])
     return (count, arange(1 - count, count, 2)) if count >= 1 and count != 1 else (count, None)
 
 
@@ -111,7 +111,7 @@ def hanning(M: Any) -> Array:
 def kaiser(M: Any, beta: Any) -> Array:
     """Kaiser's window of `M` points and shape `beta`: `i0` of half an ellipse, over ``i0(beta)``."""
     waits = in_tree(beta)
-    _, count, number = map(float, np.asarray([0.0, M, 0.0 if waits else beta]))
+    _, count, number = map(float, np.asarray(host_numbers([0.0, M, 0.0 if waits else beta])))
     if count == 1:
         return ones(1)
     n = arange(0, count)

@@ -18,7 +18,7 @@ from numloom.engine._indexing cimport (
 from numloom.engine._numbers cimport is_host, stores_as
 from numloom.engine.evaluate cimport at_hand as waits_for_nobody
 from numloom.graph.build cimport one_tuple
-from numloom.graph.node cimport Node
+from numloom.graph.node cimport Node, tracing, was_stored
 from numloom.graph.replay cimport learning
 
 from numloom.base.dtypes import BOOL as _BOOL, F16 as _F16
@@ -159,7 +159,7 @@ def taken(ndarray array, object index):
     buffer = (<Buffer>memory.value.buffer).pool.allocate(count * rows.bytes)  # May run finalisers, and so other reads.
     count = find_offsets(array, index)
     read_rows(<char*><intptr_t>buffer.ptr, rows.start, offsets, count, rows.bytes)
-    return wrap(new_value(buffer, array.code, shape))
+    return wrap(new_value(buffer, array.code, shape, True))
 
 
 def selected(ndarray array, ndarray mask):
@@ -208,7 +208,7 @@ def put(ndarray array, object index, object value):
     cdef Py_ssize_t part, done
     cdef bint repeated = False
     cdef bint by_mask = type(index) is ndarray and (<ndarray>index).code == BOOL
-    if learning() or not array._shape or not is_host():
+    if learning() or tracing() or not array._shape or not is_host():
         return False
     if by_mask:
         lead = len((<ndarray>index)._shape)
@@ -271,7 +271,7 @@ def put(ndarray array, object index, object value):
         else:
             write_rows(rows.start, offsets, count, part, start, step)
         rows.start += part
-    return True
+    return was_stored(node, type(value) is ndarray)
 
 
 cdef bint is_among(ndarray array, object index) except -1:

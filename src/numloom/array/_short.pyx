@@ -144,4 +144,4 @@ cdef ndarray stored(Pool pool, Py_ssize_t count, int code, tuple shape):
     memcpy(number, listed, count * sizeof(double))  # Allocating may run finalisers, and so this.
     cdef Buffer buffer = pool.allocate(count * sizeof(double))
     memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
-    return wrap(new_value(buffer, code, shape))
+    return wrap(new_value(buffer, code, shape, False))

@@ -176,6 +176,12 @@ def stands_aside(x: Any) -> bool:
     )
 
 
+def multiplies_itself(x: Any) -> bool:
+    """Whether products with `x` are its own: it may hold ours, or multiplies and is no array (SciPy's sparse)."""
+    arrays = ("__array__", "__dlpack__", "__numloom_array__", "__cuda_array_interface__")
+    return stands_aside(x) or (hasattr(x, "__rmatmul__") and not any(hasattr(x, name) for name in arrays))
+
+
 def device_name() -> str:
     """Name of the device that arrays live on: "cpu", or "cuda:" and the GPU's number."""
     device = registry.current()
@@ -752,6 +758,24 @@ def over(address: int, dtype: np.dtype[Any], shape: tuple[int, ...], strides: tu
     pin_foreign(array.storage)
     result = view_of(array, -low, shape, strides)
     result.code = code
+    return result
+
+
+def host_numbers(value: Any) -> Any:
+    """An argument of NumPy's that is no data: arrays of ours, also those in lists, as what NumPy has for them."""
+    if type(value) is ndarray:
+        return value.get()[()]
+    return [host_numbers(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def over_host(host: Host, base: Any) -> Array:
+    """An array over memory of the host that `base` holds, read-only where NumPy may not write; on a GPU a copy."""
+    if not host.size or not host.dtype.isnative or registry.current().discrete:
+        result = from_host(host)
+    else:
+        result = over(host.__array_interface__["data"][0], host.dtype, host.shape, host.strides, host)
+        result.base = base
+    result.writeable = host.flags.writeable
     return result
 
 

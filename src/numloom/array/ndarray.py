@@ -19,15 +19,15 @@ except ImportError:
 
 from numloom.array.members import set_member
 from numloom.array.numbers import REPEATED, binary_number, known_number, number_as, unary_number
-from numloom.array.storage import Storage, arranged, new_storage, read, write, write_number
+from numloom.array.storage import Storage, arranged, new_storage, read, read_only, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
 from numloom.base.errors import casting_error
 from numloom.engine.evaluate import after_record, at_hand, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
-from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known, scalar, scalar_binary, unary, view
+from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known_read, scalar, scalar_binary, unary, view
 from numloom.graph.layout import k_strides, shown
-from numloom.graph.node import FILL, LEAF, VIEW, Node, register
+from numloom.graph.node import FILL, LEAF, VIEW, Node, register, was_stored
 from numloom.graph.replay import learning
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -286,7 +286,7 @@ class ndarray:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         if not self.writeable:
-            raise ValueError("assignment destination is read-only")
+            raise read_only(self.storage, "assignment destination")
         if type(index) is ndarray:
             index = as_integer(index)
         if cython.compiled and type(index) is not ndarray and set_element(self, index, value):
@@ -613,7 +613,7 @@ def element_of(array: Any, index: Any) -> Any:
 def set_element(array: Any, index: Any, value: Any) -> bool:
     """Store a number of the same dtype in the element that integers lead to at once, if nobody else has the memory."""
     storage = array.held
-    if storage is None or storage.pins or storage.value.kind != LEAF:
+    if storage is None or storage.pins or storage.value.kind != LEAF or register.tracing:
         return False
     if not cython.compiled:
         number = [0.0, 0.0]
@@ -621,7 +621,8 @@ def set_element(array: Any, index: Any, value: Any) -> bool:
     if code < 0 or not stores_as(code, array.code, number):
         return False
     offset = place_of(array.offset, array._shape, array._strides, index)
-    return offset >= 0 and put_known(storage.value, array.code, offset, number)  # type: ignore[no-any-return]
+    stored = offset >= 0 and put_known(storage.value, array.code, offset, number)
+    return stored and was_stored(storage.value, type(value) is ndarray)  # type: ignore[no-any-return]
 
 
 def view_of(array: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
@@ -646,7 +647,7 @@ def seen_through(array: Any, found: Basic) -> Any:
         return result
     storage = storage_of(array)
     value = None if storage.pins or register.tracing else element_at_once(storage.value, array.code, found.offset)
-    return wrap(known(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ()))
+    return wrap(known_read(value, array.code) if value is not None else read(storage, array.code, found.offset, (), ()))
 
 
 def _looked_up(array: Any, index: Any) -> Any:
@@ -709,12 +710,10 @@ def assign(array: Any, found: Basic, value: Any) -> None:
         and (given._strides is found.strides or given._strides == found.strides)
     ):
         return  # What `x[i] += y` assigns last is what is there already.
-    if (
-        found.scalar
-        and (given is None or not given._shape)
-        and _is_at_hand(array)
-        and write_number(storage_of(array), array.code, found.offset, value if given is None else number_of(given))
+    if (found.scalar and (given is None or not given._shape) and _is_at_hand(array)) and write_number(
+        storage_of(array), array.code, found.offset, value if given is None else number_of(given)
     ):
+        was_stored(storage_of(array).value, given is not None)
         return
     node = assigned_value(value, array.code, True)
     if found.scalar and node.shape and (array.code != BOOL or node.size != 1):
@@ -863,7 +862,7 @@ def assigned_value(value: Any, code: int, basic: bool = False) -> Node:
 def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
     """``target op= other``: the whole or a part of its memory gets a new value."""
     if not target.writeable and not target.is_scalar:
-        raise ValueError("output array is read-only")
+        raise read_only(target.storage, "output array")
     if type(other) is ndarray and not target.is_scalar and op_def is not POWER:
         given = other
         if given._shape is target._shape or given._shape == target._shape:

@@ -1,7 +1,7 @@
 cimport cython
 from numloom.array.storage cimport Storage
 from numloom.engine.evaluate cimport element_on_host
-from numloom.graph.build cimport known
+from numloom.graph.build cimport known_read
 from numloom.graph.node cimport Node, Register
 
 cdef object _ADD, _SUBTRACT, _MULTIPLY, _DIVIDE, _FLOOR_DIVIDE, _REMAINDER, _LESS, _LESS_EQUAL, _GREATER, _GREATER_EQUAL

@@ -15,7 +15,7 @@ import numpy as np
 from numloom.array.storage import Storage
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, I64
 from numloom.engine.evaluate import element_on_host
-from numloom.graph.build import known, scalar, scalar_as
+from numloom.graph.build import known_read, scalar, scalar_as
 from numloom.graph.node import FILL, LEAF, SCALAR, Node, register
 from numloom.ops.elementwise import ELEMENTWISE
 
@@ -50,9 +50,9 @@ def known_number(storage: Storage, code: int, offset: int) -> Any:
 
 
 def node_of_number(value: Any) -> Node:
-    """A number that is known, as a value of the dtype that its type says."""
+    """A number that others came to, as a value of the dtype that its type says."""
     kind = type(value)
-    return known(value, F64 if kind is float else BOOL if kind is bool else I64)
+    return known_read(value, F64 if kind is float else BOOL if kind is bool else I64)
 
 
 def number_as(value: Any, code: int) -> Node:

@@ -10,6 +10,8 @@ import numpy as np
 
 from numloom.array.ndarray import bind, ndarray, node_of
 from numloom.array.views import constant_of
+from numloom.base.errors import DeviceError
+from numloom.base.integers import is_integer
 from numloom.base.wording import counted
 from numloom.device.registry import current
 from numloom.engine.evaluate import download_value, leaf_from_host
@@ -58,7 +60,7 @@ def array2string(
     '[   0. ... 3333.]'
     """
     settings = np.get_printoptions()
-    threshold = settings["threshold"] if threshold is None else threshold
+    threshold = settings["threshold"] if threshold is None else int(threshold) if is_integer(threshold) else threshold
     edge = settings["edgeitems"] if edgeitems is None else edgeitems
     options: dict[str, Any] = {
         "max_line_width": max_line_width, "precision": precision, "suppress_small": suppress_small,
@@ -178,6 +180,14 @@ def _bytes(count: float) -> str:
     return f"{count:.3g} GB"
 
 
-bind(array_repr=array_repr, array_str=array_str, method__repr_html_=array_html)
+def _repr(arr: Array) -> str:
+    """What `repr` gives, also of an array whose device is lost: whoever reports what happened shows arrays, too."""
+    try:
+        return array_repr(arr)
+    except DeviceError as error:
+        return f"<numloom.ndarray of {arr.dtype} and shape {arr.shape} without values: {error}>"
+
+
+bind(array_repr=_repr, array_str=array_str, method__repr_html_=array_html)
 
 __all__ = ["array2string", "array_html", "array_repr", "array_str"]

@@ -14,6 +14,7 @@ cdef tuple ITEMSIZES
 cdef class Storage:
     cdef public Node value
     cdef public Py_ssize_t pins
+    cdef public Py_ssize_t era
 
 
 @cython.locals(storage=Storage)

@@ -32,9 +32,9 @@ from numloom.graph.layout import (
     may_self_overlap,
     shown,
 )
-from numloom.graph.node import FILL, LEAF, SCALAR, VIEW, Node, hold, recorded_as2, register, tracing, unhold
+from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, hold, recorded_as2, register, tracing, unhold
 from numloom.graph.replay import lose
-from numloom.graph.tree import recording
+from numloom.graph.tree import recording, refuse_outside
 from numloom.ops.elementwise import ELEMENTWISE
 
 _REAL = ELEMENTWISE["real"]
@@ -54,12 +54,15 @@ class Storage:
     pins : int
         How many exports of the memory's address are alive; while any is, every operation on the
         memory runs at once and writes go to that very address.
+    era : int
+        When it was made (`Node.era`).
     """
 
-    __slots__ = ("pins", "value")
+    __slots__ = ("era", "pins", "value")
 
     value: Node
     pins: int
+    era: int
 
     def __dealloc__(self) -> None:
         unhold(self.value)
@@ -73,6 +76,7 @@ def new_storage(value: Node) -> Storage:
     storage = Storage.__new__(Storage)
     storage.value = value
     storage.pins = 0
+    storage.era = register.era
     hold(value)
     return storage
 
@@ -212,6 +216,7 @@ def write_number(storage: Storage, code: int, offset: int, number: Any) -> bool:
         or value.code != code
         or storage.pins
         or not cython.compiled
+        or register.tracing
         or value.readers
         or value.storages > 1
     ):
@@ -226,6 +231,8 @@ def write(
     storage: Storage, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], value: Node
 ) -> None:
     """Store `value` (any dtype, broadcastable) through a layout; recorded, or at once if pinned."""
+    if register.tracing:
+        refuse_outside(storage.era)
     current = storage.value
     known = known_update(current, offset, shape, strides, code)
     if (
@@ -327,6 +334,8 @@ def write_at(
     **options: Any,
 ) -> None:
     """Run the routine ``scatter`` on memory seen through a layout: in place where nobody else needs the old value."""
+    if register.tracing:
+        refuse_outside(storage.era)
     itemsize = ITEMSIZES[code]
     aligned = not offset % itemsize and not any([stride % itemsize for stride in strides])
     if not aligned or may_self_overlap(shape, strides, itemsize):
@@ -345,6 +354,7 @@ def write_at(
     call_in_place("scatter", view(value, code, offset, shape, strides), *operands, **options)
     new = leaf(value.buffer, value.code, value.shape, value.strides)
     new.attr = None
+    new.result = True
     set_value(storage, new)
 
 
@@ -389,3 +399,15 @@ def pin_foreign(storage: Storage) -> None:
 def unpin(storage: Storage) -> None:
     """One export of the memory's address is gone."""
     storage.pins -= 1
+
+
+def read_only(storage: Storage, what: str) -> ValueError:
+    """Why memory is not written to; of what stands for an argument, what to write instead."""
+    value = storage.value
+    if value.kind != SYMBOL:
+        return ValueError(f"{what} is read-only")
+    name = value.attr.name
+    return ValueError(
+        f"{what} is read-only: {name} stands for what the function is given, which it does not change; write "
+        f"{name} = {name} + 1 rather than {name} += 1, or begin with {name} = {name}.copy()"
+    )

@@ -18,6 +18,7 @@ from numloom.array.slicing import bounds
 from numloom.graph.build import one_tuple
 
 _NOTHING: tuple[Any, ...] = ()
+_WORD, _HALF = 1 << 64, 1 << 63
 
 
 @cython.no_gc
@@ -239,7 +240,8 @@ def subscript(
             start, extent, step = bounds(item, shape[axis])
             offset += start * strides[axis] if extent else 0
             new_shape.append(extent)
-            new_strides.append(strides[axis] * step)
+            # Of one position (or none) the step may be any number: what does not fit wraps, as it does in C.
+            new_strides.append((strides[axis] * step + _HALF) % _WORD - _HALF if extent <= 1 else strides[axis] * step)
             axis += 1
         elif what == "int":
             position = check_integer(item, axis, shape[axis])

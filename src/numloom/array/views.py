@@ -16,7 +16,7 @@ import numpy as np
 from numloom.array.convert import exported_on_host
 from numloom.array.methods import reshape
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, number_of, reshaped_before, view_of, wrap
-from numloom.array.storage import new_storage
+from numloom.array.storage import new_storage, read_only
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, ITEMSIZES, KINDS, code_of
 from numloom.device import registry
 from numloom.engine.evaluate import at_hand
@@ -117,7 +117,7 @@ def getfield(array: Array, dtype: Any, offset: int = 0) -> Array:
 def setfield(array: Array, val: Any, dtype: Any, offset: int = 0) -> None:
     """Write some bytes of each element (see `getfield`)."""
     if not array.writeable:
-        raise ValueError("assignment destination is read-only")
+        raise read_only(array.storage, "assignment destination")
     getfield(array, dtype, offset)[...] = val
 
 
@@ -402,7 +402,7 @@ def _elements(array: Array) -> Iterator[Any]:
     for i in range(len(host)):
         # What was written meanwhile is seen, as in NumPy.
         if array.storage.value is value and not array.storage.pins:
-            yield wrap(build.known(host[i], array.code))
+            yield wrap(build.known_read(host[i], array.code))
         else:
             yield array[i]
 

@@ -1,5 +1,6 @@
 """Trees, symbols, compiled functions and shared variables (`docs/compiled.md`)."""
 
+from numloom.array.sealing import seal_classes
 from numloom.compiled.compile import Compiled, compile
 from numloom.compiled.control import fori_loop, ifelse, scan, while_loop
 from numloom.compiled.function import Function, In, Out, function
@@ -10,6 +11,8 @@ from numloom.compiled.source import Source, source
 from numloom.compiled.symbols import matrix, scalar, symbol, symbolic, tensor3, tensor4, vector
 from numloom.compiled.tree import Tree, rewrite, substitute, tree
 from numloom.graph.tree import CutError, TreeError
+
+seal_classes()  # Of what was imported only now.
 
 __all__ = [
     "Compiled",

@@ -9,10 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.manipulation import broadcast_to
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of
+from numloom.base.tracebacks import public
 from numloom.compiled.function import Function
-from numloom.compiled.structure import flat, like, signature
+from numloom.compiled.orders import order, repeated
+from numloom.compiled.structure import arguments, flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.graph.node import register, tracing
 from numloom.graph.tree import Placeholder
@@ -53,6 +56,11 @@ class Compiled:
             arrays = last.run_fast(args)
             if arrays is not None:
                 return arrays[0] if last.plain else last.given(arrays)
+        return self._called(args, named)
+
+    @public  # No frame of what records or looks stands between the caller's line and the function's.
+    def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call with any arguments."""
         given = (args, named)
         leaves = flat(given)
         if register.trees and any([type(leaf) is ndarray and node_of(leaf).tree for leaf in leaves]):
@@ -60,12 +68,15 @@ class Compiled:
         if tracing():
             return self.function(*args, **named)
         values = []
+        shapes = []
         notes: list[Any] = [signature(given)]
         for leaf in leaves:
             if isinstance(leaf, _ARRAYS):
                 array = leaf if type(leaf) is ndarray else asarray(leaf)
-                values.append(array)
-                notes.append((array.code, array.shape))
+                value = repeated(array)
+                values.append(value)
+                shapes.append(array.shape)
+                notes.append((array.code, array.shape, value.shape, order(value.shape, value.strides, array.itemsize)))
             else:
                 notes.append(_static(leaf, self.__name__))
         key = tuple(notes)
@@ -73,22 +84,30 @@ class Compiled:
         if found is None:
             if len(self.known) >= _KEPT:
                 self.known.clear()
-            found = self.known[key] = self._recorded(given, leaves, values)
+            found = self.known[key] = self._recorded(given, leaves, values, shapes)
         ready = found._single
-        # Only where all arguments are arrays, in turn, do these say which record is meant.
+        # Only where all arguments are arrays, in turn and none of them repeated, do these say which record is meant.
         alone = not named and len(values) == len(args) and all([isinstance(one, _ARRAYS) for one in args])
+        alone = alone and all([value.shape == shape for value, shape in zip(values, shapes, strict=True)])
         self._last = ready if alone and ready is not None and ready.plainly is not None else None
         return found(*values)
 
-    def _recorded(self, given: Any, leaves: list[Any], values: list[Any]) -> Function:
-        """The function of the arrays among some arguments."""
-        names = [f"argument_{number}" for number in range(len(values))]
+    def _recorded(self, given: Any, leaves: list[Any], values: list[Any], shapes: list[Any]) -> Function:
+        """The function of the arrays among some arguments, which are `values` broadcast to `shapes`."""
+        called = zip(arguments(self.function, *given), leaves, strict=True)
+        names = [name for name, leaf in called if isinstance(leaf, _ARRAYS)]
         symbols = [
-            symbol_of(Placeholder(name), array.code, array.shape) for name, array in zip(names, values, strict=True)
+            symbol_of(Placeholder(name), value.code, value.shape, order(value.shape, value.strides, value.itemsize))
+            for name, value in zip(names, values, strict=True)
         ]
 
         def run(*arrays: Any) -> Any:
-            left = iter(arrays)
+            left = iter(
+                [
+                    array if array.shape == shape else broadcast_to(array, shape)
+                    for array, shape in zip(arrays, shapes, strict=True)
+                ]
+            )
             filled = [next(left) if isinstance(leaf, _ARRAYS) else leaf for leaf in leaves]
             args, named = like(given, filled)
             return self.function(*args, **named)
@@ -115,9 +134,10 @@ def compile(
 ) -> Any:  # the name that users know
     """Have a Python function of arrays recorded once for each form of its arguments, and replayed by each call.
 
-    Arrays count by dtype and shape; all else (numbers, text, options) by its value, so give as arrays what changes from
-    call to call. The function must follow from its arguments alone: other arrays that it reads are those of the first
-    call, but for shared variables. It cannot look at numbers: `ifelse`, `where` and the loops decide for it.
+    Arrays count by dtype, shape and order; all else (numbers, text, options) by its value, so give as arrays what
+    changes from call to call. The function must follow from its arguments alone: other arrays that it reads are those
+    of the first call, but for shared variables. It cannot look at numbers: `ifelse`, `where` and the loops decide for
+    it. Arguments are the caller's arrays, which are read and not changed: ``x += 1`` of one is refused.
 
     Parameters
     ----------

@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,24 +17,19 @@ from numloom.api.elementwise import where
 from numloom.api.joining import stack
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, U8
-from numloom.compiled.calls import wrap_all
-from numloom.compiled.function import laid_out
-from numloom.compiled.program import TreeProgram
+from numloom.array.storage import new_storage
+from numloom.base.dtypes import BOOL, DTYPES
+from numloom.compiled.draws import give_back
+from numloom.compiled.loops import NUMBER, Form, Loop, TracedBody, form_of, recorded_bodies, stacked_form
 from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
-from numloom.device.registry import current
-from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, leaf_memory
-from numloom.engine.reference import compute
-from numloom.graph.build import copied, full, one_tuple, update, view
-from numloom.graph.layout import c_strides
-from numloom.graph.node import LEAF, ROUTINE, SYMBOL, Node, new_node, tracing
-from numloom.graph.tree import Placeholder, TreeError, rebuilt, recording, substitute, tree_nodes, waits
+from numloom.graph.build import copied, full, one_tuple
+from numloom.graph.node import Node, tracing
+from numloom.graph.tree import Placeholder, TreeError, recording
 
 Array = Any
 UNROLLED = 32
 """Steps up to which a loop in a tree is unrolled."""
-_ALIGNED = 256
 
 
 def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
@@ -81,180 +75,6 @@ def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     return like(first, results)
 
 
-class _LoopRow:
-    """The op definition of a loop, for the reference."""
-
-    name = "loop"
-    in_place = False
-
-    def __init__(self, numpy: Callable[..., Any]) -> None:
-        self.numpy = numpy
-
-
-class TracedBody:
-    """A function of arrays as a program, and what it reads beside its arguments.
-
-    Attributes
-    ----------
-    program : TreeProgram
-        Of its arguments, then of `invariant`.
-    invariant : list of Node
-        Values of the tree around it, which do not depend on its arguments.
-    """
-
-    def __init__(self, run: Callable[..., Any], arguments: Sequence[tuple[int, tuple[int, ...]]], what: str) -> None:
-        symbols = [symbol_of(Placeholder(f"state_{k}"), code, shape) for k, (code, shape) in enumerate(arguments)]
-        with recording(watches=True):
-            self.result = run(*symbols)
-            roots = [node_of(asarray(one)) for one in flat(self.result)]
-            roots = [copied(root, c_strides(root.shape, ITEMSIZES[root.code]), root.code) for root in roots]
-        own = {id(node_of(symbol)) for symbol in symbols}
-        depends: set[int] = set()
-        invariant: dict[int, Node] = {}
-        order = tree_nodes(roots)
-        for node in order:
-            if id(node) in own or any([id(arg) in depends for arg in node.args]):
-                depends.add(id(node))
-        for node in order:
-            if id(node) in depends or node in roots:
-                for arg in node.args:
-                    if id(arg) not in depends and arg.tree:
-                        invariant[id(arg)] = arg
-        self.invariant = list(invariant.values())
-        if any([n.kind == SYMBOL and n.attr.stream is not None for n in tree_nodes(self.invariant)]):
-            raise TypeError(
-                f"random numbers drawn in the body of a {what} would be the same in each step: draw them before the "
-                "loop, for all steps, and take each step's by its number"
-            )
-        known: dict[Node, Node] = {}
-        with recording():
-            for number, node in enumerate(self.invariant):
-                inner = symbol_of(Placeholder(f"around_{number}"), node.code, node.shape)
-                known[node] = node_of(inner)
-            self.roots = rebuilt(roots, known)
-        self.likes = [*[node_of(symbol) for symbol in symbols], *known.values()]
-        self.program = TreeProgram(self.roots, self.likes)
-
-    def run(self, operands: list[Node]) -> list[Node]:
-        """Its results, computed."""
-        given = [laid_out(node, as_is) for node, as_is in zip(operands, self.likes, strict=True)]
-        arrays = wrap_all(self.program.run(given))
-        evaluate([array.storage.value for array in arrays if array.storage.value.buffer is None])
-        return [array.storage.value for array in arrays]
-
-    def run_by_numpy(self, operands: list[Any]) -> list[Any]:
-        """Its results, by NumPy alone."""
-        with recording(False):
-            leaves = [leaf_from_host(np.ascontiguousarray(one).reshape(np.shape(one))) for one in operands]
-        roots = substitute(self.roots, dict(zip(self.likes, leaves, strict=True)))
-        device = current()
-        return compute(roots, lambda node: leaf_memory(node, device))
-
-
-class Loop:
-    """A loop as a node of a tree: called with its operands it runs, and gives its state as bytes.
-
-    Attributes
-    ----------
-    body, condition : TracedBody
-        A step; of a `while_loop` also what decides.
-    steps : int
-        How many, of other loops.
-    first : int
-        The number of the first one.
-    layout : list of tuple
-        Where each result lies among the bytes: offset, dtype code and shape.
-    states : int
-        How many values a step hands on; what else it gives is stacked.
-    """
-
-    def __init__(
-        self, body: TracedBody, condition: TracedBody | None, first: int, steps: int, states: int,
-        results: list[tuple[int, tuple[int, ...]]],
-    ) -> None:  # fmt: skip
-        self.body = body
-        self.condition = condition
-        self.first = first
-        self.steps = steps
-        self.states = states
-        self.op_def = _LoopRow(self._by_numpy)
-        self.options: dict[str, Any] = {}
-        self.layout: list[tuple[int, int, tuple[int, ...]]] = []
-        at = 0
-        for code, shape in results:
-            self.layout.append((at, code, one_tuple(shape)))
-            at += -(-prod(shape) * ITEMSIZES[code] // _ALIGNED) * _ALIGNED
-        self.nbytes = max(at, _ALIGNED)
-        self.may_fail = body.program.may_fail or (condition is not None and condition.program.may_fail)
-
-    def options_here(self) -> dict[str, Any]:
-        """Its options, as the reference asks for them."""
-        return self.options
-
-    def _split(self, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
-        """State, and what body and condition read beside it."""
-        middle = self.states + len(self.body.invariant)
-        return list(operands[: self.states]), list(operands[self.states : middle]), list(operands[middle:])
-
-    def __call__(self, *operands: Node) -> Node:
-        if waits(operands):
-            nbytes = self.nbytes
-            return new_node(ROUTINE, self, operands, U8, one_tuple((nbytes,)), one_tuple((1,)), nbytes, None)
-        state, around, beside = self._split(operands)
-        collected: list[list[Node]] = []
-        number = self.first
-        with recording(False):
-            while self._goes_on(number, state, beside):
-                counter = [] if self.condition is not None else [full(number, I64, ())]
-                found = self.body.run([*counter, *state, *around])
-                state = found[: self.states]
-                collected.append(found[self.states :])
-                number += 1
-            results = state + [node_of(stack([wrap(one) for one in column])) for column in zip(*collected, strict=True)]
-            return self._packed(results)
-
-    def _goes_on(self, number: int, state: list[Node], beside: list[Node]) -> bool:
-        if self.condition is None:
-            return number < self.first + self.steps
-        return bool(download_value(self.condition.run([*state, *beside])[0]))
-
-    def _packed(self, results: list[Node]) -> Node:
-        memory = full(0, U8, one_tuple((self.nbytes,)))
-        for node, (offset, code, shape) in zip(results, self.layout, strict=True):
-            if node.size:
-                memory = update(memory, node, offset, shape, one_tuple(c_strides(shape, ITEMSIZES[code])), code)
-        return memory
-
-    def _by_numpy(self, *operands: Any) -> Any:
-        state, around, beside = self._split(operands)
-        collected: list[list[Any]] = []
-        number = self.first
-        while (
-            number < self.first + self.steps
-            if self.condition is None
-            else bool(self.condition.run_by_numpy([*state, *beside])[0])
-        ):
-            counter = [] if self.condition is not None else [np.asarray(number, np.int64)]
-            found = self.body.run_by_numpy([*counter, *state, *around])
-            state = found[: self.states]
-            collected.append(found[self.states :])
-            number += 1
-        memory = np.zeros(self.nbytes, np.uint8)
-        results = state + [np.stack(column) for column in zip(*collected, strict=True)]
-        for array, (offset, code, shape) in zip(results, self.layout, strict=True):
-            np.ndarray(shape, DTYPES[code], memory.data, offset)[...] = array
-        return memory
-
-    def results(self, operands: Sequence[Node]) -> list[Array]:
-        """The loop in the tree: its results."""
-        packed = self(*operands)
-        found = []
-        for offset, code, shape in self.layout:
-            strides = one_tuple(c_strides(shape, ITEMSIZES[code]))
-            found.append(wrap(view(packed, code, offset, shape, strides)))
-        return found
-
-
 def _arrays(state: Any, what: str) -> list[Array]:
     """A loop's state as arrays."""
     leaves = flat(state)
@@ -281,19 +101,18 @@ def _checked(before: Sequence[Array], state: Any, after: Any, what: str) -> list
     return arrays
 
 
-def _form_of(arrays: Sequence[Array]) -> list[tuple[int, tuple[int, ...]]]:
-    return [(array.code, array.shape) for array in arrays]
+def _handed_on(forms: Sequence[Form], arrays: Sequence[Array]) -> list[Node]:
+    """What a loop begins with, of arrays of these forms."""
+    return [form.node(array) for form, array in zip(forms, arrays, strict=True)]
 
 
-def _dense(arrays: Sequence[Array]) -> list[Node]:
-    """Values of arrays, in C order."""
-    nodes = []
-    for array in arrays:
-        node = node_of(array)
-        strides = c_strides(node.shape, ITEMSIZES[node.code])
-        dense = node.strides == strides and node.kind in (LEAF, SYMBOL, ROUTINE)
-        nodes.append(node if dense else copied(node, strides, node.code))
-    return nodes
+def _as_it_is(array: Array) -> Array:
+    """What an array holds now, in the same order, whoever writes to it later."""
+    if array.storage.pins:
+        return array.copy("K")
+    found = array.view()
+    found.storage = new_storage(array.storage.value)
+    return found
 
 
 def _number(number: int) -> Array:
@@ -333,9 +152,10 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], state: An
         return _checked(values, state, body(number, like(state, values)), "fori_loop")
 
     with recording():
-        traced = TracedBody(run, [(I64, ()), *_form_of(arrays)], "fori_loop")
-        loop = Loop(traced, None, lower, steps, len(arrays), _form_of(arrays))
-        return like(state, loop.results([*_dense(arrays), *traced.invariant]))
+        forms = [form_of(array) for array in arrays]
+        bodies, again, last = recorded_bodies(run, [NUMBER], forms, steps, "fori_loop")
+        loop = Loop(bodies, again, None, lower, steps, last, len(arrays))
+        return like(state, loop.results(_handed_on(forms, arrays)))
 
 
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
@@ -372,10 +192,23 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], stat
         return found.astype(DTYPES[BOOL]).reshape(())
 
     with recording():
-        traced = TracedBody(run, _form_of(arrays), "while_loop")
-        decides = TracedBody(decide, _form_of(arrays), "while_loop")
-        loop = Loop(traced, decides, 0, 0, len(arrays), _form_of(arrays))
-        return like(state, loop.results([*_dense(arrays), *traced.invariant, *decides.invariant]))
+        forms = [form_of(array) for array in arrays]
+        traced = TracedBody(run, forms, "while_loop")
+        _refuse_turned(forms, traced.forms)
+        decides = TracedBody(decide, forms, "while_loop")
+        loop = Loop([traced], 0, decides, 0, 0, forms, len(arrays))
+        return like(state, loop.results(_handed_on(forms, arrays)))
+
+
+def _refuse_turned(before: Sequence[Form], after: Sequence[Form]) -> None:
+    """Refuse a state whose order in memory follows from whether a step was taken."""
+    for number, (old, new) in enumerate(zip(before, after, strict=True)):
+        if old != new:
+            raise TypeError(
+                f"the state of a while_loop must keep its order in memory, since the number of its steps is not known: "
+                f"value {number} has strides {old.layout}, and after a step {new.layout}. Begin with "
+                "np.ascontiguousarray(state), and give that of the next state at the end of the body"
+            )
 
 
 def _truth(value: Any) -> bool:
@@ -423,7 +256,9 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
         if not isinstance(found, tuple) or len(found) != 2:
             raise TypeError("the body of a scan must give a pair: the next state, and a result (or None)")
         given[:] = [found[1]]
-        return _checked(values, state, found[0], "scan"), [asarray(one) for one in flat(found[1])]
+        after = _checked(values, state, found[0], "scan")
+        # What a result is now: the next step may write to the state that it is.
+        return after, [_as_it_is(asarray(one)) for one in flat(found[1])]
 
     if not _is_tree([*arrays, *rows]) or steps <= UNROLLED:
         columns: list[list[Array]] = []
@@ -436,15 +271,31 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
         return like(state, arrays), like(given[0], stacked)
 
     def run(number: Array, *values: Array) -> Any:
-        after, results = step(values, [row[number] for row in rows])
+        after, results = step(values, [_element(row, number) for row in rows])
         return [*after, *results]
 
     with recording():
-        traced = TracedBody(run, [(I64, ()), *_form_of(arrays)], "scan")
-        kept = [(array.code, (steps, *array.shape)) for array in map(asarray, flat(traced.result)[len(arrays) :])]
-        loop = Loop(traced, None, 0, steps, len(arrays), [*_form_of(arrays), *kept])
-        found = loop.results([*_dense(arrays), *traced.invariant])
+        forms = [form_of(array) for array in arrays]
+        bodies, again, last = recorded_bodies(run, [NUMBER], forms, steps, "scan")
+        others = [body.forms[len(arrays) :] for body in bodies]
+        kept = [stacked_form(column, steps) for column in zip(*others, strict=True)]
+        loop = Loop(bodies, again, None, 0, steps, [*last, *kept], len(arrays))
+        found = loop.results(_handed_on(forms, arrays))
         return like(state, found[: len(arrays)]), like(given[0], found[len(arrays) :])
+
+
+def _element(row: Array, number: Array) -> Array:
+    """The element of a row by a number that waits: in its order, and read-only, since it is no part of the row."""
+    form = form_of(row[0])
+    if form.shape != form.kept:
+        inner = [slice(0, kept) for kept in form.kept]
+        row = row[tuple([slice(None), *inner])]
+    found = row[number]
+    if found.ndim > 1:
+        found = form.whole(wrap(copied(node_of(found), form.strides, form.code)))
+    if not found.is_scalar:
+        found.writeable = False
+    return found
 
 
 def _nothing_stacked(step: Callable[..., Any], state: list[Array], rows: list[Array], given: list[Any]) -> Any:
@@ -455,18 +306,17 @@ def _nothing_stacked(step: Callable[..., Any], state: list[Array], rows: list[Ar
     forms = [(array.code, array.shape) for array in state] + [(row.code, row.shape[1:]) for row in rows]
     symbols = [symbol_of(Placeholder(f"value_{k}"), *form) for k, form in enumerate(forms)]
     try:
-        with recording(watches=True, alone=True) as record:
+        with recording(watches="scan", alone=True) as record:
             _, results = step(symbols[: len(state)], symbols[len(state) :])
     except TreeError as error:
         raise ValueError(
             "a scan over nothing gives empty arrays, and what they are like follows from the body alone, which looks "
             f"at numbers here: scan over one element or more, or decide by nl.where in the body ({error})"
         ) from error
-    for one in reversed(record.draws):  # No step was taken, so the generators stay where they are.
-        one.stream[0].advance(-one.stream[1])
+    give_back(record.draws)  # No step was taken, so the generators stay where they are.
     with nullcontext() if tracing() else recording(False):
         empty = [wrap(full(0, one.code, one_tuple((0, *one.shape)))) for one in results]
     return like(given[0], empty)
 
 
-__all__ = ["UNROLLED", "Loop", "TracedBody", "fori_loop", "ifelse", "scan", "while_loop"]
+__all__ = ["UNROLLED", "fori_loop", "ifelse", "scan", "while_loop"]

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numloom.graph.node import OP, Node
-from numloom.graph.tree import tree_nodes
+from numloom.graph.tree import Placeholder, tree_nodes
+
+
+def give_back(draws: Sequence[Placeholder]) -> None:
+    """Have generators go back to before draws that were recorded alone, in turn: each call takes blocks of its own."""
+    for one in reversed(draws):
+        source, count = one.stream
+        source.give_back(one.value.attr, count)  # type: ignore[union-attr]
 
 
 def refuse_lost_draws(roots: Sequence[Node], name: str) -> None:
@@ -36,4 +43,4 @@ def refuse_lost_draws(roots: Sequence[Node], name: str) -> None:
             )
 
 
-__all__ = ["refuse_lost_draws"]
+__all__ = ["give_back", "refuse_lost_draws"]

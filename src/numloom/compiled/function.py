@@ -14,15 +14,17 @@ from numloom.array.ndarray import ndarray, node_of
 from numloom.array.storage import set_value
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES
+from numloom.base.tracebacks import public
 from numloom.base.wording import counted
 from numloom.compiled.calls import run_fast, wrap_all
 from numloom.compiled.deferred import Deferred, parts_of, resolved
-from numloom.compiled.draws import refuse_lost_draws
+from numloom.compiled.draws import give_back, refuse_lost_draws
+from numloom.compiled.orders import laid_out
 from numloom.compiled.program import TreeProgram, pending_may_fail
 from numloom.compiled.shared import SharedPlaceholder, shared_of
 from numloom.compiled.structure import flat, like
 from numloom.compiled.symbols import symbol_of
-from numloom.compiled.tree import places_of, whole
+from numloom.compiled.tree import places_of, refuse_hidden, whole
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.explain import structure
@@ -30,7 +32,7 @@ from numloom.engine.look import settle
 from numloom.engine.prepared import CallState
 from numloom.engine.state import counters
 from numloom.engine.verify import is_unset, same_value
-from numloom.graph.build import cast, copied, full
+from numloom.graph.build import cast, copied
 from numloom.graph.node import FILL, LEAF, SCALAR, SYMBOL, VIEW, Node, register, tracing
 from numloom.graph.tree import Placeholder, rebuilt, recording
 
@@ -157,17 +159,6 @@ def _converted(given: In, value: Any) -> Array:
     return asarray(host)
 
 
-def laid_out(node: Node, as_is: Node) -> Node:
-    """A value of the right shape and dtype as a program takes it: dense in the order of the symbol."""
-    if node.kind == LEAF and (node.strides is as_is.strides or node.strides == as_is.strides):
-        return node
-    if node.kind in (SCALAR, FILL):
-        return full(node.attr, node.code, node.shape, as_is.strides)
-    if node.kind != VIEW and node.strides == as_is.strides:
-        return node
-    return copied(node, as_is.strides, node.code)
-
-
 class Function:
     """A compiled function; called with values for its inputs, in turn or by name.
 
@@ -212,6 +203,7 @@ class Function:
                 return arrays[0] if ready.plain else ready.given(arrays)
         return self._called(args, named)
 
+    @public
     def _called(self, args: tuple[Any, ...], named: dict[str, Any]) -> Any:
         """A call with any arguments."""
         profile = self.profile
@@ -304,7 +296,7 @@ class _Ready:
         outputs = function._outputs
         news = [new for _, new in function._updates]
         givens = function._givens
-        with recording(watches=True) as record:
+        with recording(watches="compiled function") as record:
             if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
                 outputs = outputs(*symbols)
             if known or isinstance(outputs, Deferred):
@@ -338,8 +330,7 @@ class _Ready:
         used = [one for one in self.rest if one.stream is not None and one.stream[1] >= 0]
         drawn = record.draws
         self.draws = drawn or sorted(used, key=lambda one: one.value.attr)  # type: ignore[union-attr]
-        for one in reversed(drawn):
-            one.stream[0].advance(-one.stream[1])
+        give_back(drawn)
         self.plain = type(outputs) is ndarray and not self.host
         self.nothing = outputs is None
         self.updated = [found.storage for found in self.shared if found is not None]
@@ -564,6 +555,7 @@ def _given(roots: list[Node], givens: list[tuple[Any, Any]]) -> list[Node]:
             ends = [olds[0] for olds, _ in waiting]
             names = ", ".join(sorted({str(old.attr.name) if old.kind == SYMBOL else repr(old) for old in ends}))
             raise ValueError(f"givens are circular: {names}")
+        refuse_hidden(roots, list(known))
         return rebuilt(roots, known)
 
 
@@ -642,4 +634,4 @@ def function(
     return Function(list(inputs), outputs, updates, givens, profile, name, host)
 
 
-__all__ = ["Function", "In", "Out", "function", "laid_out", "taken"]
+__all__ = ["Function", "In", "Out", "function", "taken"]

@@ -10,7 +10,7 @@ from numloom.array.ndarray import node_of
 from numloom.base.dtypes import I64
 from numloom.compiled.gradient_rules import NoGradientError
 from numloom.compiled.gradient_values import array_of
-from numloom.graph.build import full
+from numloom.graph.build import copied, full, view
 from numloom.graph.node import ROUTINE, VIEW, Node
 from numloom.graph.tree import rebuilt, recording, substitute, tree_nodes
 
@@ -38,7 +38,9 @@ def without_loops(roots: Sequence[Node]) -> list[Node]:
         if loop is None:
             return nodes
         results = _steps(loop)
-        known = {node: results[node.attr] for node in order if node.kind == VIEW and node.args and node.args[0] is loop}
+        known = {
+            node: _seen(node, results) for node in order if node.kind == VIEW and node.args and node.args[0] is loop
+        }
         if not known:
             return nodes
         with recording():
@@ -53,20 +55,33 @@ def _steps(node: Node) -> dict[int, Node]:
             "while_loop has no gradient, since its number of steps follows from values: use fori_loop or scan, and "
             "nl.where for what goes on"
         )
-    count = len(loop.body.invariant)
     state = list(node.args[: loop.states])
-    around = list(node.args[loop.states : loop.states + count])
     collected: list[list[Node]] = []
-    for number in range(loop.first, loop.first + loop.steps):
+    for step in range(loop.steps):
+        body = loop.body(step)
         with recording():
-            given = [full(number, I64, ()), *state, *around]
-        found = substitute(loop.body.roots, dict(zip(loop.body.likes, given, strict=True)))
+            given = [full(loop.first + step, I64, ()), *state, *loop.around(body, node.args)]
+        found = substitute(body.roots, dict(zip(body.likes, given, strict=True)))
         state = found[: loop.states]
-        collected.append(found[loop.states :])
+        with recording():
+            others = zip(body.forms[loop.states :], found[loop.states :], strict=True)
+            collected.append([node_of(form.whole(array_of(one))) for form, one in others])
     with recording():
         columns = [node_of(stack([array_of(one) for one in column])) for column in zip(*collected, strict=True)]
-    results = state + columns
-    return {offset: result for (offset, _, _), result in zip(loop.layout, results, strict=True)}
+        return {
+            offset: copied(result, strides, code)
+            for (offset, code, _, strides), result in zip(loop.layout, state + columns, strict=True)
+        }
+
+
+def _seen(node: Node, results: dict[int, Node]) -> Node:
+    """What a view of a loop's bytes sees, of the result that lies there."""
+    offset = max(at for at in results if at <= node.attr)
+    result = results[offset]
+    if (node.attr, node.shape, node.strides) == (offset, result.shape, result.strides):
+        return result
+    with recording():
+        return view(result, node.code, node.attr - offset, node.shape, node.strides)
 
 
 __all__ = ["is_loop", "without_loops"]

@@ -10,6 +10,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES, KINDS
+from numloom.base.tracebacks import public
 from numloom.compiled.calls import wrap_all
 from numloom.compiled.deferred import Deferred, parts_of
 from numloom.compiled.gradient_branches import Flows, is_decision
@@ -27,9 +28,19 @@ from numloom.compiled.gradient_rules import (
 )
 from numloom.compiled.gradient_values import Array, array_of, cast_to, filled, is_smooth, named, seen_by, summed_to
 from numloom.compiled.holomorphic import obstacle
+from numloom.compiled.orders import laid_out, order
 from numloom.graph import build
-from numloom.graph.node import CAST, GATHER, LEAF, OP, REDUCE, ROUTINE, SYMBOL, UPDATE, VIEW, Node, tracing
-from numloom.graph.tree import CutError, Placeholder, concrete_all, is_settled, recording, substitute, symbol_node
+from numloom.graph.node import CAST, GATHER, OP, REDUCE, ROUTINE, SYMBOL, UPDATE, VIEW, Node, tracing
+from numloom.graph.tree import (
+    CutError,
+    Placeholder,
+    concrete_all,
+    hides,
+    is_settled,
+    recording,
+    substitute,
+    symbol_node,
+)
 from numloom.ops.derivatives import ZERO
 
 Function = Callable[..., Any]
@@ -252,28 +263,17 @@ def _refuse_results(root: Node, targets: list[Node]) -> None:
 
     What was made before all of the targets was not. Data of the host, numbers and `stop_gradient` are constants.
     """
-    if not targets:
-        return
-    ends = {id(node) for node in targets}
-    begin = min([node.era for node in targets])
-    seen: set[tuple[int, bool]] = set()
-    stack = [(root, False)]
-    while stack:
-        node, outside = stack.pop()
-        if (id(node), outside) in seen or not (is_smooth(node.code) or node.kind == VIEW):
-            continue
-        seen.add((id(node), outside))
-        result = node.kind == LEAF and node.op_def is not None and node.era >= begin
-        if id(node) in ends:
-            if outside:
-                raise CutError(_OUTSIDE)
-        elif result:
-            raise CutError(_OUTSIDE)
-        elif node.kind == OP and node.op_def.gradient is not None:
-            rules = zip(node.args, node.op_def.gradient, strict=True)
-            stack.extend([(arg, outside or not node.tree) for arg, rule in rules if rule != ZERO])
-        else:
-            stack.extend([(arg, outside or (not node.tree and node.kind != VIEW)) for arg in node.args])
+    if hides([root], targets, _smooth_args):
+        raise CutError(_OUTSIDE)
+
+
+def _smooth_args(node: Node) -> Sequence[Node] | None:
+    """Arguments through which a gradient may flow; None of what has none itself."""
+    if not (is_smooth(node.code) or node.kind == VIEW):
+        return None
+    if node.kind == OP and node.op_def.gradient is not None:
+        return [arg for arg, rule in zip(node.args, node.op_def.gradient, strict=True) if rule != ZERO]
+    return node.args
 
 
 _OUTSIDE = (
@@ -394,7 +394,10 @@ class TracedCall:
                 name = f"argument {number}" if len(arrays) == 1 else f"argument {number}[{place}]"
                 # Of what waits itself only what does not change is known: numbers of shared variables do.
                 known = value if not value.tree or is_settled([value]) else None
-                symbol = symbol_node(Placeholder(name, known), array.code, array.shape)
+                # In the order of the array: what NumPy makes a view of follows from it.
+                strides = order(array.shape, array.strides, array.itemsize)
+                symbol = symbol_node(Placeholder(name), array.code, array.shape, strides)
+                symbol.attr.value = None if known is None else laid_out(known, symbol)
                 symbol.attr.differentiated = _name(function)
                 symbols.append(symbol)
             self.inputs.append(arrays)
@@ -483,6 +486,7 @@ class _Gradient:
     def __repr__(self) -> str:
         return f"<{self.__name__}>"
 
+    @public
     def __call__(self, *args: Any, **options: Any) -> Any:
         traced = TracedCall(self.function, _numbers(self.argnums), args, options)
         value = _result(self.function, traced.result, scalar=True)
@@ -669,22 +673,28 @@ def jacobian(function: Function, argnums: Any = 0) -> Function:
     """
 
     def jacobian_of(*args: Any, **options: Any) -> Any:
-        traced = TracedCall(function, _numbers(argnums), args, options)
-        root = node_of(_result(function, traced.result))
-        _check_holomorphic(root, traced)
-        seed = symbol_node(Placeholder("seed", None), root.code, root.shape)
-        flows = [node_of(flow) for flow in traced.gradients(root, wrap(seed), allow_unused=True)]
-        rows: list[list[Array]] = [[] for _ in flows]
-        for place in range(root.size):
-            for found, row in zip(rows, _row(flows, seed, place), strict=True):
-                found.append(row)
-        with recording():
-            whole = [
-                _stacked(found, root.shape, _form_of_rows(node, root)) for found, node in zip(rows, flows, strict=True)
-            ]
-        return traced.shaped(traced.results(whole), isinstance(argnums, int))
+        return _jacobian_at(function, argnums, args, options)
 
     return jacobian_of
+
+
+@public
+def _jacobian_at(function: Function, argnums: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """All derivatives for these arguments."""
+    traced = TracedCall(function, _numbers(argnums), args, options)
+    root = node_of(_result(function, traced.result))
+    _check_holomorphic(root, traced)
+    seed = symbol_node(Placeholder("seed", None), root.code, root.shape)
+    flows = [node_of(flow) for flow in traced.gradients(root, wrap(seed), allow_unused=True)]
+    rows: list[list[Array]] = [[] for _ in flows]
+    for place in range(root.size):
+        for found, row in zip(rows, _row(flows, seed, place), strict=True):
+            found.append(row)
+    with recording():
+        whole = [
+            _stacked(found, root.shape, _form_of_rows(node, root)) for found, node in zip(rows, flows, strict=True)
+        ]
+    return traced.shaped(traced.results(whole), isinstance(argnums, int))
 
 
 def _row(flows: list[Node], seed: Node, place: int) -> list[Array]:

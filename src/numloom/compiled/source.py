@@ -7,6 +7,7 @@ call of `numloom.compiled.runtime`, which computes with NumPy alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 from keyword import iskeyword
 from typing import Any
 from unicodedata import normalize
@@ -15,6 +16,7 @@ import numpy as np
 
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES
+from numloom.base.wording import counted
 from numloom.compiled import runtime
 from numloom.compiled.tree import Tree, whole
 from numloom.engine.reference import physical_axes
@@ -97,6 +99,13 @@ class Source:
 
     def __str__(self) -> str:
         return self.text
+
+    def __repr__(self) -> str:
+        return f"<source of {self.name}({', '.join(self.arguments)}), {counted(self.text.count(chr(10)), 'line')}>"
+
+    def _repr_html_(self) -> str:
+        """The text, as notebooks show it."""
+        return f"<pre style='margin:.3em 0'>{escape(self.text)}</pre>"
 
     def compile(self) -> Any:
         """The function."""

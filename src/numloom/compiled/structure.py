@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -44,4 +46,43 @@ def signature(value: Any) -> Any:
     return ...
 
 
-__all__ = ["flat", "like", "signature"]
+def paths(name: str, value: Any) -> list[str]:
+    """What the leaves of a nested form are called, in turn, as Python names: of ``d["a"][0]`` it is ``d_a_0``."""
+    if value is None:
+        return []
+    if isinstance(value, (list, tuple)):
+        return [one for place, part in enumerate(value) for one in paths(f"{name}_{place}", part)]
+    if isinstance(value, dict):
+        return [one for key, part in value.items() for one in paths(f"{name}_{key}", part)]
+    return [re.sub(r"\W", "_", name)]
+
+
+def parameters(function: Callable[..., Any], count: int) -> list[str]:
+    """The names of a function's first parameters; where it does not tell them, numbers.
+
+    Of ``*rest`` the parts are ``rest_0`` and so on.
+    """
+    try:
+        given = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        given = []
+    names = [one.name for one in given if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)][:count]
+    rest = next((one.name for one in given if one.kind is one.VAR_POSITIONAL), "argument")
+    first = len(names) if rest == "argument" else 0
+    return [*names, *(f"{rest}_{first + place}" for place in range(count - len(names)))]
+
+
+def arguments(function: Callable[..., Any], args: tuple[Any, ...], named: dict[str, Any]) -> list[str]:
+    """What the leaves of a call's arguments are called, in turn; all names differ."""
+    tops = [*zip(parameters(function, len(args)), args, strict=True), *named.items()]
+    found: list[str] = []
+    taken: set[str] = set()
+    for name in (one for top, value in tops for one in paths(top, value)):
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        found.append(name)
+    return found
+
+
+__all__ = ["arguments", "flat", "like", "parameters", "paths", "signature"]

@@ -57,9 +57,11 @@ def symbol(name: str, shape: int | Sequence[int | None] = (), dtype: Any = None)
     return symbol_of(Placeholder(name), code, known)  # type: ignore[arg-type]
 
 
-def symbol_of(placeholder: Placeholder, code: int, shape: tuple[int, ...]) -> Array:
-    """The array of a placeholder, which nobody may write to."""
-    array = wrap(symbol_node(placeholder, code, shape))
+def symbol_of(
+    placeholder: Placeholder, code: int, shape: tuple[int, ...], strides: tuple[int, ...] | None = None
+) -> Array:
+    """The array of a placeholder, which nobody may write to; in C order or in that of `strides`."""
+    array = wrap(symbol_node(placeholder, code, shape, strides))
     array.writeable = False
     array.is_scalar = False
     return array

@@ -23,7 +23,7 @@ from numloom.engine.evaluate import evaluate, reference_value
 from numloom.engine.explain import Structure, TreeNode
 from numloom.graph.build import scalar
 from numloom.graph.node import FILL, SCALAR, SYMBOL, VIEW, Node, name_of
-from numloom.graph.tree import concrete, rebuilt, recording, refuse_cuts, tree_nodes
+from numloom.graph.tree import concrete, hides, rebuilt, recording, refuse_cuts, tree_nodes
 
 Array = Any
 Rule = Callable[[Any], Any]
@@ -201,6 +201,7 @@ def substitute(array: Array, pairs: Any) -> Array:
                     known[place] = scalar(np.asarray(new, DTYPES[place.code]).item(), place.code)
                 else:
                     known[place] = node_of(new if type(new) is ndarray else asarray(new, DTYPES[place.code]))
+        refuse_hidden(roots, list(known))
         results = [wrap(node) for node in rebuilt(roots, known)]
     return results if several else results[0]
 
@@ -223,6 +224,21 @@ def places_of(old: Any, there: Sequence[Node]) -> list[Node]:
         view = " (a view of a view is a part of its own: replace what it sees)" if node.kind == VIEW else ""
         raise ValueError(f"the tree does not depend on what is to be replaced{view}")
     return found
+
+
+def refuse_hidden(roots: Sequence[Node], olds: Sequence[Node]) -> None:
+    """Raise where ordinary values are to be replaced from which others may have been computed outside of the trees.
+
+    Raises
+    ------
+    ValueError
+        If trees read such: they would keep the old ones.
+    """
+    if hides(roots, [node for node in olds if not node.tree], lambda node: node.args):
+        raise ValueError(
+            "what is replaced is an ordinary array, and the tree reads what was computed outside of it, maybe from "
+            "that array: record all of it in the tree (with nl.symbolic()), or compute it from a symbol"
+        )
 
 
 def rewrite(array: Array, rules: Any) -> Array:
@@ -355,4 +371,16 @@ bind(
     pickled=_pickled,
 )
 
-__all__ = ["Tree", "TreePart", "ascuda", "asnumpy", "places_of", "restored", "rewrite", "substitute", "tree", "whole"]
+__all__ = [
+    "Tree",
+    "TreePart",
+    "ascuda",
+    "asnumpy",
+    "places_of",
+    "refuse_hidden",
+    "restored",
+    "rewrite",
+    "substitute",
+    "tree",
+    "whole",
+]

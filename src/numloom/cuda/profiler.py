@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.integers import is_integer
 from numloom.cuda.devices import current_id, flush, wait
 from numloom.cuda.streams import Event, get_elapsed_time
 
@@ -102,7 +103,7 @@ def benchmark(
         raise ValueError(f"benchmark times a function, got {type(func).__name__}")
     if not isinstance(args, tuple):
         raise ValueError(f"args must be a tuple, got {type(args).__name__}")
-    if not isinstance(n_repeat, int) or n_repeat < 1:
+    if not is_integer(n_repeat) or n_repeat < 1:
         raise ValueError(f"n_repeat must be a number of calls, at least 1; got {n_repeat!r}")
     numbers = (current_id(),) if devices is None else tuple(devices)
     if numbers != (current_id(),):

@@ -9,6 +9,7 @@ import numpy as np
 
 from numloom.api.elementwise import UFUNCS, reciprocal, sqrt
 from numloom.array.convert import asarray
+from numloom.base.integers import as_integers
 from numloom.cuda.memory import alloc_pinned_memory
 
 Array = Any
@@ -61,7 +62,7 @@ def empty_pinned(shape: Any, dtype: Any = float, order: str = "C") -> Host:
     (2, 3)
     """
     kind = np.dtype(dtype)
-    extents = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    extents = as_integers(shape)
     count = int(np.prod(extents))
     memory = alloc_pinned_memory(count * kind.itemsize)
     return np.frombuffer(memory, kind, count).reshape(extents, order=order)  # type: ignore[call-overload, no-any-return]

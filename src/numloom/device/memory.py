@@ -40,7 +40,8 @@ _CUT = 1 << 20
 """Bytes from which memory may come from a part of a larger freed block, rather than from the backend."""
 _AHEAD = 8
 """Before more is asked of the backend, freed blocks are given back until the pool is to hold at most this part of its
-peak (an eighth), or 32 MiB, more than that. What it holds follows what is used, also where sizes change."""
+peak (an eighth), or 32 MiB, more than that. What it holds follows what is used, also where sizes change. On the host,
+where new memory is slow, it may be twice the peak."""
 _LEAST_AHEAD = 32 << 20
 _WIDE = 320
 """Classes above its own in which memory is cut: 32 times its bytes and more."""
@@ -265,8 +266,9 @@ class Pool:
             if self.held is not None:
                 self.held()
             most = max(self.peak, self.used + size)
-            room = most + max(most // _AHEAD, _LEAST_AHEAD) - self.used - size
-            if self.cached > room and not self.cache_limit:
+            ahead = most if self.cache_limit else most // _AHEAD
+            room = most + max(ahead, _LEAST_AHEAD) - self.used - size
+            if self.cached > room:
                 self.trim(room)
             ptr = self._try_raw(size)
         if ptr == 0:

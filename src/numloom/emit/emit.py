@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from functools import partial
 
 from numloom.emit.compaction import emit_select
@@ -44,7 +45,8 @@ def emit(program: Program, fast_math: bool = False) -> KernelSource:
     text = text.replace(_ENTRY, entry)
     if "namespace nl_user" in text:
         text = guarded(text, entry)
-    return KernelSource(text, entry, source.words, source.geometry)
+    # Of many steps with one kernel, one text is kept.
+    return KernelSource(sys.intern(text), entry, source.words, source.geometry)
 
 
 def _makes_random_numbers(program: Program) -> bool:

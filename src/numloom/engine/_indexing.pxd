@@ -17,7 +17,7 @@ cdef bint take_block(
 cdef bint is_alone(Node node) noexcept
 cdef Py_ssize_t count_true(Rows* mask) noexcept
 cdef bint add_offsets(Py_ssize_t* offsets, Rows* index, int code, Py_ssize_t extent, Py_ssize_t step) noexcept
-cdef Node new_value(Buffer buffer, int code, tuple shape)
+cdef Node new_value(Buffer buffer, int code, tuple shape, bint result)
 cdef void read_rows(char* to, const char* source, const Py_ssize_t* offsets, Py_ssize_t count, Py_ssize_t bytes) noexcept
 cdef void write_rows(
     char* to, const Py_ssize_t* offsets, Py_ssize_t count, Py_ssize_t bytes, const char* values, Py_ssize_t step

@@ -132,8 +132,8 @@ cdef bint add_offsets(Py_ssize_t* offsets, Rows* index, int code, Py_ssize_t ext
     return True
 
 
-cdef Node new_value(Buffer buffer, int code, tuple shape):
-    """A computed value of some rows in C order."""
+cdef Node new_value(Buffer buffer, int code, tuple shape, bint result):
+    """A computed value of some rows in C order; whether it is made of other values."""
     cdef Py_ssize_t axis, step = sizes[code], size = 1, rank = len(shape)
     cdef list strides
     cdef Node node
@@ -149,6 +149,7 @@ cdef Node new_value(Buffer buffer, int code, tuple shape):
             size *= <Py_ssize_t>shape[axis]
         node = new_node(LEAF, None, (), code, shape, one_tuple(tuple(strides)), size, 0)
     node.buffer = buffer
+    node.result = result
     return node
 
 
@@ -193,7 +194,7 @@ cdef Node read_where(Rows* source, Rows* mask, Pool pool, int code, tuple rest):
             to += source.bytes
         at += mask.step
         row += source.step
-    return new_value(buffer, code, one_tuple((count, *rest)))
+    return new_value(buffer, code, one_tuple((count, *rest)), True)
 
 
 cdef void write_where(Rows* target, Py_ssize_t bytes, Rows* mask, const char* values, Py_ssize_t step) noexcept:
@@ -222,7 +223,7 @@ cdef list places_where(Rows* mask, Pool pool, tuple shape):
         lengths[axis] = <Py_ssize_t>shape[axis]
         buffer = pool.allocate(max(count * 8, 1))
         to[axis] = <int64_t*><intptr_t>buffer.ptr
-        found.append(new_value(buffer, 7, one_tuple((count,))))
+        found.append(new_value(buffer, 7, one_tuple((count,)), True))
     for place in range(mask.count):
         if at[0]:
             index = place

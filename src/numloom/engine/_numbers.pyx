@@ -170,6 +170,7 @@ cdef Node node_for(const double* number, int code, Py_ssize_t era):
     """The value of a number, which counts as made in an era."""
     cdef Node node = known(number_at(<intptr_t>number, code), code)
     node.era = era
+    node.result = True
     return node
 
 

@@ -20,7 +20,7 @@ except ImportError:
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.device.interface import Backend
-from numloom.device.registry import beside, current, is_mixed
+from numloom.device.registry import Forked, beside, current, get, is_mixed
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
 from numloom.engine.guard import Guard, guard
@@ -67,6 +67,9 @@ _counters = counters
 _plans: dict[Any, dict[int, ReadyPlan]] = {}
 """Plans by the first half of their keys, for each device, exact and with fast math; the second half is the plan's."""
 _PLANS_KEPT = 8192
+_STEPS_KEPT = 1 << 15
+"""Steps of all plans that are kept, about 3 KB each, and as much again for a text that is not compiled."""
+_steps = 0
 _device: Backend | None = None
 _device_plans: dict[int, ReadyPlan] = {}
 _host: Backend | None = None
@@ -348,6 +351,7 @@ def run_roots(roots: list[Node]) -> None:
 
 def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     """A plan for a walk whose key was not met before."""
+    global _steps
     plans = plans_of(device)
     profiler = counters.profiler
     span = None if profiler is None else profiler.begin("planning", "", "making plans and kernel texts")
@@ -357,13 +361,23 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     assert plan is not None
     plan.first = found.first
     plan.waits = 1 if device.interprets else 0
-    if len(plans) >= _PLANS_KEPT:
-        # Of plans that come round, more than there is room for, about half are met again.
+    if len(plans) >= _PLANS_KEPT or _steps + len(plan.steps) > _STEPS_KEPT:
+        _drop_half()
+    plans[found.first] = plan
+    _steps += len(plan.steps)
+    return plan
+
+
+def _drop_half() -> None:
+    """Make room for plans: of those that come round, more than there is room for, about half are met again."""
+    global _recent, _steps
+    _recent = [None] * _RECENT
+    for plans in _plans.values():
         for first in list(plans)[::2]:
             del plans[first]
-        forget_captured(sum([kept.replay is not None for kept in plans.values()]))
-    plans[found.first] = plan
-    return plan
+    kept = [plan for plans in _plans.values() for plan in plans.values()]
+    _steps = sum([len(plan.steps) for plan in kept])
+    forget_captured(sum([plan.replay is not None for plan in kept]))
 
 
 def plans_of(device: Backend) -> dict[int, ReadyPlan]:
@@ -473,6 +487,10 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
     near = beside(device)
     if near is not None and begins_on_host(host.size):
         device = near
+    elif isinstance(device, Forked):
+        # Nothing may be asked of a GPU here. Values that a pool of processes sends must arrive all the same: it starts
+        # another worker for each that fails before its task, and never ends.
+        device = get("cpu")
     profiler = _counters.profiler
     span = None if profiler is None else profiler.begin_transfer(True, host.shape, code)
     result = leaf(device.upload(flat), code, host.shape, strides)

@@ -28,6 +28,9 @@ from numloom.plan.step import Binding, Plan, Step
 
 _SPECIALISATIONS = 32
 _KEYS_KEPT = 2048
+_STEPS_KEPT = 1 << 15
+"""Steps of all specialisations that are kept, with their texts."""
+_steps = 0
 _specialisations: dict[Any, Specialisations] = {}
 
 Change = Callable[[Plan], "Plan | None"]
@@ -214,12 +217,13 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
 
     `change` makes of the planner's plan what is wanted, or None where that is not possible; then so is the result.
     """
+    global _steps
     digest, sizes, op_defs = symbolic_key(found.nodes, roots)
     key = (device, config.fast_math, change, digest)
     known = _specialisations.get(key)
     if known is None:
         if len(_specialisations) >= _KEYS_KEPT:
-            _specialisations.clear()
+            _drop_half()
         known = _specialisations[key] = Specialisations(op_defs)
     for place, specialisation in enumerate(known.specialisations):
         values = specialisation.values(sizes)
@@ -237,11 +241,23 @@ def plan_of(found: Walk, roots: list[Node], device: Any, change: Change = as_mad
         return None if plan is None else ReadyPlan(plan, device, found.second)
     known.plans = 0
     made = Specialisation(found.nodes, numbers, sizes, device, change)
+    _steps += len(made.steps)
+    if _steps > _STEPS_KEPT:
+        _drop_half()
     del known.specialisations[_SPECIALISATIONS - 1 :]
     known.specialisations.insert(0, made)
     values = made.values(sizes)
     assert values is not None
     return made.plan(values, sizes, found.second)
+
+
+def _drop_half() -> None:
+    """Make room for specialisations, where there are too many keys or steps."""
+    global _steps
+    for key in list(_specialisations)[::2]:
+        del _specialisations[key]
+    kept = [made for known in _specialisations.values() for made in known.specialisations]
+    _steps = sum([len(made.steps) for made in kept])
 
 
 __all__ = ["plan_of"]

@@ -119,7 +119,9 @@ def call(
             results = function(device, *described, **options)
             return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
         results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
-        return tuple(map(leaf_from_host, results)) if isinstance(results, tuple) else leaf_from_host(results)
+        several = isinstance(results, tuple)
+        nodes = tuple([_result(leaf_from_host(one)) for one in (results if several else (results,))])
+        return nodes if several else nodes[0]
     finally:
         if span is not None:
             counters.profiler.end(span)
@@ -456,7 +458,7 @@ class Change(Repeated):
         _run_in_place(device, self.op_def, out, described, self.options_here())
         if not self.asked:
             self.make_ready(all(map(_lies_as, described, operands)), out, *described)
-        return leaf(out.buffer, value.code, value.shape, value.strides)
+        return _result(leaf(out.buffer, value.code, value.shape, value.strides))
 
 
 def _twin(value: Node) -> Node:
@@ -535,6 +537,7 @@ class Fresh:
             device = beside(device)
         result = computed(signature, device.allocate(max(signature.size, 1) * ITEMSIZES[signature.code]))
         result.attr = UNSET
+        result.result = False
         if known:
             called(known, self, result)
         return result
@@ -613,7 +616,13 @@ def from_strided(result: Strided) -> Node:
     """A routine's fresh, dense result as a value."""
     itemsize = result.dtype.itemsize
     strides = tuple([stride * itemsize for stride in result.strides])
-    return leaf(result.buffer, code_of(result.dtype), result.shape, strides)
+    return _result(leaf(result.buffer, code_of(result.dtype), result.shape, strides))
+
+
+def _result(node: Node) -> Node:
+    """A computed value, which is no data of the host."""
+    node.result = True
+    return node
 
 
 def host_array(device: Backend, operand: Strided) -> Host:

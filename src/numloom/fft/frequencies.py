@@ -10,14 +10,15 @@ from numloom.api.creation import arange
 from numloom.api.elementwise import where
 from numloom.api.manipulation import roll
 from numloom.array.convert import asarray, check_device
+from numloom.base.integers import as_integer, as_integers, is_integer
 
 Array = Any
 
 
 def _count(n: Any) -> int:
-    if not isinstance(n, (int, np.integer)):
+    if not is_integer(n):
         raise ValueError("n should be an integer")
-    return int(n)
+    return as_integer(n)
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
@@ -88,9 +89,8 @@ def _shifted(x: Any, axes: Any, sign: int) -> Array:
     array = asarray(x)
     if axes is None:
         axes = tuple(range(array.ndim))
-    elif isinstance(axes, (int, np.integer)):
-        return roll(array, sign * (array.shape[axes] // 2), axes)
-    axes = tuple(axes)
+    else:
+        axes = as_integers(axes, as_integer)
     return roll(array, [sign * (array.shape[axis] // 2) for axis in axes], axes)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from operator import index as as_index
 from typing import Any
 
 from numloom.api.calling import traced
@@ -18,6 +17,7 @@ from numloom.api.ufunc import check_out, store
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import C64, C128, F16, F32, F64, ITEMSIZES, KINDS, ROUNDED
+from numloom.base.integers import as_integer
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, k_strides, ordered_strides
@@ -125,7 +125,7 @@ def _one(
     _check_kind(array, kind)
     if conjugated and kind == "c2r":
         array = conjugate(array)
-    node = _transformed(array, kind, [as_index(n)], [axis], forward, norm)
+    node = _transformed(array, kind, [as_integer(n)], [axis], forward, norm)
     if conjugated and kind == "r2c":
         node = node_of(conjugate(wrap(node)))
     return _finished(node, out, "fft")
@@ -178,7 +178,7 @@ def _any_several(a: Any, kind: str, s: Any, axes: Any, forward: bool, norm: Any,
     if not axes:
         return array if out is None else out
     norm = check_lengths(lengths, norm)
-    lengths = [as_index(n) for n in lengths]
+    lengths = [as_integer(n) for n in lengths]
     axes[-1] = normal_axis(axes[-1], array.ndim)
     _check_kind(array, kind)
     axes = [normal_axis(axis, array.ndim) for axis in axes]

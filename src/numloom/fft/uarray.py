@@ -13,6 +13,7 @@ from numloom.api.elementwise import conjugate
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import C64, C128, F32, F64
+from numloom.base.integers import as_integer, as_integers, is_single
 from numloom.engine.routines import call as call_routine
 from numloom.fft import transforms
 from numloom.graph import build
@@ -30,10 +31,10 @@ def _prepared(x: Any) -> Array:
 def _axes(array: Array, s: Any, axes: Any) -> tuple[Any, Any]:
     """Lengths and axes by SciPy's rules: lengths alone belong to the last axes, an axis comes once."""
     if s is not None:
-        s = [s] if isinstance(s, int) else list(s)
+        s = [s] if is_single(s) else list(s)
     if axes is None:
         axes = list(range(array.ndim)) if s is None else list(range(array.ndim - len(s), array.ndim))
-    axes = [axes] if isinstance(axes, int) else list(axes)
+    axes = list(as_integers(axes, as_integer))
     if any(not -array.ndim <= axis < array.ndim for axis in axes):
         raise ValueError("axes exceeds dimensionality of input")
     if len({axis % array.ndim for axis in axes}) != len(axes):

@@ -120,6 +120,7 @@ cpdef Node reduce(object op_def, Node node, tuple axes, bint keepdims, int out, 
 cpdef Node scalar(object value, int code)
 @cython.locals(node=Node)
 cpdef Node known(object value, int code)
+cpdef Node known_read(object value, int code)
 @cython.locals(signature=NodeSignature)
 cpdef Node update(Node base, Node value, Py_ssize_t offset, tuple shape, tuple strides, int code)
 @cython.locals(signature=NodeSignature, known=tuple)

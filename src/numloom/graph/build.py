@@ -7,7 +7,6 @@ operands, so that a transposed input gives a transposed, linearly written result
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -21,6 +20,7 @@ except ImportError:
 
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F64, I64, ITEMSIZES, KINDS
+from numloom.base.integers import as_extent
 from numloom.graph.layout import (
     broadcast_shapes,
     broadcast_strides,
@@ -423,6 +423,13 @@ def known(value: Any, code: int) -> Node:
     return node
 
 
+def known_read(value: Any, code: int) -> Node:
+    """A 0-d array of what others came to: a number that was read of an array."""
+    node = known(value, code)
+    node.result = True
+    return node
+
+
 def iota(count: int) -> Node:
     """The int64 values 0, 1, ..., count - 1, generated where they are used."""
     check_bytes(count * 8)
@@ -816,9 +823,7 @@ def normalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
     axes = axis if isinstance(axis, tuple) else (axis,)
     result = []
     for a in axes:
-        if type(a) is bool:
-            raise TypeError("an integer is required for the axis")
-        index = operator.index(a)
+        index = a if type(a) is int else as_extent(a)
         if not -ndim <= index < ndim:
             raise np.exceptions.AxisError(index, ndim)
         result.append(index % ndim)
@@ -874,25 +879,6 @@ def _reduced_layout(
 
 
 __all__ = [
-    "BOOL",
-    "C64",
-    "C128",
-    "F64",
-    "KINDS",
-    "binary",
-    "binary_scalar",
-    "cast",
-    "copied",
-    "count_reader",
-    "elementwise",
-    "full",
-    "gather",
-    "iota",
-    "is_dense_order",
-    "leaf",
-    "reduce",
-    "scalar",
-    "unary",
-    "update",
-    "view",
-]
+    "BOOL", "C64", "C128", "F64", "KINDS", "binary", "binary_scalar", "cast", "copied", "count_reader", "elementwise",
+    "full", "gather", "iota", "is_dense_order", "leaf", "reduce", "scalar", "unary", "update", "view",
+]  # fmt: skip

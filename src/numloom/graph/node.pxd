@@ -31,6 +31,7 @@ cdef class Node:
     cdef public Py_ssize_t storages
     cdef public Py_ssize_t era
     cdef public bint tree
+    cdef public bint result
     cdef public Py_ssize_t mark
     cdef public Py_ssize_t number
     cdef public Py_ssize_t seen
@@ -58,7 +59,7 @@ cdef class Register:
 
 cdef Register _register
 cdef Py_ssize_t _DEPTH, _DEFERRED_KEPT
-cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL
+cdef int _LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL, _UPDATE
 cdef tuple _NOTHING
 cdef dict _signatures
 cdef Py_ssize_t _SIGNATURES_KEPT, _signatures_room, _last_signature, _NOBODY_ELSE
@@ -104,5 +105,6 @@ cpdef void unhold(Node node) noexcept
 cpdef bint is_listed(Node node) noexcept
 @cython.locals(r=Register, older=Node, newer=Node)
 cpdef void leave_live(Node node) noexcept
-@cython.locals(r=Register, signature=NodeSignature)
+cpdef bint was_stored(Node node, bint of_others) noexcept
+@cython.locals(r=Register, signature=NodeSignature, arg=Node, base=Node)
 cpdef void become_leaf(Node node, object buffer) noexcept

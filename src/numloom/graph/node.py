@@ -179,6 +179,9 @@ class Node:
     tree : bool
         Whether it belongs to a tree: it was made while a tree was recorded, or is computed from a symbol. It is never
         computed itself: what is made of it by `numloom.graph.tree` is.
+    result : bool
+        Of what is a leaf or a number: whether it was computed from other values, which are let go by then. Data of the
+        host, and what was generated from nothing, are not.
     mark, number, seen, word, back : int, int, int, int, Node or None
         Scratch of the walk that is under way (see engine.walk).
     """
@@ -197,6 +200,7 @@ class Node:
         "older",
         "op_def",
         "readers",
+        "result",
         "seen",
         "shape",
         "signature",
@@ -221,6 +225,7 @@ class Node:
     storages: int
     era: int
     tree: bool
+    result: bool
     mark: int
     number: int
     seen: int
@@ -248,7 +253,7 @@ def name_of(node: Node) -> str:
     return str(op_def.name)
 
 
-_LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL = LEAF, SCALAR, VIEW, OP, CAST, REDUCE, SYMBOL
+_LEAF, _SCALAR, _VIEW, _OP, _CAST, _REDUCE, _SYMBOL, _UPDATE = LEAF, SCALAR, VIEW, OP, CAST, REDUCE, SYMBOL, UPDATE
 """The same, as numbers of C in what is compiled here."""
 _NOTHING: tuple[Any, ...] = ()
 _DEFERRED_KEPT = 8
@@ -327,6 +332,7 @@ def _begin(node: Node) -> None:
     node.readers = 0
     node.storages = 0
     node.tree = False
+    node.result = False
     node.mark = 0
     node.number = 0
     node.seen = 0
@@ -425,7 +431,7 @@ def viewed(signature: NodeSignature, base: Node, offset: int) -> Node:
 
 
 def computed(signature: NodeSignature, buffer: Any) -> Node:
-    """A computed value of this signature, whose memory is `buffer`."""
+    """A computed value of this signature, whose memory is `buffer`: the result of a routine, or of a kept plan."""
     node = Node.__new__(Node)
     node.kind = _LEAF
     node.args = _NOTHING
@@ -439,6 +445,7 @@ def computed(signature: NodeSignature, buffer: Any) -> Node:
         _begin(node)
     r = _register
     node.era = r.era
+    node.result = True
     node.buffer = buffer
     node.signature = signature
     return node
@@ -591,11 +598,24 @@ def become_leaf(node: Node, buffer: Any) -> None:
     node.buffer = buffer
     if node.kind > _SCALAR and node.attr is None:  # None would say that others may change the memory.
         node.attr = 0
+    base = node.args[0] if node.kind == _UPDATE else None
+    for arg in node.args:
+        # Else it is generated, or what was given is written to.
+        if arg.kind >= _VIEW or arg.result or (arg.kind == _LEAF and arg is not base):
+            node.result = True
     node.kind = _LEAF
     signature = node.signature
     if signature is not None:
         node.signature = computed_signature(signature) if signature.computed is None else signature.computed
     release(node)
+
+
+def was_stored(node: Node, of_others: bool) -> bool:
+    """Something was stored in computed memory at once (True); of others, it makes that their result, of now."""
+    if of_others:
+        node.result = True
+        node.era = _register.era
+    return True
 
 
 def lose_value(node: Node, error: Exception) -> None:

@@ -53,7 +53,7 @@ cpdef Node replay_one(RecordedTraces traces, object given, Node operand)
 cpdef Node replay(RecordedTrace recorded, list operands)
 @cython.locals(alone=cython.bint, node=Node, base=Node)
 cpdef bint can_follow(list operands) except -1
-@cython.locals(place=cython.Py_ssize_t, other=cython.Py_ssize_t, memory=Node)
+@cython.locals(place=cython.Py_ssize_t, other=cython.Py_ssize_t, memory=Node, node=Node)
 cpdef object sharing(list operands)
 @cython.locals(place=cython.Py_ssize_t, node=Node, expected=OperandSignature)
 cdef bint _fits(RecordedTrace recorded, object given, list operands) except -1

@@ -338,15 +338,26 @@ def can_follow(operands: list[Node]) -> bool:
 
 
 def sharing(operands: list[Node]) -> Any:
-    """Which operands are of one memory, and where the later ones begin; None where each has its own."""
+    """What operands have to do with each other; None where each is of its own.
+
+    That is: which are of one memory or one value, and where the later ones begin; and which are a function of another
+    one (`-x` beside `x`), as a call may compute it, too. While a call is learned, a value that is `_same` as an operand
+    is taken for that operand, so only calls whose operands are related in the same way are the same.
+    """
     found: Any = None
-    for place in range(1, len(operands)):
-        memory = _memory(operands[place])
+    for place in range(len(operands)):
+        node = operands[place]
+        memory = _memory(node)
         for other in range(place):
-            if _memory(operands[other]) is memory:
-                begins = _begin(operands[place]) - _begin(operands[other])
+            if _memory(operands[other]) is memory or (memory.kind == OP and _same(node, operands[other])):
+                begins = _begin(node) - _begin(operands[other])
                 found = (place, other, begins) if found is None else (place, other, begins, found)
                 break
+        if node.kind == OP and len(node.args) == 1:
+            memory = _memory(node.args[0])
+            for other in range(len(operands)):
+                if other != place and _memory(operands[other]) is memory:
+                    found = (place, other, node.op_def, _begin(node.args[0]) - _begin(operands[other]), found)
     return found
 
 

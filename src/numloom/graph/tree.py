@@ -87,8 +87,11 @@ class Recording:
         The one that was innermost when it was opened.
     is_open : bool
         Whether it counts.
-    watches : bool
-        Whether it is the body of a function or a loop: generators that are set in it start anew in each call.
+    watches : str
+        What it is the body of, a function or a loop, "" of others: generators that are set in it start anew in each
+        call, and it cannot write to what was there before.
+    era : int
+        When it was opened, if it watches (`Node.era`).
     alone : bool
         Whether outer ones are not told of its draws.
     draws : list of Placeholder
@@ -98,12 +101,13 @@ class Recording:
         that nothing else is taken for them.
     """
 
-    __slots__ = ("alone", "draws", "is_open", "outer", "results", "trees", "watches")
+    __slots__ = ("alone", "draws", "era", "is_open", "outer", "results", "trees", "watches")
 
-    def __init__(self, trees: bool, watches: bool, alone: bool) -> None:
+    def __init__(self, trees: bool, watches: str, alone: bool) -> None:
         self.trees = trees
         self.watches = watches
         self.alone = alone
+        self.era = 0
         self.outer: Recording | None = None
         self.is_open = False
         self.draws: list[Placeholder] = []
@@ -113,6 +117,8 @@ class Recording:
         register.trees = True
         self.outer = _open()
         self.is_open = True
+        if self.watches:
+            register.era = self.era = register.era + 1
         if self.trees:
             count_tracing(1)
         recording_here.set(self)
@@ -130,7 +136,7 @@ class Recording:
         recording_here.set(_open())
 
 
-def recording(trees: bool = True, *, watches: bool = False, alone: bool = False) -> Recording:
+def recording(trees: bool = True, *, watches: str = "", alone: bool = False) -> Recording:
     """Have everything that is recorded meanwhile belong to a tree; with False, nothing but what reads a symbol."""
     return Recording(trees, watches, alone)
 
@@ -193,6 +199,57 @@ def watched() -> Recording | None:
     while found is not None and not found.watches:
         found = found.outer
     return found
+
+
+def hides(roots: Sequence[Node], ends: Sequence[Node], read: Callable[[Node], Sequence[Node] | None]) -> bool:
+    """Whether trees read what was computed outside of them, maybe from ordinary values, which nobody knows any more.
+
+    What was made before all of these was not.
+
+    Parameters
+    ----------
+    roots, ends : sequence of Node
+        The trees, and the values.
+    read : callable
+        What of a value's arguments counts; None of a value that does not count itself.
+    """
+    if not ends:
+        return False
+    wanted = {id(node) for node in ends}
+    begin = min([node.era for node in ends])
+    seen: set[tuple[int, bool]] = set()
+    stack = [(root, False) for root in roots]
+    while stack:
+        node, outside = stack.pop()
+        args = read(node)
+        if (id(node), outside) in seen or args is None:
+            continue
+        seen.add((id(node), outside))
+        if id(node) in wanted:
+            if outside:
+                return True
+        elif node.result and not node.args and node.era >= begin:
+            return True
+        else:
+            # Of a view outside of trees nothing is computed.
+            stack.extend([(arg, outside or not (node.tree or node.kind == VIEW)) for arg in args])
+    return False
+
+
+def refuse_outside(era: int) -> None:
+    """Refuse to write to what was made before the body of a function or a loop that is being recorded here.
+
+    A body is recorded once, so that would be written once, and not in each call or at each step.
+    """
+    found = _open()
+    while found is not None:
+        if era < found.era:
+            raise ValueError(
+                f"assignment destination is read-only: the body of a {found.watches} is recorded once, so an array "
+                "from outside of it would be written to once, and not each time. Write to a copy; hand on what a loop "
+                "changes as a part of its state; give what a function changes as a result, or as an update of nl.shared"
+            )
+        found = found.outer
 
 
 def waits(operands: Sequence[Node]) -> bool:
@@ -516,6 +573,7 @@ __all__ = [
     "concrete_all",
     "drawn_blocks",
     "fitting",
+    "hides",
     "is_settled",
     "keep_result",
     "known_values",
@@ -523,6 +581,7 @@ __all__ = [
     "recorded_again",
     "recording",
     "refuse_cuts",
+    "refuse_outside",
     "refuse_trees",
     "result_here",
     "sized_by_values",

@@ -1,6 +1,6 @@
 """What other libraries ask for beside the protocols: told to them when they are imported, never before.
 
-Dask, einops, autoray and Numba keep tables of array types; pandas and zarr ask for NumPy's arrays by their type.
+Dask, einops, autoray, Numba and sqlite3 keep tables of types; pandas, NetworkX, SciPy and zarr ask for NumPy's arrays.
 Importing numloom imports none of them; `watch` sees to it that each is told of our arrays right after its own import,
 in whatever order a program imports the two.
 """
@@ -19,6 +19,7 @@ watch(
             for name in (
                 "utils",
                 "core",
+                "creation",
                 "slicing",
                 "_reductions_generic",
                 "reductions",
@@ -30,7 +31,10 @@ watch(
         "dask.sizeof": "numloom.interop.dask_sizeof",
         "einops": "numloom.interop.einops",
         "numba.extending": "numloom.interop.numba",
+        "networkx.convert": "numloom.interop.networkx",
         "pandas": "numloom.interop.pandas",
+        "scipy.sparse._sputils": "numloom.interop.scipy_sparse",
+        "sqlite3": "numloom.interop.sqlite",
         "zarr.core.buffer.cpu": "numloom.interop.zarr",
     }
 )

@@ -17,6 +17,7 @@ import numpy as np
 from dask.tokenize import tokenize
 
 from numloom.api.creation import empty
+from numloom.api.running import evaluate
 from numloom.array.convert import asarray, asnumpy, to_numpy
 from numloom.array.ndarray import ndarray
 from numloom.random.bit_generator import BitGenerator
@@ -78,6 +79,11 @@ def results(change: Callable[[Any], Any]) -> Callable[[Function], Function]:
         return call
 
     return changing
+
+
+def emptied(found: Any) -> Any:
+    """What Dask made of a shape alone since nothing of the chunks is in it."""
+    return found if found.size else found.map_blocks(asarray, dtype=found.dtype, meta=found._meta)
 
 
 def counted(found: Any) -> Any:
@@ -247,6 +253,38 @@ def factoring(lu: Function) -> Function:
     return call
 
 
+def arrays_in(result: Any) -> list[Any]:
+    """Our arrays that a task of Dask's gives, also in tuples, lists and dicts."""
+    if type(result) is ndarray:
+        return [] if result.storage.value.tree else [result]
+    parts = result.values() if type(result) is dict else result if type(result) in (tuple, list) else ()
+    return [array for part in parts for array in arrays_in(part)]
+
+
+def finishing(execute_task: Function) -> Function:
+    """Tasks that run what they have recorded, in their own thread: chunks of like tasks then have one plan.
+
+    Recorded work that is cut wherever there is much of it is another graph each time, since tasks end in any order.
+    """
+
+    @functools.wraps(execute_task)
+    def call(key: Any, task_info: Any, dumps: Any, loads: Any, *others: Any) -> Any:
+        def load(info: Any) -> Any:
+            task, data = loads(info)
+
+            def run(given: Any) -> Any:
+                result = task(given)
+                if arrays := arrays_in(result):
+                    evaluate(*arrays)
+                return result
+
+            return run, data
+
+        return execute_task(key, task_info, dumps, load, *others)
+
+    return call
+
+
 SEEN: dict[str, tuple[Function, ...]] = {
     "dask.array.utils": (array,),
     "dask.array.core": (array,),
@@ -256,8 +294,10 @@ SEEN: dict[str, tuple[Function, ...]] = {
 """Which functions of NumPy each of Dask's modules sees as they are here."""
 
 CHANGED: dict[str, dict[str, Function]] = {
+    "dask.local": {"execute_task": finishing},
     "dask.array.utils": {"compute_meta": supposing, "scipy_linalg_safe": by_scipy},
     "dask.array.core": {"from_array": naming},
+    "dask.array.creation": {"diagonal": results(emptied)},
     "dask.array.slicing": {"slice_with_bool_dask_array": masking, "setitem": storing},
     "dask.array.reductions": {"prefixscan_blelloch": results(told)},
     "dask.array.routines": {
@@ -301,7 +341,10 @@ def register() -> None:
             new: Any = change(old)
             new.numloom_told = True
             for place in list(sys.modules.values()):  # Modules take functions from each other by name.
-                if getattr(place, "__name__", "").startswith("dask.array") and vars(place).get(attribute) is old:
+                if (
+                    getattr(place, "__name__", "").startswith(("dask.array", "dask.local"))
+                    and vars(place).get(attribute) is old
+                ):
                     setattr(place, attribute, new)
 
 

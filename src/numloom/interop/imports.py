@@ -33,7 +33,8 @@ class _Watcher:
 
             def exec_module(module: ModuleType) -> None:
                 load(module)
-                register(ours)
+                if module.__name__ == name:  # Some loaders (pytest's) load all modules.
+                    register(ours)
 
             loader.exec_module = exec_module  # type: ignore[method-assign]  # the instance's, not the class's
         return spec

@@ -1,7 +1,8 @@
-"""pandas: our arrays as masks, positions, keys and groups, where pandas asks for NumPy's arrays by their type.
+"""pandas: our arrays as masks, keys, operands and groups, where pandas asks for NumPy's arrays by their type.
 
-A mask of ours was taken for the positions 0 and 1, so that wrong rows came without a word. pandas has no table of array
-types; every key passes through one function, which turns ours into NumPy's (over the same memory) here.
+A mask of ours was taken for the positions 0 and 1, so that wrong rows came without a word, and a number of ours was in
+no index. pandas has no table of array types; keys and operands pass through few functions, which get NumPy's arrays
+(over the same memory) here.
 """
 
 from __future__ import annotations
@@ -23,13 +24,28 @@ def plain(value: Any) -> Any:
 
 
 def taking_ours(function: Any) -> Any:
-    """A function of pandas whose first argument may be ours."""
+    """A function of pandas whose arguments may be ours."""
 
     @functools.wraps(function)
-    def call(first: Any, *args: Any, **options: Any) -> Any:
-        return function(plain(first), *args, **options)
+    def call(*args: Any, **options: Any) -> Any:
+        if options:
+            options = {name: plain(value) for name, value in options.items()}
+        return function(*map(plain, args), **options)
 
     return call
+
+
+def change(owner: Any, *names: str) -> None:
+    """Let functions of a module, or methods that a class itself has, take ours."""
+    for name in names:
+        if name in vars(owner):  # Which ones there are differs between versions.
+            setattr(owner, name, taking_ours(vars(owner)[name]))
+
+
+def family(kind: type) -> list[type]:
+    """A class and all that come from it."""
+    below: list[type] = type.__subclasses__(kind)
+    return [kind, *(one for each in below for one in family(each))]
 
 
 def register() -> None:
@@ -38,16 +54,31 @@ def register() -> None:
     import pandas.core.common
     import pandas.core.construction
     import pandas.core.groupby.grouper
+    import pandas.core.indexing
+    import pandas.core.ops.common
 
     core: Any = pandas.core
-    core.common.apply_if_callable = taking_ours(core.common.apply_if_callable)  # every key of [], loc, iloc and assign
-    for name in ("construct_1d_object_array_from_listlike", "maybe_convert_platform"):  # lists of numbers
-        if hasattr(core.construction, name):  # The second one was there before pandas 3.
-            setattr(core.construction, name, taking_ours(getattr(core.construction, name)))
+    change(core.common, "apply_if_callable")  # every key of [], loc, iloc and assign
+    change(core.construction, "construct_1d_object_array_from_listlike", "maybe_convert_platform")  # lists of numbers
+    for module in (core.construction, core.frame):
+        change(module, *OF_SCALARS)
+    change(core.ops.common, "item_from_zerodim")  # what stands right of an operator
+    change(pandas.DataFrame, *FRAMES)
+    change(pandas.Series, *SERIES)
+    for kind in family(core.indexing._ScalarAccessIndexer):
+        change(kind, "_convert_key")  # at and iat
+    for kind in family(pandas.Index):
+        change(kind, "__contains__", "get_loc")
     convert = core.groupby.grouper._convert_grouper
     core.groupby.grouper._convert_grouper = functools.wraps(convert)(lambda axis, by: convert(axis, plain(by)))
-    for name in ("factorize", "unique"):
-        setattr(pandas, name, taking_ours(getattr(pandas, name)))
+    change(pandas, "factorize", "unique")
 
+
+OF_SCALARS = ("construct_1d_arraylike_from_scalar", "construct_2d_arraylike_from_scalar", "infer_dtype_from_scalar")
+"""What makes columns of a number."""
+
+FRAMES = ("_align_for_op", "_set_value", "dot", "set_index")
+SERIES = ("__setitem__", "_set_value", "dot")
+"""Methods of frames and series that ask for NumPy's arrays by their type."""
 
 __all__ = ["register"]

@@ -25,6 +25,7 @@ from numloom.array.storage import materialize, pin, unpin
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES
 from numloom.base.errors import CompileError
+from numloom.base.integers import is_integer
 from numloom.base.wording import counted
 from numloom.device import registry
 from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, user_text, value_type, words_of
@@ -155,9 +156,9 @@ class ElementwiseKernel:
 
     Notes
     -----
-    ``kernel(*inputs, *outputs, size=None, block_size=128)``: outputs are made where they are not given; raw ones must
-    be. `size` is the number of steps where all arguments are raw. Python's numbers take the dtype of their parameter
-    (NEP 50).
+    ``kernel(*inputs, *outputs, size=None, block_size=128)``: outputs are made where they are not given. `size` is the
+    number of steps where all arguments are raw, and the shape of raw outputs that are not given. Python's numbers take
+    the dtype of their parameter (NEP 50).
 
     A kernel without raw parameters, atomics and the like is recorded as any operation and becomes part of the same
     kernel as its neighbours.
@@ -261,7 +262,7 @@ class ElementwiseKernel:
                 f"got {counted(len(args), 'argument')}"
             )
         outs = args[self.nin :] or (None,) * self.nout
-        given = Arguments(self.name, self.in_params, self.out_params, args[: self.nin], outs)
+        given = Arguments(self.name, self.in_params, self.out_params, args[: self.nin], outs, size is not None)
         shape = self._shape(given, size)
         if self._recorded and size is None:
             return self._record(given, shape, kinds)
@@ -431,7 +432,7 @@ def nodes_of(args: tuple[Any, ...], codes: Sequence[int]) -> list[Node]:
 
 def block_threads(name: str, block_size: Any) -> int:
     """Threads of a block, checked."""
-    if not isinstance(block_size, (int, np.integer)) or not 1 <= block_size <= 1024:
+    if not is_integer(block_size) or not 1 <= block_size <= 1024:
         raise ValueError(f"kernel {name}: block_size must be an integer from 1 to 1024, got {block_size!r}")
     return int(block_size)
 
@@ -513,7 +514,8 @@ def _results(
 ) -> list[tuple[tuple[int, ...], int]]:
     """Shape and dtype code of each output of a loop."""
     return [
-        (given.outs[k].shape if parameter.raw else shape, given.out_codes[k]) for k, parameter in enumerate(parameters)
+        (shape if given.outs[k] is None else given.outs[k].shape, given.out_codes[k])
+        for k, parameter in enumerate(parameters)
     ]
 
 

@@ -137,7 +137,7 @@ class GPUArray:
 
     def copy(self) -> GPUArray:
         """A copy on the device."""
-        return wrapped(self.array.copy())
+        return wrapped(self.array.copy("K"))
 
     def astype(self, dtype: Any, stream: Any = None) -> GPUArray:
         """The values as another dtype."""

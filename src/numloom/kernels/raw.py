@@ -15,6 +15,7 @@ import numpy as np
 from numloom.array.ndarray import view_of, wrap
 from numloom.array.storage import pin_foreign
 from numloom.base.dtypes import ITEMSIZES, U8, code_of
+from numloom.base.integers import is_integer
 from numloom.device import registry
 from numloom.device.interface import DeviceFunction, Module
 from numloom.device.memory import Buffer
@@ -455,12 +456,12 @@ def triple(size: Any, what: str, of: str, most: tuple[int, int, int]) -> tuple[i
     >>> triple((4, 2), "grid", "blocks", (9, 9, 9))
     (4, 2, 1)
     """
-    given = (size,) if isinstance(size, (int, np.integer)) else size
+    given = (size,) if is_integer(size) else size
     if not isinstance(given, (tuple, list)) or not 1 <= len(given) <= 3:
         raise TypeError(f"{what} must be an int or a tuple of one to three ints, got {size!r}")
     numbers = []
     for number in given:
-        if isinstance(number, (bool, np.bool_)) or not isinstance(number, (int, np.integer)):
+        if isinstance(number, (bool, np.bool_)) or not is_integer(number):
             raise TypeError(f"{what} must hold ints, got {number!r} in {size!r} (divide with //, not with /)")
         numbers.append(int(number))
     numbers += [1] * (3 - len(numbers))
@@ -485,7 +486,7 @@ def stream_handle(stream: Any) -> int | None:
 
 
 def _shared_bytes(nbytes: Any) -> int:
-    if isinstance(nbytes, (bool, np.bool_)) or not isinstance(nbytes, (int, np.integer)):
+    if isinstance(nbytes, (bool, np.bool_)) or not is_integer(nbytes):
         raise TypeError(f"shared_mem must be a number of bytes, got {nbytes!r}")
     if not 0 <= nbytes < 1 << 31:
         raise ValueError(f"shared_mem must be a number of bytes, got {nbytes}")

@@ -138,10 +138,10 @@ class Arguments:
 
     def __init__(
         self, name: str, in_params: Sequence[TypedParameter], out_params: Sequence[TypedParameter], ins: Sequence[Any],
-        outs: Sequence[Any],
+        outs: Sequence[Any], sized: bool = False,
     ) -> None:  # fmt: skip
         self.ins = [_argument(name, parameter, given) for parameter, given in zip(in_params, ins, strict=True)]
-        self.outs = [_output(name, parameter, given) for parameter, given in zip(out_params, outs, strict=True)]
+        self.outs = [_output(name, parameter, given, sized) for parameter, given in zip(out_params, outs, strict=True)]
         self.types: dict[str, int] = {}
         by: dict[str, TypedParameter] = {}
         pairs = [*zip(in_params, self.ins, strict=True), *zip(out_params, self.outs, strict=True)]
@@ -207,10 +207,10 @@ def _argument(name: str, parameter: TypedParameter, given: Any) -> Any:
         raise TypeError(f"kernel {name}: {parameter} needs an array or a number: {error}") from None
 
 
-def _output(name: str, parameter: TypedParameter, given: Any) -> Any:
+def _output(name: str, parameter: TypedParameter, given: Any, sized: bool) -> Any:
     if given is None:
-        if parameter.raw:
-            raise ValueError(f"kernel {name}: {parameter} is raw, so it must be given: pass an array")
+        if parameter.raw and not sized:
+            raise ValueError(f"kernel {name}: {parameter} is raw, so it must be given: pass an array, or size=")
         return None
     if type(given) is not ndarray:
         raise TypeError(

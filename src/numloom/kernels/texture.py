@@ -16,6 +16,7 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, wrap
 from numloom.array.storage import materialize, pin, unpin
 from numloom.base.dtypes import code_of
+from numloom.base.integers import as_integer
 from numloom.device import registry
 from numloom.device.interface import Handle, Image, Sampling, Texels
 from numloom.graph.build import leaf
@@ -81,6 +82,7 @@ def _format_of(dtype: Any, channels: int) -> ChannelFormatDescriptor:
         raise TypeError(
             f"textures hold float16, float32 and integers of 8, 16 or 32 bits, got {dtype}: convert it with astype"
         )
+    channels = as_integer(channels)
     if channels not in (1, 2, 4):
         raise ValueError(f"an element has 1, 2 or 4 channels, got {channels!r}")
     x, y, z, w = [bits] * channels + [0] * (4 - channels)

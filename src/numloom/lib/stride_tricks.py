@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import view_of
 from numloom.base.dtypes import ITEMSIZES
+from numloom.base.integers import as_integer, as_integers
 from numloom.graph.layout import Layout, extent_of
 
 Array = Any
@@ -52,8 +52,8 @@ def as_strided(
         If the view would leave the memory, which NumPy looks at only where asked to.
     """
     array = asarray(x)
-    extents = array.shape if shape is None else tuple(map(int, shape))
-    steps = array.strides if strides is None else tuple(map(int, strides))
+    extents = array.shape if shape is None else as_integers(shape, as_integer)
+    steps = array.strides if strides is None else as_integers(strides, as_integer)
     if len(extents) != len(steps):
         raise ValueError("mismatch in length of strides and shape")
     if any(extent < 0 for extent in extents):
@@ -96,7 +96,7 @@ def sliding_window_view(
     array([3, 6, 9])
     """
     array = asarray(x)
-    window = tuple(map(int, window_shape)) if np.iterable(window_shape) else (int(window_shape),)
+    window = as_integers(window_shape, as_integer)
     if any(extent < 0 for extent in window):
         raise ValueError("`window_shape` cannot contain negative values")
     axes = range(array.ndim) if axis is None else normalize_axis_tuple(axis, array.ndim, allow_duplicate=True)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 
 from numloom.api.creation import empty, zeros
-from numloom.api.elementwise import conjugate, where
+from numloom.api.elementwise import conjugate, isinf, where
 from numloom.api.products import matmul
 from numloom.api.reductions import max as largest
 from numloom.api.reductions import sum as total
@@ -194,7 +194,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
         Right sides.
     rcond : float, optional
         Singular values up to this part of the largest count as zero; by default ``max(m, n)`` times the epsilon of
-        double precision, which is meant by negative ones too (without the factor).
+        double precision. What is not between 0 and 1 means half of that epsilon.
 
     Returns
     -------
@@ -210,7 +210,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     Raises
     ------
     LinAlgError
-        If `a` or `b` has a wrong number of dimensions, their rows differ, or singular values do not converge.
+        If `a` or `b` has a wrong number of dimensions, their rows differ, or singular values do not converge (those
+        of a matrix with infinities do not).
 
     Examples
     --------
@@ -234,11 +235,16 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     left, sides = left.astype(wide, copy=False), sides.astype(wide, copy=False)
     eps = float(np.finfo(float).eps)
     bound = eps * max(m, n) if rcond is None else float(rcond)
+    if bound <= 0 or (bound >= 1 and rcond is not None):  # as LAPACK reads them
+        bound = eps / 2
     try:
         u, s, vh = svd(left, full_matrices=False)
     except LinAlgError as error:
         raise LinAlgError("SVD did not converge in Linear Least Squares") from error
-    large = s > (eps if bound < 0 else bound) * largest(s, initial=0)
+    infinite = isinf(left).any()
+    if not node_of(infinite).tree and infinite:
+        raise LinAlgError("SVD did not converge in Linear Least Squares")
+    large = s > bound * largest(s, initial=0) if bound == bound else s > 0
     number = total(large)
     # In a tree, where nobody can look, all columns are taken to count.
     waits = node_of(number).tree

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index as as_index
 from typing import Any
 
 from numpy.linalg import LinAlgError
@@ -14,6 +13,7 @@ from numloom.api.manipulation import atleast_2d, broadcast_to
 from numloom.api.matrices import eye
 from numloom.api.products import dot
 from numloom.array.convert import asarray
+from numloom.base.integers import as_integer
 from numloom.linalg.arguments import square_matrices
 from numloom.linalg.equations import inv
 
@@ -85,7 +85,7 @@ def matrix_power(a: Any, n: int) -> Array:
     """
     array = square_matrices(a)
     try:
-        n = as_index(n)
+        n = as_integer(n)
     except TypeError as error:
         raise TypeError("exponent must be an integer") from error
     return compose_fast(_POWER, n, (array,)) if n >= 0 else _matrix_power(-n, inv(array))

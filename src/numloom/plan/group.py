@@ -36,6 +36,8 @@ from numloom.plan.position import Map, compose, fit, identity, kept_position, sa
 
 MAX_OPS = 256
 MAX_LOADS = 40
+_LONG = 1 << 10
+"""Walks of more nodes drop what is known of values that all have read."""
 MAX_OUTPUTS = 8
 SMALL = 65536
 """Elements up to which launches, not bytes, decide, so that unrelated values share a kernel."""
@@ -191,6 +193,8 @@ def choose_stored(
     choice = Choice(nodes, users, stored, memory, [0] * total, [0] * total, begins, nested, alike)
     for node in nodes:
         _weigh(choice, node, layouts)
+        if total > _LONG:
+            _forget_read(choice, node)
     choice.nested = frozenset([number for number in nested if not memory[number]])
     choice.kernel = [-1] * total
     choice.full = [True] * total
@@ -324,6 +328,22 @@ def _weigh(choice: Choice, node: Node, layouts: dict[int, list[object]]) -> None
         or (own_loads and widest >= 4 * node.size and _costs_more(nodes, own_ops, 7 if node.size > 1 else 100))
     ):
         _to_memory(node, choice.stored, choice.memory)
+
+
+def _forget_read(choice: Choice, reader: Node) -> None:
+    """Drop the bit sets of arguments that nobody else will read.
+
+    A set has as many bits as there are nodes before: of all nodes of a walk they would take its square. What is stored
+    and what is written keep them for kernels, and the base of a view since that may be stored in its place.
+    """
+    for arg in reader.args:
+        users = choice.users[arg.number]
+        if (
+            users[-1] == reader.number
+            and not choice.stored[arg.number]
+            and not any([choice.nodes[user].kind in (UPDATE, VIEW) for user in users])
+        ):
+            choice.ops[arg.number] = choice.loads[arg.number] = 0
 
 
 def _can_store(choice: Choice, arg: Node) -> bool:

@@ -24,7 +24,7 @@ from numloom.api.elementwise import exp, multiply, sqrt
 from numloom.api.joining import concatenate
 from numloom.api.manipulation import moveaxis
 from numloom.api.products import dot, tensordot
-from numloom.array.convert import asarray
+from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import ndarray
 from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import limits_of
@@ -160,7 +160,7 @@ class Basis:
 
     def gauss(self, deg: int) -> tuple[Array, Array]:
         """Points and weights of Gauss's quadrature with `deg` points."""
-        return delivered(self.twin("gauss")(deg))  # type: ignore[no-any-return]
+        return delivered(self.twin("gauss")(index(deg)))  # type: ignore[no-any-return]
 
     def from_poly(self, pol: Any) -> Array:
         """Coefficients in this family of a polynomial given by powers of x."""
@@ -547,7 +547,7 @@ class ChebyshevBasis(Basis):
         -------
         ndarray
         """
-        degree = np.asarray(deg)
+        degree = np.asarray(host_numbers(deg))
         if degree.ndim > 0 or degree.dtype.kind not in "iu" or degree.size == 0:
             raise TypeError("deg must be an int")
         if degree < 0:

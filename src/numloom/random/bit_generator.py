@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from numloom.array.convert import host_numbers
 from numloom.array.ndarray import wrap
 from numloom.base.dtypes import I64, U64
 from numloom.base.forking import lock
+from numloom.base.integers import as_integer
 from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.graph.node import Node, tracing
@@ -52,7 +54,7 @@ class BitGenerator:
     def __init__(self, seed: Any = None) -> None:
         if type(self) is BitGenerator:
             raise NotImplementedError("BitGenerator is a base class and cannot be instantized")
-        self.seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(seed)
+        self.seed_seq = seed if hasattr(seed, "generate_state") else SeedSequence(host_numbers(seed))
         self.lock = lock()
 
     def spawn(self, n_children: int) -> list[Any]:
@@ -134,6 +136,15 @@ class Philox(BitGenerator):
             self._counter = (start + count) % _WORD
             return start, self._key
 
+    def give_back(self, start: int, count: int) -> None:
+        """Go back to before the blocks that were taken from `start` on, unless others have taken some since then.
+
+        Then nobody gets these blocks: they are lost, so that none are taken twice.
+        """
+        with self.lock:
+            if self._counter == (start + count) % _WORD:
+                self._counter = start
+
     def take(self, count: int) -> tuple[Node, Node]:
         """The number of the first of the next `count` blocks and the key, as values of the graph."""
         start, key = self.reserve(count)
@@ -169,7 +180,7 @@ class Philox(BitGenerator):
 
     def advance(self, delta: int) -> Philox:
         """Go on `delta` blocks of 128 bits further on (or back)."""
-        self.reserve(int(delta))
+        self.reserve(as_integer(delta))
         return self
 
     def jumped(self, jumps: int = 1) -> Philox:
@@ -177,7 +188,7 @@ class Philox(BitGenerator):
         other = Philox(self.seed_seq)
         other.state = self.state
         other.set_in = self.set_in
-        return other.advance(int(jumps) * _JUMP)
+        return other.advance(as_integer(jumps) * _JUMP)
 
 
 def _numbers(shape: tuple[int, ...]) -> Node:
@@ -190,7 +201,7 @@ def _numbers(shape: tuple[int, ...]) -> Node:
 
 
 def _word(value: Any, name: str) -> int:
-    host = np.asarray(value)
+    host = np.asarray(host_numbers(value))
     number = int(host.item()) if host.size == 1 else -1
     if not 0 <= number < _WORD:
         raise ValueError(f"{name} must be an integer of 64 bits")

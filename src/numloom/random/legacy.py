@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.base.integers import is_integer
 from numloom.random.bit_generator import BitGenerator, Philox, bit_generator_of
 from numloom.random.distributions import vector
 from numloom.random.orders import Orders
@@ -126,14 +127,14 @@ class RandomState(Orders):
 
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None) -> Array:
         """A sample of the numbers below `a`, or of the elements of a vector."""
-        if not isinstance(a, (int, np.integer)) and np.ndim(a) > 1:
+        if not is_integer(a) and np.ndim(a) > 1:
             raise ValueError("a must be 1-dimensional")
         return self._choice(a, size, replace, p, 0)
 
 
 def _started(seed: Any) -> Philox:
     """The bit generator of an older seed, which has 32 bits if it is one number."""
-    if isinstance(seed, (int, np.integer)) and not 0 <= int(seed) < 1 << 32:
+    if is_integer(seed) and not 0 <= int(seed) < 1 << 32:
         raise ValueError("Seed must be between 0 and 2**32 - 1")
     return bit_generator_of(seed)
 

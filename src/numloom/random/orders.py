@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import MutableSequence
 from math import prod
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numloom.api.sorting import argsort, cumsum, searchsorted, sort
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, store_result, wrap
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
+from numloom.base.integers import as_integer, is_integer
 from numloom.graph import build
 from numloom.graph.layout import c_strides
 from numloom.ops.elementwise import ELEMENTWISE
@@ -131,7 +131,7 @@ class Orders(Distributions):
         return (sort((keys >> width << width) | positions, -1) & ((1 << width) - 1)).astype(np.int64)
 
     def _permutation(self, x: Any, axis: int) -> Array:
-        if isinstance(x, (int, np.integer)):
+        if is_integer(x):
             return self._order(max(int(x), 0))
         array = asarray(x)
         axis = normal_axis(axis, array.ndim)
@@ -175,14 +175,12 @@ class Orders(Distributions):
 
     def _choice(self, a: Any, size: Any, replace: bool, p: Any, axis: int) -> Array:
         array = None
-        if isinstance(a, (int, np.integer)):
-            population = as_index(a)
+        if is_integer(a):
+            population = int(a)
         else:
             array = asarray(a)
             if not array.ndim:
-                if KINDS[array.code] not in "iu":
-                    raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
-                return self._choice(int(array), size, replace, p, axis)
+                raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
             axis = normal_axis(axis, array.ndim)
             population = array.shape[axis]
         shape = shape_of(size)
@@ -236,7 +234,7 @@ def split_colours(source: Distributions, colors: Any, nsample: Any, size: Any, m
     if method not in ("count", "marginals"):
         raise ValueError('method must be "count" or "marginals".')
     try:
-        drawn = as_index(nsample)
+        drawn = as_integer(nsample)
     except TypeError:
         raise ValueError("nsample must be an integer") from None
     if drawn < 0:

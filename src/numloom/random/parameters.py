@@ -6,9 +6,8 @@ check is recorded with the draw, in the same kernel, and raises when the result 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from math import copysign
-from operator import index as as_index
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from numloom.api.elementwise import signbit
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import KINDS
+from numloom.base.integers import as_integers
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
 from numloom.graph.node import Node
@@ -129,7 +129,7 @@ def shape_of(size: Any) -> tuple[int, ...]:
         return ()
     if type(size) is int and size >= 0:
         return (size,)
-    shape = tuple(map(as_index, size)) if isinstance(size, Iterable) else (as_index(size),)
+    shape = as_integers(size)
     if any(extent < 0 for extent in shape):
         raise ValueError("negative dimensions are not allowed")
     return shape

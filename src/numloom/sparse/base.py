@@ -16,6 +16,7 @@ import scipy.sparse
 from numloom.api import elementwise
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.base.integers import as_integer, is_integer
 from numloom.sparse import device, host
 from numloom.sparse.where import CLASSES, on_device
 
@@ -30,6 +31,11 @@ _LONG = {
 def is_scalar(x: Any) -> bool:
     """Whether SciPy takes `x` for a number: also arrays without axes."""
     return bool(np.isscalar(x)) or (isinstance(x, (ndarray, np.ndarray)) and x.ndim == 0)
+
+
+def _axis(axis: Any) -> Any:
+    """An axis that is an array of no dimensions as a number; what SciPy should judge as it is."""
+    return as_integer(axis) if is_integer(axis) else axis
 
 
 class SparseBase:
@@ -412,10 +418,10 @@ class SparseBase:
         return self._apply("minimum", other)
 
     def sum(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("sum", out, axis, dtype)
+        return self._delivered("sum", out, _axis(axis), dtype)
 
     def mean(self, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
-        return self._delivered("mean", out, axis, dtype)
+        return self._delivered("mean", out, _axis(axis), dtype)
 
     def _delivered(self, name: str, out: Any, *args: Any) -> Any:
         found = self._apply(name, *args)
@@ -447,6 +453,7 @@ class SparseBase:
     def _extreme(self, name: str, axis: Any, out: Any, explicit: bool) -> Any:
         if out is not None:
             raise ValueError("Sparse arrays do not support an 'out' parameter.")
+        axis = _axis(axis)
         return self._apply(name, axis, explicit=True) if explicit else self._apply(name, axis)
 
     def trace(self, offset: int = 0) -> Any:
@@ -462,7 +469,7 @@ class SparseBase:
         return self._apply("nonzero")
 
     def count_nonzero(self, axis: Any = None) -> Any:
-        return self._apply("count_nonzero", axis)
+        return self._apply("count_nonzero", _axis(axis))
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
         return self._apply("reshape", *shape, order=order)
@@ -557,7 +564,7 @@ class MatrixMixin:
         return self.format  # type: ignore[no-any-return]
 
     def getnnz(self: Any, axis: Any = None) -> Any:
-        return self.nnz if axis is None else self._apply("getnnz", axis)
+        return self.nnz if axis is None else self._apply("getnnz", _axis(axis))
 
     def getrow(self: Any, i: int) -> Any:
         return self._apply("getrow", i)

@@ -43,7 +43,7 @@ class CpuKernel:
         Why it is not ready.
     """
 
-    __slots__ = ("address", "entry", "error", "finish_address", "library", "queued", "ready", "text")
+    __slots__ = ("__weakref__", "address", "entry", "error", "finish_address", "library", "queued", "ready", "text")
 
     def __init__(self, text: str, entry: str) -> None:
         self.text = text
@@ -103,7 +103,9 @@ class Builder:
     def __init__(self, cache: DiskCache | None = None) -> None:
         self.compiles = 0
         self._given_cache = cache
-        self._kernels: dict[tuple[str, str], CpuKernel] = {}
+        # Those that are compiled or refused stay; others live as long as somebody waits for them.
+        self._kernels: weakref.WeakValueDictionary[tuple[str, str], CpuKernel] = weakref.WeakValueDictionary()
+        self._settled: set[CpuKernel] = set()
         self._libraries: dict[str, ctypes.CDLL] = {}  # by key in the disk cache
         self._compiler: Compiler | None = None
         self._searched = False
@@ -173,7 +175,8 @@ class Builder:
         if kernel is not None and (kernel.ready or (kernel.queued and not wait and self._thread is not None)):
             return kernel
         if kernel is None:
-            kernel = self._kernels.setdefault((text, entry), CpuKernel(text, entry))
+            made = CpuKernel(text, entry)
+            kernel = self._kernels.setdefault((text, entry), made)
         mode = config.cpu_compile
         if wait:
             if mode == "never":
@@ -289,6 +292,7 @@ class Builder:
                 return
             if len(kernels) == 1:
                 kernels[0].error = trouble(error) if isinstance(error, OSError) else untraced(error)
+                self._settled.add(kernels[0])
             else:  # find out which it is
                 for kernel in kernels:
                     if not kernel.ready:
@@ -306,6 +310,7 @@ class Builder:
         if MARK in kernel.text:
             self.faults.arm(library)
         kernel.bind(library, compiler)
+        self._settled.add(kernel)
 
     @property
     def faults(self) -> Faults:

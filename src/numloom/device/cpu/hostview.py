@@ -16,6 +16,7 @@ except ImportError:
     compiled = None
 
 _BYTES = np.dtype(np.uint8)
+_MOST = 1 << 63
 
 
 class _Memory:
@@ -34,6 +35,8 @@ def array_at_uncompiled(
     """The same as `array_at`, through NumPy's array interface."""
     # The interface has no names for the floats of ml_dtypes.
     named = dtype.str if dtype.isbuiltin == 1 else f"u{dtype.itemsize}"
+    if any([not -_MOST <= stride < _MOST for stride in strides]):  # Of axes of one position, where it says nothing.
+        strides = tuple([stride if extent > 1 else 0 for stride, extent in zip(strides, shape, strict=True)])
     interface = {"data": (address, False), "shape": shape, "strides": strides, "typestr": named, "version": 3}
     return np.asarray(_Memory(owner, interface)).view(dtype)
 

@@ -58,13 +58,13 @@ NL_NARROW2(beta)
 // Binomial coefficients of real numbers: few factors one by one, which rounds least; else by beta.
 NL_CALL f64 binom(f64 n, f64 k) {
     if (n != n || !(fabs(k) < NL_INFINITY) || (n < 0 && floor(n) == n)) return NL_NAN;
-    if (floor(k) == k && (fabs(n) > 1e-8 || n == 0)) {
+    if (floor(k) == k) {
         if (k < 0 || (floor(n) == n && k > n && n >= 0)) return 0;
         f64 taken = floor(n) == n && n > 0 && k > 0.5 * n ? n - k : k;
         if (taken >= 0 && taken < 20.0) {
             f64 above = 1.0, below = 1.0;
             for (f64 i = 1.0; i <= taken; i += 1.0) {
-                above *= n - taken + i;
+                above *= n - (taken - i);
                 below *= i;
                 if (fabs(above) > 1e50) {
                     above /= below;
@@ -75,10 +75,13 @@ NL_CALL f64 binom(f64 n, f64 k) {
         }
     }
     if (k > 0 && n >= 1e10 * k) return exp(-betaln(1.0 + n - k, 1.0 + k) - log(n + 1.0));
-    if (k > 1e8 * fabs(n)) {  // by the reflection of gamma(1 + n - k)
-        f64 turn = (k - 2.0 * floor(0.5 * k)) - n;
-        return tgamma(1.0 + n) * pow(k, -n - 1.0) * (1.0 + 0.5 * n / k) * sin(turn * 3.14159265358979323846)
-             / 3.14159265358979323846;
+    if (k >= 20.0 && k > 1e8 * fabs(n)) {  // by the reflection of gamma(1 + n - k)
+        f64 part = k - 2.0 * floor(0.5 * k);
+        // Beside a whole number a small n is lost.
+        f64 wave = part == 0 ? -sin(n * 3.14159265358979323846)
+                 : part == 1 ? sin(n * 3.14159265358979323846)
+                             : sin((part - n) * 3.14159265358979323846);
+        return tgamma(1.0 + n) * pow(k, -n - 1.0) * (1.0 + 0.5 * n / k) * wave / 3.14159265358979323846;
     }
     return 1.0 / ((n + 1.0) * beta(1.0 + n - k, 1.0 + k));
 }
