@@ -255,3 +255,24 @@ def _compile_for_nobody() -> Any:
     cpu = registry._devices.get("cpu")
     if cpu is not None:
         cpu.builder.forget()
+
+
+@pytest.fixture
+def no_spare_parts() -> Any:
+    """Parts of the pool's blocks are taken that other tests hold: they are not given back before a block is whole."""
+    import numloom as nl
+
+    pool, taken = nl.get_default_memory_pool(), []
+    pool.free_all_blocks()
+    size = pool.free_bytes()
+    while size >= 256:
+        total, memory = pool.total_bytes(), nl.cuda.alloc(size)
+        if pool.total_bytes() == total:
+            taken.append(memory)
+        else:
+            size //= 2
+        del memory
+        pool.free_all_blocks()
+        size = min(size, pool.free_bytes())
+    yield
+    taken.clear()

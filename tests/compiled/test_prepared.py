@@ -144,6 +144,7 @@ def test_settings_are_heeded() -> None:
     assert counters.kernels > before
 
 
+@pytest.mark.usefixtures("no_spare_parts")
 def test_without_memory_nothing_is_updated() -> None:
     size = 1 << 16
     w = nl.shared(np.zeros(size), "w")
@@ -154,7 +155,7 @@ def test_without_memory_nothing_is_updated() -> None:
     before = w.get_value()[0]
     kept = step(one)
     pool = current().pool
-    pool.free_blocks()
+    pool.trim()
     with nl.config(memory_limit=pool.used + size * 8 + 4096), pytest.raises(OutOfMemoryError):
         for _ in range(3):
             kept.append(step(one))
@@ -231,6 +232,7 @@ def test_several_kernels_are_one_graph(joined: list[Joined]) -> None:
         right(rng.standard_normal((37, 41)), rng.standard_normal((37, 41)))
 
 
+@pytest.mark.usefixtures("no_spare_parts")
 def test_no_memory_within_a_graph(joined: list[Joined]) -> None:
     shape = (211, 223)
     function = norm(shape)
@@ -239,7 +241,7 @@ def test_no_memory_within_a_graph(joined: list[Joined]) -> None:
     kept = [call_until_prepared(function, a, b)]
     assert len(joined) == 1
     pool = current().pool
-    pool.free_blocks()
+    pool.trim()
     with nl.config(memory_limit=pool.used + 3 * 8 * 211 * 223), pytest.raises(OutOfMemoryError):
         for _ in range(20):
             kept.append(function(a, b))

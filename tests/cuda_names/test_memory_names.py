@@ -24,6 +24,11 @@ def _allocator_is_left_as_it_was():
     np.cuda.set_allocator(np.get_default_memory_pool().malloc)
 
 
+@pytest.fixture(autouse=True)
+def _parts_of_blocks_are_taken(no_spare_parts):
+    """They would serve these tests."""
+
+
 def big():
     x = np.arange(100_000.0) + 1
     np.evaluate(x)

@@ -1,11 +1,15 @@
 """Errors of kernels: accesses out of bounds, races, divergent barriers, deadlocks, faults."""
 
+import ctypes
+import sys
+
 import numpy as np
 import pytest
 from sources import CHECK, kernel
 
 from numloom.base.config import config
 from numloom.base.errors import DeviceError
+from numloom.device.cpu import module
 from numloom.device.interface import MemorySpan
 
 
@@ -103,6 +107,19 @@ def test_addresses_in_arguments_are_followed(run, device):
     code = kernel("unsigned long long** x", "    *x[0] = 77;")
     device.module({"kernel.cu": code}, options=CHECK).function("k").launch((1, 1, 1), (1, 1, 1), [span])
     assert device.download(buffer, 32, 8).view("u8")[0] == 77
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="where the heap lies is read from /proc")
+def test_addresses_in_the_heap_are_addresses_wherever_it_lies(monkeypatch):
+    monkeypatch.setattr(module, "_LOWEST", module._HIGHEST)
+    malloc, free = ctypes.CDLL(None).malloc, ctypes.CDLL(None).free
+    malloc.restype, free.argtypes = ctypes.c_void_p, [ctypes.c_void_p]
+    address = malloc(40)
+    begin, end = module.heap()
+    assert begin <= address < end
+    assert not module.GuardedArguments([np.uint64(address).tobytes()]).strict
+    assert module.GuardedArguments([np.uint64(begin - 8).tobytes()]).strict
+    free(address)
 
 
 RACES = {

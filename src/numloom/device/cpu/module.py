@@ -37,7 +37,6 @@ CHECKS = {"bounds": 1, "races": 2, "barriers": 4}
 _MARGIN = 1 << 16
 _LOWEST, _HIGHEST = 0x5400 << 32, 1 << 47
 """Where the memory of a process usually lies, seen as numbers."""
-_HEAP = 1 << 28
 
 _ALIGNMENT = 256
 _POINTER = ctypes.sizeof(ctypes.c_void_p)
@@ -348,6 +347,20 @@ def _words_at(begin: int, end: int) -> np.ndarray[Any, Any]:
     return np.ctypeslib.as_array((ctypes.c_uint64 * max((end - start) // 8, 0)).from_address(start))
 
 
+def heap() -> tuple[int, int]:
+    """Where the heap of this process begins and ends; far below all else where Python is not loaded just anywhere."""
+    try:
+        with open("/proc/self/maps") as lines:
+            found = [line.split(" ", 1)[0].split("-") for line in lines if line.endswith("[heap]\n")]
+    except OSError:
+        found = []
+    if not found:
+        return 0, 0
+    end = ctypes.CDLL(None).sbrk
+    end.restype, end.argtypes = ctypes.c_size_t, [ctypes.c_ssize_t]
+    return int(found[0][0], 16), max(int(found[-1][1], 16), end(0))
+
+
 class GuardedArguments:
     """Array arguments moved apart for one launch, so that whatever is beside one of them is nobody's.
 
@@ -371,9 +384,8 @@ class GuardedArguments:
                 self._ranges.append([begin, end, begin])
         held = [_words(argument) for argument in arguments if isinstance(argument, bytes)]
         held += [_words_at(begin, end) for begin, end, _ in self._ranges]
-        # Programs that are not loaded anywhere have their heap far below: what lies near an argument may be memory.
-        low = min([_LOWEST, *[max(begin - _HEAP, 1 << 22) for begin, _, _ in self._ranges]])
-        self.strict = not any(((words >= low) & (words < _HIGHEST)).any() for words in held)
+        memory_lies = [(_LOWEST, _HIGHEST), heap()]
+        self.strict = not any(((words >= begin) & (words < end)).any() for words in held for begin, end in memory_lies)
         self.moved = self.strict or not any(
             ((words >= begin) & (words < end)).any() for words in held for begin, end, _ in self._ranges
         )
