@@ -20,6 +20,8 @@ from numloom.engine.evaluate import plans_of
 
 BEFORE = 256
 """Bytes before a block that an address may lie: what is padded is read from a place before its first element."""
+SHIFTED = 1 << 20
+"""Bytes by which what is shifted may begin before all blocks."""
 ROOM = 1 << 30
 """Bytes of addresses that a stand-in's memory may take."""
 
@@ -117,8 +119,8 @@ def stand_in() -> Iterator[Any]:
         if where is not device:
             return interpret(program, pointers, params, offsets, where, places)
         for pointer in pointers:
-            known = any(at - BEFORE <= pointer <= at + size for at, size in hidden.blocks.items())
-            assert known, "a kernel was given host memory"
+            # What is shifted is read from a place before its first element.
+            assert hidden.base - SHIFTED <= pointer < hidden.base + ROOM, "a kernel was given host memory"
         with hidden.visible():
             interpret(program, pointers, params, offsets, where, places)
 
@@ -127,7 +129,8 @@ def stand_in() -> Iterator[Any]:
 
         def checked(*given: Any, **options: Any) -> Any:
             for part in (*given, *options.values()):
-                assert not isinstance(part, Strided) or part.buffer.pool is not inner.pool, "a routine, too"
+                near = isinstance(part, Strided) and part.buffer.pool is not None and part.buffer.pool.error_at
+                assert not near, "a routine, too"
             return function(*given, **options)
 
         return checked
@@ -159,5 +162,7 @@ def stand_in() -> Iterator[Any]:
     finally:
         execute.interpret = interpret  # type: ignore[attr-defined]
         del registry._devices["stand-in"]
+        registry._hosts.pop(device, None)
+        registry.count_devices()
         plans_of(device).clear()
         device.builder.stop()

@@ -160,3 +160,13 @@ def test_curve(tmp_path: Path) -> None:
     assert sizes_to(1000) == [1, 10, 100, 1000]
     save_curve(points, tmp_path / "curve.png")
     assert (tmp_path / "curve.png").stat().st_size > 5000
+
+
+def test_sizes(tmp_path):
+    from benchmarks.sizes import plot, table
+
+    found = table(False, (100, 10_000), 0.001)
+    assert set(found) == {"NumPy", "numloom"} and all(time > 0 for times in found.values() for time in times)
+    pytest.importorskip("matplotlib")
+    plot(found, (100, 10_000), str(tmp_path / "sizes.svg"))
+    assert (tmp_path / "sizes.svg").stat().st_size > 1000

@@ -590,6 +590,8 @@ RESULTS: dict[str, Any] = {
     "an element alone": lambda x: x[0],
     "an element's product": lambda x: x[0] * 2,
     "elements": lambda x: nl.asarray([x[0], x[1]]) * 1,
+    "many elements": lambda x: nl.asarray([x[0], x[1]] * 3000) * 1,
+    "rows of elements": lambda x: nl.asarray([[x[0], 1.0], [2.0, x[1]]] * 3000) * 1,
     "a sum": lambda x: x.sum(),
     "a transform": lambda x: nl.fft.fft(x).real,
     "a solution": lambda x: nl.linalg.solve(nl.eye(3), x),

@@ -131,8 +131,8 @@ x = nl.zeros(10) + 1
 child = os.fork()
 if child == 0:
     status = 0
-    for ask in (x.get, lambda: nl.ones(10) * 2 + x, lambda: (x * 2).sum().item(), lambda: nl.asarray([1.0, 2.0]) * 2,
-                lambda: nl.synchronize(), lambda: str(x), lambda: registry.get("cuda").allocate(8)):
+    for ask in (x.get, lambda: nl.ones(10) * 2 + x, lambda: (x * 2).sum().item(), lambda: nl.synchronize(),
+                lambda: str(x), lambda: registry.get("cuda").allocate(8)):
         try:
             result = ask()
             result = result.get() if hasattr(result, "get") else result

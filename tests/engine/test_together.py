@@ -161,6 +161,7 @@ def test_held_launches_go_first_where_the_pool_asks_for_memory(joined, monkeypat
         np.testing.assert_allclose(got, expected, rtol=1e-12)
 
 
+@pytest.mark.usefixtures("no_spare_parts")
 def test_no_memory_in_the_middle(joined):
     """What was held is launched, the rest stays pending and can run later."""
     device = registry.current()

@@ -12,7 +12,8 @@ import numpy as np
 from numloom.api.calling import traced
 from numloom.api.conditions import numpy_is_near
 from numloom.api.elementwise import divide, floor, isfinite, log10, multiply, power, sign, where
-from numloom.array.convert import asarray, check_device, from_host, made_like, over_host
+from numloom.array.convert import asarray, from_host, made_like, over_host
+from numloom.array.devices import another, made_on
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
 from numloom.array.views import constant_of, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
@@ -98,7 +99,8 @@ def empty(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any
     """An array whose values are whatever its memory held."""
     if like is not None:
         return made_like(like, np.empty, shape, dtype, order, device=device)
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, empty, shape, dtype, order)
     code, extents, strides = _layout(shape, dtype if dtype is not None else float, order)
     return new_array(empty_leaf(code, extents, strides))
 
@@ -107,7 +109,8 @@ def zeros(shape: Any, dtype: Any = None, order: str | None = "C", *, device: Any
     """An array of zeros; takes no memory until a part of it is written."""
     if like is not None:
         return made_like(like, np.zeros, shape, dtype, order, device=device)
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, zeros, shape, dtype, order)
     code, extents, strides = _layout(shape, dtype if dtype is not None else float, order)
     return new_array(build.full(_ZEROS[code], code, extents, strides))
 
@@ -135,7 +138,7 @@ def full(
     order : {"C", "F"}
         Memory order.
     device : optional
-        Only the current one is possible.
+        Where it lies: "cpu", "cuda:1"; the current one by default.
     like : array, optional
         Another library's array makes the array instead (NEP 35); ours and NumPy's change nothing.
 
@@ -145,7 +148,8 @@ def full(
     """
     if like is not None:
         return made_like(like, np.full, shape, fill_value, dtype, order, device=device)
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, full, shape, fill_value, dtype, order)
     extents = shape_of(shape)
     kind = type(fill_value)
     if kind is not int and kind is not float and (kind is ndarray or np.ndim(fill_value)):
@@ -191,7 +195,9 @@ def empty_like(
     device: Any = None,
 ) -> Array:
     """An array like another one, whose values are whatever its memory held."""
-    code, extents, strides = _like(prototype, dtype, order, shape, device)
+    if (other := another(device, prototype)) is not None:
+        return made_on(other, empty_like, prototype, dtype, order, subok, shape)
+    code, extents, strides = _like(prototype, dtype, order, shape)
     return new_array(empty_leaf(code, extents, strides))
 
 
@@ -223,7 +229,9 @@ def full_like(
     device: Any = None,
 ) -> Array:
     """An array of one value with the shape, dtype and memory order of another one (or with those given)."""
-    code, extents, strides = _like(a, dtype, order, shape, device)
+    if (other := another(device, a)) is not None:
+        return made_on(other, full_like, a, fill_value, dtype, order, subok, shape)
+    code, extents, strides = _like(a, dtype, order, shape)
     if type(fill_value) is ndarray or np.ndim(fill_value):
         result = new_array(empty_leaf(code, extents, strides))
         result[...] = fill_value
@@ -231,10 +239,7 @@ def full_like(
     return new_array(build.full(_filler(fill_value, code), code, extents, strides))
 
 
-def _like(
-    prototype: Any, dtype: Any, order: str | None, shape: Any, device: Any
-) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    check_device(device)
+def _like(prototype: Any, dtype: Any, order: str | None, shape: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
     array = prototype if type(prototype) is ndarray else asarray(prototype)
     code = array.code if dtype is None else code_of(dtype)
     extents = array.shape if shape is None else shape_of(shape)
@@ -433,7 +438,7 @@ def arange(
     dtype : dtype, optional
         dtype, by default NumPy's choice.
     device : optional
-        Only the current one is possible.
+        Where it lies: "cpu", "cuda:1"; the current one by default.
     like : array, optional
         Another library's array makes the array instead (NEP 35); ours and NumPy's change nothing.
 
@@ -446,7 +451,8 @@ def arange(
         return made_like(
             like, np.arange, *(() if start is NotImplemented else (start,)), stop, step, dtype, device=device
         )
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, arange, start, stop, step, dtype)
     if start is NotImplemented:
         if stop is None:
             raise TypeError("arange() requires stop to be specified.")
@@ -563,13 +569,14 @@ def linspace(
     axis : int
         Where the new axis stands, if the bounds are arrays.
     device : optional
-        Only the current one is possible.
+        Where it lies: "cpu", "cuda:1"; the current one by default.
 
     Returns
     -------
     ndarray or tuple
     """
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, linspace, start, stop, num, endpoint, retstep, dtype, axis)
     num = as_integer(num)
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")

@@ -12,7 +12,7 @@ from numloom.api.inserting import ordered_as, relaid
 from numloom.api.powers import Power
 from numloom.api.running import deliver
 from numloom.api.ufunc import NO_VALUE, WHERE, make_ufuncs, mask_of, node_at, store, ufunc, value_of
-from numloom.array.convert import asarray, check_device
+from numloom.array.convert import asarray
 from numloom.array.ndarray import apply1, apply2, bind, ndarray, node_of, wrap
 from numloom.array.storage import read_only
 from numloom.base.dtypes import BOOL, DTYPES, F16, F32, F64, KINDS, LOW, code_of, limits_of
@@ -500,11 +500,10 @@ def unwrap(p: Any, discont: float | None = None, axis: int = -1, *, period: floa
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Array:
     """A copy of an array with another dtype (the array itself if nothing changes and `copy` is False)."""
-    check_device(device)
     if not isinstance(x, (ndarray, np.ndarray, np.generic)):
         raise TypeError(f"Input should be an array or a scalar of NumPy. It is a {type(x)} instead.")
-    array: Any = x if type(x) is ndarray else asarray(x)
-    return array.astype(dtype, copy=copy)
+    array: Any = asarray(x, device=device)
+    return array.astype(dtype, copy=copy and array is x)
 
 
 def copyto(dst: Array, src: Any, casting: str = "same_kind", where: Any = True) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 from numloom.api.calling import traced
 from numloom.api.creation import arange, empty, full, new_array, shape_of, zeros
 from numloom.api.elementwise import multiply, where
-from numloom.array.convert import asarray, check_device, host_numbers, made_like
+from numloom.array.convert import asarray, host_numbers, made_like
+from numloom.array.devices import another, made_on
 from numloom.array.ndarray import node_of, view_of
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, code_of
 from numloom.base.integers import as_integer, is_integer
@@ -45,7 +46,8 @@ def eye(
     """Ones on a diagonal, zeros elsewhere; generated."""
     if like is not None:
         return made_like(like, np.eye, N, M, k, dtype, order, device=device)
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, eye, N, M, k, dtype, order)
     rows, columns = shape_of((N, N if M is None else M))
     code = code_of(dtype if dtype is not None else float)
     order = named_order(order, "C", "CF")

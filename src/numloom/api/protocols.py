@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from numloom.api.ufunc import FUNCTIONS, store
-from numloom.array.convert import asarray, device_name
+from numloom.array.convert import asarray
+from numloom.array.devices import device_at
 from numloom.array.ndarray import bind, ndarray, node_of, view_of
 from numloom.array.views import view_as
 from numloom.base.dtypes import DTYPES, limits_of
+from numloom.engine.owners import name_of
 from numloom.graph.layout import is_c_contiguous, is_f_contiguous, named_order
 
 Array = Any
@@ -325,7 +327,7 @@ def isfortran(a: Any) -> bool:
 
 def device_of(array: Array) -> str:
     """Name of the device on which the array lies: "cpu", or "cuda:" and the GPU's number."""
-    return device_name()
+    return name_of(device_at(array))
 
 
 def tobytes(array: Array, order: str | None = "C") -> bytes:
@@ -355,7 +357,7 @@ def byteswap(array: Array, inplace: bool = False) -> Array:
 
 
 def to_device(array: Array, device: Any, /, *, stream: Any = None) -> Array:
-    """The array itself: it lies on the only device that is in use."""
+    """The array on a device ("cpu", "cuda:1"): itself if it lies there, else a copy."""
     if stream is not None:
         raise ValueError("the order of work is kept without a stream: leave it out")
     return asarray(array, device=device)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from numloom.array.convert import check_device, device_name
+from numloom.array.devices import another, device_name
 from numloom.array.ndarray import bind
 from numloom.base.dtypes import NUMPY_DTYPES
+from numloom.device.registry import gpu_count
 
 Array = Any
 
@@ -54,12 +55,16 @@ class ArrayNamespaceInfo:
         return device_name()
 
     def devices(self) -> list[str]:
-        """The devices that arrays can live on now: the current one (`config.device` chooses it)."""
-        return [device_name()]
+        """The devices that arrays can live on: the current one first, then the other GPUs, and the host."""
+        found = [device_name()]
+        for name in (*[f"cuda:{k}" for k in range(gpu_count())], "cpu"):
+            if name not in found:
+                found.append(name)
+        return found
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype[Any]]:
         """The dtypes of arrays for which none was asked."""
-        check_device(device)
+        another(device)  # Refuses what is no device.
         return {
             "real floating": np.dtype(np.float64),
             "complex floating": np.dtype(np.complex128),
@@ -86,7 +91,7 @@ class ArrayNamespaceInfo:
         ValueError
             If there is no such kind.
         """
-        check_device(device)
+        another(device)
         chosen = ["bool", "numeric"] if kind is None else [kind] if isinstance(kind, str) else kind
         letters = ""
         for one in chosen:

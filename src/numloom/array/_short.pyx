@@ -98,7 +98,7 @@ def array_of(object items, int wanted):
     `wanted` is the code of its dtype, or -1 for what NumPy would choose.
     """
     cdef Py_ssize_t rows = len(items), count = 0, before = 0, width = -1, place
-    cdef bint integers = True
+    cdef bint integers = True, ours = False
     cdef int64_t integer
     cdef int code
     cdef tuple shape
@@ -135,13 +135,25 @@ def array_of(object items, int wanted):
     near = beside(current())
     if near is not None and count > config.unplanned:
         return None
-    return stored((current() if near is None else near).pool, count, code, shape)
+    for place in range(rows):
+        item = items[place]
+        ours = ours or type(item) is ndarray or holds_ours(item)
+    return stored((current() if near is None else near).pool, count, code, shape, ours)
 
 
-cdef ndarray stored(Pool pool, Py_ssize_t count, int code, tuple shape):
-    """The first numbers of `listed` as an array in memory of the host."""
+cdef bint holds_ours(object row):
+    """Whether a list or tuple of numbers has one of ours."""
+    if type(row) is list or type(row) is tuple:
+        for item in row:
+            if type(item) is ndarray:
+                return True
+    return False
+
+
+cdef ndarray stored(Pool pool, Py_ssize_t count, int code, tuple shape, bint ours):
+    """The first numbers of `listed` as an array in memory of the host; it is a result where some of them are `ours`."""
     cdef double number[MOST_LISTED]
     memcpy(number, listed, count * sizeof(double))  # Allocating may run finalisers, and so this.
     cdef Buffer buffer = pool.allocate(count * sizeof(double))
     memcpy(<void*><intptr_t>buffer.ptr, number, count * sizeof(double))
-    return wrap(new_value(buffer, code, shape, False))
+    return wrap(new_value(buffer, code, shape, ours))

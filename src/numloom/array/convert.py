@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from numloom.array import about
+from numloom.array.devices import another, device_at, is_asked_by_us, made_on, moved
 from numloom.array.hostcopy import host_copy
 from numloom.array.ndarray import bind, construct, later, ndarray, node_of, operand, view_of, wrap
 from numloom.array.storage import Storage, pin, pin_foreign, unpin
@@ -81,7 +82,8 @@ def asarray(
     order : {"K", "A", "C", "F"}, optional
         Memory order; "K" (keep) by default.
     device : optional
-        Name of the device; only the current one is possible.
+        The device: "cpu", "cuda:1", or a `numloom.cuda.Device`; by default an array of ours stays where it is, and
+        what comes from elsewhere goes to the current one. What lies on another device is copied.
     copy : bool, optional
         True copies in any case, False raises where a copy is needed.
     like : array, optional
@@ -93,7 +95,12 @@ def asarray(
     """
     if like is not None:
         return made_like(like, np.asarray, a, dtype, order, device=device, copy=copy)
-    check_device(device)
+    if device is not None:
+        if type(a) is ndarray:
+            if (there := moved(a, device, copy)) is not a:
+                a, copy = there, None
+        elif (other := another(device)) is not None:
+            return made_on(other, asarray, a, dtype, order, copy=copy)
     if type(a) is ndarray:
         if dtype is None and (order is None or order == "K") and not copy:
             return own_array(a) if a.is_scalar else a
@@ -182,20 +189,6 @@ def multiplies_itself(x: Any) -> bool:
     return stands_aside(x) or (hasattr(x, "__rmatmul__") and not any(hasattr(x, name) for name in arrays))
 
 
-def device_name() -> str:
-    """Name of the device that arrays live on: "cpu", or "cuda:" and the GPU's number."""
-    device = registry.current()
-    return f"{device.name}:{device.dlpack[1]}" if device.discrete else device.name
-
-
-def check_device(device: Any) -> None:
-    """Refuse any device but the current one (None and its name, with or without a number, are accepted)."""
-    if device is not None:
-        name = device_name()
-        if str(device) not in (name, name.partition(":")[0]):
-            raise ValueError(f"device {device!r} is not the current one, {name!r}: choose it by numloom.config.device")
-
-
 def from_number(value: Any, code: int = -1) -> Array:
     """A 0-d array of a Python or NumPy number (of its own dtype, or of dtype `code`)."""
     host = np.asarray(value)
@@ -224,7 +217,8 @@ def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING
         strides = c_strides(host.shape, host.itemsize)
     elif order in ("F", "A"):
         strides = f_strides(host.shape, host.itemsize)
-    result = wrap(leaf_from_host(host, strides))
+    stays = registry.several() and not is_asked_by_us()
+    result = wrap(leaf_from_host(host, strides, stays))
     result.is_scalar = False
     return result
 
@@ -294,11 +288,17 @@ def _on_host(items: Any) -> Any:
     return items.get() if type(items) is ndarray else items
 
 
+def _computed(array: Array) -> Array:
+    """An array of numbers of ours: it is no data of the host, though that brought it."""
+    array.storage.value.result = True
+    return array
+
+
 def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     """A nested list of arrays and numbers as one array, without leaving the device."""
     host = _short.gathered(list(items)) if _short is not None else None
     if host is not None:
-        return from_host(host)
+        return _computed(from_host(host))
     arrays = [asarray(item) for item in leaves]
     lead: list[int] = []
     level: Any = items
@@ -308,7 +308,7 @@ def _gathered(items: Sequence[Any], leaves: list[Any]) -> Array:
     shape = (*lead, *arrays[0].shape)
     if any(array.shape != arrays[0].shape for array in arrays) or prod(lead) != len(arrays):
         # Arrays beside lists of numbers, or shapes that do not fit: NumPy knows.
-        return from_host(np.asarray(_on_host(items)))
+        return _computed(from_host(np.asarray(_on_host(items))))
     code = code_of(np.result_type(*{array.dtype for array in arrays}))
     strides = c_strides(shape, ITEMSIZES[code])
     node = empty_leaf(code, shape, strides)
@@ -423,7 +423,7 @@ def host_array(array: Array, dtype: Any = None, copy: bool | None = None) -> Hos
     ValueError
         If `copy` is False and another dtype is asked for, or the memory lies on a GPU.
     """
-    if registry.current().discrete:
+    if device_at(array).discrete:
         return host_copy(array, dtype, copy)
     cast = dtype is not None and np.dtype(dtype) != array.dtype
     if cast and copy is False:
@@ -444,7 +444,7 @@ def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
     copy : bool
         Whether it is a copy in any case.
     """
-    if registry.current().discrete:
+    if device_at(array).discrete:
         host = array.get()
         return host if dtype is None else host.astype(dtype, copy=False)  # type: ignore[no-any-return]
     return host_array(array, dtype, copy or None)
@@ -453,8 +453,9 @@ def to_numpy(array: Array, dtype: Any = None, copy: bool = False) -> Host:
 def array_interface(array: Array) -> dict[str, Any]:
     """``__array_interface__``; the memory is pinned for the life of the storage. Of a GPU's or tree's it is a copy."""
     described: dict[str, Any] = {"shape": array.shape, "typestr": array.dtype.str, "version": 3}
-    if registry.current().discrete or array.storage.value.tree:
-        if registry.current().discrete and config.host_copy == "raise":
+    discrete = device_at(array).discrete
+    if discrete or array.storage.value.tree:
+        if discrete and config.host_copy == "raise":
             raise AttributeError("'numloom.ndarray' object has no attribute '__array_interface__'")
         host = np.ascontiguousarray(host_array(array)).reshape(array.shape)
         return {**described, "data": host, "strides": host.strides}
@@ -541,7 +542,7 @@ def _managed(capsule: Any) -> tuple[bytes, Any]:
 
 def dlpack_device(array: Array) -> tuple[int, int]:
     """Kind and number of the device of `array`, in DLPack's numbers."""
-    return registry.current().dlpack
+    return device_at(array).dlpack  # type: ignore[no-any-return]
 
 
 def to_dlpack(
@@ -587,7 +588,8 @@ def to_dlpack(
         # NumPy makes the capsule, of an array whose memory nobody reads; only the device is not its own.
         view = exported_on_host(array.copy("K") if copy else array)
         if where[0] == _CUDA:
-            _let_wait(stream)
+            with registry.on(device_at(array)):
+                _let_wait(stream)
     if array.code in LOW:
         view = view.view(f"u{array.itemsize}")
     capsule = view.__dlpack__(max_version=_VERSION) if versioned else view.__dlpack__()
@@ -620,7 +622,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     x : object
         Anything with ``__dlpack__`` and ``__dlpack_device__``.
     device : optional
-        Only the current device is possible.
+        The device of the result; by default that of the memory where arrays can live there, else the current one.
     copy : bool, optional
         True copies, False raises where a copy is needed.
 
@@ -634,7 +636,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     BufferError
         If the memory cannot be shared or copied.
     """
-    check_device(device)
+    if device is not None:
+        if type(x) is ndarray:
+            x = moved(x, device, copy)
+        elif (other := another(device)) is not None:
+            return made_on(other, from_dlpack, x, copy=copy)
     if type(x) is ndarray:
         given: Any = x
         return given.copy("K") if copy else view_of(x, x.offset, x.shape, x.strides)
@@ -644,7 +650,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     here, index = registry.current().dlpack
     if here == _CUDA and kind in (_CUDA, _MANAGED):
         if kind == _CUDA and number != index:
-            raise BufferError(f"the memory of {type(x).__name__} lies on GPU {number}, arrays here on another one")
+            if device is not None:
+                return made_on(registry.get(f"cuda:{number}"), from_dlpack, x).to_device(device)
+            return made_on(registry.get(f"cuda:{number}"), from_dlpack, x, copy=copy)
         # Stream 1 is the legacy default one, on which all of our work is: the exporter orders its own before it.
         array = _from_capsule(x, stream=1)
     elif here == _CPU and kind in (_CPU, _PINNED, _MANAGED):
@@ -781,7 +789,7 @@ def over_host(host: Host, base: Any) -> Array:
 
 def cuda_array_interface(array: Array) -> dict[str, Any]:
     """The array's ``__cuda_array_interface__``; its memory stays pinned for the life of the storage."""
-    if registry.current().dlpack[0] != _CUDA:
+    if device_at(array).dlpack[0] != _CUDA:
         raise AttributeError("'numloom.ndarray' object has no attribute '__cuda_array_interface__' on the CPU")
     storage: Storage = array.storage
     node = pin(storage)
@@ -853,4 +861,4 @@ bind(
 )
 
 
-__all__ = ["asarray", "asnumpy", "device_name", "from_dlpack", "from_host", "from_number", "get_array_module"]
+__all__ = ["asarray", "asnumpy", "from_dlpack", "from_host", "from_number", "get_array_module"]

@@ -9,6 +9,7 @@ what was read before stays what it was, and overlapping self-assignment needs no
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.base.dtypes import C64, C128, DTYPES, F32, F64, ITEMSIZES, U8
-from numloom.engine.evaluate import after_record, download_value, evaluate, leaf_from_host, pin_value
+from numloom.device.registry import holder, on, several
+from numloom.engine.evaluate import after_record, before_store, download_value, evaluate, leaf_from_host, pin_value
 from numloom.engine.look import put_number
 from numloom.engine.placement import bring_home
 from numloom.engine.routines import Change, call_in_place
@@ -81,6 +83,10 @@ def new_storage(value: Node) -> Storage:
     return storage
 
 
+AT_ONCE = 1 << 40
+"""More recorded operations than any budget allows."""
+
+
 def set_value(storage: Storage, value: Node) -> None:
     """The memory now holds `value`."""
     old = storage.value
@@ -99,7 +105,7 @@ def read(storage: Storage, code: int, offset: int, shape: tuple[int, ...], strid
                 return kept_apart(read_part(current, code, offset, shape, strides))
         # Others may write this memory unseen: what reads it must run as soon as it is recorded, and nobody may
         # take the value itself for a copy.
-        register.recorded = register.limit + 1
+        register.recorded = AT_ONCE
         return read_part(current, code, offset, shape, strides)
     if (
         current.code == code
@@ -202,8 +208,10 @@ def arranged(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], code:
 
 def put(storage: Storage, value: Node) -> None:
     """The memory, whose address nobody knows, holds `value` now; that runs if a budget asks for it."""
-    set_value(storage, value)
     r = register
+    if r.limit < 0:
+        before_store(value, storage.value)
+    set_value(storage, value)
     if r.recorded > r.limit or r.orphan_bytes > r.orphan_limit:
         after_record(value)
 
@@ -317,7 +325,8 @@ def _last_written(
     flat = np.lib.stride_tricks.as_strided(memory, (memory.size,), (memory.itemsize,)).view(np.uint8)
     target = np.ndarray(shape, DTYPES[code], flat.data, offset, strides)
     target[...] = host
-    new = leaf_from_host(memory, old.strides)
+    with on(holder(old.buffer)) if several() else nullcontext():
+        new = leaf_from_host(memory, old.strides, stays=True)
     if storage.pins:
         pin_value(old, new)
     set_value(storage, new)

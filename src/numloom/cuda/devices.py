@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from numloom.api.running import evaluate
@@ -14,6 +15,7 @@ from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.device.cpu.memory import total
 from numloom.device.cuda import driver
+from numloom.engine import look
 from numloom.engine.evaluate import synchronize
 
 _CUDA = 2
@@ -44,7 +46,7 @@ def is_available() -> bool:
 
 def device_count() -> int:
     """How many devices there are: GPUs where arrays live on one, else the host alone."""
-    return int(driver.call("cuDeviceGetCount")) if _will_be_on_gpu() else 1
+    return driver.device_count() if _will_be_on_gpu() else 1
 
 
 def _will_be_on_gpu() -> bool:
@@ -85,8 +87,9 @@ class Device:
 
     Notes
     -----
-    A process uses one GPU, which `use` chooses as long as there is no array yet; later it raises, and says how to have
-    a process for each GPU (`numloom.distributed`). Without a GPU there is device 0, which is the host.
+    The current device is a thread's: `use` chooses it for good, a ``with`` block for its length. New arrays lie on it;
+    work on arrays runs where they lie, whichever device is current, and arrays of two devices are brought together by
+    `numloom.ndarray.to_device`. Without a GPU there is device 0, which is the host.
 
     Examples
     --------
@@ -128,38 +131,60 @@ class Device:
         return f"<CUDA Device {self.id}>" if on_gpu() else f"<Device {self.id}: the host>"
 
     def use(self) -> None:
-        """Make it the current device."""
-        if self.id != current_id():
-            registry.use(f"cuda:{self.id}")
+        """Make it the current device of this thread; of the process, if that has none yet."""
+        if not registry.is_chosen():
+            registry.use(self._name())
+        elif self.id != current_id():
+            registry.choose(registry.get(self._name()))
+
+    def _name(self) -> str:
+        return f"cuda:{self.id}" if _will_be_on_gpu() else "cpu"
+
+    def _here(self) -> Any:
+        """What to enter for work on this device."""
+        if self.id == current_id():
+            return nullcontext()
+        device = registry.get(self._name())
+        registry.include(device)
+        return registry.on(device)
 
     def __enter__(self) -> Device:
-        _entered().append(current_id() if registry.is_chosen() else None)
-        self.use()
+        if not registry.is_chosen():
+            registry.use(self._name())
+        _entered().append(registry.choose(registry.get(self._name())))
         return self
 
     def __exit__(self, *error: object) -> None:
-        before = _entered().pop()
-        if before is not None:
-            Device(before).use()
+        registry.choose(_entered().pop())
 
     def synchronize(self) -> None:
-        """Run everything that is recorded and wait for it."""
-        wait()
+        """Run everything that is recorded and wait for what this device does."""
+        flush()
+        with self._here():
+            look.wait(backend())
 
     @property
     def mem_info(self) -> tuple[int, int]:
         """Free and total bytes of the device's memory."""
-        return memory_info()
+        with self._here():
+            return memory_info()
 
     @property
     def compute_capability(self) -> str:
         """Such as ``"90"``; ``"00"`` of the host, which has none."""
-        return str(backend().architecture).removeprefix("sm_") if on_gpu() else "00"
+        if not on_gpu():
+            return "00"
+        handle = driver.call("cuDeviceGet", self.id)
+        parts = [driver.attribute(handle, f"COMPUTE_CAPABILITY_{part}") for part in ("MAJOR", "MINOR")]
+        return "".join(map(str, parts))
 
     @property
     def name(self) -> str:
         """What the maker calls it; of the host, "cpu"."""
-        return str(getattr(backend(), "description", backend().name))
+        if not on_gpu():
+            return str(backend().name)
+        found = driver.call("cuDeviceGetName", 256, driver.call("cuDeviceGet", self.id))
+        return str(found.decode(errors="replace").rstrip("\0 "))
 
     @property
     def pci_bus_id(self) -> str:
@@ -193,8 +218,8 @@ def _capital(word: str) -> str:
 _local = threading.local()
 
 
-def _entered() -> list[int | None]:
-    """Devices before those that this thread's ``with`` blocks have entered; None where there was none."""
+def _entered() -> list[Any]:
+    """What this thread had chosen before the devices that its ``with`` blocks have entered; None where nothing."""
     if not hasattr(_local, "entered"):
         _local.entered = []
     return _local.entered  # type: ignore[no-any-return]

@@ -173,12 +173,13 @@ class NcclCommunicator:
 
     @staticmethod
     def initAll(devices: int | Sequence[int]) -> list[NcclCommunicator]:
-        """Communicators of several GPUs of one process: just one, since a process uses one GPU."""
+        """Communicators of GPUs of one process: just one, since calls on several would wait for each other."""
         numbers = list(range(devices)) if isinstance(devices, int) else [int(number) for number in devices]
         if numbers != [current_id()]:
             raise DeviceError(
-                f"this process uses GPU {current_id()}, not {numbers}: start a process for each GPU, and make "
-                "NcclCommunicator(ndev, commId, rank) or numloom.distributed.init_process_group(ndev, rank) in each"
+                f"a process communicates for its current GPU, {current_id()}, not {numbers}: start a process for each "
+                "GPU, and make NcclCommunicator(ndev, commId, rank) or numloom.distributed.init_process_group(ndev, "
+                "rank) in each"
             )
         return [NcclCommunicator(1, get_unique_id(), 0)]
 

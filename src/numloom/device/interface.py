@@ -238,6 +238,12 @@ class Backend(Protocol):
     def enter(self) -> bool:
         """Have what this thread needs for launches, if that can be: launches that follow run no other Python code."""
 
+    def make_current(self) -> None:
+        """Have calls of this thread go to this device, where a process has several."""
+
+    def holds(self, address: int) -> bool:
+        """Whether an address is of this device's memory, if that is not the host's."""
+
     def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
         """`bound` launches, one after another, as one that takes the host less time; None where there is none."""
 

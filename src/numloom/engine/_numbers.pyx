@@ -10,7 +10,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, intptr_t, uint8_t, u
 from libc.string cimport memset
 
 from numloom.device.cpu._hostview cimport number_at, put_number_at
-from numloom.device.registry cimport beside, current
+from numloom.device.registry cimport beside, current, several
 from numloom.engine._ready cimport (
     BY_LOOP, BY_PACKAGE, MOST_WORDS, SUM, Loop, Size, cast_between, operation, reduction, same_everywhere,
 )
@@ -77,7 +77,7 @@ cdef bint is_host() except -1:
         device_of_ways = device
         host_of_ways = host
         on_host = device.pool.error_at != 0 or host is not None
-    return on_host and allowed
+    return on_host and allowed and not several()  # A number says not whose it is.
 
 
 # ---------------------------------------------------------------- numbers

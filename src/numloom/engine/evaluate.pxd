@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer, Pool
-from numloom.device.registry cimport beside, current, is_mixed
+from numloom.device.registry cimport beside, current, is_mixed, many, several
 from numloom.engine.direct cimport Direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute cimport ReadyPlan, is_compiled, run_plan
 from numloom.engine.guard cimport Guard
@@ -19,11 +19,14 @@ cdef object _device, _host
 cdef dict _device_plans, _host_plans
 cdef bint _reference
 cdef bint _verify, _verifying
+cdef long long _limit
+cdef bint _staying
 cdef list _recent
 cdef Py_ssize_t _RECENT, WAITS
 
 @cython.locals(owned=Guard)
 cpdef object evaluate(list nodes)
+cdef object run_here(list nodes)
 @cython.locals(node=Node)
 cdef bint any_tree(list nodes) except -1
 @cython.locals(r=Register, node=Node, direct=Direct)

@@ -19,21 +19,38 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
+from numloom.base.errors import DeviceError
 from numloom.device.interface import Backend
-from numloom.device.registry import Forked, beside, current, get, is_mixed
+from numloom.device.registry import (
+    Forked,
+    before_change,
+    beside,
+    current,
+    get,
+    holder,
+    home,
+    in_use,
+    is_mixed,
+    many,
+    on,
+    passing,
+    several,
+    when_several,
+)
 from numloom.engine.direct import clear_direct, find_direct, learn_direct, run_direct
 from numloom.engine.execute import ReadyPlan, forget_captured, is_compiled, run_plan
 from numloom.engine.guard import Guard, guard
 from numloom.engine.look import array as array_seen
-from numloom.engine.look import is_near, is_shared, operand, wait
+from numloom.engine.look import carried, is_near, is_shared, operand, wait
 from numloom.engine.look import number as number_seen
+from numloom.engine.owners import device_of, elsewhere_than, gather, mixed, owner_of, together
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
 from numloom.engine.state import count_flush, counters, note_copy, watchers
 from numloom.engine.unplanned import last_regret, run_one, run_unplanned, side
 from numloom.engine.verify import VerificationError, check_computed, computed_apart
-from numloom.engine.walk import Walk, end_walk, pending_roots, walk, walk_pending
+from numloom.engine.walk import Walk, end_walk, pending_roots, run_only, walk, walk_pending
 from numloom.graph.build import copied, host_cast, leaf
 from numloom.graph.build import view as _view
 from numloom.graph.layout import Layout, extent_of, is_dense_order, k_strides
@@ -80,6 +97,9 @@ _recent: list[Any] = [None] * _RECENT
 """Plans used last, by the first bits of their keys: found without a number object for the key."""
 ELEMENTS = 4096
 """Of an array whose pending writes run when one of its elements is read: that costs no fusion."""
+_limit = config.max_pending
+_staying = False
+"""Whether values that nothing says the device of belong to the current one, not to the process's."""
 _STEPS = 4
 _WRITES = 64
 """Pending writes, one after another, behind which the memory that they change is looked for."""
@@ -121,6 +141,19 @@ def evaluate(nodes: list[Node]) -> None:
     if not cython.compiled:
         warn_of_threads()
     try:
+        if several():
+            run_by_devices(nodes)
+        else:
+            if many():
+                current().enter()
+            run_here(nodes)
+    finally:
+        owned.give()
+
+
+def run_here(nodes: list[Node]) -> None:
+    """Run what `evaluate` runs, on the current device."""
+    try:
         if _verify and not _verifying:
             run_verified(nodes)
         elif _counters.profiler is not None:
@@ -131,8 +164,46 @@ def evaluate(nodes: list[Node]) -> None:
         raise
     except Exception as error:
         run_apart(nodes, error)
+
+
+def run_by_devices(nodes: list[Node]) -> None:
+    """Run what `evaluate` runs, where there are several devices: each value on the one that it belongs to."""
+    before = run_only(None)
+    try:
+        run_groups(nodes)
     finally:
-        owned.give()
+        run_only(before)
+
+
+def run_groups(nodes: list[Node]) -> None:
+    """`run_by_devices` of all that is pending."""
+    groups: dict[Any, list[Node]] = {}
+    failed: dict[int, Exception] = {}
+    wanted = {id(node) for node in nodes}
+    for root in pending_roots(nodes):
+        try:
+            # Work is left out of a run only where it shares no memory with the rest.
+            device = device_of([root]) or (current() if _staying and id(root) in wanted else home())
+        except DeviceError as error:
+            failed[id(root)] = error
+            leave_live(root)
+        else:
+            groups.setdefault(device, []).append(root)
+    errors: list[Exception] = [failed[id(node)] for node in nodes if id(node) in failed]
+    for device, roots in groups.items():
+        with on(device):
+            gather(roots, device)
+            run_only(roots)
+            try:
+                run_here([root for root in roots if id(root) in wanted])
+            except VerificationError:
+                raise
+            except Exception as error:
+                errors.append(error)
+            finally:
+                run_only(None)
+    if errors:
+        raise errors[0]
 
 
 def any_tree(nodes: list[Node]) -> bool:
@@ -224,7 +295,7 @@ def run_alone(nodes: list[Node]) -> bool:
     """Run what `evaluate` runs, if that is one value whose tree was met before."""
     r = _register
     node = r.oldest
-    if node is None or node.newer is not None or _reference or current() is not _device:
+    if node is None or node.newer is not None or _reference or current() is not _device or several():
         return False
     if nodes and (nodes[0] is not node or nodes[len(nodes) - 1] is not node):
         return False
@@ -423,9 +494,50 @@ def leaf_memory(node: Node, device: Backend) -> Host:
     return operand(device, node.buffer, 0, (node.size * ITEMSIZES[node.code],), (1,), _BYTES)
 
 
+def keep_here(node: Node) -> None:
+    """Compute a value that nothing says the device of on the current one."""
+    global _staying
+    _guard.take()
+    before, _staying = _staying, True
+    try:
+        evaluate([node])
+        owner = holder(node.buffer)
+        if owner is not current():  # Another thread has run it meanwhile.
+            with on(owner):
+                host = carried(owner, node.buffer)
+            node.buffer = current().upload(host)
+    finally:
+        _staying = before
+        _guard.give()
+
+
+def before_store(new: Node, old: Node) -> None:
+    """Have the next value of an array on the device of the one before, whatever it is made of.
+
+    Raises
+    ------
+    DeviceError
+        If it is made of arrays of another device, or of several.
+    """
+    if new.tree or not several():
+        return
+    there, device = owner_of(old), together(new)
+    if there is None or device is there:
+        return
+    if device is None:
+        with on(there):
+            gather([new], there)
+            keep_here(new)
+    else:
+        raise mixed((there, device))
+
+
 def after_record(node: Node, now: bool = False) -> None:
     """Run what was recorded if eager mode or a budget asks for it (`now`: in any case)."""
-    if now or register.recorded > register.limit or register.orphan_bytes > register.orphan_limit:
+    if several() and not node.tree and together(node) is None and current() is not home():
+        keep_here(node)  # Nothing else says where it belongs.
+        return
+    if now or register.recorded > _limit or register.orphan_bytes > register.orphan_limit:
         if node.tree:  # Which waits, whatever is recorded.
             register.recorded = 0
             evaluate([])
@@ -443,8 +555,10 @@ def _set_fast_math(value: bool) -> None:
 
 def _set_limits(**changed: Any) -> None:
     """Keep the register's budgets by the settings; eager mode is a budget of nothing."""
+    global _limit
     eager = changed.get("eager", config.eager)
-    register.limit = -1 if eager else changed.get("max_pending", config.max_pending)
+    _limit = -1 if eager else changed.get("max_pending", config.max_pending)
+    register.limit = -1 if several() else _limit  # Then each value is asked where it belongs.
     register.orphan_limit = changed.get("orphan_bytes", config.orphan_bytes)
 
 
@@ -453,19 +567,29 @@ config.listen("eager", lambda value: _set_limits(eager=value))
 config.listen("max_pending", lambda value: _set_limits(max_pending=value))
 config.listen("orphan_bytes", lambda value: _set_limits(orphan_bytes=value))
 _set_limits()
+when_several(_set_limits)
+before_change(lambda: evaluate(live_nodes()))
 
 
 def synchronize() -> None:
     """Run everything that is recorded and wait for it; raise why a value that was not tried yet cannot be computed."""
     evaluate(live_nodes())
-    wait(current())
+    if several():
+        for device in in_use():
+            with on(device):
+                wait(device)
+    else:
+        wait(current())
 
 
 # ---------------------------------------------------------------- between host and device
 
 
-def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
-    """A computed value with a copy of a host array, in the array's own K order (or `strides`)."""
+def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None, stays: bool = False) -> Node:
+    """A computed value with a copy of a host array, in the array's own K order (or `strides`).
+
+    Where there are several devices it goes where it is used, unless it `stays` on the current one.
+    """
     code = code_of(host.dtype)
     if not host.dtype.isnative or host.dtype != DTYPES[code]:
         host = host.astype(DTYPES[code])
@@ -483,7 +607,7 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
         flat = flat_bytes(host) if host.ndim else host.reshape(-1).view(np.uint8)
     if watchers:
         note_copy(True, flat.nbytes)
-    device = current()
+    device = current() if stays or not several() else passing()
     near = beside(device)
     if near is not None and begins_on_host(host.size):
         device = near
@@ -491,6 +615,8 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None) -> Node:
         # Nothing may be asked of a GPU here. Values that a pool of processes sends must arrive all the same: it starts
         # another worker for each that fails before its task, and never ends.
         device = get("cpu")
+    if many():
+        device.enter()
     profiler = _counters.profiler
     span = None if profiler is None else profiler.begin_transfer(True, host.shape, code)
     result = leaf(device.upload(flat), code, host.shape, strides)
@@ -532,6 +658,10 @@ def download_layout(value: Node, code: int, offset: int, shape: tuple[int, ...],
 
 def copied_out(value: Node, code: int, offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> Host:
     """`download_layout` of computed memory."""
+    place = elsewhere_than(value.buffer)
+    if place is not None:
+        with place:
+            return copied_out(value, code, offset, shape, strides)
     device = current()
     dtype = DTYPES[code]
     if 0 in shape:
@@ -707,6 +837,11 @@ def _view_of(value: Node, code: int, offset: int, shape: tuple[int, ...], stride
 
 def pin_value(pinned: Node, new: Node) -> None:
     """Compute `new`, the next value of memory whose address is exported, into that very memory."""
+    place = elsewhere_than(pinned.buffer)
+    if place is not None:
+        with place:
+            pin_value(pinned, new)
+            return
     evaluate([new])
     bring(new, current())
     new.attr = None
@@ -727,6 +862,7 @@ def reference_value(node: Node) -> Host:
 __all__ = [
     "after_record",
     "at_hand",
+    "before_store",
     "dense_array",
     "download_layout",
     "download_value",

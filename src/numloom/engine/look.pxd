@@ -2,6 +2,7 @@ cimport cython
 from libc.stdint cimport intptr_t
 from numloom.device.cpu._hostview cimport copy_element, is_set, number_at, put_number_at
 from numloom.device.memory cimport Buffer, Pool
+from numloom.device.registry cimport many, several
 from numloom.engine.state cimport Counters
 from numloom.graph.node cimport Node
 from numloom.graph.replay cimport learning, lose
@@ -28,4 +29,5 @@ cdef bint is_quiet(Buffer buffer) except -1
 cpdef object array(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
 cpdef object lend(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype, object owner)
 cpdef object operand(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
+cdef object _seen(object device, Buffer buffer, object offset, tuple shape, tuple strides, object dtype)
 cpdef object settle_near(object device, Pool pool)

@@ -19,7 +19,7 @@ except ImportError:
     from numloom.base import uncompiled as cython
 from numloom.device.cpu.hostview import array_at, number_at
 from numloom.device.memory import Pool
-from numloom.device.registry import beside
+from numloom.device.registry import beside, holder, many, on, several
 from numloom.engine.state import counters, note_copy, watchers
 from numloom.graph.layout import Layout, extent_of
 from numloom.graph.replay import learning, lose
@@ -45,13 +45,15 @@ def is_pool_near(pool: Pool) -> bool:
 
 def is_shared(device: Any, buffer: Any) -> bool:
     """Whether `array` gives the memory itself, not a copy."""
+    if several():
+        device = holder(buffer)
     return is_near(buffer) or device.view(buffer) is not None
 
 
 def number(device: Any, buffer: Any, offset: int, code: int) -> Any:
     """The Python number at a byte offset of memory that `is_near`."""
     lose()
-    settle_near(device, buffer.pool)
+    settle_near(holder(buffer) if several() else device, buffer.pool)
     return number_at(buffer.ptr + offset, code)
 
 
@@ -115,6 +117,8 @@ def lend(
 ) -> Host:  # fmt: skip
     """Memory that the host sees as an array that others may keep, which keeps `owner`."""
     lose()
+    if several():
+        device = holder(buffer)
     if is_near(buffer):
         settle_near(device, buffer.pool)
     else:
@@ -134,6 +138,18 @@ def operand(
     """`array` for who computes with it, and gives nobody what it saw."""
     if 0 in shape:
         return np.empty(shape, dtype)
+    if several():
+        with on(holder(buffer)) as device:
+            return _seen(device, buffer, offset, shape, strides, dtype)
+    if many():
+        device.enter()
+    return _seen(device, buffer, offset, shape, strides, dtype)
+
+
+def _seen(
+    device: Any, buffer: Any, offset: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: np.dtype[Any]
+) -> Host:
+    """`operand` of memory of this device."""
     if is_near(buffer):
         settle_near(device, buffer.pool)
         return array_at(buffer.ptr + offset, shape, strides, dtype, buffer)
@@ -153,6 +169,8 @@ def carried(device: Any, buffer: Any) -> Host:
     """The bytes of a buffer for who moves it to other memory, and looks at none of them."""
     if is_near(buffer):
         return array_at(buffer.ptr, (buffer.nbytes,), (1,), _BYTES, buffer)
+    if many():
+        device.enter()
     return device.download(buffer, 0, buffer.nbytes)  # type: ignore[no-any-return]
 
 
@@ -165,6 +183,8 @@ def hand_on(device: Any, host: Any) -> None:
 
 def settle(device: Any) -> None:
     """Wait for the device, and raise what a kernel found since the last look."""
+    if many():
+        device.enter()
     device.synchronize()
     _raise_found(device, True)
 

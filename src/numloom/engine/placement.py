@@ -24,9 +24,10 @@ import numpy as np
 
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, ITEMSIZES
-from numloom.device.registry import beside, current
+from numloom.device.registry import beside, current, several
 from numloom.engine import look
 from numloom.engine.guard import guard
+from numloom.engine.owners import refuse
 from numloom.engine.state import UNSET, note_copy, watchers
 from numloom.engine.unplanned import set_prices
 from numloom.graph.build import leaf
@@ -117,6 +118,8 @@ def bring(value: Node, device: Any, why: str = "work that runs there needs it") 
     buffer = value.buffer
     if value.kind != LEAF or buffer.pool is None or buffer.pool is device.pool:
         return buffer
+    if several():
+        refuse(buffer, device)
     guard.take()  # No plan that reads it is under way.
     try:
         return _moved(value, device, why)

@@ -1,6 +1,6 @@
 cimport cython
 from numloom.device.memory cimport Buffer
-from numloom.device.registry cimport beside, current, is_mixed
+from numloom.device.registry cimport beside, current, is_mixed, several
 from numloom.engine.evaluate cimport evaluate
 from numloom.engine.guard cimport Guard
 from numloom.engine.state cimport Counters

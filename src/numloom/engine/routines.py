@@ -23,6 +23,7 @@ from numloom.device.registry import beside, current, is_mixed
 from numloom.engine import look
 from numloom.engine.evaluate import evaluate, leaf_from_host, leaf_memory
 from numloom.engine.guard import Guard, guard
+from numloom.engine.owners import elsewhere
 from numloom.engine.placement import begins_on_host, bring, may_move
 from numloom.engine.state import UNSET, counters, note_copy
 from numloom.engine.verify import same_value
@@ -102,6 +103,10 @@ def call(
             raise sized_by_values(name)
         with recording(False):
             return call(name, *known, code=code, shape=shape, order=order, strides=strides, **options)
+    place = elsewhere(operands)
+    if place is not None:
+        with place:
+            return call(name, *operands, code=code, shape=shape, order=order, strides=strides, **options)
     lose()  # The sizes follow from the values.
     if is_mixed() and is_small(op_def, operands):
         operands = tuple([without_the_rest(node) for node in operands])
@@ -120,7 +125,7 @@ def call(
             return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
         results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
         several = isinstance(results, tuple)
-        nodes = tuple([_result(leaf_from_host(one)) for one in (results if several else (results,))])
+        nodes = tuple([_result(leaf_from_host(one, stays=True)) for one in (results if several else (results,))])
         return nodes if several else nodes[0]
     finally:
         if span is not None:
@@ -258,6 +263,10 @@ class Call(Repeated):
                 ROUTINE, self, operands, signature.code, signature.shape, signature.strides, signature.size, None
             )
         known = arguments(operands)
+        place = elsewhere(operands)
+        if place is not None:
+            with place:
+                return self(*operands)
         device = device_for(self.op_def, operands, self.options)
         if device is not self.device:
             self.move(device)
@@ -349,6 +358,11 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     No operand may read that memory.
     """
     lose()
+    place = elsewhere((target, *operands))
+    if place is not None:
+        with place:
+            call_in_place(name, target, *operands, **options)
+        return
     device = current()
     if device.discrete:
         _guard.take()
@@ -418,6 +432,10 @@ class Change(Repeated):
         if register.trees and waits((value, *operands)):
             return new_node(ROUTINE, self, (value, *operands), value.code, value.shape, value.strides, value.size, None)
         known = arguments((value, *operands))
+        place = elsewhere((value, *operands))
+        if place is not None:
+            with place:
+                return self(value, *operands)
         device = device_for(self.op_def, (value, *operands), self.options)
         if device is not self.device:
             self.move(device)

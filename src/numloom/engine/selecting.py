@@ -14,6 +14,7 @@ from numloom.emit.compaction import selectable
 from numloom.engine.execute import ReadyPlan, launch
 from numloom.engine.guard import guard
 from numloom.engine.look import is_near
+from numloom.engine.owners import elsewhere
 from numloom.engine.placement import begins_on_host, bring_all
 from numloom.engine.resized import Change, plan_of
 from numloom.engine.routines import call, from_strided, strided
@@ -39,6 +40,10 @@ def compress(array: Node, mask: Node) -> Node:
         return gather(array, nonzero(mask), tuple(range(len(mask.shape))), 0, inside=True)
     if mask.kind != OP and mask.kind != CAST:
         return call("compress", array, mask)  # type: ignore[no-any-return]
+    place = elsewhere((array, mask))
+    if place is not None:
+        with place:
+            return compress(array, mask)
     base = array.args[0] if array.kind == VIEW else array
     if base.kind == LEAF and array.size and not any([at % ITEMSIZES[array.code] for at in _bytes(array)]):
         lead, itemsize = len(mask.shape), ITEMSIZES[array.code]
@@ -71,6 +76,10 @@ def chosen_by_kernel(mask: Node) -> bool:
 
 def nonzero(mask: Node) -> tuple[Node, ...]:
     """Indices of the true elements of a value, in C order, along each axis."""
+    place = elsewhere((mask,))
+    if place is not None:
+        with place:
+            return nonzero(mask)
     shape = mask.shape
     if shape and (mask.kind == OP or mask.kind == CAST):
         found = _fused(mask, Select(2, axes=len(shape)), None, lambda chosen, queue: chosen.indices(shape, queue))

@@ -18,6 +18,7 @@ cdef class Walk:
 cdef class Epoch:
     cdef public Py_ssize_t number
     cdef public list spare
+    cdef public list only
 
 
 cdef Epoch _epoch

@@ -60,16 +60,20 @@ class Epoch:
         Of the walk under way.
     spare : list or None
         The list of the last walk, empty but as long as it was: growing one costs more than the visit.
+    only : list of Node or None
+        The values that run now, where not all that is pending belongs to the current device.
     """
 
-    __slots__ = ("number", "spare")
+    __slots__ = ("number", "only", "spare")
 
     number: int
     spare: Any
+    only: Any
 
     def __init__(self) -> None:
         self.number = 0
         self.spare = []
+        self.only = None
 
 
 _epoch = Epoch()
@@ -95,6 +99,11 @@ def pending_roots(wanted: Any) -> list[Node]:
     r.recorded = 0
     r.orphan_bytes = 0
     roots: list[Node] = []
+    if _epoch.only is not None:
+        for node in _epoch.only:
+            if node.buffer is None:
+                roots.append(node)
+        return roots
     generated = False
     live = r.oldest
     while live is not None:
@@ -123,6 +132,13 @@ def walk_pending(wanted: list[Node]) -> Walk:
     r.recorded = 0
     r.orphan_bytes = 0
     found = new_walk()
+    if _epoch.only is not None:
+        for node in _epoch.only:
+            if node.buffer is None:
+                visit(found, node)
+        if found.roots:
+            make_key(found)
+        return found
     live = r.oldest
     while live is not None:
         visit(found, live)
@@ -133,6 +149,13 @@ def walk_pending(wanted: list[Node]) -> Walk:
     if found.roots:
         make_key(found)
     return found
+
+
+def run_only(roots: Any) -> Any:
+    """From now on these values are all that is pending (None: what is recorded, as ever); what it was before."""
+    before = _epoch.only
+    _epoch.only = roots
+    return before
 
 
 def next_epoch() -> int:

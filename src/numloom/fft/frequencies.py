@@ -9,7 +9,8 @@ import numpy as np
 from numloom.api.creation import arange
 from numloom.api.elementwise import where
 from numloom.api.manipulation import roll
-from numloom.array.convert import asarray, check_device
+from numloom.array.convert import asarray
+from numloom.array.devices import another, made_on
 from numloom.base.integers import as_integer, as_integers, is_integer
 
 Array = Any
@@ -31,7 +32,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
     d : number
         Sample spacing.
     device : str, optional
-        Only the current one.
+        Where it lies: "cpu", "cuda:1"; the current one by default.
     dtype : dtype, optional
         The array API's keyword: a real floating dtype, by default float64.
 
@@ -52,7 +53,8 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
     [0.0, 0.5, -1.0, -0.5]
     """
     n = _count(n)
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, fftfreq, n, d, dtype=dtype)
     if n < 0:
         raise ValueError("negative dimensions are not allowed")
     step = 1.0 / (n * d)
@@ -63,7 +65,8 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
     """Frequencies of the ``n // 2 + 1`` elements of `rfft`; parameters and errors as of `fftfreq`."""
     n = _count(n)
-    check_device(device)
+    if (other := another(device)) is not None:
+        return made_on(other, rfftfreq, n, d, dtype=dtype)
     return _of_dtype(arange(0, n // 2 + 1, dtype=int) * (1.0 / (n * d)), dtype)
 
 

@@ -17,7 +17,8 @@ from numloom.array.ndarray import ndarray
 from numloom.array.storage import materialize, pin, unpin
 from numloom.base.dtypes import DTYPES, ITEMSIZES, kind_of
 from numloom.device.interface import MemorySpan
-from numloom.device.registry import is_mixed
+from numloom.device.registry import is_mixed, on
+from numloom.engine.owners import elsewhere
 from numloom.engine.placement import bring_home
 from numloom.graph.layout import Layout, extent_of
 from numloom.kernels.parameters import Parameter
@@ -35,6 +36,11 @@ _FORMATS: dict[str, dict[int, str]] = {
 
 
 EVERY_CODE = (1 << len(DTYPES)) - 1
+
+
+def elsewhere_for(args: Sequence[Any]) -> on | None:
+    """What to enter for a launch on these arguments, where a process has several devices; None on their device."""
+    return elsewhere([arg.storage.value for arg in args if type(arg) is ndarray])
 
 
 def codes_accepted(parameter: Parameter) -> int:
@@ -415,4 +421,4 @@ def _struct(value: Any, dtype: np.dtype[Any]) -> np.generic:
     raise TypeError(f"takes {len(names)} numbers ({', '.join(names)}), got {type(value).__name__} {value!r}")
 
 
-__all__ = ["Signature", "encoded", "release"]
+__all__ = ["Signature", "elsewhere_for", "encoded", "release"]

@@ -28,6 +28,7 @@ from numloom.base.errors import CompileError
 from numloom.base.integers import is_integer
 from numloom.base.wording import counted
 from numloom.device import registry
+from numloom.device.registry import many, several
 from numloom.emit.user import USER_TYPES, UserText, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import Slot, UserKernel, emit_loop
 from numloom.engine import look
@@ -36,6 +37,7 @@ from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
 from numloom.graph.node import Node, register
 from numloom.graph.tree import waits
+from numloom.kernels.arguments import elsewhere_for
 from numloom.kernels.host import run_op
 from numloom.kernels.operation import deferred, waiting_loop
 from numloom.kernels.options import checked
@@ -235,6 +237,9 @@ class ElementwiseKernel:
 
     def __call__(self, *args: Any, size: Any = None, block_size: int = 128, stream: Any = None) -> Any:
         """Run it on arrays and numbers, then outputs if they are given; see the class."""
+        if (several() or many()) and (place := elsewhere_for(args)) is not None:
+            with place:
+                return self(*args, size=size, block_size=block_size, stream=stream)
         kinds = kinds_of(args)
         met = self._met.get(kinds)
         if met is not None and size is None:

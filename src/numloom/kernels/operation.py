@@ -19,6 +19,7 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES, code_of
 from numloom.base.wording import counted
 from numloom.device import registry
+from numloom.device.registry import many, several
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host
 from numloom.engine.state import counters
 from numloom.engine.waiting import waiting_kernel
@@ -27,7 +28,7 @@ from numloom.graph.layout import c_strides
 from numloom.graph.node import LEAF, SCALAR, Node
 from numloom.graph.replay import lose
 from numloom.graph.tree import recording, waits
-from numloom.kernels.arguments import EVERY_CODE, codes_accepted, encoded
+from numloom.kernels.arguments import EVERY_CODE, codes_accepted, elsewhere_for, encoded
 from numloom.kernels.parameters import Parameter
 from numloom.kernels.raw import RawKernel
 
@@ -292,6 +293,9 @@ class Operation:
 
     def __call__(self, *args: Any) -> Any:
         """The results for inputs, in the order of the kernel's parameters without its outputs."""
+        if (several() or many()) and (place := elsewhere_for(args)) is not None:
+            with place:
+                return self(*args)
         later = deferred(self, args, {})
         if later is not None:
             if len(self.specs) + len(self.changed) == 1:

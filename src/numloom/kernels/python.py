@@ -20,7 +20,9 @@ from numloom.array.storage import pin, unpin
 from numloom.base.errors import DeviceError, MissingDependencyError
 from numloom.base.wording import counted
 from numloom.device import registry
+from numloom.device.registry import many, several
 from numloom.engine import look
+from numloom.kernels.arguments import elsewhere_for
 from numloom.kernels.raw import MOST_BLOCKS, MOST_THREADS, stream_handle, triple
 
 _SIMULATE = "NUMBA_ENABLE_CUDASIM"
@@ -142,6 +144,10 @@ class PythonKernel:
         self._launch(grid, block, tuple(args), shared_mem, stream)
 
     def _launch(self, grid: Any, block: Any, args: tuple[Any, ...], shared: int, stream: Any) -> None:
+        if (several() or many()) and (place := elsewhere_for(args)) is not None:
+            with place:
+                self._launch(grid, block, args, shared, stream)
+            return
         name = self._python.__name__
         if self.is_device_function:
             raise TypeError(f"{name} is a device function: kernels call it, it cannot be launched")

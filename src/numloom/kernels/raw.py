@@ -19,10 +19,10 @@ from numloom.base.integers import is_integer
 from numloom.device import registry
 from numloom.device.interface import DeviceFunction, Module
 from numloom.device.memory import Buffer
-from numloom.device.registry import current
+from numloom.device.registry import current, many, several
 from numloom.graph.build import leaf
 from numloom.graph.layout import c_strides
-from numloom.kernels.arguments import Signature, release
+from numloom.kernels.arguments import Signature, elsewhere_for, release
 from numloom.kernels.options import checked
 from numloom.kernels.parameters import Reader
 
@@ -302,6 +302,10 @@ class RawKernel:
         self._launch(grid, block, args if type(args) is tuple else _argument_tuple(args), shared_mem, stream)
 
     def _launch(self, grid: Any, block: Any, args: tuple[Any, ...], shared_mem: Any, stream: Any) -> None:
+        if (several() or many()) and (place := elsewhere_for(args)) is not None:
+            with place:
+                self._launch(grid, block, args, shared_mem, stream)
+            return
         if current() is not self._device:
             self._prepare()
         try:

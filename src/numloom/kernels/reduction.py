@@ -20,11 +20,13 @@ from numloom.base.config import config
 from numloom.base.dtypes import C64, C128, CTYPES, DTYPES, F16, F32, F64, I32, I64, U32, U64, code_of
 from numloom.base.wording import counted
 from numloom.device import registry
+from numloom.device.registry import many, several
 from numloom.emit.user import USER_TYPES, as_user, as_value, part, user_text, value_type, words_of
 from numloom.emit.user_loop import UserKernel
 from numloom.emit.user_reduce import ACCUMULATOR_BYTES, emit_reduce
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes, broadcast_strides, c_strides
+from numloom.kernels.arguments import elsewhere_for
 from numloom.kernels.elementwise import (
     KNOWN,
     block_threads,
@@ -162,6 +164,9 @@ class ReductionKernel:
         stream: Any = None,
     ) -> Any:  # fmt: skip
         """Reduce arrays over `axis`; see the class."""
+        if (several() or many()) and (place := elsewhere_for(args)) is not None:
+            with place:
+                return self(*args, out=out, axis=axis, keepdims=keepdims, block_size=block_size, stream=stream)
         kinds = kinds_of(args)
         met = self._met.get(kinds)
         if met is not None and out is None:

@@ -78,6 +78,13 @@ class CpuDevice:
             ctypes.memmove(host.__array_interface__["data"][0], buffer.ptr + offset, nbytes)
         return host
 
+    def make_current(self) -> None:
+        """Nothing: the host is where every thread is."""
+
+    def holds(self, address: int) -> bool:
+        """False: memory of no device is the host's."""
+        return False
+
     def view(self, buffer: Any) -> np.ndarray[Any, Any]:
         return hostview.as_bytes(buffer)
 

@@ -113,11 +113,12 @@ cdef class Launch:
         self.process = os.getpid()
 
     cpdef bint enter(self):
-        """Whether this thread has a context, by now. (To change a node of a graph without one ends the process.)"""
+        """Whether this thread has the device's context, by now. (To change a node of a graph without one ends the
+        process; another GPU's is what other libraries leave.)"""
         cdef void* context = NULL
         if self.current == 0:
             return True
-        if (<current_type><void*>self.current)(&context) == 0 and context != NULL:
+        if (<current_type><void*>self.current)(&context) == 0 and <size_t>context == self.context:
             return True
         return self.take_context()
 

@@ -2,7 +2,7 @@
 
 All work goes to the legacy default stream, so it is ordered with that of CuPy, PyTorch and any
 other library that uses it. Downloaded arrays of middling size lie in pinned memory, which goes back to a
-pool when they die; larger copies pass through a few pinned blocks. A process uses one GPU.
+pool when they die; larger copies pass through a few pinned blocks. A process may use several.
 """
 
 from __future__ import annotations
@@ -139,15 +139,12 @@ class CudaDevice:
         if index is None:
             index = driver.first_index()
         state = driver.state
-        if state.index not in (-1, index):
-            raise DeviceError(
-                f"this process uses GPU {state.index} already: choose GPU {index} by NUMLOOM_CUDA_DEVICE={index} or "
-                f"numloom.cuda.Device({index}).use() before it has arrays; several GPUs take a process each "
-                "(numloom.distributed)"
-            )
         if state.process not in (-1, os.getpid()):
             raise DeviceError(driver.FORKED)
         driver.call("cuInit", 0, doing="starting CUDA")
+        count = driver.device_count()
+        if not 0 <= index < count:
+            raise DeviceError(f"there is no GPU {index}: the numbers here are 0 to {count - 1}")
         self.index = index
         self.dlpack = (2, index)
         self.device = driver.call("cuDeviceGet", index, doing=f"choosing GPU {index}")
@@ -158,7 +155,10 @@ class CudaDevice:
         threading.Thread(target=_warm, args=(self.architecture,), name="numloom-nvrtc").start()
         self.context = driver.call("cuDevicePrimaryCtxRetain", self.device, doing="making a CUDA context")
         driver.call("cuCtxSetCurrent", self.context)
-        state.context, state.index, state.process = self.context, index, os.getpid()
+        state.process = os.getpid()
+        state.several = count > 1
+        if state.index < 0:
+            state.context, state.index = self.context, index
         self.multiprocessors = driver.attribute(self.device, "MULTIPROCESSOR_COUNT")
         self.cluster = CLUSTER if major >= 9 and driver.attribute(self.device, "CLUSTER_LAUNCH") else 1
         self.l2_bytes = driver.attribute(self.device, "L2_CACHE_SIZE")
@@ -206,6 +206,8 @@ class CudaDevice:
     # ------------------------------------------------------------ memory
 
     def _raw_allocate(self, nbytes: int) -> int:
+        if driver.state.several:
+            self.enter()
         return int(driver.call("cuMemAlloc", nbytes, doing=f"allocating {nbytes} bytes on the GPU"))
 
     def _raw_free(self, address: int, nbytes: int) -> None:
@@ -284,6 +286,27 @@ class CudaDevice:
                 doing="copying on the GPU",
             )  # fmt: skip
 
+    def receive(self, other: CudaDevice, source: Any, nbytes: int) -> Buffer:
+        """A copy of another GPU's memory: after its work, and before what it does next."""
+        target = self.pool.allocate(nbytes)
+        other.make_current()
+        try:
+            there = CudaEvent(other.stream)
+        finally:
+            self.make_current()
+        driver.call("cuStreamWaitEvent", self.stream, there.handle, 0, doing="ordering two GPUs")
+        driver.call(
+            "cuMemcpyPeerAsync", target.ptr, self.context, source.ptr, other.context, nbytes, self.stream,
+            doing=f"copying from GPU {other.index} to GPU {self.index}",
+        )  # fmt: skip
+        here = CudaEvent(self.stream)
+        other.make_current()
+        try:
+            driver.call("cuStreamWaitEvent", other.stream, here.handle, 0, doing="ordering two GPUs")
+        finally:
+            self.make_current()
+        return target
+
     def workspace(self, nbytes: int, counters: int) -> Buffer:
         if nbytes > KEPT_SCRATCH or self.pool.cache_limit == NOTHING_KEPT:
             much = self.pool.allocate(nbytes)
@@ -325,6 +348,8 @@ class CudaDevice:
 
     def _first(self, text: str, entry: str, wait: bool) -> CudaKernel:
         """A kernel of its full code, or unless we are to wait, of that which is there first."""
+        if driver.state.several:
+            self.enter()
         load = functools.partial(self._loaded, text, entry)
         module = self._modules.get(text)
         if module is not None:
@@ -350,6 +375,8 @@ class CudaDevice:
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()
     ) -> Module:
         key = (tuple(sources.items()), options, names)
+        if driver.state.several:
+            self.enter()
         with self._lock:
             module = self._user_modules.get(key)
             if module is None:
@@ -380,7 +407,15 @@ class CudaDevice:
         return functools.partial(self.launch, kernel, params, geometry)
 
     def enter(self) -> bool:
-        return driver.enter()
+        return not driver.bindings().cuCtxSetCurrent(self.context)[0]
+
+    def make_current(self) -> None:
+        driver.call("cuCtxSetCurrent", self.context, doing=f"choosing GPU {self.index}")
+
+    def holds(self, address: int) -> bool:
+        which = driver.bindings().CUpointer_attribute.CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+        code, index = driver.bindings().cuPointerGetAttribute(which, address)
+        return not code and int(index) == self.index
 
     def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
         if Replay is None:

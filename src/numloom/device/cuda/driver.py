@@ -57,6 +57,8 @@ class State:
         Number of the GPU in use, -1 before the first.
     process : int
         Where CUDA was started; a forked child has another number.
+    several : bool
+        Whether there are other GPUs, so that another one's context may be current in a thread.
     lost : str
         Why the GPU cannot be used any more; empty while it can.
     """
@@ -64,10 +66,16 @@ class State:
     context: Any = None
     index = -1
     process = -1
+    several = False
     lost = ""
 
 
 state = State()
+
+
+def device_count() -> int:
+    """How many GPUs the driver sees."""
+    return int(call("cuDeviceGetCount"))
 
 
 def first_index() -> int:

@@ -68,6 +68,13 @@ class NullDevice:
         """Zeros."""
         return np.zeros(nbytes, np.uint8)
 
+    def make_current(self) -> None:
+        """Nothing: the host is where every thread is."""
+
+    def holds(self, address: int) -> bool:
+        """False: memory of no device is the host's."""
+        return False
+
     def view(self, buffer: Any) -> np.ndarray[Any, Any] | None:
         """None: there is no memory to see."""
         return None
