@@ -42,6 +42,8 @@ class Measurement:
         Kernels launched, routines called and waits of the host in a call, where the library counts them.
     note : str
         Why there is no time.
+    best : float or None
+        Shortest time of a call, of all batches.
     """
 
     seconds: float | None = None
@@ -52,6 +54,7 @@ class Measurement:
     library_calls: float | None = None
     waits: float | None = None
     note: str = ""
+    best: float | None = None
 
 
 def measure(case: Case, library: Library, inputs: tuple[Any, ...], cap: float, hard_cap: float) -> Measurement:
@@ -98,7 +101,7 @@ def _measure(function: Callable[[], Any], library: Library, cap: float, found: M
     once = batch(1)
     if once < cap / 2:
         once = min(once, batch(1))
-    found.seconds, found.calls, found.repeats = once, 1, 1
+    found.seconds, found.best, found.calls, found.repeats = once, once, 1, 1
     calls = max(1, min(2000, math.ceil(BATCH / once)))
     if calls > 1:  # alone, a short call is mostly waiting
         once = batch(calls) / calls
@@ -108,6 +111,7 @@ def _measure(function: Callable[[], Any], library: Library, cap: float, found: M
     while len(times) < REPEATS and (not times or clock() - begin < cap):
         times.append(batch(calls) / calls)
         found.seconds, found.calls, found.repeats = statistics.median(times), calls, len(times)
+        found.best = min(times)
     after = library.counts()
     if before is not None and after is not None:
         kernels, library_calls, waits = (end - start for start, end in zip(before, after, strict=True))

@@ -1,9 +1,16 @@
 """Policies of memory pools on traces of changing batch and sequence lengths: ``python -m benchmarks.pools``.
 
+    python -m benchmarks.pools --pools "numloom,best fit,cupy,torch" --json pools.json --plot pools.svg
+
 Each trace is a list of allocations and frees, as programs make them. It is replayed by our pool, by a best-fit pool
 that cuts blocks and joins free neighbours again, and with a GPU by CuPy's pool and PyTorch's allocator. Columns: the
-most bytes that the pool held, and the smallest memory in which the trace runs at all (both over the most bytes in use
-at once, as asked for, not rounded); blocks asked of the device; nanoseconds for an allocation with its free.
+most bytes in use at once (as asked for, not rounded) and the most that the pool held; fragmentation, which is held over
+in use; the smallest memory in which the trace runs at all, over the bytes in use; blocks asked of the device;
+nanoseconds for an allocation with its free, by a pool that has seen the trace.
+
+With a GPU our pool, CuPy's and PyTorch's have memory of the driver, so that its time is in theirs. The best-fit pool,
+and ours without a GPU or where the smallest memory is looked for, have addresses that nobody uses: their times are
+without a driver, and those of the best-fit pool are Python's. PyTorch's are those of its Python functions.
 """
 
 from __future__ import annotations
@@ -13,9 +20,15 @@ import bisect
 import random
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
+from benchmarks.libraries import LIBRARIES
+from benchmarks.page import rows as markdown
+from benchmarks.report import save_rows
 from numloom.base.errors import OutOfMemoryError
+from numloom.device import registry
 from numloom.device.memory import Pool
 
 Step = tuple[int, int]
@@ -134,35 +147,63 @@ class Replayed(Protocol):
     def held(self) -> int:
         """Bytes that the pool has from the device now."""
 
+    def release(self) -> None:
+        """Give all of it back: the next pool may need it."""
+
     requests: int
 
 
+class Addresses:
+    """A device without memory: addresses of so many bytes."""
+
+    def __init__(self, memory: int = 0) -> None:
+        self._left = memory or 1 << 62
+        self._next = 0
+
+    def take(self, nbytes: int) -> int:
+        if nbytes > self._left:
+            raise MemoryError
+        self._left -= nbytes
+        self._next += nbytes + 256
+        return self._next
+
+    def give(self, address: int, nbytes: int) -> None:
+        self._left += nbytes
+
+
 class Ours:
-    """Our pool."""
+    """Our pool, over the memory of the GPU where there is one (and none is simulated)."""
 
     def __init__(self, memory: int = 0) -> None:
         self.requests = 0
-        self._held = self._next = 0
-        self._memory = memory
+        self._held = 0
+        device = registry.current()
+        self._take: Callable[[int], int] = device.pool.raw_allocate
+        self._give: Callable[[int, int], None] = device.pool.raw_free
+        if memory or device.name == "cpu":
+            addresses = Addresses(memory)
+            self._take, self._give = addresses.take, addresses.give
         self.pool = Pool("trace", self._raw, self._back)
         self.take = self.pool.allocate
 
     def _raw(self, nbytes: int) -> int:
-        if self._memory and self._held + nbytes > self._memory:
-            raise MemoryError
+        address = self._take(nbytes)
         self.requests += 1
         self._held += nbytes
-        self._next += nbytes + 256
-        return self._next
+        return address
 
     def _back(self, address: int, nbytes: int) -> None:
         self._held -= nbytes
+        self._give(address, nbytes)
 
     def give(self, block: Any) -> None:
         """It goes with its last reference."""
 
     def held(self) -> int:
         return self._held
+
+    def release(self) -> None:
+        self.pool.trim()
 
 
 class _Chunk:
@@ -251,6 +292,9 @@ class BestFit:
     def held(self) -> int:
         return self._held
 
+    def release(self) -> None:
+        self._give_whole_blocks_back()
+
 
 class Cupy:
     """CuPy's pool."""
@@ -275,6 +319,9 @@ class Cupy:
     def held(self) -> int:
         return int(self.pool.total_bytes())
 
+    def release(self) -> None:
+        self.pool.free_all_blocks()
+
 
 class Torch:
     """PyTorch's caching allocator."""
@@ -298,33 +345,56 @@ class Torch:
     def held(self) -> int:
         return int(self._torch.cuda.memory_reserved())
 
+    def release(self) -> None:
+        self._torch.cuda.empty_cache()
+
 
 POOLS: dict[str, Callable[[int], Any]] = {
     "numloom": Ours, "best fit": BestFit, "cupy": Cupy, "torch": Torch,
 }  # fmt: skip
+SIMULATED = ("numloom", "best fit")
+"""Those that run on addresses alone, in as little memory as one likes."""
 
 
 # ---------------------------------------------------------------- replay
 
 
-def replay(trace: list[Step], pool: Any) -> tuple[int, int]:
-    """Most bytes in use and most bytes held."""
+@dataclass(frozen=True)
+class Row:
+    """What one pool did with one trace; `least` is None where it was not looked for."""
+
+    trace: str
+    pool: str
+    used: int
+    held: int
+    least: float | None
+    blocks: int
+    nanoseconds: float
+
+
+def bytes_by_step(trace: list[Step], pool: Any) -> tuple[list[int], list[int]]:
+    """Bytes in use and bytes held after each step."""
     live: dict[int, tuple[Any, int]] = {}
-    used = most_used = most_held = 0
+    used, held = [0], [pool.held()]
     for name, nbytes in trace:
         if nbytes:
             live[name] = pool.take(nbytes), nbytes
-            used += nbytes
-            most_used = max(most_used, used)
-            most_held = max(most_held, pool.held())
+            used.append(used[-1] + nbytes)
         else:
             block, size = live.pop(name)
-            used -= size
+            used.append(used[-1] - size)
             pool.give(block)
             del block
+        held.append(pool.held())
     for block, _ in live.values():
         pool.give(block)
-    return most_used, most_held
+    return used, held
+
+
+def replay(trace: list[Step], pool: Any) -> tuple[int, int]:
+    """Most bytes in use and most bytes held."""
+    used, held = bytes_by_step(trace, pool)
+    return max(used), max(held)
 
 
 def seconds(trace: list[Step], pool: Any) -> float:
@@ -341,8 +411,8 @@ def seconds(trace: list[Step], pool: Any) -> float:
                 else:
                     give(live.pop(name))
             times.append(time.perf_counter() - start)
-            for block in live.values():
-                give(block)
+            while live:
+                give(live.popitem()[1])
         best.append(min(times))
     return best[0] - best[1]
 
@@ -361,26 +431,87 @@ def least_memory(trace: list[Step], pool: Callable[[int], Any], used: int) -> fl
     return low / 100
 
 
+def measured(title: str, trace: list[Step], name: str, least: bool) -> Row:
+    """One pool with one trace; `least`: also look for the smallest memory, where it can be simulated."""
+    pool = POOLS[name](0)
+    used, held = replay(trace, pool)
+    blocks = pool.requests
+    nanoseconds = 1e9 * seconds(trace, pool) / sum(nbytes > 0 for _, nbytes in trace)
+    pool.release()
+    smallest = least_memory(trace, POOLS[name], used) if least and name in SIMULATED else None
+    return Row(title, name, used, held, smallest, blocks, nanoseconds)
+
+
+# ---------------------------------------------------------------- report
+
+
+def table(rows: list[Row]) -> list[list[str]]:
+    """Cells of the table, its head first."""
+    head = ["trace", "pool", "in use, MB", "held, MB", "fragmentation", "least memory", "blocks", "ns"]
+    return [
+        head,
+        *(
+            [
+                row.trace,
+                row.pool,
+                f"{row.used / 1e6:,.0f}",
+                f"{row.held / 1e6:,.0f}",
+                f"{row.held / row.used:.2f}",
+                "–" if row.least is None else f"{row.least:.2f}",
+                f"{row.blocks:,}",
+                f"{row.nanoseconds:,.0f}",
+            ]
+            for row in rows
+        ),
+    ]
+
+
+def thinned(values: list[int], most: int = 500) -> list[int]:
+    """The largest of each of at most so many equal parts, so that a picture stays small and no peak is lost."""
+    step = -(-len(values) // most)
+    return [max(values[start : start + step]) for start in range(0, len(values), step)]
+
+
+def plot(trace: list[Step], names: list[str], path: Path) -> None:
+    """Draw what is in use and what each pool holds, by the part of the trace that was replayed."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3.6), layout="constrained")
+    axis = figure.subplots()
+    for name in names:
+        pool = POOLS[name](0)
+        used, held = (thinned(values) for values in bytes_by_step(trace, pool))
+        pool.release()
+        places = [100 * place / len(used) for place in range(len(used))]
+        if name == names[0]:
+            axis.fill_between(places, [value / 1e6 for value in used], color="lightgrey", label="in use")
+        axis.plot(places, [value / 1e6 for value in held], label=name)
+    axis.set_xlabel("part of the trace, %")
+    axis.set_ylabel("MB")
+    axis.legend()
+    figure.savefig(path)
+
+
 def main() -> None:
-    """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pools", default="numloom,best fit")
-    parser.add_argument("--no-least", action="store_true", help="do not search the smallest memory (slow with a GPU)")
+    """Read the command line, measure, print and save."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pools", default="numloom,best fit", help=f"of {','.join(POOLS)}")
+    parser.add_argument("--no-least", action="store_true", help="do not search the smallest memory")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="draw one trace, too")
+    parser.add_argument("--drawn", default=next(iter(TRACES)), choices=TRACES, help="the trace that is drawn")
     options = parser.parse_args()
-    print("| trace | in use, MB | pool | held | least memory | blocks | ns |")
-    print("| --- | ---: | --- | ---: | ---: | ---: | ---: |")
+    names = options.pools.split(",")
+    rows = []
     for title, make in TRACES.items():
         trace = list(make())
-        for name in options.pools.split(","):
-            pool = POOLS[name](0)
-            used, held = replay(trace, pool)
-            asked = pool.requests
-            nanoseconds = 1e9 * seconds(trace, pool) / sum(nbytes > 0 for _, nbytes in trace)
-            simulated = name in ("numloom", "best fit") and not options.no_least
-            least = f"{least_memory(trace, POOLS[name], used):.2f}" if simulated else ""
-            print(
-                f"| {title} | {used / 1e6:,.0f} | {name} | {held / used:.2f} | {least} | {asked} | {nanoseconds:,.0f} |"
-            )
+        rows += [measured(title, trace, name, not options.no_least) for name in names]
+    print("\n".join(markdown(table(rows))))
+    if options.json:
+        versions = {name: LIBRARIES[name]().version for name in names if name in LIBRARIES}
+        save_rows(rows, versions, options.json)
+    if options.plot:
+        plot(list(TRACES[options.drawn]()), names, options.plot)
 
 
 if __name__ == "__main__":

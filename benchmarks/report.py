@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -150,6 +153,22 @@ def save_json(report: Report, path: Path) -> None:
         for name, found in report.cases.items()
     ]
     text = json.dumps({"machine": report.machine, "versions": report.versions, "cases": cases}, indent=1)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def device_name() -> str:
+    """The GPU, or how many threads the host has."""
+    from numloom import cuda
+
+    if not cuda.is_available():
+        return f"CPU, {len(os.sched_getaffinity(0))} threads"
+    return str(cuda.runtime.getDeviceProperties(0)["name"].decode())
+
+
+def save_rows(rows: Sequence[Any], versions: dict[str, str], path: Path, **more: Any) -> None:
+    """Write the rows (dataclasses) of a small benchmark, with when, where and of which versions they are."""
+    about = {"date": datetime.date.today().isoformat(), "device": device_name(), "versions": versions, **more}
+    text = json.dumps({"about": about, "rows": [dataclasses.asdict(row) for row in rows]}, indent=1)
     path.write_text(text + "\n", encoding="utf-8")
 
 

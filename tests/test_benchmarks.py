@@ -5,9 +5,11 @@ from __future__ import annotations
 import itertools
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks import memory_page, pool_off, pools, sizes
 from benchmarks.__main__ import run_numpy
 from benchmarks.calls import EXCEPTIONS, UNORDERED, calls, covered
 from benchmarks.cases import CASES, Case
@@ -18,7 +20,7 @@ from benchmarks.functions import REASONS, Row, Workplace, arrays_in, host_inputs
 from benchmarks.functions import markdown as functions_markdown
 from benchmarks.libraries import Library, Numloom
 from benchmarks.measure import Measurement, measure, results_agree
-from benchmarks.report import Report, markdown, save_json, save_plot, table
+from benchmarks.report import Report, markdown, save_json, save_plot, save_rows, table
 
 from numloom.device import registry
 
@@ -48,6 +50,7 @@ def test_measure_times_and_gives_up() -> None:
     case = Case("wait", lambda rng: (), lambda xp: np.arange(10) + 1)
     found = measure(case, Library(), (), cap=0.05, hard_cap=5)
     assert found.seconds and found.first and found.calls > 1
+    assert found.best and found.best <= found.seconds
 
     def forever(xp):
         while True:
@@ -162,11 +165,90 @@ def test_curve(tmp_path: Path) -> None:
     assert (tmp_path / "curve.png").stat().st_size > 5000
 
 
-def test_sizes(tmp_path):
-    from benchmarks.sizes import plot, table
+def test_pool_on_and_off(numloom_library: Library) -> None:
+    rows = pool_off.measured([numloom_library, Library()], rounds=2, side=10)
+    assert [(row.library, row.pool) for row in rows] == [("numloom", "on"), ("numloom", "off"), ("numpy", "–")]
+    assert all(row.milliseconds > 0 for row in rows)
+    assert len(pool_off.table(rows)) == 4
 
-    found = table(False, (100, 10_000), 0.001)
-    assert set(found) == {"NumPy", "numloom"} and all(time > 0 for times in found.values() for time in times)
+
+def test_sizes(numloom_library: Library, tmp_path: Path) -> None:
+    assert [sizes.operand(size).shape for size in (10, 10**5, 10**6)] == [(2, 5), (250, 400), (1000, 1000)]
+    rows = sizes.measured([Library(), numloom_library], 1e12, (100, 1000), cap=0.01)
+    assert [row.numbers for row in rows] == [100, 1000]
+    for row in rows:
+        assert set(row.milliseconds) == {"numpy", "numloom"} and set(row.of_bandwidth) == {"numloom"}
+        moved = row.of_bandwidth["numloom"] * row.milliseconds["numloom"] * 1e-3 * 1e12
+        assert moved == pytest.approx(8 * row.numbers)
+    known = sizes.Row(10**6, {"numpy": 1.0, "numloom": 0.25}, {"numloom": 0.5})
+    assert sizes.table([known])[1] == ["1,000,000", "1.0000", "0.2500", "50%"]
     pytest.importorskip("matplotlib")
-    plot(found, (100, 10_000), str(tmp_path / "sizes.svg"))
+    sizes.plot(rows, tmp_path / "sizes.svg")
     assert (tmp_path / "sizes.svg").stat().st_size > 1000
+
+
+def test_a_size_that_fails_says_why() -> None:
+    class Full(Library):
+        def array(self, host: np.ndarray) -> np.ndarray:
+            raise MemoryError("no memory left")
+
+    with pytest.raises(RuntimeError, match="no memory left"):
+        sizes.milliseconds(Full(), 10, cap=0.01)
+
+
+@pytest.mark.parametrize("name", pools.SIMULATED)
+def test_pools_follow_a_trace(name: str, tmp_path: Path) -> None:
+    trace = [(0, 1000), (1, 5000), (0, 0), (2, 700), (1, 0), (2, 0)]
+    used, held = pools.bytes_by_step(trace, pools.POOLS[name](1 << 20))
+    assert used == [0, 1000, 6000, 5000, 5700, 700, 0]
+    assert all(most >= now for most, now in zip(held, used, strict=True)) and held[0] == 0
+    with pytest.raises(MemoryError):
+        pools.replay(trace, pools.POOLS[name](4000))
+    row = pools.measured("short", trace, name, least=True)
+    assert row.used == 6000 and row.held >= 6000 and row.blocks > 0 and row.least and row.least >= 1
+    pool = pools.POOLS[name](0)
+    pools.replay(trace, pool)
+    pool.release()
+    assert pool.held() == 0
+    pytest.importorskip("matplotlib")
+    pools.plot(trace, [name], tmp_path / "pools.svg")
+    assert (tmp_path / "pools.svg").stat().st_size > 1000
+
+
+def test_our_pool_takes_the_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside CuPy and PyTorch, whose times have the driver's in them, ours must have it, too."""
+    driver = pools.Addresses(1 << 20)
+    gpu = SimpleNamespace(name="cuda", pool=SimpleNamespace(raw_allocate=driver.take, raw_free=driver.give))
+    monkeypatch.setattr(registry, "current", lambda: gpu)
+    pool = pools.Ours()
+    block = pool.take(1 << 19)
+    assert pool.held() == 1 << 19
+    with pytest.raises(MemoryError):
+        pool.take(1 << 20)
+    del block
+    pool.release()
+    assert pool.held() == 0 and driver.take(1 << 20)
+
+
+def test_traces_free_what_they_allocate_and_no_peak_is_lost() -> None:
+    for make in pools.TRACES.values():
+        live: set[int] = set()
+        for name, nbytes in make():
+            (live.add if nbytes else live.remove)(name)
+    assert pools.thinned([1, 9, 2, 3, 4], most=2) == [9, 4] and pools.thinned([1, 2], most=5) == [1, 2]
+
+
+def test_page_of_memory_is_made_of_rows(tmp_path: Path) -> None:
+    rows = [pools.Row("short", "numloom", 6_000_000, 9_000_000, None, 3, 120.4)]
+    save_rows(rows, {"numloom": "0"}, tmp_path / "pools.json", bytes_per_second=1.0)
+    runs: dict[str, object] = {}
+    memory_page.take(runs, [f"pools={tmp_path / 'pools.json'}"])
+    text = memory_page.page("# Memory\n\n## Measured\n\nold\n", runs)
+    assert text.startswith("# Memory\n\n## Measured\n") and "old" not in text
+    assert "| short | numloom | 6 | 9 | 1.50 | – | 3 | 120 |" in text and "![" in text
+    assert text.count("### ") == 1 and memory_page.page("## Measured\n", {}).endswith("(design/memory.md).\n")
+    assert memory_page.page(text, runs) == text
+    with pytest.raises(SystemExit, match="no part"):
+        memory_page.take(runs, ["nothing=x"])
+    with pytest.raises(SystemExit, match="no heading"):
+        memory_page.page("# Memory\n", runs)

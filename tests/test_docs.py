@@ -104,6 +104,13 @@ def test_every_page_can_be_found() -> None:
     assert not lost
 
 
-@pytest.mark.parametrize("tool", [["tools/draw_docs.py"], ["-m", "benchmarks.page"]], ids=["pictures", "performance"])
+TOOLS = {
+    "pictures": ["tools/draw_docs.py"],
+    "performance": ["-m", "benchmarks.page"],
+    "memory": ["-m", "benchmarks.memory_page"],
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=TOOLS)
 def test_what_tools_write_is_what_they_would_write(tool: list[str]) -> None:
     assert not subprocess.run([sys.executable, *tool, "--check"], cwd=ROOT, check=False).returncode

@@ -53,6 +53,21 @@ def test_looking_at_a_failed_value_raises_each_time(name: str) -> None:
     del huge
 
 
+def test_what_is_left_reads_memory_as_it_was() -> None:
+    """Run one by one, a store must not take memory that a later value reads through what both compute inline."""
+    host = np.arange(1000.0)
+    x = nl.asarray(host)
+    both = x[::-1] * 3 + x
+    huge = nl.ones(HUGE) + 1
+    x[:500] = both[:500]
+    later = both * 2
+    del both
+    with pytest.raises(MemoryError):
+        huge.get()
+    np.testing.assert_array_equal(later.get(), 2 * (host[::-1] * 3 + host))
+    np.testing.assert_array_equal(x.get(), np.concatenate([(host[::-1] * 3 + host)[:500], host[500:]]))
+
+
 def test_others_run_and_keep_their_stores() -> None:
     x = nl.zeros(6)
     before = x + 1

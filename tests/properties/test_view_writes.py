@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from view_writes import check, draw_form
+from view_writes import Sizes, check, draw_form, expected, run
 from worlds import PROGRAMS, load_loops
 
 import numloom as nl
+from numloom.base.errors import MissingDependencyError
+from numloom.engine.evaluate import run_roots
+from numloom.graph.node import live_nodes
 from numloom.testing import assert_bits_equal
 
 PARTS = 4
@@ -109,6 +112,29 @@ def test_small_writes_that_are_planned() -> None:
     """As large ones are: without a plan each operation runs by itself."""
     with nl.config(cpu_compile="never", unplanned=0):
         check_forms(1, max(PROGRAMS // 50, 1))
+
+
+def test_values_that_run_one_by_one_in_any_order() -> None:
+    """As they do after an error: what has not run yet reads memory as it was when it was recorded."""
+    with nl.config(cpu_compile="never", unplanned=0):
+        for number in range(1, max(PROGRAMS // 2, 500)):
+            form = draw_form(random.Random(number))
+            sizes = Sizes(5 * number, form)
+            want = expected(form, sizes)
+            if want is None:
+                continue
+            try:
+                have = run(nl, form, sizes)
+                waiting = live_nodes()
+                random.Random(number).shuffle(waiting)
+                for node in waiting:
+                    if node.buffer is None:
+                        run_roots([node])
+                found = [np.asarray(x.get() if isinstance(x, nl.ndarray) else x) for x in have]
+            except MissingDependencyError:
+                continue
+            for x, y in zip(found, want, strict=True):
+                assert np.array_equal(x, y), (form, number)
 
 
 def test_values_of_one_executor_are_those_of_another() -> None:

@@ -637,9 +637,25 @@ def _draft_update(choice: Choice, drafts: list[Draft], node: Node) -> None:
 def _is_exclusive(choice: Choice, node: Node) -> bool:
     """Whether nobody needs the base of an update once that has run; what else reads it runs before."""
     base = node.args[0]
-    if base.storages or base.readers > base.seen:
+    if base.storages or base.readers > base.seen or _is_read_outside(choice, base):
         return False
     return all(reader == node.number or choice.kernel[reader] >= 0 for reader in _stored_readers(choice, base))
+
+
+def _is_read_outside(choice: Choice, base: Node) -> bool:
+    """Whether work outside of the walk reads what is computed inline from `base`, and so will read that again."""
+    seen: set[int] = set()
+    stack = list(choice.users[base.number])
+    while stack:
+        number = stack.pop()
+        if number in seen or choice.stored[number]:
+            continue
+        seen.add(number)
+        node = choice.nodes[number]
+        if node.readers > node.seen:
+            return True
+        stack.extend(choice.users[number])
+    return False
 
 
 def _is_computed_before(choice: Choice, node: Node, value: Node) -> bool:
