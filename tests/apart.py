@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import functools
 import mmap
@@ -9,12 +10,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import MethodType
 from typing import Any
 
 import numloom as nl
 from numloom.device import registry
 from numloom.device.interface import Strided
 from numloom.device.memory import Pool
+from numloom.device.ordering import gpu_of
 from numloom.engine import execute
 from numloom.engine.evaluate import plans_of
 
@@ -116,7 +119,7 @@ def stand_in() -> Iterator[Any]:
     hidden = Hidden()
 
     def interpret_here(program: Any, pointers: Any, params: Any, offsets: Any, where: Any, places: Any) -> None:
-        if where is not device:
+        if gpu_of(where) is not device:
             return interpret(program, pointers, params, offsets, where, places)
         for pointer in pointers:
             # What is shifted is read from a place before its first element.
@@ -140,17 +143,42 @@ def stand_in() -> Iterator[Any]:
     device.allocate = device.pool.allocate
     device.name, device.discrete, device.dlpack = "stand-in", True, (2, 0)
     device.view = lambda buffer: None
-    for name in ("upload", "download", "copy", "clear", "workspace", "launch"):
-        setattr(device, name, hidden.at_work(getattr(device, name)))
-    launch = device.bound
-    device.bound = lambda kernel, params, geometry: hidden.at_work(launch(kernel, params, geometry))
-    bind = device.bound_routine
+    device.stream, device.followed = 0, []
 
-    def bound_routine(*given: Any, **options: Any) -> Any:
-        function = bind(*given, **options)
-        return None if function is None else hidden.at_work(function)
+    def work_apart(one: Any) -> None:
+        """Have what a device does see the memory."""
+        for name in ("upload", "download", "copy", "clear", "workspace", "launch"):
+            setattr(one, name, hidden.at_work(MethodType(getattr(type(inner), name), one)))
+        launch = MethodType(type(inner).bound, one)
+        one.bound = lambda kernel, params, geometry: hidden.at_work(launch(kernel, params, geometry))
+        bind = MethodType(type(inner).bound_routine, one)
 
-    device.bound_routine = bound_routine
+        def bound_routine(*given: Any, **options: Any) -> Any:
+            function = bind(*given, **options)
+            return None if function is None else hidden.at_work(function)
+
+        one.bound_routine = bound_routine
+        one.follow = one.follow_mark = lambda other: device.followed.append((one, other))
+        one.mark = lambda: None
+        one.touched, one.version, one.seen = True, 0, {}
+
+    def lane(*kind: Any) -> Any:
+        made = copy.copy(device)
+        made.gpu, made.stream = device, len(registry._lanes) + 100
+        lent: dict[int, Any] = {}
+
+        def take(nbytes: int) -> int:
+            buffer = device.pool.allocate(nbytes)
+            lent[buffer.ptr] = buffer
+            return int(buffer.ptr)
+
+        made.pool = Pool("stand-in", take, lambda address, nbytes: lent.pop(address, None) and None)
+        made.allocate = made.pool.allocate
+        work_apart(made)
+        return made
+
+    work_apart(device)
+    device.lane = lane
     device.event, device.elapsed = time.perf_counter, lambda start, end: 1e3 * (end - start)
     found, device.routine = device.routine, routine
     interpret, execute.interpret = execute.interpret, interpret_here  # type: ignore[attr-defined]
@@ -163,6 +191,7 @@ def stand_in() -> Iterator[Any]:
         execute.interpret = interpret  # type: ignore[attr-defined]
         del registry._devices["stand-in"]
         registry._hosts.pop(device, None)
+        registry._lanes[:] = [one for one in registry._lanes if one.gpu is not device]
         registry.count_devices()
         plans_of(device).clear()
         device.builder.stop()

@@ -14,6 +14,7 @@ import pytest
 
 import numloom as np
 from apart import stand_in
+from numloom.array.storage import pin
 from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.device.registry import holder
@@ -243,6 +244,19 @@ def test_users_kernels_follow(devices):
             raw((4,), (256,), (x, y, 1000))
             numpy.testing.assert_array_equal(y.get(), host + 3)
             assert y.device == name
+
+
+def test_memory_whose_address_is_asked_for_stays(devices):
+    """Also where it is a copy of numbers that are known, made since another array shares the value."""
+    for name in devices:
+        x = np.zeros(LARGE, device=name)
+        y = x.copy()
+        assert lies_on(x) == lies_on(y) == name
+        with registry.on(holder(x.storage.value.buffer)):
+            assert pin(x.storage).buffer.ptr != pin(y.storage).buffer.ptr
+        assert lies_on(x) == lies_on(y) == name
+        y += 1
+        assert float(y.sum()) == LARGE and float(x.sum()) == 0
 
 
 def test_compiled_functions_follow(devices):

@@ -25,6 +25,7 @@ from numloom.base.errors import casting_error
 from numloom.base.wording import NOTHING
 from numloom.device import registry
 from numloom.device.memory import Buffer
+from numloom.device.ordering import gpu_of
 from numloom.engine import look
 from numloom.engine.evaluate import leaf_from_host
 from numloom.engine.routines import empty as empty_leaf
@@ -217,7 +218,7 @@ def from_host(host: Host, code: int = -1, order: str = "K", given: Any = NOTHING
         strides = c_strides(host.shape, host.itemsize)
     elif order in ("F", "A"):
         strides = f_strides(host.shape, host.itemsize)
-    stays = registry.several() and not is_asked_by_us()
+    stays = registry.apart() and not is_asked_by_us()
     result = wrap(leaf_from_host(host, strides, stays))
     result.is_scalar = False
     return result
@@ -586,10 +587,10 @@ def to_dlpack(
         view, where = array.get(), (_CPU, 0)
     else:
         # NumPy makes the capsule, of an array whose memory nobody reads; only the device is not its own.
-        view = exported_on_host(array.copy("K") if copy else array)
+        lent = array.copy("K") if copy else array
+        view = exported_on_host(lent)
         if where[0] == _CUDA:
-            with registry.on(device_at(array)):
-                _let_wait(stream)
+            _let_wait(registry.holder(lent.storage.value.buffer), stream)
     if array.code in LOW:
         view = view.view(f"u{array.itemsize}")
     capsule = view.__dlpack__(max_version=_VERSION) if versioned else view.__dlpack__()
@@ -602,16 +603,20 @@ def to_dlpack(
     return capsule
 
 
-def _let_wait(stream: Any) -> None:
-    """Let work on a consumer's stream wait for ours, which is all on the legacy default stream.
+def _let_wait(device: Any, stream: Any) -> None:
+    """Let work on a consumer's stream wait for that of a device.
 
-    That stream (None, 1) and the per-thread one (2) are ordered after it by CUDA itself.
+    The legacy default stream (None, 1), which is a GPU's own, and the per-thread one (2) are ordered by CUDA itself.
     """
     if stream == 0:
         raise ValueError("stream 0 is ambiguous: DLPack's number of the legacy default stream is 1")
-    if stream not in (None, -1, 1, 2):
-        device: Any = registry.current()
-        device.order(device.stream, stream)
+    if stream == -1:
+        return
+    if gpu_of(device) is not device:
+        gpu_of(device).follow(device)
+    if stream not in (None, 1, 2):
+        with registry.on(device):
+            device.order(device.stream, stream)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
@@ -744,7 +749,7 @@ def from_cuda_interface(x: Any) -> Array:
     if stream == 0:
         raise ValueError("stream 0 is ambiguous: the number of the legacy default stream is 1")
     if stream not in (None, 1, 2):
-        device: Any = registry.current()
+        device: Any = gpu_of(registry.current())
         device.order(stream, device.stream)
     array = over(described["data"][0] or 0, dtype, shape, tuple(strides), x)
     array.writeable = not described["data"][1]
@@ -793,6 +798,8 @@ def cuda_array_interface(array: Array) -> dict[str, Any]:
         raise AttributeError("'numloom.ndarray' object has no attribute '__cuda_array_interface__' on the CPU")
     storage: Storage = array.storage
     node = pin(storage)
+    if registry.several():
+        _let_wait(registry.holder(node.buffer), 1)
     return {
         "shape": array.shape,
         "typestr": array.dtype.str,

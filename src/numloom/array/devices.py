@@ -11,6 +11,7 @@ from numloom.array.ndarray import ndarray, node_of, storage_of, wrap
 from numloom.base.dtypes import ITEMSIZES
 from numloom.base.errors import DeviceError
 from numloom.device import registry
+from numloom.device.ordering import gpu_of
 from numloom.engine import look
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host
 from numloom.engine.owners import device_of, name_of
@@ -38,9 +39,9 @@ def device_name() -> str:
 
 def device_at(array: Array) -> Any:
     """The device that an array lies on."""
-    if not registry.several():
-        return registry.current()
-    return device_of([storage_of(array).value]) or registry.current()
+    if not registry.apart():
+        return gpu_of(registry.current())
+    return device_of([storage_of(array).value]) or gpu_of(registry.current())
 
 
 def another(device: Any, like: Any = None) -> Any:
@@ -58,9 +59,9 @@ def another(device: Any, like: Any = None) -> Any:
     ValueError
         If there is no such device.
     """
-    here = registry.current()
+    here = gpu_of(registry.current())
     if device is None:
-        if like is None or type(like) is not ndarray or not registry.several():
+        if like is None or type(like) is not ndarray or not registry.apart():
             return None
         there = device_at(like)
     else:
@@ -129,7 +130,8 @@ def carried_over(node: Node, source: Any, target: Any) -> Node:
         if host is not None:
             return leaf_from_host(host, stays=True)
         nbytes = max(value.size, 1) * ITEMSIZES[value.code]
-        return leaf(target.receive(source, value.buffer, nbytes), value.code, value.shape, value.strides)
+        there = registry.holder(value.buffer)
+        return leaf(target.receive(there, value.buffer, nbytes), value.code, value.shape, value.strides)
 
 
 __all__ = ["another", "device_at", "device_name", "is_asked_by_us", "made_on", "moved"]

@@ -391,6 +391,7 @@ def pin(storage: Storage) -> Node:
         # Another storage shares the value (a lazy copy), or a tree or a compiled function reads it, for nothing else is
         # pending: this one takes memory of its own.
         own = copied(value, value.strides, value.code)
+        before_store(own, value)  # A copy of known numbers is made of nothing, and would go anywhere.
         set_value(storage, own)
         evaluate([own])
         bring_home(own)

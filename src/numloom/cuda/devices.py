@@ -15,6 +15,7 @@ from numloom.base.errors import DeviceError
 from numloom.device import registry
 from numloom.device.cpu.memory import total
 from numloom.device.cuda import driver
+from numloom.device.ordering import gpu_of
 from numloom.engine import look
 from numloom.engine.evaluate import synchronize
 
@@ -25,6 +26,11 @@ _CUDA = 2
 def backend() -> Any:
     """The device that arrays live on, as the backend's own object."""
     return registry.current()
+
+
+def gpu() -> Any:
+    """`backend` without regard to the current stream: whose pool it is that all streams take their memory from."""
+    return gpu_of(registry.current())
 
 
 def on_gpu() -> bool:
@@ -161,7 +167,11 @@ class Device:
         """Run everything that is recorded and wait for what this device does."""
         flush()
         with self._here():
-            look.wait(backend())
+            here = gpu()
+            look.wait(here)
+            for stream in registry.lanes_of(here):
+                with registry.on(stream):
+                    look.wait(stream)
 
     @property
     def mem_info(self) -> tuple[int, int]:

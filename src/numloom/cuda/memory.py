@@ -12,7 +12,8 @@ import numpy as np
 
 from numloom.base.errors import DeviceError
 from numloom.cuda import watching
-from numloom.cuda.devices import Device, backend, current_id, flush, on_gpu, release, total_memory, wait
+from numloom.cuda.devices import Device, backend, current_id, flush, gpu, on_gpu, release, total_memory, wait
+from numloom.device import registry
 from numloom.device.cpu import memory as host_memory
 from numloom.device.cpu.hostview import as_bytes
 from numloom.device.cuda import driver
@@ -274,7 +275,7 @@ _sources: weakref.WeakKeyDictionary[Any, MemorySource] = weakref.WeakKeyDictiona
 
 def source() -> MemorySource:
     """Of the current device."""
-    device = backend()
+    device = gpu()
     found = _sources.get(device)
     if found is None:
         found = _sources[device] = MemorySource(device)
@@ -402,11 +403,12 @@ class _DefaultPool(MemoryPool):
 
     def _of(self) -> Pool:
         source()  # So that hooks are told from now on.
-        return backend().pool  # type: ignore[no-any-return]
+        return gpu().pool  # type: ignore[no-any-return]
 
     def free_all_blocks(self, stream: Any = None) -> None:
-        """Give the blocks that are kept back to the device."""
+        """Give the blocks that are kept, by all streams, back to the device."""
         wait()
+        registry.trim_lanes(gpu())
         super().free_all_blocks()
 
 

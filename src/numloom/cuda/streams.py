@@ -1,9 +1,10 @@
 """Streams and events.
 
-The work of arrays goes to CUDA's legacy default stream, whichever stream is current; users' kernels go to the stream
-that they are given. What is asked of a stream here counts the work of arrays as its own: it is started first, and the
-stream is ordered after it. On the host work is done when it is started, so there streams keep order by themselves and
-events take real times.
+Within ``with stream:`` the work of arrays goes to that stream, and so do users' kernels that are given it; else it goes
+to CUDA's legacy default stream. An array that another stream works on is waited for by itself (docs/design/devices.md).
+What is asked of a stream starts what was recorded first. Streams of other libraries are ordered before and after the
+work of arrays, which stays on ours. On the host work is done when it is started, so there streams keep order by
+themselves and events take real times.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ from collections.abc import Callable
 from typing import Any
 
 from numloom.base.errors import DeviceError
-from numloom.cuda.devices import backend, current_id, flush, on_gpu, release, wait
+from numloom.cuda.devices import backend, current_id, flush, gpu, on_gpu, release, wait
+from numloom.device import registry
 from numloom.device.cuda import driver
+from numloom.device.ordering import gpu_of
+from numloom.engine import look
 
 LEGACY, PER_THREAD = 1, 2
 """CUDA's own numbers of the two default streams."""
@@ -71,9 +75,9 @@ class Event:
         """Let it stand for all work up to now, of arrays and of the stream (the current one by default)."""
         flush()
         if self.ptr:
-            handle = (stream or get_current_stream()).ptr
-            follow_arrays(handle)
-            driver.call("cuEventRecord", self.ptr, handle, doing="recording an event")
+            stream = stream or get_current_stream()
+            stream._follow_arrays()
+            driver.call("cuEventRecord", self.ptr, stream.ptr, doing="recording an event")
         self.recorded = time.perf_counter_ns()
 
     @property
@@ -114,6 +118,8 @@ class _StreamBase:
 
     ptr = 0
     device_id = -1
+    lane: Any = None
+    """A stream of ours as arrays see it (`numloom.device.registry.lane`)."""
     null: Stream
     ptds: Stream
 
@@ -134,10 +140,28 @@ class _StreamBase:
         before = get_current_stream()
         if before.ptr != self.ptr:
             flush()  # What was recorded until now is the former stream's.
-            follow_arrays(before.ptr)
-            precede_arrays(self.ptr)
+            before._follow_arrays()
+            self._become_current()
+            if self.lane is None:
+                precede_arrays(self.ptr)
         _local.current = self
         return self
+
+    def _become_current(self) -> None:
+        """Have the work of arrays on this stream: its own, or the GPU's where it is another library's."""
+        lane = self.lane
+        if lane is None:
+            here = registry.current()
+            lane = gpu_of(here)
+            if lane is here:
+                return
+            lane = None if lane is registry.home() else lane
+        registry.choose(lane)
+
+    def _follow_arrays(self) -> None:
+        """Have later work of another library's stream after that of arrays."""
+        if self.lane is None:
+            follow_arrays(self.ptr)
 
     def __enter__(self) -> Any:
         if not hasattr(_local, "entered"):
@@ -150,23 +174,29 @@ class _StreamBase:
         if kind is None:
             before.use()
         else:
-            _local.current = before  # What is recorded may be what failed: it runs when somebody looks.
+            before._become_current()  # What is recorded may be what failed: it runs when somebody looks.
+            _local.current = before
 
     @property
     def done(self) -> bool:
-        """Whether all of its work, and that of arrays, is done."""
+        """Whether all of its work is done."""
         flush()
         if not on_gpu():
             return True
         query = driver.bindings().cuStreamQuery
-        return query(self.ptr)[0] == 0 and query(backend().stream)[0] == 0
+        return query(self.ptr)[0] == 0 and (self.lane is not None or query(backend().stream)[0] == 0)
 
     def query(self) -> bool:
-        """Whether all of its work, and that of arrays, is done."""
+        """Whether all of its work is done."""
         return self.done
 
     def synchronize(self) -> None:
-        """Wait for all of its work, and that of arrays."""
+        """Wait for all of its work; of the default stream and of other libraries', also for all that of arrays."""
+        if self.lane is not None:
+            flush()
+            with registry.on(self.lane) as lane:
+                look.wait(lane)
+            return
         wait()
         if on_gpu() and self.ptr not in (0, LEGACY):
             driver.call("cuStreamSynchronize", self.ptr, doing="waiting for a stream")
@@ -178,10 +208,10 @@ class _StreamBase:
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Let later work of this stream, and of arrays, wait for an event."""
+        """Let later work of this stream wait for an event; of another library's, also that of arrays."""
         flush()
         if on_gpu() and event.ptr:
-            for handle in {self.ptr, backend().stream}:
+            for handle in {self.ptr, self.ptr if self.lane is not None else backend().stream}:
                 driver.call("cuStreamWaitEvent", handle, event.ptr, 0, doing="waiting for an event")
 
     def launch_host_func(self, callback: Callable[[Any], Any], arg: Any = None) -> None:
@@ -190,7 +220,7 @@ class _StreamBase:
         if not on_gpu():
             callback(arg)
             return
-        follow_arrays(self.ptr)
+        self._follow_arrays()
         for number in [number for number in list(_waiting) if number in _done]:
             _waiting.pop(number, None)
             _done.discard(number)
@@ -212,15 +242,16 @@ class _StreamBase:
         self.launch_host_func(lambda given: callback(self, 0, given), arg)
 
     def begin_capture(self, mode: Any = None) -> None:
-        """Refused for now: what repeats becomes a graph by itself."""
+        """Refused: what repeats becomes a graph by itself."""
         raise NotImplementedError(
-            "streams cannot be captured yet: plans of several launches become CUDA graphs by themselves from their "
+            "streams cannot be captured: arrays do not stay at the addresses that a captured graph repeats. Plans of "
+            "several launches become CUDA graphs by themselves from their "
             "fourth run on, and numloom.compile keeps a function's whole work"
         )
 
     def end_capture(self) -> Any:
         """Refused, as `begin_capture`."""
-        raise NotImplementedError("nothing is being captured: streams cannot be captured yet")
+        raise NotImplementedError("nothing is being captured: streams cannot be captured")
 
     def is_capturing(self) -> bool:
         """Whether launches are captured: never."""
@@ -241,8 +272,9 @@ class Stream(_StreamBase):
 
     Notes
     -----
-    ``numloom.cuda.Stream.null`` is the default stream. The work of arrays runs in one order whatever stream is
-    current; kernels of users that are given ``stream=`` run on it.
+    ``numloom.cuda.Stream.null`` is the default stream. What is recorded within ``with stream:`` runs on the stream,
+    with memory of its own, and so do kernels of users that are given ``stream=``. Two streams overlap where neither
+    reads what the other computes; where one does, it waits, without an event of yours.
 
     Examples
     --------
@@ -263,22 +295,19 @@ class Stream(_StreamBase):
         self.null_or_ptds = null or ptds
         self.non_blocking = bool(non_blocking)
         self.priority = 0 if priority is None else int(priority)
-        self._owned = False
         if self.null_or_ptds:
             self.ptr = PER_THREAD if ptds else 0
             return
         self.device_id = current_id()
         if on_gpu():
-            self._owned = True
-            self.ptr = int(
-                driver.call("cuStreamCreateWithPriority", int(non_blocking), self.priority, doing="making a stream")
-            )
+            self.lane = registry.lane(gpu(), self.non_blocking, self.priority)
+            self.ptr = self.lane.stream
         else:
             self.ptr = next(_numbers)
 
     def __del__(self) -> None:
-        if getattr(self, "_owned", False) and self.ptr:
-            release("cuStreamDestroy", self.ptr)
+        if self.lane is not None:
+            self.lane.taken = False  # For the next one.
 
 
 Stream.null = _StreamBase.null = Stream(null=True)
@@ -316,7 +345,12 @@ def get_current_stream(device_id: int | None = None) -> Any:
     """The current stream of this thread."""
     if device_id is not None and device_id != current_id():
         raise DeviceError(f"the current device is {current_id()}, not {device_id}")
-    return getattr(_local, "current", Stream.null)
+    known = getattr(_local, "current", Stream.null)
+    here = registry.current() if registry.several() else None
+    lane: Any = None if here is None or gpu_of(here) is here else here
+    if known.lane is lane:
+        return known
+    return Stream.null if lane is None else ExternalStream(lane.stream, lane.index)  # `Device` chose another device.
 
 
 def follow_arrays(handle: int) -> None:

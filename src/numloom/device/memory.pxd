@@ -22,6 +22,7 @@ cdef class Pool:
     cdef readonly object watcher
     cdef readonly long long error_at
     cdef public object held
+    cdef public object recall
     cdef list _free
     cdef dict _parts
     cdef dict _spare

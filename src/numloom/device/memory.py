@@ -155,6 +155,9 @@ class Pool:
         Bytes of blocks that were cut (`cut`), in buffers or not.
     held : callable or None
         Called before memory is asked of the backend: whoever holds launches back launches them now.
+    recall : callable or None
+        Called where there is no memory left: whoever keeps freed memory of this pool gives it back, and says whether
+        there was any.
     watcher : callable or None
         Told of what is allocated and freed, see `watch`.
     """
@@ -179,6 +182,7 @@ class Pool:
         self.peak = 0
         self.parted = 0
         self.held: Callable[[], None] | None = None
+        self.recall: Callable[[], bool] | None = None
         self.closed = False
         self.watcher: Callable[[str, int, int, int], None] | None = None
         self.aside = False  # Closed or watched: blocks that come back take the long way.
@@ -275,6 +279,9 @@ class Pool:
             cached = self.cached
             self.trim()
             ptr = self._try_raw(size)
+            if ptr == 0 and self.recall is not None and self.recall():
+                self.trim()
+                ptr = self._try_raw(size)
             if ptr == 0 and self.parted:
                 ptr = self._take_part(size_class, _CLASSES - 1)
             if ptr == 0:

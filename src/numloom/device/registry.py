@@ -8,7 +8,8 @@ device (`on`). Who never asks for another device pays for none of it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 try:
@@ -18,10 +19,12 @@ except ImportError:
 from numloom.base.config import config
 from numloom.base.errors import DeviceError
 from numloom.base.forking import DEVICES, anew, lock
+from numloom.device import ordering
 from numloom.device.cpu.backend import CpuDevice
 from numloom.device.cuda.driver import FORKED, device_count, first_index
 from numloom.device.interface import Backend
 from numloom.device.null.backend import NullDevice
+from numloom.device.ordering import gpu_of
 
 try:
     from numloom.device.cuda.backend import CudaDevice
@@ -36,7 +39,11 @@ _far: tuple[Any, Any] = (None, None)
 """The device that `beside` was last asked of, with the host beside it: one tuple, since threads ask of several."""
 _mixed = False
 _several = False
+_apart = False
 _many = False
+_lanes: list[Any] = []
+"""Streams beside each GPU's own, as devices with memory of their own (`lane`)."""
+NOBODY: dict[Any, bool] = {}
 _hosts: dict[Any, Backend] = {}
 """The host beside each GPU, whose memory is the GPU's as far as users see."""
 _chosen = threading.local()
@@ -84,6 +91,11 @@ def several() -> bool:
     return _several
 
 
+def apart() -> bool:
+    """Whether these may be different devices, not only streams of one: then each value is asked where it belongs."""
+    return _apart
+
+
 def many() -> bool:
     """Whether the machine has several GPUs, so that other libraries may leave another one current in a thread."""
     return _many
@@ -100,6 +112,9 @@ def holder(buffer: Any) -> Backend:
                 return device
         elif device.pool is pool:
             return device
+    for lane in tuple(_lanes):
+        if lane.pool is pool:
+            return lane  # type: ignore[no-any-return]
     for device, host in _hosts.items():
         if host.pool is pool:
             return host if device is None else device
@@ -111,7 +126,7 @@ def holder(buffer: Any) -> Backend:
 
 def in_use() -> list[Backend]:
     """The devices that this process has made, and may use."""
-    return [device for device in _devices.values() if not isinstance(device, (Forked, NullDevice))]
+    return [device for device in (*_devices.values(), *_lanes) if not isinstance(device, (Forked, NullDevice))]
 
 
 def passing() -> Backend:
@@ -119,24 +134,119 @@ def passing() -> Backend:
     return _hosts.get(None) or _make_host(None)
 
 
+def placed(device: Any) -> Any:
+    """Where work on a device's memory goes: to this thread's stream, if that is one of the device's."""
+    here = current()
+    return here if gpu_of(here) is gpu_of(device) else device
+
+
+def lane(device: Any, *kind: Any) -> Any:
+    """A stream beside a GPU's own, as a device: one of this `kind` that nobody has any more, or a new one.
+
+    It has its own memory (taken from the GPU's pool), plans and handles of libraries; all else is the GPU's. Streams
+    are not given back to the driver, since memory that was used on one may be in use there.
+    """
+    with _making:
+        for one in lanes_of(device):
+            if not one.taken and one.kind == kind:
+                break
+        else:
+            one = device.lane(*kind)
+            one.kind = kind
+            device.pool.recall = partial(trim_lanes, device)
+            _lanes.append(one)
+        one.taken = True
+        return one
+
+
+def lanes_of(device: Any) -> list[Any]:
+    """The streams beside a GPU's own."""
+    return [one for one in tuple(_lanes) if one.gpu is device]
+
+
+def has_lanes() -> bool:
+    """Whether a GPU has more than its own stream."""
+    return bool(_lanes)
+
+
+def lane_at(handle: int) -> Any:
+    """The stream with the driver's handle; None if it is none of ours."""
+    for one in tuple(_lanes):
+        if one.stream == handle:
+            return one
+    return None
+
+
+def trim_lanes(device: Any) -> bool:
+    """Give what streams keep of a GPU's memory back to it; whether there was any."""
+    before = device.pool.used
+    for one in lanes_of(device):
+        one.pool.trim()
+    return bool(device.pool.used < before)
+
+
 class on:
-    """Work of this thread goes to a device for the length of a ``with`` block."""
+    """Work of this thread goes to a device for the length of a ``with`` block.
 
-    __slots__ = ("before", "device")
+    It comes after what the `lenders`, other streams of the same GPU whose memory is used, have done to it; and what
+    they do afterwards, so also whoever gets that memory next, comes after it (`numloom.device.ordering`).
+    """
 
-    def __init__(self, device: Backend) -> None:
+    __slots__ = ("before", "device", "lenders", "outer")
+
+    def __init__(self, device: Backend, lenders: Mapping[Any, bool] = NOBODY) -> None:
         self.device = device
+        self.lenders = dict(lenders)
 
     def __enter__(self) -> Backend:
-        self.device.make_current()
-        self.before = getattr(_chosen, "device", None)
-        _chosen.device = self.device
+        device: Any = self.device
+        device.make_current()
+        self.before, self.outer = getattr(_chosen, "device", None), getattr(_chosen, "within", None)
+        _chosen.device, _chosen.within = device, self
+        device.touched = True
+        for lender, writes in self.lenders.items():
+            ordering.before(device, lender, writes)
         return self.device
 
     def __exit__(self, *error: object) -> None:
+        outer = _chosen.within = self.outer
         _chosen.device = self.before
+        device: Any = self.device
+        device.touched = True
+        for lender, writes in self.lenders.items():
+            ordering.after(device, lender, writes)
+        if outer is not None:
+            outer.device.touched = True  # By what it does from now on.
+            if device in outer.lenders:
+                ordering.before(outer.device, device, outer.lenders[device])  # It may have changed what was lent.
         if self.device.discrete:
             current().make_current()
+
+
+def entered(device: Any, lenders: Mapping[Any, bool]) -> on | None:
+    """What to enter for work on a device with memory of `lenders`; None where this thread has entered that already."""
+    if device is current():
+        within = getattr(_chosen, "within", None)
+        inside = (
+            within is not None
+            and within.device is device
+            and all([within.lenders.get(lender, -1) >= writes for lender, writes in lenders.items()])
+        )
+        if inside or not _lanes:
+            device.make_current()
+            return None
+    return on(device, lenders)
+
+
+def borrow(lender: Any) -> bool:
+    """Use another stream's memory in the block that this thread has entered; False if it has entered none."""
+    within = getattr(_chosen, "within", None)
+    if within is None or within.device is not current():
+        return False
+    if lender not in within.lenders:
+        within.lenders[lender] = True
+        ordering.before(within.device, lender, True)
+    return True
 
 
 def choose(device: Backend | None) -> Backend | None:
@@ -153,13 +263,13 @@ def choose(device: Backend | None) -> Backend | None:
 def include(device: Backend) -> None:
     """Be prepared for memory of this device beside that of the current one."""
     if device is not current():
-        _become_several()
+        _become_several(gpu_of(device) is not home())
 
 
-def _become_several() -> None:
-    global _several
-    if not _several:
-        _several = True
+def _become_several(are_apart: bool = True) -> None:
+    global _several, _apart
+    if not _several or (are_apart and not _apart):
+        _several, _apart = True, _apart or are_apart
         for tell in _when_several:
             tell()
 
@@ -227,6 +337,7 @@ def beside(device: Backend) -> Backend | None:
     global _far, _mixed
     far = _far
     if far[0] is not device:
+        device = gpu_of(device)
         usable = cython.compiled and _auto and not isinstance(device, Forked) and device.discrete
         host = (_hosts.get(device) or _make_host(device)) if usable else None
         far = _far = (device, host)
@@ -306,18 +417,22 @@ def _become(device: Backend | None) -> None:
 
 def count_devices() -> None:
     """Have `several` by what is in use: a device that nobody has memory of any more counts for nothing."""
-    global _several
-    before = _several
-    others = [*_devices.values(), *[host for device, host in _hosts.items() if device not in (None, _current)]]
-    _several = not isinstance(_current, NullDevice) and any([_is_used(one) for one in others if one is not _current])
-    if before != _several:
+    global _several, _apart
+    before = _several, _apart
+    others = [*_devices.values(), *_lanes, *[host for device, host in _hosts.items() if device not in (None, _current)]]
+    used = [] if isinstance(_current, NullDevice) else [one for one in others if one is not _current and _is_used(one)]
+    _several = bool(used)
+    _apart = any([gpu_of(one) is not _current for one in used])
+    if before != (_several, _apart):
         for tell in _when_several:
             tell()
 
 
 def _is_used(device: Backend) -> bool:
     """Whether somebody has memory of a device."""
-    return isinstance(device, Forked) or (not isinstance(device, NullDevice) and device.pool.used > 0)
+    if isinstance(device, (Forked, NullDevice)):
+        return isinstance(device, Forked)
+    return device.pool.used > 0 or getattr(device, "taken", False)
 
 
 class Forked:
@@ -325,22 +440,29 @@ class Forked:
 
     name, discrete, dlpack = "cuda", True, (2, 0)
 
+    @property
+    def gpu(self) -> Any:
+        """Itself: it has no streams."""
+        return self
+
     def __getattr__(self, name: str) -> Any:
         raise DeviceError(FORKED)
 
 
 def _leave_behind() -> None:
     """In a forked process, use no GPU that was in use."""
-    global _current, _far, _several
+    global _current, _far, _several, _apart
     _far = (None, None)
     _chosen.device = None
+    _chosen.within = None
     _hosts.clear()
+    _lanes.clear()
     for name, device in _devices.items():
         if isinstance(device, Forked) or device.discrete:
             left: Any = Forked()
             _current = left if device is _current else _current
             _devices[name] = left
-            _several = True
+            _several = _apart = True
 
 
 anew(_leave_behind)

@@ -72,6 +72,9 @@ class DeviceTransport:
         self.failed: GroupError | None = None
         self._stopped = False
         self._under_way: deque[tuple[Event, float, str, SourceLocation]] = deque()
+        # Events that are done, for the next calls. The thread that looks after them must not destroy one: that waits
+        # while another thread loads a kernel, which waits for NCCL's work, which nobody would end.
+        self._spare: list[Event] = []
         self._lock = threading.Lock()
         self._calling = threading.Lock()  # A communicator goes when no call of NCCL is using it.
         self._aborted = threading.Event()
@@ -101,7 +104,9 @@ class DeviceTransport:
         except nccl.NcclError as error:
             self._fail(GroupError(f"process {self.rank} in {what}: {error}"))
             self.check()
-        event = Event(disable_timing=True)
+        with self._lock:
+            event = self._spare.pop() if self._spare else None
+        event = event or Event(disable_timing=True)
         driver.call("cuEventRecord", event.ptr, stream, doing="recording an event")
         with self._lock:
             if self.failed is None:
@@ -179,8 +184,7 @@ class DeviceTransport:
             time.sleep(_PAUSE)
             driver.enter()
             with self._lock:
-                while self._under_way and self._under_way[0][0].done:
-                    self._under_way.popleft()
+                self._put_aside()
                 first = self._under_way[0] if self._under_way else None
             if first is not None and time.monotonic() - first[1] > self.timeout:
                 self._fail(
@@ -189,6 +193,11 @@ class DeviceTransport:
                         f"live and call {first[2]}, too, with arrays of the same size and dtype"
                     )
                 )
+
+    def _put_aside(self) -> None:
+        """Look no longer after what is done."""
+        while self._under_way and self._under_way[0][0].done:
+            self._spare.append(self._under_way.popleft()[0])
 
     def _lost(self, rank: int) -> None:
         how = self.store.gone.get(rank, "")
@@ -201,12 +210,12 @@ class DeviceTransport:
                 return
             self.failed = error
             driver.enter()
-            while self._under_way and self._under_way[0][0].done:
-                self._under_way.popleft()
+            self._put_aside()
             for _, _, what, place in self._under_way:
                 place.complaint = (type(error), f"{what} has no result: {error}")
             if self._under_way:
                 self._device.complain(self._under_way[0][3].id)
+            self._spare += [event for event, *_ in self._under_way]
             self._under_way.clear()
         # Not longer: a call may wait for the process that is gone, and ends when its communicator does.
         free = self._calling.acquire(timeout=_LAST_CALL)
@@ -226,6 +235,7 @@ class DeviceTransport:
         with self._lock:
             self._stopped = True
             self._under_way.clear()
+            self._spare.clear()
         if self.failed is None:
             self._quietly(self.communicator.destroy)
         else:  # By another thread, which must not be in NCCL when the program ends.

@@ -21,12 +21,15 @@ from numloom.base.config import config
 from numloom.base.dtypes import BOOL, DTYPES, F64, I64, ITEMSIZES, code_of
 from numloom.base.errors import DeviceError
 from numloom.device.interface import Backend
+from numloom.device.ordering import gpu_of
 from numloom.device.registry import (
     Forked,
+    apart,
     before_change,
     beside,
     current,
     get,
+    has_lanes,
     holder,
     home,
     in_use,
@@ -34,6 +37,7 @@ from numloom.device.registry import (
     many,
     on,
     passing,
+    placed,
     several,
     when_several,
 )
@@ -43,7 +47,7 @@ from numloom.engine.guard import Guard, guard
 from numloom.engine.look import array as array_seen
 from numloom.engine.look import carried, is_near, is_shared, operand, wait
 from numloom.engine.look import number as number_seen
-from numloom.engine.owners import device_of, elsewhere_than, gather, mixed, owner_of, together
+from numloom.engine.owners import device_of, elsewhere_than, gather, lenders_of, mixed, owner_of, together
 from numloom.engine.placement import MIRRORED, begins_on_host, bring, bring_all, looked
 from numloom.engine.reference import compute, dense_array, flat_bytes
 from numloom.engine.resized import plan_of
@@ -183,7 +187,7 @@ def run_groups(nodes: list[Node]) -> None:
     for root in pending_roots(nodes):
         try:
             # Work is left out of a run only where it shares no memory with the rest.
-            device = device_of([root]) or (current() if _staying and id(root) in wanted else home())
+            device = placed(device_of([root]) or (current() if _staying and id(root) in wanted else home()))
         except DeviceError as error:
             failed[id(root)] = error
             leave_live(root)
@@ -193,6 +197,7 @@ def run_groups(nodes: list[Node]) -> None:
     for device, roots in groups.items():
         with on(device):
             gather(roots, device)
+        with on(device, lenders_of(roots, device)):
             run_only(roots)
             try:
                 run_here([root for root in roots if id(root) in wanted])
@@ -477,8 +482,10 @@ def plans_in_use() -> dict[int, ReadyPlan] | None:
 
 
 def plans_by_settings() -> dict[int, ReadyPlan] | None:
-    """The plans of the current device under the settings that hold; None before one was looked for."""
-    return _device_plans if current() is _device else None
+    """The plans of the current device under the settings that hold; None before one was looked for, and where a
+    GPU has several streams, since each value must then be asked for its own.
+    """
+    return _device_plans if current() is _device and not (several() and has_lanes()) else None
 
 
 def run_reference(roots: list[Node], device: Backend) -> None:
@@ -502,7 +509,7 @@ def keep_here(node: Node) -> None:
     try:
         evaluate([node])
         owner = holder(node.buffer)
-        if owner is not current():  # Another thread has run it meanwhile.
+        if gpu_of(owner) is not gpu_of(current()):  # Another thread has run it meanwhile.
             with on(owner):
                 host = carried(owner, node.buffer)
             node.buffer = current().upload(host)
@@ -519,7 +526,7 @@ def before_store(new: Node, old: Node) -> None:
     DeviceError
         If it is made of arrays of another device, or of several.
     """
-    if new.tree or not several():
+    if new.tree or not apart():
         return
     there, device = owner_of(old), together(new)
     if there is None or device is there:
@@ -534,7 +541,7 @@ def before_store(new: Node, old: Node) -> None:
 
 def after_record(node: Node, now: bool = False) -> None:
     """Run what was recorded if eager mode or a budget asks for it (`now`: in any case)."""
-    if several() and not node.tree and together(node) is None and current() is not home():
+    if apart() and not node.tree and together(node) is None and gpu_of(current()) is not home():
         keep_here(node)  # Nothing else says where it belongs.
         return
     if now or register.recorded > _limit or register.orphan_bytes > register.orphan_limit:
@@ -558,7 +565,7 @@ def _set_limits(**changed: Any) -> None:
     global _limit
     eager = changed.get("eager", config.eager)
     _limit = -1 if eager else changed.get("max_pending", config.max_pending)
-    register.limit = -1 if several() else _limit  # Then each value is asked where it belongs.
+    register.limit = -1 if apart() else _limit  # Then each value is asked where it belongs.
     register.orphan_limit = changed.get("orphan_bytes", config.orphan_bytes)
 
 
@@ -607,7 +614,7 @@ def leaf_from_host(host: Host, strides: tuple[int, ...] | None = None, stays: bo
         flat = flat_bytes(host) if host.ndim else host.reshape(-1).view(np.uint8)
     if watchers:
         note_copy(True, flat.nbytes)
-    device = current() if stays or not several() else passing()
+    device = current() if stays or not apart() else passing()
     near = beside(device)
     if near is not None and begins_on_host(host.size):
         device = near

@@ -12,10 +12,23 @@ from typing import Any
 
 from numloom.base.errors import DeviceError
 from numloom.device.interface import Backend
-from numloom.device.registry import beside, current, holder, many, on, passing, several
+from numloom.device.ordering import gpu_of
+from numloom.device.registry import (
+    beside,
+    borrow,
+    current,
+    entered,
+    has_lanes,
+    holder,
+    many,
+    on,
+    passing,
+    placed,
+    several,
+)
 from numloom.engine import look
 from numloom.engine.state import UNSET
-from numloom.graph.node import LEAF, Node
+from numloom.graph.node import LEAF, UPDATE, Node
 
 
 def name_of(device: Any) -> str:
@@ -25,7 +38,13 @@ def name_of(device: Any) -> str:
 
 def leaves_of(nodes: Iterable[Node]) -> list[Node]:
     """The computed values that these are made of."""
+    return _leaves_and_changes(nodes)[0]
+
+
+def _leaves_and_changes(nodes: Iterable[Node]) -> tuple[list[Node], bool]:
+    """`leaves_of`, and whether some pending value changes the memory of another one (an update of a part)."""
     met: set[int] = set()
+    changed = False
     found = []
     waiting = list(nodes)
     while waiting:
@@ -35,8 +54,9 @@ def leaves_of(nodes: Iterable[Node]) -> list[Node]:
             if node.buffer is not None:
                 found.append(node)
             else:
+                changed = changed or node.kind == UPDATE
                 waiting.extend(node.args)
-    return found
+    return found, changed
 
 
 def owner_of(node: Node) -> Backend | None:
@@ -50,7 +70,7 @@ def owner_of(node: Node) -> Backend | None:
             if node.buffer is None:
                 waiting.extend(node.args)
             elif not is_passing(node):
-                return holder(node.buffer)
+                return gpu_of(holder(node.buffer))  # type: ignore[no-any-return]
     return None
 
 
@@ -99,7 +119,7 @@ def device_of(nodes: Sequence[Node]) -> Backend | None:
     staying: dict[int, Backend] = {}
     for leaf in leaves_of(nodes):
         if not is_passing(leaf):
-            device = holder(leaf.buffer)
+            device = gpu_of(holder(leaf.buffer))
             staying[id(device)] = device
     if len(staying) > 1:
         raise mixed(staying.values())
@@ -117,19 +137,33 @@ def gather(nodes: Iterable[Node], device: Backend) -> None:
                     leaf.buffer = device.upload(look.carried(device, leaf.buffer))
 
 
-def elsewhere(nodes: Sequence[Node]) -> on | None:
-    """What to enter for work on these values at once; None where this thread is on their device already."""
+def elsewhere(nodes: Sequence[Node], writes: bool = False) -> on | None:
+    """What to enter for work on these values at once; None where this thread is on their device already.
+
+    `writes` says whether the work may change the memory that it is given.
+    """
     if not several():
         if many():
             current().enter()
         return None
-    here = current()
-    device = device_of(nodes) or here
+    device = placed(device_of(nodes) or current())
     gather(nodes, device)
-    if device is here:
-        here.make_current()
-        return None
-    return on(device)
+    return entered(device, lenders_of(nodes, device, writes))
+
+
+def lenders_of(nodes: Iterable[Node], device: Any, writes: bool = False) -> dict[Any, bool]:
+    """The other streams of a GPU whose memory work on these values uses, and whether it may change that.
+
+    What others see, too, counts as changed: nobody tells of what they do.
+    """
+    found: dict[Any, bool] = {}
+    if has_lanes():
+        leaves, changed = _leaves_and_changes(nodes)
+        for leaf in leaves:
+            one = holder(leaf.buffer)
+            if one is not device and gpu_of(one) is gpu_of(device):
+                found[one] = found.get(one, False) or writes or changed or leaf.buffer.pool is None
+    return found
 
 
 def elsewhere_than(buffer: Any) -> on | None:
@@ -149,6 +183,8 @@ def refuse(buffer: Any, device: Any) -> None:
     Work follows its operands, so this stands between a mistake of ours and a wrong number.
     """
     owner = holder(buffer)
+    if gpu_of(owner) is gpu_of(device) and borrow(owner):
+        return
     if owner is not device and owner is not passing() and beside(owner) is not device:
         raise DeviceError(
             f"an array on {name_of(owner)!r} was given to work on {name_of(device)!r}: bring it there first, as in "
@@ -162,6 +198,7 @@ __all__ = [
     "elsewhere_than",
     "gather",
     "leaves_of",
+    "lenders_of",
     "mixed",
     "name_of",
     "owner_of",

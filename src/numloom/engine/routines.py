@@ -358,7 +358,7 @@ def call_in_place(name: str, target: Node, *operands: Node, **options: Any) -> N
     No operand may read that memory.
     """
     lose()
-    place = elsewhere((target, *operands))
+    place = elsewhere((target, *operands), writes=True)
     if place is not None:
         with place:
             call_in_place(name, target, *operands, **options)
@@ -432,7 +432,7 @@ class Change(Repeated):
         if register.trees and waits((value, *operands)):
             return new_node(ROUTINE, self, (value, *operands), value.code, value.shape, value.strides, value.size, None)
         known = arguments((value, *operands))
-        place = elsewhere((value, *operands))
+        place = elsewhere((value, *operands), writes=True)
         if place is not None:
             with place:
                 return self(value, *operands)

@@ -40,7 +40,7 @@ EVERY_CODE = (1 << len(DTYPES)) - 1
 
 def elsewhere_for(args: Sequence[Any]) -> on | None:
     """What to enter for a launch on these arguments, where a process has several devices; None on their device."""
-    return elsewhere([arg.storage.value for arg in args if type(arg) is ndarray])
+    return elsewhere([arg.storage.value for arg in args if type(arg) is ndarray], writes=True)
 
 
 def codes_accepted(parameter: Parameter) -> int:

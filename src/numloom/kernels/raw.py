@@ -302,6 +302,11 @@ class RawKernel:
         self._launch(grid, block, args if type(args) is tuple else _argument_tuple(args), shared_mem, stream)
 
     def _launch(self, grid: Any, block: Any, args: tuple[Any, ...], shared_mem: Any, stream: Any) -> None:
+        if stream is not None and (lane := registry.lane_at(stream_handle(stream) or 0)) is not None:
+            registry.include(lane)
+            with registry.on(lane):
+                self._launch(grid, block, args, shared_mem, None)
+            return
         if (several() or many()) and (place := elsewhere_for(args)) is not None:
             with place:
                 self._launch(grid, block, args, shared_mem, stream)

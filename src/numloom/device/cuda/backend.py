@@ -107,6 +107,14 @@ class CudaKernel:
         return int(driver.call("cuFuncGetAttribute", which, self.function))
 
 
+_SHARED = frozenset([
+    "index", "dlpack", "device", "architecture", "context", "multiprocessors", "cluster", "l2_bytes", "total_memory",
+    "description", "pinned", "_kernels", "_modules", "_ahead", "_lock", "_error", "_error_address", "_read_back",
+    "_reading_back",
+])  # fmt: skip
+"""What a stream of a GPU has from it."""
+
+
 class CudaDevice:
     """One GPU; see `numloom.device.interface.Backend` for the methods without a text of their own.
 
@@ -126,6 +134,7 @@ class CudaDevice:
 
     name = "cuda"
     stream = STREAM
+    has_lanes = False
     discrete = True
     interprets = False
     fast_math = True
@@ -183,6 +192,14 @@ class CudaDevice:
         self._work: Buffer | None = None
         self._clean = 0
         self._read: Any = None
+        self.touched, self.version = True, 0
+        self.seen: dict[Any, int] = {}
+        self._marked: CudaEvent | None = None
+        self._followed: CudaEvent | None = None
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make what launches on the stream."""
         if Launch is not None:
             address = driver.address_of("cuLaunchKernelEx")
             early = nvrtc.launches_early(self.architecture)
@@ -191,6 +208,62 @@ class CudaDevice:
             self.launch, self.bound, self.enter = launch, launch.bound, launch.enter  # type: ignore[method-assign]
             copy, query = driver.address_of("cuMemcpyDtoHAsync"), driver.address_of("cuStreamQuery")
             self._read = Read(copy, query, self.stream, self.pinned.allocate(READ), READ)
+
+    # ------------------------------------------------------------ streams
+
+    def lane(self, non_blocking: bool, priority: int) -> Any:
+        """A stream beside this GPU's own, as a device: see `numloom.device.registry.lane`."""
+        if driver.state.several:
+            self.enter()
+        made: Any = object.__new__(CudaDevice)
+        # What libraries keep for a device (cuBLAS's handle and the like) works on its stream: each makes its own.
+        made.__dict__.update({name: value for name, value in self.__dict__.items() if name in _SHARED})
+        made.gpu = self
+        made.has_lanes = self.has_lanes = True
+        made.stream = int(
+            driver.call("cuStreamCreateWithPriority", int(non_blocking), priority, doing="making a stream")
+        )
+        lent: dict[int, Buffer] = {}
+
+        def take(nbytes: int) -> int:
+            buffer = self.pool.allocate(nbytes)
+            made.follow(self)  # Who had it before may still use it there.
+            lent[buffer.ptr] = buffer
+            return int(buffer.ptr)
+
+        def give(address: int, nbytes: int) -> None:
+            buffer = lent.pop(address)
+            if not driver.state.lost and os.getpid() == driver.state.process and not sys.is_finalizing():
+                self.follow(made)
+            del buffer
+
+        made.pool = Pool("cuda", take, give)
+        made.allocate = made.pool.allocate
+        made._user_modules = {}
+        made._work, made._clean, made._read = None, 0, None
+        made.touched, made.version, made.seen, made._marked, made._followed = True, 0, {}, None, None
+        made._bind()
+        return made
+
+    def follow(self, other: Any) -> None:
+        """Let later work of this stream start after what another stream of the same GPU has now."""
+        other._followed = other._recorded(other._followed)
+        driver.call("cuStreamWaitEvent", self.stream, other._followed.handle, 0, doing="ordering two streams")
+
+    def mark(self) -> None:
+        """Remember what this stream has now, for `follow_mark`."""
+        self._marked = self._recorded(self._marked)
+
+    def follow_mark(self, other: Any) -> None:
+        """Let later work of this stream start after the `mark` of another one."""
+        driver.call("cuStreamWaitEvent", self.stream, other._marked.handle, 0, doing="ordering two streams")
+
+    def _recorded(self, event: CudaEvent | None) -> CudaEvent:
+        """An event behind what this stream has now. (Who waits for one keeps to what it was when they began.)"""
+        if event is None:
+            return CudaEvent(self.stream)
+        driver.call("cuEventRecord", event.handle, self.stream, doing="recording an event")
+        return event
 
     @classmethod
     def missing(cls) -> str | None:
@@ -228,9 +301,10 @@ class CudaDevice:
         return int(free), int(total)
 
     def upload(self, host: np.ndarray[Any, Any]) -> Buffer:
+        self.touched = True
         buffer = self.pool.allocate(host.nbytes)
         address = host.__array_interface__["data"][0]
-        if host.nbytes >= STAGED_UPLOAD:
+        if host.nbytes >= STAGED_UPLOAD or (host.nbytes > RING_UPLOAD and self.stream != STREAM):
             self.staging.upload(buffer.ptr, address, host.nbytes)
         elif 0 < host.nbytes <= RING_UPLOAD:
             self.ring.upload(buffer.ptr, address, host.nbytes)
@@ -280,6 +354,7 @@ class CudaDevice:
         return None
 
     def copy(self, target: Any, target_offset: int, source: Any, source_offset: int, nbytes: int) -> None:
+        self.touched = True
         if nbytes:
             driver.call(
                 "cuMemcpyDtoDAsync", target.ptr + target_offset, source.ptr + source_offset, nbytes, self.stream,
@@ -288,6 +363,7 @@ class CudaDevice:
 
     def receive(self, other: CudaDevice, source: Any, nbytes: int) -> Buffer:
         """A copy of another GPU's memory: after its work, and before what it does next."""
+        self.touched = True
         target = self.pool.allocate(nbytes)
         other.make_current()
         try:
@@ -506,6 +582,7 @@ class CudaDevice:
             return word.value
 
     def clear(self, buffer: Any, nbytes: int) -> None:
+        self.touched = True
         if nbytes:
             driver.call("cuMemsetD8Async", buffer.ptr, 0, nbytes, self.stream, doing="clearing memory")
 

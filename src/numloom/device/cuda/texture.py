@@ -71,11 +71,15 @@ class CudaImage:
         copy.WidthInBytes, copy.Height, copy.Depth = width * texels.channels * texels.dtype.itemsize, height, depth
         own = self.device.stream
         stream = own if stream is None else stream
+        if self.device.has_lanes:  # Nobody says which streams' kernels use the image, or computed what is copied.
+            driver.call("cuCtxSynchronize", doing="waiting for all streams")
         if stream != own:
             order(own, stream)
         driver.call("cuMemcpy3DAsync", copy, stream, doing="copying a CUDA array")
         if stream != own:
             order(stream, own)
+        if self.device.has_lanes:
+            driver.call("cuCtxSynchronize", doing="waiting for all streams")
 
     def __del__(self) -> None:
         if getattr(self, "handle", None) is not None and driver is not None and _ours():
