@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 from typing import Any
 
@@ -420,3 +421,18 @@ def test_givens_of_what_others_were_computed_from_outside_of_the_tree(looked: bo
     with nl.symbolic():
         inside = -old
     assert nl.function([s], s + inside, givens=[(old, constant)])(nl.zeros(3)).tolist() == [0.0, -1.0, -2.0]
+
+
+def test_compile_of_what_has_no_name() -> None:
+    """A `partial`, and objects that can be called."""
+
+    class Scaled:
+        def __call__(self, x: Any) -> Any:
+            return x * 3
+
+    x = nl.asarray([1.0, 2.0])
+    for given in (functools.partial(lambda a, x: x * a, 3.0), Scaled()):
+        compiled = nl.compile(given)
+        for _ in range(3):
+            assert compiled(x).tolist() == [3.0, 6.0]
+        assert type(given).__name__ in repr(compiled)

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.array.ndarray import node_of
+from numloom.base.config import config
 from numloom.compiled import control
+from numloom.compiled.calls import wrap_all
+from numloom.graph.node import VIEW
 from numloom.graph.tree import TreeError
 
 # ---------------------------------------------------------------- traced values
@@ -416,3 +420,34 @@ def test_what_was_computed_before_is_a_constant() -> None:
         cost = (nl.asarray([1.0, 2.0]) * 2).sum()
     with pytest.raises(nl.UnusedError, match="computed before is a constant"):
         nl.grad(cost, x)
+
+
+def test_views_stay_views_when_all_runs_at_once() -> None:
+    """A view that was held for a moment was computed, into memory that its strides left."""
+    x = nl.asarray(np.arange(6.0))
+    with config(max_pending=1000):
+        views = [node_of((x * k)[::-1]) for k in range(2, 5)]
+    with config(max_pending=0):
+        arrays = wrap_all(views)
+    assert all([node.kind == VIEW for node in views])
+    assert [array.tolist() for array in arrays] == [(np.arange(6.0) * k)[::-1].tolist() for k in range(2, 5)]
+
+
+@pytest.mark.parametrize("most", [0, 1, 2, 5, 1000])
+def test_results_that_are_views_when_all_runs_at_once(most: int) -> None:
+    x, v = nl.asarray(np.arange(6.0)), nl.asarray(np.arange(6.0) + 10)
+    matrix = lambda x: nl.rot90(x.reshape(2, 3) * 2)  # noqa: E731
+    wanted = {
+        "view": (lambda x: x[::-1], v.get()[::-1]),
+        "pending": (lambda x: (x * 2)[::-1], 2 * v.get()[::-1]),
+        "apart": (lambda x: (x * 2)[::-2], 2 * v.get()[::-2]),
+        "repeated": (lambda x: nl.broadcast_to(x[1:] * 3, (4, 5)), np.broadcast_to(3 * v.get()[1:], (4, 5))),
+        "turned": (matrix, np.rot90(2 * v.get().reshape(2, 3))),
+    }
+    with config(max_pending=most):
+        for function, want in wanted.values():
+            for _ in range(3):
+                np.testing.assert_array_equal(nl.jvp(function, (x,), (v,))[1].get(), want)
+        for _ in range(3):
+            gradient = nl.grad(lambda x: (nl.flip(x) * v).sum())(x)
+            np.testing.assert_array_equal(gradient.get(), v.get()[::-1])

@@ -8,7 +8,7 @@ from numloom.graph.node cimport Node, hold, unhold
 from numloom.graph.replay cimport RecordedTrace, replay
 
 
-cdef int LEAF
+cdef int LEAF, VIEW
 cdef Counters _counters
 
 

@@ -18,7 +18,7 @@ from numloom.engine.look import settle
 from numloom.engine.prepared import MOST, CallState, Prepared, prepare, run_prepared
 from numloom.engine.state import counters
 from numloom.engine.verify import same_value
-from numloom.graph.node import LEAF, Node, hold, unhold
+from numloom.graph.node import LEAF, VIEW, Node, hold, unhold
 from numloom.graph.replay import RecordedTrace, replay
 
 _counters = counters
@@ -110,12 +110,14 @@ def run_fast(
 
 def wrap_all(nodes: list[Node]) -> list[Any]:
     """New arrays of several values: where all runs at once none of them runs before all are known to be needed."""
-    for node in nodes:
+    # Of a view what it sees: a view that is held would be computed, into memory that has its size and not its strides.
+    held = [node.args[0] if node.kind == VIEW else node for node in nodes]
+    for node in held:
         hold(node)
     try:
         return [wrap(node) for node in nodes]
     finally:
-        for node in nodes:
+        for node in held:
             unhold(node)
 
 

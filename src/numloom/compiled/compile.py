@@ -41,6 +41,7 @@ class Compiled:
 
     def __init__(self, function: Callable[..., Any], host: bool, profile: bool) -> None:
         functools.update_wrapper(self, function)
+        self.__name__ = getattr(function, "__name__", type(function).__name__)  # `partial` and objects have none.
         self.function = function
         self.host = host
         self.profiled = profile

@@ -23,8 +23,8 @@ from numloom.compiled.draws import give_back
 from numloom.compiled.loops import NUMBER, Form, Loop, TracedBody, form_of, recorded_bodies, stacked_form
 from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
-from numloom.graph.build import copied, full, one_tuple
-from numloom.graph.node import Node, tracing
+from numloom.graph.build import copied, full, gather, one_tuple
+from numloom.graph.node import GATHER, Node, tracing
 from numloom.graph.tree import Placeholder, TreeError, recording
 
 Array = Any
@@ -291,6 +291,10 @@ def _element(row: Array, number: Array) -> Array:
         inner = [slice(0, kept) for kept in form.kept]
         row = row[tuple([slice(None), *inner])]
     found = row[number]
+    node = node_of(found)
+    if node.kind == GATHER:  # There is such an element in each step.
+        axes, position = node.attr[:2]
+        found = wrap(gather(node.args[0], node.args[1:], axes, position, ordered=node.strides, inside=True))
     if found.ndim > 1:
         found = form.whole(wrap(copied(node_of(found), form.strides, form.code)))
     if not found.is_scalar:

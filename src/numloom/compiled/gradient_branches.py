@@ -7,6 +7,8 @@ derivative is infinite (``0 * inf``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numloom.compiled.gradient_values import Array, array_of, named
 from numloom.graph.node import OP, Node
 from numloom.ops.elementwise import ELEMENTWISE
@@ -61,6 +63,14 @@ class Flows:
     def pop(self, node: Node) -> tuple[Branch | None, Array]:
         """What flows to a value, and the branch to which all of it belongs."""
         return self._flows.pop(id(node))
+
+    def joined(self, nodes: Sequence[Node]) -> tuple[Branch | None, list[Array]]:
+        """What flows to some values, and the branch to which all of it belongs."""
+        found = [self.pop(node) for node in nodes]
+        shared = found[0][0]
+        for branch, _ in found[1:]:
+            shared = _shared(shared, branch)
+        return shared, [_taken(part, branch, shared) for branch, part in found]
 
     def end(self, node: Node) -> Array | None:
         """What flows to a value outside of all branches."""

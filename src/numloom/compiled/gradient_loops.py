@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from numloom.api.joining import stack
@@ -23,8 +23,8 @@ def is_loop(node: Node) -> bool:
     return bool(row.op_def.name == "loop")
 
 
-def without_loops(roots: Sequence[Node]) -> list[Node]:
-    """The same trees with steps in the place of loops.
+def without_loops(roots: Sequence[Node], only: Container[int] | None = None) -> list[Node]:
+    """The same trees with steps in the place of loops: all of them, or those of these rows (by their identities).
 
     Raises
     ------
@@ -34,7 +34,7 @@ def without_loops(roots: Sequence[Node]) -> list[Node]:
     nodes = list(roots)
     while True:
         order = tree_nodes(nodes)
-        loop = next((node for node in order if is_loop(node)), None)
+        loop = next((node for node in order if is_loop(node) and (only is None or id(node.op_def) in only)), None)
         if loop is None:
             return nodes
         results = _steps(loop)

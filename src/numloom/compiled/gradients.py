@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from numloom.base.tracebacks import public
 from numloom.compiled.calls import wrap_all
 from numloom.compiled.deferred import Deferred, parts_of
 from numloom.compiled.gradient_branches import Flows, is_decision
-from numloom.compiled.gradient_loops import without_loops
+from numloom.compiled.gradient_loops import is_loop
 from numloom.compiled.gradient_memory import of_gather, of_update, of_view
+from numloom.compiled.gradient_of_loops import Prepared, prepared
+from numloom.compiled.gradient_paths import leading, ordered, outside, sees_loop
 from numloom.compiled.gradient_routines import routine
 from numloom.compiled.gradient_rules import (
     NoGradientError,
@@ -53,23 +55,6 @@ class UnusedError(ValueError):
 # ---------------------------------------------------------------- the walk
 
 
-def _ordered(root: Node, ends: Mapping[int, Any]) -> list[tuple[Node, tuple[Node, ...]]]:
-    """Values of floats that lead to `root`, arguments first, with their arguments, which may be let go meanwhile."""
-    seen: set[int] = set()
-    order: list[tuple[Node, tuple[Node, ...]]] = []
-    stack: list[tuple[Node, tuple[Node, ...] | None]] = [(root, None)]
-    while stack:
-        node, args = stack.pop()
-        if args is not None:
-            order.append((node, args))
-        elif id(node) not in seen and (is_smooth(node.code) or id(node) in ends or node.kind == VIEW):
-            seen.add(id(node))
-            known = () if id(node) in ends else _operands(node)
-            stack.append((node, known))
-            stack.extend([(arg, None) for arg in known])
-    return order
-
-
 def adjoints(root: Node, seed: Array, targets: Sequence[Node]) -> list[Array | None]:
     """The gradient of what `root` times `seed` sums to, with respect to each of some values; None where there is none.
 
@@ -82,30 +67,54 @@ def adjoints(root: Node, seed: Array, targets: Sequence[Node]) -> list[Array | N
     targets : sequence of Node
         Values beneath it.
     """
-    root, *targets = without_loops([root, *targets])
-    ends = {id(node): node for node in targets}
-    order = _ordered(root, ends)
-    leads: set[int] = set(ends)
-    for node, args in order:
-        if any([id(arg) in leads for arg in args]):
-            leads.add(id(node))
+    return pulled(prepared([root], targets, pulled), [seed])
+
+
+def pulled(work: Prepared, seeds: Sequence[Array | None]) -> list[Array | None]:
+    """What flows back through prepared trees to their targets; None where nothing does."""
+    ends = {id(node): node for node in work.targets}
+    order = ordered(work.roots, ends, work.results)
+    leads = leading(order, ends)
     flows = Flows()
-    flows.add(root, None, seed)
+    for root, seed in zip(work.roots, seeds, strict=True):
+        if seed is not None:
+            flows.add(work.results.same(root), None, seed)
     for node, args in reversed(order):
-        if id(node) in ends or node not in flows or id(node) not in leads:
+        if id(node) in ends or id(node) not in leads:
+            continue
+        if is_loop(node):
+            _through_loop(work, node, args, flows, leads)
+            continue
+        if node not in flows or (sees_loop(node) and args == node.args):  # The loop itself takes what flows to results.
             continue
         around, g = flows.pop(node)
         wanted = [id(arg) in leads for arg in args]
         branches = flows.branches(node, args, around)
-        for arg, branch, part in zip(args, branches, _flow(node, args, g, wanted), strict=True):
+        parts = [work.results.flow(g, node)] if sees_loop(node) else _flow(node, args, g, wanted)
+        for arg, branch, part in zip(args, branches, parts, strict=True):
             if part is not None and id(arg) in leads:
                 flows.add(arg, branch, cast_to(part, arg.code))
-    return [_found(flows.end(node), node, root) for node in targets]
+    return [_found(flows.end(node), node, work.roots) for node in work.targets]
 
 
-def _found(flow: Array | None, target: Node, root: Node) -> Array | None:
+def _through_loop(work: Prepared, node: Node, args: tuple[Node, ...], flows: Flows, leads: set[int]) -> None:
+    """Have what flows to a loop's results flow to its operands."""
+    row: Any = node.op_def
+    whole = [(place, work.results.of(node, place)) for place in range(len(row.layout))]
+    ends = {id(target) for target in work.targets}
+    reached = [(place, result) for place, result in whole if result in flows and id(result) not in ends]
+    if not reached:
+        return
+    branch, parts = flows.joined([result for _, result in reached])
+    known = dict(zip([place for place, _ in reached], parts, strict=True))
+    for place, part in work.plans[id(row)].back(node, known):
+        if id(args[place]) in leads:
+            flows.add(args[place], branch, cast_to(part, args[place].code))
+
+
+def _found(flow: Array | None, target: Node, roots: Sequence[Node]) -> Array | None:
     """A gradient; zeros where all derivatives on the way are zero, None where there is no way."""
-    if flow is not None or (target.size and not _leads(target, root)):
+    if flow is not None or (target.size and not any([_leads(target, root) for root in roots])):
         return flow
     return wrap(build.full(0, target.code, target.shape))
 
@@ -121,6 +130,8 @@ def _leads(target: Node, root: Node) -> bool:
         if id(node) not in seen:
             seen.add(id(node))
             stack.extend(node.args)
+            if is_loop(node):
+                stack.extend(outside(node.op_def))
     return False
 
 
@@ -135,13 +146,6 @@ def depending(flow: Array, target: Node) -> Array:
     if flow.shape != target.shape:
         read = read.reshape(-1)[0].real if KINDS[flow.code] != "c" else read.reshape(-1)[0]
     return named("where", False, cast_to(read, flow.code), flow)
-
-
-def _operands(node: Node) -> tuple[Node, ...]:
-    """What a gradient flows back to: of a user's reduction with a rule, the inputs of the kernel."""
-    if node.kind == REDUCE and node.op_def.of_inputs is not None and node.args[0].kind == OP:
-        return node.args[0].args
-    return node.args
 
 
 def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> Sequence[Array | None]:

@@ -17,22 +17,32 @@ from numloom.api.joining import stack
 from numloom.api.manipulation import broadcast_to
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
+from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, U8
 from numloom.compiled.calls import wrap_all
 from numloom.compiled.orders import laid_out, order, repeated
 from numloom.compiled.program import TreeProgram
 from numloom.compiled.structure import flat
 from numloom.compiled.symbols import symbol_of
-from numloom.device.registry import current
+from numloom.device.registry import beside, current
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, leaf_memory
+from numloom.engine.execute import is_compiled
+from numloom.engine.placement import bring_all
+from numloom.engine.prepared import run_prepared
 from numloom.engine.reference import compute
+from numloom.engine.repeated import Extent, prepare_repeated
+from numloom.engine.verify import same_value
 from numloom.graph.build import copied, full, one_tuple, update, view
 from numloom.graph.layout import joined_strides
-from numloom.graph.node import LEAF, ROUTINE, SYMBOL, VIEW, Node, new_node
+from numloom.graph.node import FILL, LEAF, ROUTINE, SCALAR, SYMBOL, VIEW, Node, hold, new_node, unhold
 from numloom.graph.tree import Placeholder, rebuilt, recording, substitute, tree_nodes, waits
 
 Array = Any
 _ALIGNED = 256
+LEARNS = 8
+"""How often a loop is looked at for whether one launch can run it: for other devices, settings and alignments."""
+NEAR = 1 << 17
+"""Elements times steps from which on a loop over the host's memory beside a GPU moves there."""
 _ORDERS = 64
 """In how many orders the state of a loop may lie, one after the other."""
 
@@ -122,13 +132,15 @@ class TracedBody:
         Those of its results.
     program : TreeProgram
         Of its arguments, then of `invariant`.
+    runs_early : bool
+        Whether some of it runs when it is recorded, and may change memory then.
     invariant : list of Node
         Values of the tree around it, which do not depend on its arguments.
     """
 
     def __init__(self, run: Callable[..., Any], arguments: Sequence[Form], what: str) -> None:
         symbols = [form.symbol(f"state_{k}") for k, form in enumerate(arguments)]
-        with recording(watches=what):
+        with recording(watches=what) as record:
             result = run(*[form.whole(symbol) for form, symbol in zip(arguments, symbols, strict=True)])
             results = [asarray(one) for one in flat(result)]
             self.forms = [form_of(one) for one in results]
@@ -147,7 +159,8 @@ class TracedBody:
                     if id(arg) not in depends and arg.tree:
                         invariant[id(arg)] = arg
         self.invariant = list(invariant.values())
-        if any([n.kind == SYMBOL and n.attr.stream is not None for n in tree_nodes(self.invariant)]):
+        drawn = {id(placeholder) for placeholder in record.draws}
+        if any([n.kind == SYMBOL and id(n.attr) in drawn for n in tree_nodes(self.invariant)]):
             raise TypeError(
                 f"random numbers drawn in the body of a {what} would be the same in each step: draw them before the "
                 "loop, for all steps, and take each step's by its number"
@@ -161,6 +174,21 @@ class TracedBody:
             self.roots = rebuilt(roots, known)
         self.likes = [*[node_of(symbol) for symbol in symbols], *known.values()]
         self.program = TreeProgram(self.roots, self.likes)
+        self.runs_early = _runs_early(self.program)
+
+    @classmethod
+    def of_trees(
+        cls, roots: Sequence[Node], likes: Sequence[Node], forms: Sequence[Form], invariant: Sequence[Node]
+    ) -> TracedBody:
+        """Trees over symbols as a body: those of its arguments, then those of what it reads beside them."""
+        body = cls.__new__(cls)
+        body.forms = list(forms)
+        body.roots = list(roots)
+        body.likes = list(likes)
+        body.invariant = list(invariant)
+        body.program = TreeProgram(body.roots, body.likes)
+        body.runs_early = _runs_early(body.program)
+        return body
 
     def run(self, operands: list[Node]) -> list[Node]:
         """Its results, computed."""
@@ -176,6 +204,11 @@ class TracedBody:
         roots = substitute(self.roots, dict(zip(self.likes, leaves, strict=True)))
         device = current()
         return compute(roots, lambda node: leaf_memory(node, device))
+
+
+def _runs_early(program: TreeProgram) -> bool:
+    """Whether a program has calls of routines, which run when they are recorded."""
+    return program.recorded is not None and any([one.call is not None for one in program.recorded.instructions])
 
 
 class Loop:
@@ -199,6 +232,8 @@ class Loop:
         Where each result lies among the bytes: offset, dtype code, shape and strides.
     states : int
         How many values a step hands on; what else it gives is stacked.
+    prepared, learns : tuple or None, int
+        How all steps run by one launch, and how often that is still looked for.
     """
 
     def __init__(
@@ -220,6 +255,8 @@ class Loop:
             self.layout.append((at, form.code, one_tuple(form.kept), one_tuple(form.strides)))
             at += -(-prod(form.kept) * ITEMSIZES[form.code] // _ALIGNED) * _ALIGNED
         self.nbytes = max(at, _ALIGNED)
+        self.prepared: Any = None
+        self.learns = LEARNS
         programs = [body.program for body in [*bodies, *([condition] if condition is not None else [])]]
         self.may_fail = any([program.may_fail for program in programs])
 
@@ -259,6 +296,9 @@ class Loop:
         collected: list[list[Node]] = []
         step = 0
         with recording(False):
+            at_once = self._at_once(operands)
+            if at_once is not None and not config.verify:
+                return at_once
             while self._goes_on(step, state, beside):
                 counter = [] if self.condition is not None else [full(self.first + step, I64, ())]
                 body = self.body(step)
@@ -268,7 +308,79 @@ class Loop:
                 collected.append([node_of(form.whole(wrap(node))) for form, node in others])
                 step += 1
             results = state + [node_of(stack([wrap(one) for one in column])) for column in zip(*collected, strict=True)]
-            return self._packed(results)
+            packed = self._packed(results)
+            if at_once is not None:
+                self._compare(at_once, packed)
+            return packed
+
+    def _at_once(self, operands: Sequence[Node]) -> Node | None:
+        """What all steps give, by one launch; None where they are none, or its kernel is being compiled."""
+        if len(self.bodies) != 1 or self.condition is not None or self.steps < 2 or not self.learns:
+            return None
+        body = self.bodies[0]
+        if body.runs_early:
+            return None
+        given = [laid_out(node, like) for node, like in zip(operands, body.likes[1:], strict=True)]
+        given = [copied(node, node.strides, node.code) if node.kind in (FILL, SCALAR) else node for node in given]
+        for node in given:
+            hold(node)
+        try:
+            evaluate([node for node in given if node.buffer is None])
+            return self._launched(body, given)
+        finally:
+            for node in given:
+                unhold(node)
+
+    def _launched(self, body: TracedBody, given: list[Node]) -> Node | None:
+        """`_at_once` of computed values."""
+        device = self._gathered(given)
+        if device is None:
+            return None
+        found = self._again(given, device)
+        if found is None and (self.prepared is None or is_compiled(self.prepared[0].plan)):
+            self.learns -= 1
+            counter = leaf_from_host(np.asarray(self.first, np.int64))
+            layout = tuple([(at, strides) for at, _, _, strides in self.layout])
+            extent = Extent(self.steps, self.first, self.states, layout, self.nbytes)
+            self.prepared = prepare_repeated(body.program.run, [counter, *given], extent, device)
+            found = self._again(given, device)
+        return found
+
+    def _again(self, given: list[Node], device: Any) -> Node | None:
+        """Run what was prepared, if it is that for these values, and its kernel is there."""
+        if self.prepared is None:
+            return None
+        prepared, constants = self.prepared
+        if prepared.plan.device is not device or not is_compiled(prepared.plan):
+            return None
+        found = run_prepared(prepared, [given[0], *given, *constants], config.verify)
+        return None if found is None else found[0]
+
+    def _gathered(self, given: list[Node]) -> Any:
+        """The device on which computed values lie, after those that lie elsewhere have moved; None if one cannot."""
+        device = current()
+        host = beside(device)
+        pools = [node.buffer.pool for node in given]
+        if host is not None:
+            elements = max([node.size for node in given]) * self.steps
+            if elements < NEAR and all([pool is host.pool for pool in pools]):
+                return host
+            bring_all(given, len(given), device)
+        return device if all([node.buffer.pool is device.pool for node in given]) else None
+
+    def _compare(self, packed: Node, expected: Node) -> None:
+        """Compare results of a loop that ran by one launch with those of its steps."""
+        found = [view(node, code, offset, shape, strides) for node in (packed, expected)
+                 for offset, code, shape, strides in self.layout]  # fmt: skip
+        copies = [copied(node, node.strides, node.code) for node in found]
+        for node in copies:
+            hold(node)
+        evaluate(copies)
+        half = len(copies) // 2
+        for node, want in zip(copies[:half], copies[half:], strict=True):
+            same_value(node, want, current(), leaf_memory, "a loop by one launch beside its steps")
+            unhold(node)
+            unhold(want)
 
     def _goes_on(self, step: int, state: list[Node], beside: list[Node]) -> bool:
         if self.condition is None:

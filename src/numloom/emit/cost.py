@@ -113,7 +113,7 @@ def vectors_unrolled(program: Program) -> int:
 
 def work_of(program: Program) -> tuple[int, int]:
     """Elementwise operations and combined elements, and the device instructions they are about."""
-    points = prod(program.shape)
+    points = prod(program.shape) * (1 if program.repeat is None else program.repeat.steps)
     outputs = prod(program.shape[: program.kept])
     operations = instructions = 0
     inside = [(inner.body, points * inner.shape[0]) for inner in program.nested]

@@ -11,6 +11,7 @@ from numloom.emit.maps import emit_map
 from numloom.emit.nested import emit_nested
 from numloom.emit.outer_products import emit_outer_product, pair_tile_of
 from numloom.emit.reducing_host import emit_reduction
+from numloom.emit.repeating import emit_repeated
 from numloom.emit.rows import emit_rows
 from numloom.emit.user import guarded
 from numloom.emit.words import in_words
@@ -37,6 +38,8 @@ def emit(program: Program, fast_math: bool = False) -> KernelSource:
     elif program.reductions:
         tile = pair_tile_of(program)
         family = emit_reduction if tile is None else partial(emit_outer_product, tile=tile)
+    elif program.repeat is not None:
+        family = emit_repeated
     else:
         family = emit_select if program.select else emit_map
     source = family(in_words(program), _ENTRY)

@@ -13,7 +13,8 @@ WORD = 8
 
 def in_words(program: Program) -> Program:
     """The same program over words, where all that it does along its inner dimension is to gather neighbours."""
-    if program.reductions or program.box is not None or program.select or not program.shape or not prod(program.shape):
+    whole = program.reductions or program.box is not None or program.select or program.repeat is not None
+    if whole or not program.shape or not prod(program.shape):
         return program
     gathers = [number for number, instr in enumerate(program.body) if instr.kind == "gather"]
     if len(gathers) != 1 or any(store.value != gathers[0] for store in program.stores):

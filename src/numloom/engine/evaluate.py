@@ -431,6 +431,9 @@ def new_plan(found: Walk, roots: list[Node], device: Backend) -> ReadyPlan:
     plans = plans_of(device)
     profiler = counters.profiler
     span = None if profiler is None else profiler.begin("planning", "", "making plans and kernel texts")
+    for root in roots:
+        if root.kind == VIEW and not is_dense_order(root.shape, root.strides, ITEMSIZES[root.code]):
+            raise SystemError(f"a view of strides {root.strides} has no memory of its own: this is a fault of numloom")
     plan = plan_of(found, roots, device)
     if span is not None:
         profiler.end(span)

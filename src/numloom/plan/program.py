@@ -126,6 +126,21 @@ class Select(NamedTuple):
     axes: int = 0
 
 
+class Repeat(NamedTuple):
+    """How a map is gone over again and again, each time with the state that it gave before.
+
+    `states` are pairs of operands: where a state is read first (-1: nowhere), and where its last value is stored; both
+    lie alike, so a point of the space has a state of its own. `counter` numbers the iota that is the step's number,
+    from `first` on. `stacked` are the other stored operands, with the elements from a step's to the next one's.
+    """
+
+    steps: int
+    first: int
+    counter: int
+    states: tuple[tuple[int, int], ...]
+    stacked: tuple[tuple[int, int], ...] = ()
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class Program:
     """One fused kernel; see the module's text."""
@@ -147,6 +162,8 @@ class Program:
     nested: tuple[Program, ...] = ()
     """Reductions of short rows at each point of the space: programs with a body and one reduction over one dimension,
     whose operands and numbers are this program's (`Operand.inner`)."""
+    repeat: Repeat | None = None
+    """A map that is the body of a loop."""
     cluster: int = 1
     """Most blocks of a GPU that may share a row in stages (`emit.rows`); where several may, each has more shared memory
     (`emit.outer_products`)."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from numloom.device.cpu import blas_threads
 from numloom.device.cpu.hostview import as_array
 from numloom.device.interface import Strided
 
@@ -21,7 +22,9 @@ def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:
     if z.dtype == np.float16:
         # NumPy multiplies float16 matrices by a slow loop that rounds each sum.
         z[...] = np.matmul(x.astype(np.float32), y.astype(np.float32))
-    elif kind in "fc" or work <= SMALL:
+    elif kind in "fc":
+        blas_threads.matmul(x, y, z)
+    elif work <= SMALL:
         np.matmul(x, y, out=z)
     elif kind == "b":
         z[...] = np.matmul(x.astype(np.float32), y.astype(np.float32)) > 0
