@@ -285,4 +285,55 @@ def test_bodies_write_to_what_they_make() -> None:
         np.testing.assert_array_equal(call(nl.arange(3.0)).get(), want.get())
 
 
+def in_steps_of_memory(s: Any, x: Any) -> Any:
+    """A state whose next one NumPy makes a scalar, and views of it that show which it was."""
+    kept = s.copy()
+    first, second = kept[...], kept[...]
+    after = abs(first)
+    first >>= 1
+    return after, second + x
+
+
+@pytest.mark.parametrize("steps", [3, UNROLLED + 3])
+def test_a_state_without_axes_is_an_array(steps: int) -> None:
+    """Also where a step gives what NumPy would make a scalar: what is written to its views is seen in them."""
+    xs, want, s = np.arange(steps), [], np.asarray(-5)
+    for x in xs:
+        s, one = in_steps_of_memory(np.asarray(s), x)
+        want.append(one)
+
+    def scan(s: Any) -> Any:
+        return nl.scan(in_steps_of_memory, s, xs)
+
+    def fori_loop(s: Any) -> Any:
+        return nl.fori_loop(0, steps, lambda k, s: (abs(s[0]), in_steps_of_memory(s[0], k)[1]), (s, s * 0))
+
+    def while_loop(s: Any) -> Any:
+        step = lambda s: (abs(s[0]), in_steps_of_memory(s[0], s[2])[1], s[2] + 1)  # noqa: E731
+        return nl.while_loop(lambda s: s[2] < steps, step, (s, s * 0, s * 0))
+
+    def scalar(s: Any) -> Any:  # The first state is one.
+        return nl.scan(in_steps_of_memory, s + 0, xs)
+
+    for call in (lambda f: f(nl.asarray(-5)), lambda f: nl.compile(f)(nl.asarray(-5))):
+        for loop in (scan, scalar):
+            last, found = call(loop)
+            assert (int(last), found.tolist()) == (5, want)
+        assert [int(one) for one in call(fori_loop)[:2]] == [5, want[-1]]
+        assert [int(one) for one in call(while_loop)[:2]] == [5, want[-1]]
+
+
+def test_a_scalar_given_as_a_state_is_not_written_to() -> None:
+    def body(k: Any, s: Any) -> Any:
+        s += 1
+        return s
+
+    x = nl.arange(3.0)
+    total = x.sum()
+    for _ in range(2):
+        assert float(nl.fori_loop(0, 3, body, total)) == 6
+        assert float(total) == 3
+        total.tolist()
+
+
 OUTER = nl.array([1.0, 2.0, 4.0])

@@ -26,14 +26,14 @@ def compiled_at_once(monkeypatch):
 def launched(monkeypatch):
     """Loops that ran by one launch, and those that did not."""
     found = []
-    run = loops.Loop._at_once
+    run = loops.Loop._launched
 
-    def counted(self, operands):
-        result = run(self, operands)
+    def counted(self, *args):
+        result = run(self, *args)
         found.append(result is not None)
         return result
 
-    monkeypatch.setattr(loops.Loop, "_at_once", counted)
+    monkeypatch.setattr(loops.Loop, "_launched", counted)
     return found
 
 

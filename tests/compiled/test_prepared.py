@@ -268,6 +268,78 @@ def test_equal_results_know_of_each_other() -> None:
         assert is_prepared(function)
 
 
+def mlp(xp: Any, x: Any, w: Any, v: Any) -> Any:
+    """Products, whose operands are turned, between kernels."""
+    hidden = xp.tanh(x @ w)
+    out = hidden @ v - 0.5
+    return [out, hidden.T @ out, (out @ v.T).sum(0)]
+
+
+def factors(xp: Any, x: Any, w: Any, v: Any) -> Any:
+    """Routines of several results."""
+    square = x.T @ x + 3 * xp.eye(x.shape[1])
+    sign, log = xp.linalg.slogdet(square)
+    return [xp.linalg.solve(square, w), xp.linalg.cholesky(square), sign * log, xp.linalg.inv(square)[::2]]
+
+
+def sorted_and_added(xp: Any, x: Any, w: Any, v: Any) -> Any:
+    """Routines along axes, writes in place to what was computed and to what is read again."""
+    order = xp.argsort(x, axis=0)
+    y = x * 2
+    y[1:] += xp.cumsum(x, 0)[:-1]
+    z = y.copy()
+    xp.add.at(z, order[:, 0], 1.0)
+    return [xp.sort(y, axis=1), z, y, order]
+
+
+@pytest.mark.parametrize("body", [mlp, factors, sorted_and_added], ids=lambda body: body.__name__)
+@pytest.mark.parametrize("shape", [(9, 5, 4), (1, 1, 1), (40, 33, 20)], ids=str)
+def test_routines(body: Any, shape: tuple[int, int, int]) -> None:
+    rows, n, m = shape
+    symbols = [nl.symbol(name, size) for name, size in zip("xwv", [(rows, n), (n, m), (m, n)], strict=True)]
+    function = nl.function(symbols, body(nl, *symbols))
+    rng = np.random.default_rng(0)
+    kept = []
+    for _ in range(5 * FIRST):
+        given = [rng.standard_normal(symbol.shape) for symbol in symbols]
+        arrays = [nl.asarray(one) for one in given]
+        kept.append((function(*arrays), body(np, *given), arrays, given))
+    for found, expected, arrays, given in kept:  # Each call's results are its own, and its arguments the user's.
+        for one, other in zip([*found, *arrays], [*expected, *given], strict=True):
+            assert one.shape == other.shape and one.dtype == other.dtype
+            np.testing.assert_allclose(one.get(), other, rtol=1e-8, atol=1e-8)
+    # Results of one routine are known of each other by what is kept while a call is recorded.
+    if current().name != "reference" and nl.config.executor != "reference" and body is not factors:
+        assert is_prepared(function)
+    with nl.config(verify=True):
+        for one, other in zip(function(*kept[0][2]), kept[0][1], strict=True):
+            np.testing.assert_allclose(one.get(), other, rtol=1e-8, atol=1e-8)
+
+
+def test_errors_of_routines_that_are_prepared() -> None:
+    x, w = nl.symbol("x", (3, 3)), nl.shared(np.zeros((3, 3)), "w")
+    function = nl.function([x], nl.linalg.inv(x) + 1, updates=[(w, w + x)])
+    eye = nl.asarray(np.eye(3))
+    calls = 4 * FIRST
+    for _ in range(calls):
+        function(eye)
+    for _ in range(2):
+        with pytest.raises(np.linalg.LinAlgError):
+            function(nl.asarray(np.zeros((3, 3))))
+        np.testing.assert_array_equal(w.get_value(), calls * np.eye(3))
+    np.testing.assert_array_equal(function(eye).get(), np.eye(3) + 1)
+
+
+def test_draws_go_on() -> None:
+    """Functions that draw give other numbers in each call, those that plain code draws."""
+    rng, plain = nl.random.default_rng(7), nl.random.default_rng(7)
+    function = nl.compile(lambda x: (x + rng.standard_normal((50, 3))) @ np.ones((3, 2)))
+    given = nl.asarray(np.ones((50, 3)))
+    for _ in range(4 * FIRST):
+        expected = (1 + plain.standard_normal((50, 3)).get()) @ np.ones((3, 2))
+        np.testing.assert_allclose(function(given).get(), expected, rtol=1e-12)
+
+
 def test_constants_that_are_given_as_arguments() -> None:
     x, constant = nl.symbol("x", (300,)), nl.asarray(np.arange(300.0))
     function = nl.function([x], x * 2 + constant)

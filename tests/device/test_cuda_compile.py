@@ -54,6 +54,16 @@ def test_texts_ahead_are_those_compiled_in_turn(compiler):
     assert [shared().get(key_of(text, where), where) for text in texts] == [each.cubin() for each in ahead]
 
 
+def test_what_the_assembler_gets_wrong_is_compiled_by_the_fast_tier(compiler):
+    for ctype in ("short", "unsigned short", "signed char"):
+        body = f"{ctype} a = x[threadIdx.x], b = -x[threadIdx.x + 9]; x[threadIdx.x] = a > b ? a : b;"
+        text = f'extern "C" __global__ void larger({ctype}* x) {{ {body} }}'
+        assert nvrtc.HALVES.search(nvrtc.compile_text(text, "sm_90")[1])
+        assert nvrtc.compile_cubin(text, "sm_90") == nvrtc.compile_text(text, "sm_90", nvrtc.FAST_TIER)[0]
+    text = text.replace(ctype, "int")
+    assert nvrtc.compile_cubin(text, "sm_90") == nvrtc.compile_text(text, "sm_90")[0]
+
+
 def test_who_needs_a_wrong_text_is_told(compiler):
     ahead = nvrtc.Ahead(TEXT.format("misspelt"), "sm_90")
     for _ in range(2):

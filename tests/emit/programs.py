@@ -147,6 +147,7 @@ def emulated_library(text: str, entry: str) -> ctypes.CDLL:
     """The CUDA side of the text, with emulated threads."""
     text = re.sub(r'asm\("cvt\.f32\.f16.*?\)\);', "r = half_to_float(h.bits);", text)
     text = re.sub(r'asm\("cvt\.rn\.f16.*?\)\);', "r.bits = to_half(x);", text)
+    text = re.sub(r'asm\("cvt\.[su]32\.[su]16.*?\)\);', "r = x;", text)
     text = text.replace(
         "extern __shared__ __align__(16) char exchanged[]", "alignas(16) __shared__ char exchanged[1 << 18]"
     )

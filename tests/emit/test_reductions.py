@@ -426,3 +426,79 @@ def test_chunks_of_a_row_are_one_item_or_many(monkeypatch: pytest.MonkeyPatch) -
             patch.setattr(reducing_host, "SHARED_PIECES", 0)
             assert reducing_host.emit_reduction(case.program, "k").geometry.finish_items == 2
             assert same(whole.memory, run_host(case).memory)
+
+
+SEVERAL_DIMENSIONS = [
+    (3, 5, 300),
+    (2, 40, 7),
+    (4, 3, 5),
+    (3, 9, 9),
+    (2, 3, 4, 50),
+    (1, 30, 700),
+    (2, 1, 130),
+    (2, 0, 5),
+]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("shape", SEVERAL_DIMENSIONS)
+def test_rows_of_several_dimensions(shape: tuple[int, ...], turned: bool) -> None:
+    """Reduced dimensions around a kept one in memory: the host goes along the last of them, forwards or backwards."""
+    kinds = ((F32, ("mean", "max")), (F16, ("sum",)), (F64, ("var",)), (I32, ("sum", "min")), (F32, ("argmin",)))
+    count = int(np.prod(shape[1:]))
+    memory_shape = (shape[1], shape[0], *shape[2:])
+    for code, names in kinds:
+        if not count and code != F16:
+            continue
+        case = reduction_of_memory(shape, 1, True, names, code)
+        memory = case.memory[0][: shape[0] * count].reshape(memory_shape)
+        if count and DTYPES[code].kind == "f":
+            memory[0, 0].flat[:1], memory[-1, -1].flat[-1:] = np.nan, -np.inf
+        strides = [step // memory.itemsize for step in np.moveaxis(memory, 1, 0).strides]
+        rows, start = np.moveaxis(memory, 1, 0), 0
+        if turned and count:
+            rows, start, strides[-1] = rows[..., ::-1], shape[-1] - 1, -strides[-1]
+        operands = (replace(case.program.operands[0], strides=tuple(strides)), *case.program.operands[1:])
+        case = replace(case, program=replace(case.program, operands=operands), starts=[start, *case.starts[1:]])
+        axes = tuple(range(1, len(shape)))
+        found = run_host(case).memory[1:]
+        for name, got in zip(names, found, strict=True):
+            with np.errstate(all="ignore"):
+                want = reduce_axes(REDUCTIONS[name], rows, axes, axes, True, False)
+            assert same([got], [want]), (name, shape)
+
+
+@pytest.mark.parametrize(("down", "across", "count"), [(3, 700, 3), (5, 40, 16), (2, 9, 7), (300, 20, 2), (4, 0, 5)])
+@pytest.mark.parametrize("code", [F16, F32, F64, I16, I64])
+def test_short_rows_wherever_they_lie(down: int, across: int, count: int, code: int) -> None:
+    """Tables of sums over what two arrays have in rows: loops over their columns read turned copies of the second."""
+    subtract, multiply = ELEMENTWISE["subtract"], ELEMENTWISE["multiply"]
+    body = (
+        Instr("load", code, operand=0),
+        Instr("load", code, operand=1),
+        Instr("op", code, (0, 1), op_def=subtract),
+        Instr("op", code, (2, 2), op_def=multiply),
+    )
+    names = ("sum", "max") if code == F64 else ("argmax",) if code == I64 else ("sum",)
+    out = [I64 if name == "argmax" else code for name in names]
+    operands = [Operand(code, (count, 0, 1)), Operand(code, (0, count, -1))]
+    operands += [Operand(each, (across, 1, 0), written=True, post=True) for each in out]
+    program = Program(
+        (down, across, count), 2, body, (), tuple(operands),
+        reductions=tuple(Reduce(REDUCTIONS[n], 3, o) for n, o in zip(names, out, strict=True)),
+        post=tuple(Instr("reduced", o, index=k) for k, o in enumerate(out)),
+        post_stores=tuple(Store(k, 2 + k) for k in range(len(out))),
+    )  # fmt: skip
+    rng = np.random.default_rng(count)
+    one, other = ((rng.standard_normal((n, count)) * 3).astype(DTYPES[code]) for n in (down, across))
+    if DTYPES[code].kind == "f" and across:
+        one[0, 0], other[-1, -1] = np.nan, np.inf
+    results = [np.zeros(down * across, DTYPES[o.code]) for o in program.operands[2:]]
+    starts = [0, count - 1 if across else 0, *(0 for _ in results)]
+    case = Case(program, [one.reshape(-1), other.reshape(-1), *results], starts)
+    with np.errstate(all="ignore"):
+        apart = one[:, None] - other[None, :, ::-1]
+        squares = apart * apart
+        tree = [reduce_axes(REDUCTIONS[n], squares, (2,), (2,), True, False) for n in names]
+    assert reducing_host.HostReductionText(program)._turned() == [1]
+    assert same(run_host(case).memory[2:], [each.reshape(-1) for each in tree])

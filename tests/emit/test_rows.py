@@ -48,6 +48,16 @@ def test_random_rows(number: int) -> None:
     check(random_rows(Random(number), shape, kept_of(shape)), backwards=number % 2 == 1)
 
 
+SHORT_ROWS = [(40, 2), (70, 5), (33, 16), (65, 24), (6, 64), (50, 3, 7), (31, 33), (97, 10)]
+
+
+@pytest.mark.parametrize("number", range(3 * len(SHORT_ROWS)))
+def test_random_short_rows(number: int) -> None:
+    """The host takes them beside each other, some at a time, with a last few that are fewer."""
+    shape = SHORT_ROWS[number % len(SHORT_ROWS)]
+    check(random_rows(Random(100 + number), shape, 1), backwards=number % 2 == 1)
+
+
 def clustered(case: Case, cluster: int = 8) -> Case:
     """The same for a device whose blocks may share rows."""
     return replace(case, program=replace(case.program, cluster=cluster))
@@ -146,7 +156,9 @@ def normalised(shape: tuple[int, int], code: int, bias: bool = True) -> Case:
 
 
 @pytest.mark.parametrize("code", [F16, F32, F64])
-@pytest.mark.parametrize("shape", [(5, 3), (3, 40), (3, 200), (2, 1537), (2, 4096), (2, 6000), (1, 30000)])
+@pytest.mark.parametrize(
+    "shape", [(5, 3), (70, 3), (33, 64), (3, 40), (3, 200), (2, 1537), (2, 4096), (2, 6000), (1, 30000)]
+)
 def test_two_reductions_and_a_map(shape: tuple[int, int], code: int) -> None:
     case = normalised(shape, code)
     check(case, backwards=False)
@@ -155,6 +167,28 @@ def test_two_reductions_and_a_map(shape: tuple[int, int], code: int) -> None:
     want = centred / ((centred * centred).mean(1, keepdims=True) + 0.5) + case.memory[2].astype("d")
     got = run_host(case).memory[1].reshape(shape).astype("d")
     np.testing.assert_allclose(got, want, atol={F16: 2e-2, F32: 1e-5, F64: 1e-13}[code])
+
+
+@pytest.mark.parametrize("code", [F16, F32, F64])
+@pytest.mark.parametrize("shape", [(70, 10), (33, 50), (40, 1), (5, 200), (2, 18000), (40, 3, 5)])
+def test_moments_beside_a_mean(shape: tuple[int, ...], code: int) -> None:
+    """Standardised rows: of the mean and the moments in one pass, each goes its own way through a row on the host."""
+    case = reduction_of_memory(shape, 1, True, ("mean", "var", "max"), code)
+    program, count = case.program, len(case.memory[0]) // shape[0]
+    if len(shape) == 2 and count > 1:
+        case.memory[0][:2] = np.nan, np.inf
+    body = (*program.body, Instr("kept", code, index=0), Instr("kept", code, index=1))
+    body += (Instr("op", code, (0, 1), op_def=ELEMENTWISE["subtract"]),)
+    body += (Instr("op", code, (3, 2), op_def=ELEMENTWISE["divide"]),)
+    operands = (*program.operands, replace(program.operands[0], written=True))
+    both = replace(
+        case,
+        program=replace(program, body=body, stores=(Store(4, len(program.operands)),), operands=operands),
+        memory=[*case.memory, np.zeros_like(case.memory[0])],
+        starts=[*case.starts, 0],
+    )
+    check(both, backwards=False)
+    assert same(run_host(both).memory[: len(case.memory)], run_host(case).memory)
 
 
 def test_what_a_row_holds_decides_how_threads_share_it() -> None:

@@ -58,6 +58,8 @@ BOOL, I8, U8, I16, U16, I32, U32, I64, U64, F16, F32, F64, C64, C128, BF16 = ran
 
 LOW = tuple(range(BF16, len(_TABLE)))
 """Codes of bfloat16 and the kinds of float8, which ml_dtypes adds to NumPy."""
+SHORT = frozenset("bBhH")
+"""Characters of whole numbers shorter than a word."""
 NUMPY_CHARS, NUMPY_DTYPES = CHARS[:BF16], DTYPES[:BF16]
 """Those of NumPy itself."""
 ROUNDED = frozenset((F16, *LOW))

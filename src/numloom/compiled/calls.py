@@ -12,10 +12,12 @@ except ImportError:
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import Storage, set_value
 from numloom.base.config import config
+from numloom.base.errors import OutOfMemoryError
 from numloom.device.registry import current
 from numloom.engine.evaluate import evaluate, leaf_memory
 from numloom.engine.look import settle
-from numloom.engine.prepared import MOST, CallState, Prepared, prepare, run_prepared
+from numloom.engine.observed import prepare
+from numloom.engine.prepared import MOST, CallState, Prepared, run_prepared
 from numloom.engine.state import counters
 from numloom.engine.verify import same_value
 from numloom.graph.node import LEAF, VIEW, Node, hold, unhold
@@ -83,7 +85,23 @@ def run_fast(
                 settle(current())
             update(arrays, len(results) - len(updated), updated)
             return arrays
-    count = len(operands)
+    given = list(operands) if config.verify else None
+    state.calls += 1
+    if state.calls == state.next:
+        state.next = min(2 * state.next, state.next + MOST)
+        arrays = observed(recorded, results, operands, state)
+    else:
+        arrays = run_recorded(recorded, results, operands)
+    if given is not None and state.prepared is not None:
+        check(state.prepared, given, arrays)
+    if may_fail and updated:
+        settle(current())
+    update(arrays, len(results) - len(updated), updated)
+    return arrays
+
+
+def run_recorded(recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node]) -> list[Any]:
+    """Arrays of what a trace records for operands, whose list is emptied, all of them computed."""
     replay(recorded, operands)
     found = []
     wanted: list[Node] = []
@@ -93,19 +111,32 @@ def run_fast(
         if node.buffer is None:
             wanted.append(node)
     arrays = wrap_all(found)
-    state.calls += 1
-    if state.calls == state.next:
-        state.next = min(2 * state.next, state.next + MOST)
-        state.prepared = prepare(operands, count, results)
-    given = operands[:count] if config.verify and state.prepared is not None else None
     operands.clear()
     evaluate(wanted)
-    if given is not None:
-        check(state.prepared, given, arrays)
-    if may_fail and updated:
-        settle(current())
-    update(arrays, len(results) - len(updated), updated)
     return arrays
+
+
+def observed(recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node], state: CallState) -> list[Any]:
+    """`run_recorded`, of which is taken down what it ran."""
+    given = list(operands)
+    arrays: list[Any] = []
+
+    def run() -> list[Node]:
+        arrays.extend(run_recorded(recorded, results, operands))
+        return [node_of(array) for array in arrays]
+
+    try:
+        state.prepared = prepare(given, constants_of(recorded), (), run)[0]
+    except OutOfMemoryError:  # What runs is kept until all has run.
+        return run_recorded(recorded, results, given)
+    return arrays
+
+
+def constants_of(recorded: RecordedTrace) -> list[Node]:
+    """Computed values that a trace reads beside its operands."""
+    nodes = [one.attr for one in recorded.instructions if one.signature is None and one.call is None]
+    memory = [node.args[0] if node.kind == VIEW else node for node in nodes]
+    return list({id(node): node for node in memory}.values())
 
 
 def wrap_all(nodes: list[Node]) -> list[Any]:

@@ -24,7 +24,7 @@ from numloom.compiled.loops import NUMBER, Form, Loop, TracedBody, form_of, reco
 from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.graph.build import copied, full, gather, one_tuple
-from numloom.graph.node import GATHER, Node, tracing
+from numloom.graph.node import GATHER, tracing
 from numloom.graph.tree import Placeholder, TreeError, recording
 
 Array = Any
@@ -80,7 +80,21 @@ def _arrays(state: Any, what: str) -> list[Array]:
     leaves = flat(state)
     if not leaves:
         raise TypeError(f"a {what} needs a state")
-    return [leaf if type(leaf) is ndarray else asarray(leaf) for leaf in leaves]
+    return [_as_array(leaf) for leaf in leaves]
+
+
+def _as_array(value: Any) -> Array:
+    """A value of a state: an array, also where the body gave what NumPy would make a scalar.
+
+    Which of both it is would follow from the step, and in a tree all steps are one.
+    """
+    if type(value) is not ndarray:
+        return asarray(value)
+    if not value.is_scalar:
+        return value
+    found = _as_it_is(value)
+    found.is_scalar = False
+    return found
 
 
 def _is_tree(arrays: Sequence[Array]) -> bool:
@@ -91,7 +105,7 @@ def _checked(before: Sequence[Array], state: Any, after: Any, what: str) -> list
     """The next state, which has the form, dtypes and shapes of the one before."""
     if signature(state) != signature(after):
         raise TypeError(f"the body of a {what} must give a state of the form that it takes")
-    arrays = [leaf if type(leaf) is ndarray else asarray(leaf) for leaf in flat(after)]
+    arrays = [_as_array(leaf) for leaf in flat(after)]
     for number, (old, new) in enumerate(zip(before, arrays, strict=True)):
         if old.dtype != new.dtype or old.shape != new.shape:
             raise TypeError(
@@ -101,9 +115,10 @@ def _checked(before: Sequence[Array], state: Any, after: Any, what: str) -> list
     return arrays
 
 
-def _handed_on(forms: Sequence[Form], arrays: Sequence[Array]) -> list[Node]:
-    """What a loop begins with, of arrays of these forms."""
-    return [form.node(array) for form, array in zip(forms, arrays, strict=True)]
+def _results(loop: Loop, forms: Sequence[Form], arrays: Sequence[Array]) -> list[Array]:
+    """What a loop makes of its first state, arrays of these forms: the last state, then what it collects."""
+    found = loop.results([form.node(array) for form, array in zip(forms, arrays, strict=True)])
+    return [*[_as_array(one) for one in found[: len(arrays)]], *found[len(arrays) :]]
 
 
 def _as_it_is(array: Array) -> Array:
@@ -155,7 +170,7 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], state: An
         forms = [form_of(array) for array in arrays]
         bodies, again, last = recorded_bodies(run, [NUMBER], forms, steps, "fori_loop")
         loop = Loop(bodies, again, None, lower, steps, last, len(arrays))
-        return like(state, loop.results(_handed_on(forms, arrays)))
+        return like(state, _results(loop, forms, arrays))
 
 
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
@@ -197,7 +212,7 @@ def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], stat
         _refuse_turned(forms, traced.forms)
         decides = TracedBody(decide, forms, "while_loop")
         loop = Loop([traced], 0, decides, 0, 0, forms, len(arrays))
-        return like(state, loop.results(_handed_on(forms, arrays)))
+        return like(state, _results(loop, forms, arrays))
 
 
 def _refuse_turned(before: Sequence[Form], after: Sequence[Form]) -> None:
@@ -280,7 +295,7 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
         others = [body.forms[len(arrays) :] for body in bodies]
         kept = [stacked_form(column, steps) for column in zip(*others, strict=True)]
         loop = Loop(bodies, again, None, 0, steps, [*last, *kept], len(arrays))
-        found = loop.results(_handed_on(forms, arrays))
+        found = _results(loop, forms, arrays)
         return like(state, found[: len(arrays)]), like(given[0], found[len(arrays) :])
 
 

@@ -212,11 +212,14 @@ class Function:
         elif profile is None:
             return self._run(args, named)
         with profile or nullcontext():
-            span = counters.profiler.begin("call", self.name, self.name)
+            profiler = counters.profiler
+            if profiler is None:  # Another thread's is over.
+                return self._run(args, named)
+            span = profiler.begin("call", self.name, self.name)
             try:
                 return self._run(args, named)
             finally:
-                counters.profiler.end(span)
+                profiler.end(span)
                 if profile is not None:
                     profile.calls += 1
 

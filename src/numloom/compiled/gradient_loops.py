@@ -11,8 +11,8 @@ from numloom.base.dtypes import I64
 from numloom.compiled.gradient_rules import NoGradientError
 from numloom.compiled.gradient_values import array_of
 from numloom.graph.build import copied, full, view
-from numloom.graph.node import ROUTINE, VIEW, Node
-from numloom.graph.tree import rebuilt, recording, substitute, tree_nodes
+from numloom.graph.node import FILL, GATHER, ROUTINE, SCALAR, VIEW, Node
+from numloom.graph.tree import rebuilt, recording, tree_nodes
 
 
 def is_loop(node: Node) -> bool:
@@ -61,7 +61,7 @@ def _steps(node: Node) -> dict[int, Node]:
         body = loop.body(step)
         with recording():
             given = [full(loop.first + step, I64, ()), *state, *loop.around(body, node.args)]
-        found = substitute(body.roots, dict(zip(body.likes, given, strict=True)))
+            found = rebuilt(body.roots, dict(zip(body.likes, given, strict=True)), _element)
         state = found[: loop.states]
         with recording():
             others = zip(body.forms[loop.states :], found[loop.states :], strict=True)
@@ -72,6 +72,20 @@ def _steps(node: Node) -> dict[int, Node]:
             offset: copied(result, strides, code)
             for (offset, code, _, strides), result in zip(loop.layout, state + columns, strict=True)
         }
+
+
+def _element(node: Node) -> Node | None:
+    """What is read at numbers that are known by now, as a part of the array, which gradients flow into at once."""
+    numbers = node.args[1:]
+    if node.kind != GATHER or any([one.shape or one.kind not in (FILL, SCALAR) for one in numbers]):
+        return None
+    array = array_of(node.args[0])
+    index: list[Any] = [slice(None)] * array.ndim
+    for axis, number in zip(node.attr[0], numbers, strict=True):
+        index[axis] = int(number.attr)
+        if not -array.shape[axis] <= index[axis] < array.shape[axis]:
+            return None
+    return copied(node_of(array[tuple(index)]), node.strides, node.code)
 
 
 def _seen(node: Node, results: dict[int, Node]) -> Node:

@@ -22,11 +22,13 @@ from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, U8
 from numloom.compiled.calls import wrap_all
 from numloom.compiled.orders import laid_out, order, repeated
 from numloom.compiled.program import TreeProgram
+from numloom.compiled.steps import Stepping
 from numloom.compiled.structure import flat
 from numloom.compiled.symbols import symbol_of
 from numloom.device.registry import beside, current
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, leaf_memory
 from numloom.engine.execute import is_compiled
+from numloom.engine.observed import opaque
 from numloom.engine.placement import bring_all
 from numloom.engine.prepared import run_prepared
 from numloom.engine.reference import compute
@@ -234,6 +236,8 @@ class Loop:
         How many values a step hands on; what else it gives is stacked.
     prepared, learns : tuple or None, int
         How all steps run by one launch, and how often that is still looked for.
+    stepping : Stepping
+        How they run by what one of them ran.
     """
 
     def __init__(
@@ -257,6 +261,7 @@ class Loop:
         self.nbytes = max(at, _ALIGNED)
         self.prepared: Any = None
         self.learns = LEARNS
+        self.stepping = Stepping(bodies[0], first, steps, states, self.layout, self.nbytes)
         programs = [body.program for body in [*bodies, *([condition] if condition is not None else [])]]
         self.may_fail = any([program.may_fail for program in programs])
 
@@ -292,50 +297,56 @@ class Loop:
         if waits(operands):
             nbytes = self.nbytes
             return new_node(ROUTINE, self, operands, U8, one_tuple((nbytes,)), one_tuple((1,)), nbytes, None)
+        return opaque(self, operands, lambda: self._run(operands))
+
+    def _run(self, operands: Sequence[Node]) -> Node:
+        """Its results for values."""
+        with recording(False):
+            at_once = self._at_once(operands)
+            if at_once is None:
+                return self._one_by_one(operands)
+            if config.verify:
+                self._compare(at_once, self._one_by_one(operands))
+            return at_once
+
+    def _one_by_one(self, operands: Sequence[Node]) -> Node:
+        """What the steps give, each of which is recorded and run."""
         state, beside = list(operands[: self.states]), self._beside(operands)
         collected: list[list[Node]] = []
         step = 0
-        with recording(False):
-            at_once = self._at_once(operands)
-            if at_once is not None and not config.verify:
-                return at_once
-            while self._goes_on(step, state, beside):
-                counter = [] if self.condition is not None else [full(self.first + step, I64, ())]
-                body = self.body(step)
-                found = body.run([*counter, *state, *self.around(body, operands)])
-                state = found[: self.states]
-                others = zip(body.forms[self.states :], found[self.states :], strict=True)
-                collected.append([node_of(form.whole(wrap(node))) for form, node in others])
-                step += 1
-            results = state + [node_of(stack([wrap(one) for one in column])) for column in zip(*collected, strict=True)]
-            packed = self._packed(results)
-            if at_once is not None:
-                self._compare(at_once, packed)
-            return packed
+        while self._goes_on(step, state, beside):
+            counter = [] if self.condition is not None else [full(self.first + step, I64, ())]
+            body = self.body(step)
+            found = body.run([*counter, *state, *self.around(body, operands)])
+            state = found[: self.states]
+            others = zip(body.forms[self.states :], found[self.states :], strict=True)
+            collected.append([node_of(form.whole(wrap(node))) for form, node in others])
+            step += 1
+        results = state + [node_of(stack([wrap(one) for one in column])) for column in zip(*collected, strict=True)]
+        return self._packed(results)
 
     def _at_once(self, operands: Sequence[Node]) -> Node | None:
-        """What all steps give, by one launch; None where they are none, or its kernel is being compiled."""
-        if len(self.bodies) != 1 or self.condition is not None or self.steps < 2 or not self.learns:
+        """What all steps give, by one launch or by what one of them ran; None where each must be recorded."""
+        if len(self.bodies) != 1 or self.condition is not None or self.steps < 2:
             return None
         body = self.bodies[0]
-        if body.runs_early:
-            return None
         given = [laid_out(node, like) for node, like in zip(operands, body.likes[1:], strict=True)]
         given = [copied(node, node.strides, node.code) if node.kind in (FILL, SCALAR) else node for node in given]
         for node in given:
             hold(node)
         try:
             evaluate([node for node in given if node.buffer is None])
-            return self._launched(body, given)
+            device = self._gathered(given)
+            if device is None:
+                return None
+            found = self._launched(body, given, device) if self.learns and not body.runs_early else None
+            return self.stepping.run(given, device) if found is None else found
         finally:
             for node in given:
                 unhold(node)
 
-    def _launched(self, body: TracedBody, given: list[Node]) -> Node | None:
-        """`_at_once` of computed values."""
-        device = self._gathered(given)
-        if device is None:
-            return None
+    def _launched(self, body: TracedBody, given: list[Node], device: Any) -> Node | None:
+        """What all steps give, by one launch; None where they are none, or its kernel is being compiled."""
         found = self._again(given, device)
         if found is None and (self.prepared is None or is_compiled(self.prepared[0].plan)):
             self.learns -= 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from zlib import crc32
 
-from numloom.base.dtypes import BOOL, CHARS, ITEMSIZES, KINDS
+from numloom.base.dtypes import BOOL, CHARS, ITEMSIZES, KINDS, SHORT
 from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.values import VALUE_TYPES, header, rounded
 from numloom.ops.reduction_tree import CHUNKS, LANES, RUN
@@ -24,6 +26,10 @@ LINES = 4
 """Lines of lanes that are taken together where their text is short."""
 
 
+Fill = Callable[[str, str, str], str]
+"""Statements that go over so many elements from one on, and do something with each (`Elements.over`)."""
+
+
 class Accumulators:
     """Text of some reductions of a program that take their elements together.
 
@@ -31,6 +37,7 @@ class Accumulators:
     """
 
     def __init__(self, program: Program, reductions: Sequence[Reduce]) -> None:
+        self.program = program
         self.reductions = tuple(reductions)
         codes = [program.body[r.value].code for r in self.reductions]
         self.chars = [CHARS[code] for code in codes]
@@ -76,6 +83,14 @@ class Accumulators:
         return all(
             r.op_def.accumulator(char) in MEMORY_TYPES for r, char in zip(self.reductions, self.chars, strict=True)
         )
+
+    def moments(self) -> list[int]:
+        """Reductions that are moments of real numbers."""
+        return [k for k, r in enumerate(self.reductions) if r.op_def.run and self.chars[k] not in "FD"]
+
+    def merged_in(self, k: int, to: str, other: str) -> str:
+        """The statement that merges a plain number of reduction `k` into another."""
+        return f"{to} = {self._cast(k)}({self.reductions[k].op_def.combined(self.chars[k], to, other)});"
 
     def nbytes(self) -> int:
         """Upper bound of sizeof(A)."""
@@ -235,7 +250,11 @@ class Accumulators:
         """
         none = f"({index} < 0) | " if index else ""
         worse = {">": "<=", "<": ">="}[self.reductions[k].op_def.better]
-        return f"{none}(!(x{k} {worse} {value}) & ({value} == {value}))"
+        return f"{none}(!({self.as_word(k, f'x{k}')} {worse} {self.as_word(k, value)}) & ({value} == {value}))"
+
+    def as_word(self, k: int, value: str) -> str:
+        """A value of reduction `k`, to be compared (`nl::wide`)."""
+        return f"nl::wide({value})" if self.chars[k] in SHORT else value
 
     def fresh(self, count: int) -> str:
         """Statements that make fresh accumulators ``accs`` of `count` rows."""
@@ -315,8 +334,8 @@ class Accumulators:
             in_registers = " ".join(f"{ctype} v{k} = x{k}; i32 i{k} = 0;" for k, ctype in enumerate(self.types))
             return f"{self.declared} {call} {in_registers}"
         uses = [
-            f"const bool w{k} = (x{k} {reduction.op_def.better} v{k}) | ((x{k} != x{k}) & (v{k} == v{k})); "
-            f"v{k} = w{k} ? x{k} : v{k}; i{k} = w{k} ? {place} : i{k};"
+            f"const bool w{k} = ({self.as_word(k, f'x{k}')} {reduction.op_def.better} {self.as_word(k, f'v{k}')}) | "
+            f"((x{k} != x{k}) & (v{k} == v{k})); v{k} = w{k} ? x{k} : v{k}; i{k} = w{k} ? {place} : i{k};"
             for k, reduction in enumerate(self.reductions)
         ]
         return f"{{ {self.declared} {call} {' '.join(uses)} }}"
@@ -362,7 +381,16 @@ class Accumulators:
 
     def host_text(self) -> str:
         """What `chunk` needs before it."""
-        return header("positions") if self._are_extremes() else header("moments_lanes") if self._is_moments() else ""
+        return "".join(self.host_parts())
+
+    def host_parts(self) -> list[str]:
+        """The parts of that, which a text has once each."""
+        if self._is_mixed():
+            plain, name = self._plain_part()
+            return [header("moments_lanes"), f"namespace {name} {{\n{plain.text()}}}\n"]
+        if self._are_extremes():
+            return [header("positions")]
+        return [header("moments_lanes")] if self._is_moments() else []
 
     def _are_extremes(self) -> bool:
         """Whether all are positions of extremes, of complex numbers as well."""
@@ -372,6 +400,51 @@ class Accumulators:
         """Whether all there is are the moments of real numbers."""
         return len(self.reductions) == 1 and bool(self.reductions[0].op_def.run) and self.chars[0] not in "FD"
 
+    def _is_mixed(self) -> bool:
+        """Whether there are moments of real numbers and plain numbers: each takes its own way through a chunk."""
+        runs = [bool(r.op_def.run) for r in self.reductions]
+        real = all(char not in "FD" for char, run in zip(self.chars, runs, strict=True) if run)
+        plain = all(
+            run or r.op_def.accumulator(char) in MEMORY_TYPES
+            for r, char, run in zip(self.reductions, self.chars, runs, strict=True)
+        )
+        return any(runs) and not all(runs) and real and plain
+
+    def _plain_part(self) -> tuple[Accumulators, str]:
+        """The reductions that are no moments, and the namespace of their accumulators."""
+        plain = Accumulators(self.program, [r for r in self.reductions if not r.op_def.run])
+        return plain, f"plain_{crc32(plain.text().encode()):08x}"
+
+    def _mixed_chunk(self, call: str, most: int, fill: Fill | None) -> tuple[str, str]:
+        """`chunk` of moments and plain numbers, which computes the elements once for each."""
+        plain, name = self._plain_part()
+        text = ""
+        for k, reduction in enumerate(self.reductions):
+            if reduction.op_def.run:
+                text += f"lane[0].a{k} = {self._moments(k, call, most, fill)};\n"
+        others = [k for k, reduction in enumerate(self.reductions) if not reduction.op_def.run]
+        taken = " ".join(f"x{n} = part.x{k};" for n, k in enumerate(others))
+        values = ", ".join(f"part.{value}" for value in self.values)
+        inside = re.sub(rf"{re.escape(', '.join(self.values))}\b", values, call)
+        declare, chunk = plain.chunk(
+            f"struct {{ {self.declared} }} part; {inside} {taken}", small=False, most=most, fill=fill
+        )
+        give = " ".join(f"whole.a{k} = lane[0].a{n};" for n, k in enumerate(others))
+        return (
+            "A lane[1];\n",
+            f"{text}{{ A& whole = lane[0];\nusing {name}::A; using {name}::a_none; using {name}::a_merge;\n"
+            f"{declare}{{\n{chunk}}}\n{give} }}\n",
+        )
+
+    def _moments(self, k: int, call: str, most: int, fill: Fill | None) -> str:
+        """The moments of value ``x{k}`` of a chunk."""
+        element = f"[&](i64 at) __attribute__((always_inline)) {{ {self.declared} {call} return x{k}; }}"
+        if fill is not None:
+            to = f"{self.types[k]}* __restrict__ to"
+            each = f"{self.declared} {call} to[s] = x{k};"
+            element = f"[&]({to}, i64 start, i64 some_of) {{\n{fill('start', 'some_of', each)}}}"
+        return f"nl::moments_chunk<{most or LANES}, {self.types[k]}>({element}, begin, count)"
+
     def chunk(
         self,
         call: str,
@@ -380,26 +453,35 @@ class Accumulators:
         small: bool = False,
         most: int = 0,
         again: bool = False,
+        fill: Fill | None = None,
     ) -> tuple[str, str]:
         """Declarations, and statements that reduce the `count` elements from `begin` into ``lane[0]``.
 
         `call` gives the values of the element `at`; `direct` says which reductions' values lie in memory, where element
         0 is. Where `goes_on` holds, ``lane[0]`` is the result of the elements before these.
         `small` says that `call` is little text, and that all accumulators are plain numbers; `most` is the number of
-        lanes where it is known, and `again` says that an element may be computed twice.
+        lanes where it is known, and `again` says that an element may be computed twice. `fill(begin, count, each)` goes
+        over elements from `begin` where they are not found one by one: they are computed into arrays first.
         """
         if self._are_extremes():
-            return self._chunk_of_positions(call, direct or {}, goes_on)
+            return self._chunk_of_positions(call, direct or {}, goes_on, fill)
         if self._is_moments():
-            element = f"[&](i64 at) __attribute__((always_inline)) {{ {self.declared} {call} return x0; }}"
-            lanes = most or LANES
-            return (
-                "A lane[1];\n",
-                f"lane[0].a0 = nl::moments_chunk<{lanes}, {self.types[0]}>({element}, begin, count);\n",
-            )
+            return "A lane[1];\n", f"lane[0].a0 = {self._moments(0, call, most, fill)};\n"
+        if self._is_mixed():
+            return self._mixed_chunk(call, most, fill)
         if self.free():
-            return self._chunk_in_any_order(call, again)
+            return self._chunk_in_any_order(call, again, fill)
         declare, reset, close = self.arrays(LANES)
+        filled = ""
+        if fill is not None:
+            more, filled, call = self.filled(
+                call, fill, LANES * RUN, "begin + first * width", "run_of", "e * width + l"
+            )
+            declare, small = f"{declare} {more}", self.plain()
+            filled = (
+                f"const i64 run_of = count - first * width < {RUN} * width ? count - first * width : {RUN} * width;\n"
+                f"{filled}"
+            )
         levels = (CHUNKS[-1] // (LANES * RUN)).bit_length() + 1
         at = "begin + (first + e) * width + l"
         line = self.line("line", at, f"const i64 at = {at}; {self.declared} {call}")
@@ -430,7 +512,7 @@ class Accumulators:
             + "const i64 all = (count + width - 1) / width;\nu32 runs = 0;\nbool any = false;\n"
             f"for (i64 first = 0; first < all; first += {RUN}) {{\n"
             f"const i64 lines = all - first < {RUN} ? all - first : {RUN};\n"
-            "const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n"
+            f"const i64 tail = first + lines < all ? width : count - (all - 1) * width;\n{filled}"
             f"{reset}\ni64 e = 0;\n{together}"
             f"for (; e < lines; ++e) {{\nconst i64 line = e + 1 < lines ? width : tail;\n{line}\n}}\n"
             + self.levels(close, f"{RUN}", "lane")
@@ -488,11 +570,21 @@ class Accumulators:
         ]
         return f"const i64 at = {at}; {self.declared} {call} {' '.join(uses)}"
 
-    def _chunk_in_any_order(self, call: str, again: bool) -> tuple[str, str]:
+    def filled(self, call: str, fill: Fill, size: int, begin: str, count: str, place: str) -> tuple[str, str, str]:
+        """Arrays of `size` values, statements that fill them, and the values at `place` in them, instead of `call`."""
+        kinds = [(k, "bool8" if ctype == "bool" else ctype) for k, ctype in enumerate(self.types)]
+        declare = " ".join(f"{ctype} x{k}f[{size}];" for k, ctype in kinds)
+        each = f"{self.declared} {call} {' '.join(f'x{k}f[s] = x{k};' for k, _ in kinds)}"
+        return declare, fill(begin, count, each), " ".join(f"x{k} = x{k}f[{place}];" for k, _ in kinds)
+
+    def _chunk_in_any_order(self, call: str, again: bool, fill: Fill | None) -> tuple[str, str]:
         """`chunk` where no order changes the results: a few vectors of lanes, which stay in registers."""
         lanes = max(FREE_BYTES // max(ITEMSIZES[CHARS.index(char)] for char in self.chars), VECTOR // self.least)
         declare, reset, _ = self.arrays(lanes)
-        at = "begin + e + l"
+        at, filled = "begin + e + l", ""
+        if fill is not None:
+            more, filled, call = self.filled(call, fill, BLOCK, "begin + start", "count", "e + l")
+            declare = f"{declare} {more}"
         whole, half, rest = (
             self.line(width, at, f"const i64 at = {at}; {self.declared} {call}")
             for width in (str(lanes), str(lanes // 2), "count - e")
@@ -503,13 +595,20 @@ class Accumulators:
                 f"else if (count >= {lanes // 2}) {{ {half}\ne = count - {lanes // 2};\n{half}\n}} else {{\n{rest}\n}}"
             )
         accumulator = f"A{{{', '.join(f'acc{k}[l]' for k in range(len(self.types)))}}}"
+        loops = f"i64 e = 0;\nfor (; e + {lanes} <= count; e += {lanes}) {{\n{whole}\n}}\n{rest}\n"
+        if fill is not None:
+            loops = (
+                f"const i64 whole_count = count;\nfor (i64 start = 0; start < whole_count; start += {BLOCK}) {{\n"
+                f"const i64 count = whole_count - start < {BLOCK} ? whole_count - start : {BLOCK};\n{filled}{loops}}}\n"
+            )
         return (
             f"{declare}\nA lane[1];\n",
-            f"const i64 width = {lanes};\n{reset}\ni64 e = 0;\n"
-            f"for (; e + {lanes} <= count; e += {lanes}) {{\n{whole}\n}}\n{rest}\n{self.merged(lanes, accumulator)}",
+            f"const i64 width = {lanes};\n{reset}\n{loops}{self.merged(lanes, accumulator)}",
         )
 
-    def _chunk_of_positions(self, call: str, direct: Mapping[int, str], goes_on: str) -> tuple[str, str]:
+    def _chunk_of_positions(
+        self, call: str, direct: Mapping[int, str], goes_on: str, fill: Fill | None
+    ) -> tuple[str, str]:
         """`chunk` for positions alone: no tree changes them, so blocks are searched for something better."""
         types = ["bool8" if ctype == "bool" else ctype for ctype in self.types]
         declare = [f"{ctype} x{k}s[{BLOCK}];" for k, ctype in enumerate(types) if k not in direct]
@@ -517,10 +616,14 @@ class Accumulators:
         start, find, results = [], [], []
         if len(direct) < len(types):
             store = " ".join(f"x{k}s[l] = x{k};" for k in range(len(types)) if k not in direct)
-            blocks.append(
-                f"NL_IVDEP\nfor (i64 l = 0; l < block; ++l) {{ const i64 at = begin + start + l; "
-                f"{self.declared} {call} {store} }}"
-            )
+            if fill is not None:
+                store = " ".join(f"x{k}s[s] = x{k};" for k in range(len(types)))
+                blocks.append(fill("begin + start", "block", f"{self.declared} {call} {store}"))
+            else:
+                blocks.append(
+                    f"NL_IVDEP\nfor (i64 l = 0; l < block; ++l) {{ const i64 at = begin + start + l; "
+                    f"{self.declared} {call} {store} }}"
+                )
         for k, (reduction, ctype) in enumerate(zip(self.reductions, types, strict=True)):
             largest = "true" if reduction.op_def.better == ">" else "false"
             start.append(

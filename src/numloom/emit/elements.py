@@ -176,6 +176,34 @@ class Elements:
         lines.append(f"const {kind} r{self.kept} = rest;")
         return lines
 
+    def over(self, begin: str, count: str, each: str) -> str:
+        """Statements of the host that go over `count` positions of a row from `begin`.
+
+        `each` may use the position `at`, its number `s` among these, and indices of the reduced dimensions: where there
+        are several of those, a loop goes along the last one, whose elements are neighbours, and no position is divided.
+        """
+        last, kept = self.rank - 1, self.kept
+        if last == kept:
+            head = f"for (i64 s = 0; s < {count}; ++s) {{ const i64 at = {begin} + s; const nl_index r{kept} = at;"
+            return f"NL_IVDEP\n{head} {each} }}\n"
+        dimensions = range(kept, self.rank)
+        carry = f"++b{kept};"
+        for d in dimensions[1:]:
+            more = f"b{d} += some;" if d == last else f"++b{d};"
+            carry = f"{more} if (b{d} == {self.number(f'e{d}', self.program.shape[d])}) {{ b{d} = 0; {carry} }}"
+        extent = self.number(f"e{last}", self.program.shape[last])
+        found = " ".join(f"b{d} = r{d};" for d in dimensions)
+        return (
+            f"{{ nl_index {', '.join(f'b{d}' for d in dimensions)};\n"
+            f"{{ const nl_index r = {begin}; {' '.join(self.position_lines())} {found} }}\n"
+            f"for (i64 gone = 0, some; gone < {count}; gone += some) {{\n"
+            f"some = {extent} - b{last} < {count} - gone ? {extent} - b{last} : {count} - gone;\n"
+            + "".join(f"const nl_index r{d} = b{d};\n" for d in dimensions[:-1])
+            + "NL_IVDEP\nfor (i64 l = 0; l < some; ++l) { "
+            + f"const i64 s = gone + l, at = {begin} + s; const nl_index r{last} = b{last} + l; {each} }}\n"
+            + f"{carry}\n}} }}\n"
+        )
+
     def element_lines(
         self,
         only: Sequence[int] | None = None,

@@ -267,9 +267,9 @@ class _Nested(HostReductionText):
                 lines.append(f"{{ {add} }}")
                 continue
             as_good = ">=" if reduction.op_def.better == "<" else "<="
-            best, at = f"best{k}[j]", f"at{k}[j]"
+            best, at, word = f"best{k}[j]", f"at{k}[j]", self.accumulators.as_word
             lines.append(
-                f"const bool wins{k} = (!(x{k} {as_good} {best}) & ({best} == {best})) | "
+                f"const bool wins{k} = (!({word(k, f'x{k}')} {as_good} {word(k, best)}) & ({best} == {best})) | "
                 f"((r < {at}) & ((x{k} == {best}) | ((x{k} != x{k}) & ({best} != {best})))); "
                 f"{best} = wins{k} ? x{k} : {best}; {at} = wins{k} ? r : {at};"
             )
@@ -375,8 +375,9 @@ class _Nested(HostReductionText):
             before.append(f"{ctype} best{k}[{self.points}]; {kind} at{k}[{self.points}];")
             before.append(f"{each}{{ best{k}[j] = {worst}; at{k}[j] = begin; }}")
             as_good = ">=" if better == "<" else "<="
+            new, old = [self.accumulators.as_word(k, value) for value in (f"x{k}", f"best{k}[j]")]
             take.append(
-                f"const bool wins{k} = !(x{k} {as_good} best{k}[j]) & (best{k}[j] == best{k}[j]); "
+                f"const bool wins{k} = !({new} {as_good} {old}) & (best{k}[j] == best{k}[j]); "
                 f"best{k}[j] = wins{k} ? x{k} : best{k}[j]; at{k}[j] = wins{k} ? r : at{k}[j];"
             )
             after.append(

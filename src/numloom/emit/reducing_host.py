@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from numloom.base.dtypes import ITEMSIZES, ROUNDED
 from numloom.emit.accumulators import LINES
+from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import SHARED_PIECES, grain_of, pieces_of
 from numloom.emit.reducing import BLOCK, SHORT, ReductionText
+from numloom.emit.values import loaded
 from numloom.ops.reduction_tree import LANES, RUN
 from numloom.plan.program import Geometry, KernelSource, Program
 
@@ -20,6 +22,10 @@ HEAVY = 40
 """Cost from which short rows are taken beside each other wherever they lie."""
 ROW = 32
 """Elements of a long row that the CPU takes in the time of a row's beginning and end."""
+ABREAST = 8
+"""Neighbouring rows from which on short ones are taken beside each other wherever they lie."""
+TILE, MOST_TILE, TILE_BYTES = 128, 2048, 64 << 10
+"""Rows that are turned at a time, at least, and at most where all outer rows read them; bytes of these."""
 SMALL = 6
 """Most instructions whose text the CPU's loops repeat."""
 
@@ -73,10 +79,21 @@ class HostReductionText(ReductionText):
         """
         width = int(1 << (self.count - 1).bit_length()) // 2
         n = f"(nl_index){self.number('count', self.count)}"
-        first, second = self._lane("l"), self._lane(f"{width} + l")
+        declare = fill = ""
+        if self.split:
+            call = self._call_at(self.accumulators.values)
+            declare, fill, found = self.accumulators.filled(call, self.over, LANES, "(nl_index)0", n, "{at}")
+        else:
+            found = self._call("{at}")
+
+        def lane(at: str) -> str:
+            """The element `at` as an accumulator `acc`."""
+            return self.accumulators.single(found.replace("{at}", at), at, "")
+
+        first, second = lane("l"), lane(f"{width} + l")
         merge, merged = f"{{ {second} lane[l] = a_merge(lane[l], acc); }}", self.accumulators.merged(width)
         if self.accumulators.idempotent():
-            both = (f"{{ {self._lane(at)} total = a_merge(total, acc); }}" for at in ("l", f"{n} - {width} + l"))
+            both = (f"{{ {lane(at)} total = a_merge(total, acc); }}" for at in ("l", f"{n} - {width} + l"))
             text = f"NL_IVDEP\nfor (nl_index l = 0; l < {width}; ++l) {{ {' '.join(both)} }}\n"
             text, merged = f"A total = a_none();\nNL_ROLLED\n{text}", "lane[0] = total;\n"
         elif self.count == 2 * width:
@@ -85,38 +102,80 @@ class HostReductionText(ReductionText):
             text = f"NL_IVDEP\nfor (nl_index l = 0; l < {width}; ++l) {{ {first} lane[l] = acc; }}\n"
             text += f"NL_IVDEP\nfor (nl_index l = 0; l < {n} - {width}; ++l) {merge}\n"
         return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\nA lane[{LANES}];\n'
+            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            f"A lane[{LANES}];\n{declare}\n"
             "for (i64 output = from; output < to; ++output) {\nconst Row row = row_of(p, output);\n"
-            f"{text}{merged}post(p, output, lane[0]);\n}}\n}}\n"
+            f"{fill}{text}{merged}post(p, output, lane[0]);\n}}\n}}\n"
         )
-
-    def _lane(self, at: str) -> str:
-        """The element `at` as an accumulator `acc`."""
-        return self.accumulators.single(self._call(at), at, "")
 
     def _unrolling_pays(self) -> bool:
         """Whether short rows beside each other make a loop of vectors: neighbours, or where much is computed."""
         program = self.program
         if not self.kept or not 0 < self.count * len(program.body) <= 16 * SMALL:
             return False
-        dense = all(program.operands[k].strides[self.kept - 1] in (0, 1) for k in self.streams)
-        dense = dense or self.accumulators.positions()
+        if program.shape[self.kept - 1] >= ABREAST or not self._turned():
+            return True
         cost = sum(instr.op_def.cost for instr in (*program.body, *program.post) if instr.kind == "op")
-        return dense or cost >= HEAVY
+        return self.accumulators.positions() or cost >= HEAVY
+
+    def _turned(self) -> list[int]:
+        """Operands whose elements of neighbouring rows are no neighbours: loops over rows read turned copies."""
+        return [k for k in self.reads if self.program.operands[k].strides[self.kept - 1] not in (0, 1)]
+
+    def _tiles_text(self, width: int) -> tuple[str, str, str, int]:
+        """Turned copies of operands: the function of an element, their declaration, how they are filled, their length.
+
+        What all outer rows read is turned once.
+        """
+        operands, turned = self.program.operands, self._turned()
+        if not turned:
+            return "", "", "", 0
+        again = [k for k in turned if not any(operands[k].strides[: self.kept - 1])] if self.kept > 1 else []
+        nbytes = width * sum(ITEMSIZES[operands[k].code] for k in turned)
+        size = max(min(TILE_BYTES // nbytes, MOST_TILE), TILE) if again else TILE
+        types = {k: MEMORY_TYPES[operands[k].code] for k in turned}
+        reads = {k: loaded(f"w.q{k}", operands[k].code) if k in turned else self.load(k) for k in self.reads}
+        fields = " ".join(f"{ctype} q{k};" for k, ctype in types.items())
+        pads = {k: size + 64 // ITEMSIZES[operands[k].code] for k in turned}
+        declare = " ".join(
+            f"{ctype} t{k}[{width}][{pads[k]}]; const void* held{k} = 0; i64 long{k} = 0;" for k, ctype in types.items()
+        )
+        fill = ""
+        n = f"(nl_index){self.number('count', self.count)}"
+        for k in turned:
+            step = self.number(f"s{k}_{self.kept - 1}", operands[k].strides[self.kept - 1])
+            copy = f"t{k}[at][line] = from{k}[{self.position(k)}];"
+            fill += (
+                f"if (base.q{k} != held{k} || width > long{k}) {{\nheld{k} = base.q{k}; long{k} = width;\n"
+                "for (i64 line = 0; line < width; ++line) { "
+                f"const {types[k]}* const from{k} = base.q{k} + line * {step};\n"
+                f"{self.over('0', n, copy)}}}\n}}\n"
+            )
+        return f"struct W {{ {fields} }};\n{self._element_by(reads)}", declare, fill, size
 
     def _cpu_rows_unrolled(self, entry: str) -> str:
         """Rows of a few elements whose outputs are neighbours: the loop over the outputs makes vectors."""
         last, width = self.kept - 1, int(1 << (self.count - 1).bit_length())
         n = f"(nl_index){self.number('count', self.count)}"
+        element, declare, fill, size = self._tiles_text(width)
+        limit = f"const i64 most = to - output < {size} ? to - output : {size};\n" if size else ""
+        most = "most" if size else "to - output"
+
+        def call(at: str) -> str:
+            if not size:
+                return self._call(at)
+            values = ", ".join(f"t{k}[{at}][l]" for k in self._turned())
+            return f"const W w{{{values}}}; element(p, row, {at}, w, {', '.join(self.accumulators.values)});"
+
         lines = []
         for j in range(width):
             # An element that may not exist is the first one again, and does not count.
             always_valid = j <= width // 2 or self.count == width
             at = f"{j}" if always_valid else f"({j} < {n} ? {j} : 0)"
             if self.accumulators.positions():
-                lines.append(self.accumulators.position_unrolled(j, self._call(at)))
+                lines.append(self.accumulators.position_unrolled(j, call(at)))
                 continue
-            lines.append(f"A e{j}; {{ {self.accumulators.single(self._call(at), at, '')} e{j} = acc; }}")
+            lines.append(f"A e{j}; {{ {self.accumulators.single(call(at), at, '')} e{j} = acc; }}")
             if not always_valid:
                 lines += [
                     f"e{j}.a{k} = {j} < {n} ? e{j}.a{k} : none.a{k};" for k in range(len(self.program.reductions))
@@ -130,11 +189,11 @@ class HostReductionText(ReductionText):
         names = ", ".join(f"k{d}" for d in range(self.kept))
         inner = self.number("inner", self.program.shape[last])
         return (
-            f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
-            "const A none = a_none();\nfor (i64 output = from; output < to;) {\n"
-            f"i64 {names}; split(p, output, {names});\n"
-            f"const i64 width = {inner} - k{last} < to - output ? {inner} - k{last} : to - output;\n"
-            "const Row base = row_of(p, output);\nNL_IVDEP\nfor (i64 l = 0; l < width; ++l) {\n"
+            f'{element}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
+            f"const A none = a_none();\n{declare}\nfor (i64 output = from; output < to;) {{\n"
+            f"i64 {names}; split(p, output, {names});\n{limit}"
+            f"const i64 width = {inner} - k{last} < {most} ? {inner} - k{last} : {most};\n"
+            f"const Row base = row_of(p, output);\n{fill}NL_IVDEP\nfor (i64 l = 0; l < width; ++l) {{\n"
             f"Row row = base; {self._moves()}\n" + "\n".join(lines) + f"\npost_at(p, {names} + l, e0);\n}}\n"
             "output += width;\n}\n}\n"
         )
@@ -171,9 +230,10 @@ class HostReductionText(ReductionText):
         goes_on = "begin > 0" if whole else "item > from && begin > 0"
         lanes = (int(1 << (self.count - 1).bit_length()) if self.count <= LANES else LANES) if self.chunks == 1 else 0
         again = not (self.gathers or self.program.stores)
-        declare, chunk = self.accumulators.chunk(
-            self._call("(nl_index)at"), direct, goes_on, self._small(), lanes, again
+        call, fill = (
+            (self._call_at(self.accumulators.values), self.over) if self.split else (self._call("(nl_index)at"), None)
         )
+        declare, chunk = self.accumulators.chunk(call, direct, goes_on, self._small(), lanes, again, fill)
         begin = f'{self.accumulators.host_text()}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
         begin += f"const P p = *block;\n{declare}for (i64 item = from; item < to; ++item) {{\n"
         count = f"const i64 count = {n} - begin < {size} ? {n} - begin : {size};\n"

@@ -14,6 +14,9 @@ cluster, each with an equal part: a power of two of runs, or whole chunks, so th
 send each other what they have (accumulators of each lane, or of whole chunks) through the shared memory of all, and
 then every block merges the rest for itself, in the same order.
 
+On the host short rows of plain numbers go beside each other, 32 at a time: what they read is turned, so that every
+loop is one over rows.
+
 Columns (not `Program.fast`): a thread has runs of one column, one after the other, its neighbours those of the next
 columns; groups and blocks are neighbours in the tree of each column. On the host columns go one by one, which no plan
 asks for.
@@ -28,16 +31,22 @@ from math import inf
 from numloom.base.dtypes import ITEMSIZES
 from numloom.emit.accumulators import Accumulators
 from numloom.emit.across import Across, halves, pairs
+from numloom.emit.block import MEMORY_TYPES
 from numloom.emit.cost import grain_of
 from numloom.emit.elements import Elements
 from numloom.emit.pairing import Pairing
 from numloom.emit.sharing import EXCHANGED, Shape, column_shape, row_shape
 from numloom.emit.staging import staging_of
-from numloom.emit.values import VALUE_TYPES, gather_instrs, header, read_operands
-from numloom.ops.reduction_tree import CHUNKS, RUN
-from numloom.plan.program import Geometry, KernelSource, Program, Stages, Store
+from numloom.emit.values import VALUE_TYPES, gather_instrs, header, loaded, read_operands
+from numloom.ops.reduction_tree import CHUNKS, LANES, RUN
+from numloom.plan.program import Geometry, KernelSource, Operand, Program, Stages, Store
 
 SHORT = 16
+ABREAST, MOST_ABREAST = 32, 64
+"""Short rows that the host takes beside each other, and the most elements of such rows."""
+KEPT_LAST = f"for (i64 l = width; l < {ABREAST}; ++l) kept[l] = kept[0];"
+SMALL = 6
+"""Most instructions whose text the host's loops repeat."""
 COSTLY = 8
 """Instructions from which the host holds a value instead of computing it again."""
 HELD_BYTES = 1 << 20
@@ -53,6 +62,11 @@ def emit_rows(program: Program, entry: str) -> KernelSource:
     kernel = _Rows(program)
     shared, cuda, cpu = kernel.shared_text(), kernel.cuda(entry), kernel.cpu(entry)
     return kernel.source(entry, shared, cuda, cpu, kernel.geometry())
+
+
+def _in_array(ctype: str) -> str:
+    """Truth values in arrays are bytes, of which the host's compiler makes vectors."""
+    return "bool8" if ctype == "bool" else ctype
 
 
 @dataclass(slots=True)
@@ -178,6 +192,8 @@ class _Rows(Elements):
             self.pairing is not None and shape.groups == 1 and shape.elements_per_lane - shape.always_valid <= 1
         )
         """Whether all lanes have `lines` elements, or one less."""
+        self.places = "at"
+        """Where element functions are asked for: a position of the row, or indices of its dimensions on the host."""
         self.dynamic_shared = self.shape.exchanged * exchanged > EXCHANGED
         """Whether passes exchange their accumulators in shared memory that has to be asked for."""
         self.shared = self.shape.exchanged * max(nbytes) if self.dynamic_shared else 0
@@ -267,9 +283,13 @@ class _Rows(Elements):
         program = self.program
         kept = {q: f"kept.w{q}" for q in self.of_row}
         inverses = {v: f"kept.r{q}" for v, q in self.divisors.items()}
+        indices = self.places != "at"
+        places = [f"nl_index {place}" for place in self.places.split(", ")] if indices else ["nl_index r"]
+        position = [] if indices else self.position_lines()
+        found_before = len(self.position_lines()) if indices else 0
         text = []
         for each in found:
-            args = ["const P& p", "const Row& row", "const Kept& kept", "nl_index r"]
+            args = ["const P& p", "const Row& row", "const Kept& kept", *places]
             args += [f"const {self._type(v)} v{v}" for v in each.takes]
             args += [f"{self._type(v)}& g{v}" for v in each.gives]
             args += [f"{self._type(store.value)}& y{n}" for n, store in enumerate(each.stores)]
@@ -277,9 +297,9 @@ class _Rows(Elements):
             loads = self._loads(each)
             args += [f"const {self._read_type(k)} i{k}" for k in loads]
             if loads:
-                reads = ", ".join(["const P& p", "const Row& row", "nl_index r", "bool exists",
+                reads = ", ".join(["const P& p", "const Row& row", *places, "bool exists",
                                    *(f"{self._read_type(k)}& i{k}" for k in loads)])  # fmt: skip
-                lines = [*self.position_lines(), *(f"i{k} = {self.load(k)};" for k in loads)]
+                lines = [*position, *(f"i{k} = {self.load(k)};" for k in loads)]
                 text.append(f"NL_DEV void get{each.number}({reads}) {{\n  " + "\n  ".join(lines) + "\n}\n")
             given = [f"g{v} = v{v};" for v in each.gives]
             given += [f"y{n} = v{store.value};" for n, store in enumerate(each.stores)]
@@ -288,13 +308,14 @@ class _Rows(Elements):
             if device and self._divides(each):
                 forms = {"fast": (", bool& slow", inverses), "element": ("", dict.fromkeys(inverses, ""))}
             for name, (slow, by) in forms.items():
-                lines = [*self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads}, by), *given]
+                lines = self.element_lines(each.evaluate, kept, {k: f"i{k}" for k in loads}, by)
+                lines = [*lines[found_before:], *given]
                 head = f"NL_DEV void {name}{each.number}({', '.join(args)}{slow}) {{\n  "
                 text.append(head + "\n  ".join(lines) + "\n}\n")
             if each.stores:
                 args = [f"{self._type(store.value)} v{store.value}" for store in each.stores]
-                args = ["const P& p", "const Row& row", "nl_index r", *dict.fromkeys(args)]
-                lines = [*self.position_lines(), *map(self.store_line, each.stores)]
+                args = ["const P& p", "const Row& row", *places, *dict.fromkeys(args)]
+                lines = [*position, *map(self.store_line, each.stores)]
                 text.append(f"NL_DEV void put{each.number}({', '.join(args)}) {{\n  " + "\n  ".join(lines) + "\n}\n")
         return "".join(text)
 
@@ -317,7 +338,7 @@ class _Rows(Elements):
         """The call that reads a pass's operands."""
         reads = [f"i{k}{slot}" for k in self._loads(each)]
         settled = " ".join(f"nl::settle({read});" for read in reads)
-        return f"get{each.number}({', '.join(['p', 'row', 'at', exists, *reads])}); {settled}" if reads else ""
+        return f"get{each.number}({', '.join(['p', 'row', self.places, exists, *reads])}); {settled}" if reads else ""
 
     def _call(
         self, each: Pass, held_slot: str, slot: str, fast: bool = False, values: Sequence[str] | None = None
@@ -327,13 +348,13 @@ class _Rows(Elements):
         written = [f"y{n}{slot}" for n in range(len(each.stores))]
         reads = [f"i{k}{slot}" for k in self._loads(each)]
         values = self.accumulators[each.number].values if values is None else values
-        args = ["p", "row", "kept", "at", *held, *written, *values, *reads]
+        args = ["p", "row", "kept", self.places, *held, *written, *values, *reads]
         return f"{'fast' if fast else 'element'}{each.number}({', '.join([*args, 'slow'] if fast else args)});"
 
     def _put(self, each: Pass, slot: str) -> str:
         """The call that writes a pass's values."""
         values = {store.value: f"y{n}{slot}" for n, store in enumerate(each.stores)}
-        return f"put{each.number}({', '.join(['p', 'row', 'at', *values.values()])});" if each.stores else ""
+        return f"put{each.number}({', '.join(['p', 'row', self.places, *values.values()])});" if each.stores else ""
 
     def _held(self, found: Sequence[Pass], size: int) -> str:
         """Declarations of what is held of a row's elements."""
@@ -492,6 +513,8 @@ class _Rows(Elements):
     def cpu(self, entry: str) -> str:
         """The kernel for the host: one row after another."""
         n = f"(nl_index){self.number('count', self.count)}"
+        if self._is_abreast():
+            return self._cpu_abreast(entry, n)
         if not self.program.fast:
             found = self.on_host
             each_row = "".join(self._over_column(each, n) for each in found)
@@ -504,16 +527,131 @@ class _Rows(Elements):
             each_row += "".join(self._share(each, shape, merged) for each in found)
         else:
             found = self.on_host
+            if self.rank - self.kept > 1:
+                self.places = ", ".join(f"r{d}" for d in range(self.kept, self.rank))
             each_row = "".join(self._over(each, n) for each in found)
         return (
             self._elements(found)
-            + "".join(dict.fromkeys(accumulators.host_text() for accumulators in self.accumulators))
+            + "".join(dict.fromkeys(part for one in self.accumulators for part in one.host_parts()))
             + f'extern "C" void {entry}(const P* block, i64 from, i64 to) {{\nconst P p = *block;\n'
             + self._held(found, self.size)
             + "\nconst bool first = true, live = true;\nfor (i64 output = from; output < to; ++output) {\n"
             + "const Row row = row_of(p, output);\nKept kept;\npost0(p, output, kept, first);\n"
             + each_row + "}\n}\n"
         )  # fmt: skip
+
+    def _is_abreast(self) -> bool:
+        """Whether the host takes short rows beside each other: of numbers and moments, read where they lie in rows."""
+        program = self.program
+        plain = all(
+            reduction.op_def.accumulator(char) in MEMORY_TYPES or k in one.moments()
+            for one in self.accumulators
+            for k, (reduction, char) in enumerate(zip(one.reductions, one.chars, strict=True))
+        )
+        simple = not (self.gathers or self.iotas or program.nested)
+        return program.fast and plain and simple and self.kept > 0 and 0 < self.count <= MOST_ABREAST
+
+    def _cpu_abreast(self, entry: str, n: str) -> str:
+        """Short rows, some beside each other: what they read is turned, so that all loops go over rows."""
+        program, found = self.program, self.on_host
+        operands = [program.operands[k] for k in self.reads]
+        turned = {k: o for k, o in zip(self.reads, operands, strict=True) if any(o.strides[: self.kept])}
+        lines = {k: any(o.strides[self.kept :]) for k, o in turned.items()}
+        types = {k: MEMORY_TYPES[o.code] for k, o in turned.items()}
+        declare = [f"{types[k]} t{k}[{self.size if lines[k] else 1}][{ABREAST}];" for k in turned]
+        held = sorted({v for each in found for v in each.gives})
+        declare += [f"{_in_array(self._type(v))} h{v}[{self.size}][{ABREAST}];" for v in held]
+        copy = "".join(
+            self.over("0", n, f"t{k}[at][l_] = {self.fetch(k)};") if lines[k] else f"t{k}[0][l_] = row.q{k}[0];\n"
+            for k in turned
+        )
+        last = " ".join(
+            f"for (i64 at = 0; at < {n if lines[k] else 1}; ++at) "
+            f"for (i64 l = width; l < {ABREAST}; ++l) t{k}[at][l] = t{k}[at][0];"
+            for k in turned
+        )
+        shares = "".join(self._pass_abreast(each, n, turned, lines) for each in found)
+        return (
+            f'{self._elements(found)}extern "C" void {entry}(const P* block, i64 from, i64 to) {{\n'
+            f"const P p = *block;\n{' '.join(declare)}\nKept kept[{ABREAST}];\nconst bool first = true;\n"
+            f"for (i64 output = from; output < to; output += {ABREAST}) {{\n"
+            f"const i64 width = to - output < {ABREAST} ? to - output : {ABREAST};\n"
+            "const Row row = row_of(p, output);\n"
+            "for (i64 l_ = 0; l_ < width; ++l_) {\nconst Row row = row_of(p, output + l_);\n"
+            f"post0(p, output + l_, kept[l_], first);\n{copy}}}\n"
+            f"if (width < {ABREAST}) {{ {last} {KEPT_LAST} }}\n{shares}}}\n}}\n"
+        )
+
+    def _pass_abreast(self, each: Pass, n: str, turned: Mapping[int, Operand], lines: Mapping[int, bool]) -> str:
+        """A pass over rows beside each other: elements line by line, what it reduces by halving, what it stores."""
+        accumulators, loads = self.accumulators[each.number], self._loads(each)
+        kinds = [
+            (k, r.op_def.accumulator(char))
+            for k, (r, char) in enumerate(zip(accumulators.reductions, accumulators.chars, strict=True))
+        ]
+        stores = [_in_array(self._type(store.value)) for store in each.stores]
+        moments = accumulators.moments()
+        kinds = [(k, ctype) for k, ctype in kinds if k not in moments]
+        arrays = [f"{ctype} a{k}f[{self.size}][{ABREAST}];" for k, ctype in kinds]
+        arrays += [f"f64 mean{k}[{self.size}][{ABREAST}], m2{k}[{self.size}][{ABREAST}];" for k in moments]
+        arrays += [f"{ctype} y{m}f[{self.size}][{ABREAST}];" for m, ctype in enumerate(stores)]
+        values = []
+        for k in loads:
+            memory = f"t{k}[{'at' if lines[k] else 0}][l]" if k in turned else self.fetch(k)
+            values.append(f"const {self._read_type(k)} i{k} = {loaded(memory, self.program.operands[k].code)};")
+        places = "" if all(k in turned for k in loads) else f"const nl_index r = at; {' '.join(self.position_lines())}"
+        values += [f"const {self._type(v)} v{v} = h{v}[at][l];" for v in each.takes]
+        values += [f"{self._type(v)} g{v};" for v in each.gives]
+        values += [f"{self._type(store.value)} y{m};" for m, store in enumerate(each.stores)]
+        given = [*(f"v{v}" for v in each.takes), *(f"g{v}" for v in each.gives), *(f"y{m}" for m in range(len(stores)))]
+        args = ["p", "row", "kept[l]", "at", *given, *accumulators.values, *(f"i{k}" for k in loads)]
+        call = f"element{each.number}({', '.join(args)});"
+        keep = [f"h{v}[at][l] = g{v};" for v in each.gives] + [f"y{m}f[at][l] = y{m};" for m in range(len(stores))]
+        take = accumulators.single(call, "at", "") if each.reductions else call
+        keep += [f"a{k}f[at][l] = acc.a{k};" for k, _ in kinds]
+        keep += [f"mean{k}[at][l] = acc.a{k}.mean; m2{k}[at][l] = acc.a{k}.m2;" for k in moments]
+        text = (
+            f"for (i64 at = 0; at < {n}; ++at) {{ {places}\nNL_IVDEP\nfor (i64 l = 0; l < {ABREAST}; ++l) "
+            f"{{ {' '.join([*values, take, *keep])} }}\n}}\n"
+        )
+        if each.reductions:
+            merge = [accumulators.merged_in(k, f"a{k}f[j][l]", f"a{k}f[j + half][l]") for k, _ in kinds]
+            # As nl::merge_by: all rows have as many elements in a lane.
+            merge += [
+                f"const f64 d{k} = mean{k}[j + half][l] - mean{k}[j][l]; mean{k}[j][l] += d{k} * weight; "
+                f"m2{k}[j][l] = m2{k}[j][l] + m2{k}[j + half][l] + d{k} * d{k} * scale;"
+                for k in moments
+            ]
+            counted, weights = "", ""
+            if moments:
+                counted = f"f64 of[{self.size}];\nfor (i64 at = 0; at < {n}; ++at) of[at] = 1.0;\n"
+                weights = (
+                    "const f64 weight = of[j + half] / (of[j] + of[j + half]), scale = of[j] * weight; "
+                    "of[j] = of[j] + of[j + half];\n"
+                )
+            results = {k: f"a{k}f[0][l]" for k, _ in kinds}
+            results |= {k: f"nl::make_moments(of[0], mean{k}[0][l], m2{k}[0][l])" for k in moments}
+            text += (
+                f"{counted}for (i64 half = {self.size // 2}, left = {n}; half > 0; "
+                "left = left < half ? left : half, half /= 2)\n"
+                f"for (i64 j = 0; j + half < left; ++j) {{\n{weights}NL_IVDEP\n"
+                f"for (i64 l = 0; l < {ABREAST}; ++l) {{ {' '.join(merge)} }}\n}}\n"
+                f"for (i64 l = 0; l < width; ++l) {{ const A a{{{', '.join(results[k] for k in sorted(results))}}}; "
+                f"post{each.number + 1}(p, output + l, kept[l], first, a); }}\n"
+                f"if (width < {ABREAST}) {{ {KEPT_LAST} }}\n"
+            )
+        if stores:
+            written = ", ".join(["p", "row", "at", *dict.fromkeys(f"y{m}f[at][l]" for m in self._written(each))])
+            text += (
+                "for (i64 l = 0; l < width; ++l) {\nconst Row row = row_of(p, output + l);\n"
+                f"for (i64 at = 0; at < {n}; ++at) put{each.number}({written});\n}}\n"
+            )
+        space = f"using namespace pass{each.number};\n" if each.reductions else ""
+        return f"{{ {space}{' '.join(arrays)}\n{text}}}\n"
+
+    def _written(self, each: Pass) -> list[int]:
+        """Which of a pass's stores give the arguments of its `put`: each value once."""
+        return list({store.value: m for m, store in enumerate(each.stores)}.values())
 
     def _over_column(self, each: Pass, n: str) -> str:
         """A pass over a whole column, run by run."""
@@ -539,8 +677,13 @@ class _Rows(Elements):
             f"{self._arrays(each, '')} {self._get(each, 'true', '')} {self._call(each, 'at', '')} {self._put(each, '')}"
         )
         if not each.reductions:
-            return f"NL_IVDEP\nfor (i64 at = 0; at < {n}; ++at) {{ {call} }}\n"
-        declare, chunk = self.accumulators[each.number].chunk(call)
+            return self.over("0", n, call)
+        accumulators, body = self.accumulators[each.number], [self.program.body[v] for v in each.evaluate]
+        cost = sum(instr.op_def.cost for instr in body if instr.kind == "op")
+        fill = self.over if self.rank - self.kept > 1 or cost >= COSTLY else None
+        small = fill is None and len(body) <= SMALL and accumulators.plain()
+        lanes = min(self.size, LANES) if self.count <= CHUNKS[0] else 0
+        declare, chunk = accumulators.chunk(call, small=small, most=lanes, fill=fill)
         return (
             f"{{ using namespace pass{each.number};\n{declare}counter<8> c; counter_start(c);\n"
             f"for (i64 begin = 0; begin < {n}; begin += {CHUNKS[0]}) {{\n"

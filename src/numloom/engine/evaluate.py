@@ -250,7 +250,7 @@ def run_verified(nodes: list[Node]) -> None:
         hold(root)
     try:
         expected = computed_apart(roots, device, leaf_memory)
-        if not run_alone(nodes):
+        if _counters.profiler is not None or not run_alone(nodes):
             run_pending(nodes)
         check_computed(roots, expected, device, leaf_memory)
     finally:
@@ -379,6 +379,8 @@ def small_work(found: Walk, wanted: list[Node], device: Any, planned: bool) -> i
     profiler = _counters.profiler
     if profiler is None:
         return run_unplanned(found, wanted, device, planned)
+    if not profiler.sees_small:
+        return 0
     span = profiler.begin_small(found.nodes, found.count)
     ran = 0
     try:

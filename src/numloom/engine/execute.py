@@ -419,6 +419,7 @@ def run_profiled(plan: ReadyPlan, nodes: list[Any]) -> None:
             run_step(ready, nodes, plan)
         finally:
             profiler.end(span)
+        profiler.ran_step(plan, ready, nodes)
         for number in ready.release if several else ():
             nodes[number] = None
 

@@ -1,10 +1,10 @@
 # cython: boundscheck=False, wraparound=False
-"""Calls of compiled functions whose plan is known: from the operands' memory to the launches, and nothing between.
+"""Calls that were observed once, run again: from the operands' memory to the launches, and nothing between.
 
-A function records the same nodes in each call, so the walk over them finds the same plan, as long as its operands are
-computed memory that lies as it did and nothing else is pending. Then neither nodes nor a walk are needed: addresses go
-into the plan's parameter blocks, and what it computes becomes new values. It is a shorter way to the same plan, never
-another one. Functions with routines, loops of kernels, gathers that may fail or writes in place go the long way.
+A compiled function, or the body of a loop, records the same nodes in each call, so the same plans and routines run in
+the same order, as long as its operands are computed memory that lies as it did and nothing else is pending. What ran
+was taken down (`numloom.engine.observed`); here it runs for other memory: neither nodes nor walks nor plans are needed.
+It is a shorter way to the same launches, never to others.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ try:
 except ImportError:
     from numloom.base import uncompiled as cython
 
+from numloom.base.dtypes import ITEMSIZES, U8
 from numloom.device.memory import Buffer
-from numloom.engine.evaluate import plans_by_settings, plans_in_use
-from numloom.engine.execute import BROKEN, WARM_UP_RUNS, ReadyPlan, ReadyStep, StepParameter, pack
+from numloom.engine.evaluate import evaluate, plans_by_settings, plans_in_use
+from numloom.engine.execute import BROKEN, ReadyPlan, ReadyStep, StepParameter, pack
 from numloom.engine.guard import Guard, guard
 from numloom.engine.look import settle_near
+from numloom.engine.routines import Call
 from numloom.engine.state import counters
-from numloom.engine.walk import end_walk, walk_pending
-from numloom.graph.node import LEAF, SCALAR, VIEW, Node, computed, signature_by
+from numloom.graph.node import LEAF, VIEW, Node, NodeSignature, computed, new_node, signature_by, viewed
+from numloom.graph.source_location import here
 
 _guard: Guard = guard
 _counters = counters
 FIRST = 4
-"""Calls of a function before its plan is looked for; after each failure it is looked for half as often."""
+"""Calls of a function before one is observed; after each failure it is observed half as often."""
 MOST = 4096
 
 
@@ -41,6 +43,8 @@ class PreparedStep:
         The step.
     sizes : list of int
         Bytes of what it computes, whose places follow each other from `first` on.
+    copied, source : int
+        Bytes that the first of them begins as, and the place of the memory that has them; 0 where there are none.
     sources, words, offsets : list of int
         Of each word that is an address: the place of the memory, the word, and the bytes from there on.
     parameters, values : list
@@ -49,10 +53,14 @@ class PreparedStep:
         Places that nobody reads after it.
     """
 
-    __slots__ = ("done", "first", "offsets", "parameters", "ready", "sizes", "sources", "values", "words")
+    __slots__ = (
+        "copied", "done", "first", "offsets", "parameters", "ready", "sizes", "source", "sources", "values", "words",
+    )  # fmt: skip
 
     ready: ReadyStep
     first: int
+    copied: int
+    source: int
     sizes: list[Any]
     sources: list[Any]
     words: list[Any]
@@ -64,6 +72,7 @@ class PreparedStep:
     def __init__(self, ready: ReadyStep, first: int) -> None:
         self.ready = ready
         self.first = first
+        self.copied = self.source = 0
         self.sizes = [nbytes for _, nbytes in ready.allocate]
         self.sources = []
         self.words = []
@@ -73,38 +82,129 @@ class PreparedStep:
         self.done = []
 
 
-class Prepared:
-    """A plan for the operands of one function.
+class Operand:
+    """What a routine takes: memory at a place, or a view of it, or a number.
 
     Attributes
     ----------
-    plan, plans : ReadyPlan, dict
-        The plan, and the table of its device and settings.
-    steps : list of PreparedStep
-        Its steps.
-    past : list of int
-        The last bits of the operands' addresses; -1 of one that nobody reads.
-    results, signatures : list
-        Places of the results, and their signatures, None of one that is an operand; of a result that is an earlier one,
-        -1 less its number.
+    place, offset : int
+        Where the memory is, and the bytes from there on; -1 of a number.
+    base, seen : NodeSignature or None
+        Signatures of the computed value, and of a view of it.
+    number : Node or None
+        A node like the number.
     """
 
-    __slots__ = ("past", "plan", "plans", "results", "signatures", "steps")
+    __slots__ = ("base", "number", "offset", "place", "seen")
 
-    plan: ReadyPlan
-    plans: dict[Any, Any]
+    place: int
+    offset: int
+    base: Any
+    seen: Any
+    number: Any
+
+    def __init__(self, place: int, offset: int, base: Any, seen: Any, number: Any) -> None:
+        self.place = place
+        self.offset = offset
+        self.base = base
+        self.seen = seen
+        self.number = number
+
+
+class PreparedCall:
+    """A routine whose operands are found by places.
+
+    Attributes
+    ----------
+    call : callable
+        ``call(*nodes)`` gives a computed value, or a tuple of them.
+    direct : bool
+        Whether it is a `Call`, which may be bound to addresses.
+    keeps : bool
+        Whether its first operand is needed as it is, though it might be written to.
+    operands : list of Operand
+        What it takes.
+    targets : list of int
+        Places of its results; -1 of one that nobody reads.
+    done : list of int
+        Places that nobody reads after it.
+    """
+
+    __slots__ = ("call", "direct", "done", "keeps", "operands", "targets")
+
+    call: Any
+    direct: bool
+    keeps: bool
+    operands: list[Any]
+    targets: list[Any]
+    done: list[Any]
+
+    def __init__(self, call: Any, operands: list[Any], targets: list[Any]) -> None:
+        self.call = call
+        self.direct = type(call) is Call
+        self.keeps = False
+        self.operands = operands
+        self.targets = targets
+        self.done = []
+
+
+class Prepared:
+    """What one call ran, for other operands.
+
+    Attributes
+    ----------
+    device, pool : Device, Pool
+        Where it runs.
+    plan : ReadyPlan or None
+        The plan, if the steps are those of one.
+    plans : dict
+        The table of the device's plans under the settings that held.
+    steps : list of PreparedStep and PreparedCall
+        What runs.
+    places : int
+        How many there are: of the operands, of constants, of what is computed.
+    past : list of int
+        The last bits of the addresses of operands and constants; -1 of one that nobody reads.
+    constants : list of Node
+        Computed values that are the same in each call.
+    results, signatures, seen : list
+        Places of the results, and the signatures of their memory, None of one that is an operand; of a result that is
+        an earlier one, -1 less its number. Of a result that is a view: its signature and offset, else None.
+    adopted : frozenset of int
+        Places of operands that are written to.
+    """
+
+    __slots__ = (
+        "adopted", "constants", "device", "past", "places", "plan", "plans", "pool", "results", "seen", "signatures",
+        "steps",
+    )  # fmt: skip
+
+    device: Any
+    pool: Any
+    plan: Any
+    plans: Any
     steps: list[Any]
+    places: int
     past: list[Any]
+    constants: list[Any]
     results: list[Any]
     signatures: list[Any]
+    seen: list[Any]
+    adopted: Any
 
-    def __init__(self, plan: ReadyPlan, plans: dict[Any, Any]) -> None:
-        self.plan = plan
+    def __init__(self, device: Any, plans: Any) -> None:
+        self.device = device
+        self.pool = device.pool
+        self.plan = None
         self.plans = plans
         self.steps = []
+        self.places = 0
         self.past = []
+        self.constants = []
         self.results = []
         self.signatures = []
+        self.seen = []
+        self.adopted = frozenset()
 
 
 class CallState:
@@ -113,9 +213,9 @@ class CallState:
     Attributes
     ----------
     prepared : Prepared or None
-        Its plan, once there is one.
+        What one of them ran, once one was observed.
     calls, next : int
-        Calls the long way, and at which of them a plan is looked for.
+        Calls the long way, and which of them is observed.
     """
 
     __slots__ = ("calls", "next", "prepared")
@@ -130,63 +230,193 @@ class CallState:
         self.next = FIRST
 
 
-def run_prepared(prepared: Prepared, operands: list[Any], checking: bool) -> Any:
-    """The computed results for operands, or None where the long way must be gone.
+def past(buffer: Buffer) -> int:
+    """The bits of an address that plans depend on."""
+    return buffer.ptr & 15
 
-    They have the dtypes, shapes and orders that the plan was prepared for. `checking`: beside that way, whose results
-    are there.
+
+class Stacked:
+    """A result that goes to memory of its own in each step.
+
+    Attributes
+    ----------
+    place : int
+        Its place in a step.
+    begin, stride, nbytes : int
+        Where the first step's begins, the bytes from one to the next, and those of one.
+    there : bool
+        Whether a step may compute it where it goes to; else it is copied.
     """
-    plan = prepared.plan
+
+    __slots__ = ("begin", "nbytes", "place", "stride", "there")
+
+    place: int
+    begin: int
+    stride: int
+    nbytes: int
+    there: bool
+
+    def __init__(self, place: int, begin: int, stride: int, nbytes: int, there: bool) -> None:
+        self.place = place
+        self.begin = begin
+        self.stride = stride
+        self.nbytes = nbytes
+        self.there = there
+
+
+def run_stepped(
+    prepared: Prepared, memory: list[Any], begins: list[int], strides: list[int], states: list[int], first: int,
+    steps: int, stacked: list[Any], last: list[Any], packed: Any, pause: Any,
+) -> None:  # fmt: skip
+    """Run what one step ran for the steps from `first` on.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        A step: of its operands those from 1 on are the state.
+    memory, begins, strides : list
+        Of operands and constants: memory, the bytes from where on it is taken in the first of these steps, and how many
+        bytes later in each next one. The state's memory that is written to belongs to nobody else.
+    states : list of int
+        Places of the next state.
+    stacked, last : list of Stacked
+        Results of each step, and the state of the last one.
+    packed : Buffer
+        Where both go.
+    pause : callable
+        Called now and then, so that signals are heard.
+    """
+    device = prepared.device
+    fixed = len(memory)
+    for step in range(first, steps):
+        values = list(memory)
+        at = list(begins)
+        for _ in range(prepared.places - fixed):
+            values.append(None)
+            at.append(0)
+        for one in stacked:
+            if one.there:
+                values[one.place] = packed
+                at[one.place] = one.begin + step * one.stride
+        if step == steps - 1:
+            for one in last:
+                if one.there and values[one.place] is None:
+                    values[one.place] = packed
+                    at[one.place] = one.begin
+        run_steps(prepared, values, at)
+        for one in stacked:
+            begin = one.begin + step * one.stride
+            if one.nbytes and not (values[one.place] is packed and at[one.place] == begin):
+                device.copy(packed, begin, values[one.place], at[one.place], one.nbytes)
+        if step == steps - 1:
+            for one in last:
+                if one.nbytes and not (values[one.place] is packed and at[one.place] == one.begin):
+                    device.copy(packed, one.begin, values[one.place], at[one.place], one.nbytes)
+        for place in range(len(states)):
+            where = states[place]
+            memory[1 + place] = values[where]
+            begins[1 + place] = at[where]
+        for place in range(fixed):
+            if strides[place]:
+                begins[place] += strides[place]
+        if not step & 255:
+            pause()
+
+
+def memory_of(prepared: Prepared, operands: list[Any], checking: bool) -> Any:
+    """The memory of operands and constants, by places, None of what is computed; None where the long way must be gone.
+
+    `checking`: beside that way, whose results are there.
+    """
     if (plans_by_settings() if checking else plans_in_use()) is not prepared.plans:
         return None
     values: list[Any] = []
-    past = prepared.past
-    for place in range(len(operands)):
-        node = cython.cast(Node, operands[place])
-        expected = past[place]
+    expected_of = prepared.past
+    count = len(operands)
+    for place in range(len(expected_of)):
+        expected = expected_of[place]
         if expected < 0:
             values.append(None)
             continue
+        node = cython.cast(Node, operands[place] if place < count else prepared.constants[place - count])
         if node.kind != LEAF:
             return None
         buffer = cython.cast(Buffer, node.buffer)
-        if buffer.pool is not plan.pool or (buffer.ptr & 15) != expected:
+        if buffer.pool is not prepared.pool or past(buffer) != expected:
             return None
         values.append(buffer)
+    for _ in range(prepared.places - len(values)):
+        values.append(None)
+    return values
+
+
+def run_prepared(prepared: Prepared, operands: list[Any], checking: bool) -> Any:
+    """The computed results for operands, or None where the long way must be gone.
+
+    They have the dtypes, shapes and orders that one call had. `checking`: beside that way, whose results are there.
+    """
+    values = memory_of(prepared, operands, checking)
+    if values is None:
+        return None
     owned = _guard
     owned.take()
     try:
-        if plan.replay is None:
-            for step in prepared.steps:
-                run_prepared_step(step, values, plan)
+        if prepared.plan is None or cython.cast(ReadyPlan, prepared.plan).replay is None:
+            run_steps(prepared, values, None)
         else:
             run_prepared_graph(prepared, values)
     finally:
         owned.give()
     _counters.flushes += 1
+    return results_of(prepared, operands, values)
+
+
+def results_of(prepared: Prepared, operands: list[Any], values: list[Any]) -> Any:
+    """Results as nodes."""
+    bases: list[Any] = []
     results: list[Any] = []
     for place in range(len(prepared.results)):
         where = prepared.results[place]
         if where < 0:  # Two values over one memory would not know of each other.
-            results.append(results[-1 - where])
+            bases.append(bases[-1 - where])
         elif prepared.signatures[place] is None:
-            results.append(operands[where])
+            bases.append(operands[where] if where < len(operands) else prepared.constants[where - len(operands)])
         else:
-            results.append(computed(prepared.signatures[place], values[where]))
+            bases.append(computed(prepared.signatures[place], values[where]))
+        seen = prepared.seen[place]
+        results.append(bases[place] if seen is None else viewed(seen[0], bases[place], seen[1]))
     return results
+
+
+def run_steps(prepared: Prepared, values: list[Any], begins: Any) -> None:
+    """Run all that was taken down.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        What that is.
+    values : list of Buffer
+        Memory by places; where there is none yet it is allocated.
+    begins : list of int or None
+        The bytes from where on each place is in its memory.
+    """
+    for step in prepared.steps:
+        if type(step) is PreparedStep:
+            run_prepared_step(step, values, begins, prepared.device, prepared.pool, prepared.plan)
+        else:
+            run_prepared_call(step, values, begins, prepared)
 
 
 def run_prepared_graph(prepared: Prepared, values: list[Any]) -> None:
     """All steps with one launch at the end, or earlier where the pool asks for memory (as `execute.run_captured`)."""
-    plan = prepared.plan
+    plan = cython.cast(ReadyPlan, prepared.plan)
     pool = plan.pool
     plan.device.enter()
     before = pool.held
     plan.held = 0
     pool.held = plan.launch_held
     try:
-        for step in prepared.steps:
-            run_prepared_step(step, values, plan)
+        run_steps(prepared, values, None)
         if plan.held >= 0:
             try:
                 plan.replay()
@@ -206,119 +436,131 @@ def run_prepared_graph(prepared: Prepared, values: list[Any]) -> None:
         plan.launch_held()
 
 
-def run_prepared_step(step: PreparedStep, values: list[Any], plan: ReadyPlan) -> None:
+def run_prepared_step(step: PreparedStep, values: list[Any], begins: Any, device: Any, pool: Any, plan: Any) -> None:
     """Run one step, whose memory joins the places."""
     ready = step.ready
-    pool = plan.pool
+    place = step.first
     for nbytes in step.sizes:
-        values.append(pool.allocate(nbytes))
-    words = ready.words
-    for place in range(len(step.words)):
-        buffer = cython.cast(Buffer, values[step.sources[place]])
-        words.put(step.words[place], buffer.ptr + step.offsets[place])
-    for place in range(len(step.parameters)):
-        parameter = cython.cast(StepParameter, step.parameters[place])
-        value = step.values[place]
-        if value is not parameter.last:
-            pack(words, parameter.word, value, parameter.code)
-            parameter.last = value
-    scratch = None  # Held until the launch.
-    if ready.workspace >= 0 and ready.scratch is None:
-        geometry = ready.geometry
-        scratch = plan.device.workspace(geometry.workspace, geometry.counters)
-        words.put(ready.workspace, scratch.ptr)
-    _counters.kernels += 1
-    if plan.held >= 0:
-        plan.held += 1
-    else:
-        ready.run()
-    settle_near(plan.device, pool)
+        if values[place] is None:
+            values[place] = pool.allocate(nbytes)
+        place += 1
+    if step.copied:
+        begin = 0 if begins is None else begins[step.first]
+        other = 0 if begins is None else begins[step.source]
+        device.copy(values[step.first], begin, values[step.source], other, step.copied)
+        _counters.copies += 1
+    if ready.run is not None:
+        words = ready.words
+        for place in range(len(step.words)):
+            source = step.sources[place]
+            buffer = cython.cast(Buffer, values[source])
+            address = buffer.ptr + step.offsets[place]
+            if begins is not None:
+                address += begins[source]
+            words.put(step.words[place], address)
+        for place in range(len(step.parameters)):
+            parameter = cython.cast(StepParameter, step.parameters[place])
+            value = step.values[place]
+            if value is not parameter.last:
+                pack(words, parameter.word, value, parameter.code)
+                parameter.last = value
+        scratch = None  # Held until the launch.
+        if ready.workspace >= 0 and ready.scratch is None:
+            geometry = ready.geometry
+            scratch = device.workspace(geometry.workspace, geometry.counters)
+            words.put(ready.workspace, scratch.ptr)
+        _counters.kernels += 1
+        if plan is not None and cython.cast(ReadyPlan, plan).held >= 0:
+            cython.cast(ReadyPlan, plan).held += 1
+        else:
+            ready.run()
+        settle_near(device, pool)
     for place in step.done:
         values[place] = None
 
 
-def prepare(operands: list[Any], count: int, results: tuple[int, ...]) -> Prepared | None:
-    """The plan of what was just recorded: `count` operands, then instructions; None where there is no ready one.
-
-    Nothing runs.
-    """
-    wanted = [operands[number] for number in results]
-    pending = [node for node in wanted if node.buffer is None]
-    given = {id(node) for node in operands[:count]}
-    if len(given) < count or not pending:
-        return None
-    # A constant that was given as an operand, too, is none in other calls.
-    if any([node.kind == LEAF and id(node) in given for node in operands[count:]]):
-        return None
-    found = walk_pending(pending)
-    try:
-        return _prepared(found, operands, count, wanted)
-    finally:
-        end_walk(found)
+def run_prepared_call(step: PreparedCall, values: list[Any], begins: Any, prepared: Prepared) -> None:
+    """Run one routine, by addresses where it is bound to them."""
+    done = False
+    if step.direct:
+        call = cython.cast(Call, step.call)
+        if call.bound is not None and call.device is prepared.device:
+            done = run_bound(call, step, values, begins, prepared)
+    if not done:
+        run_in_full(step, values, begins, prepared)
+    for place in step.done:
+        values[place] = None
 
 
-def _prepared(found: Any, operands: list[Any], count: int, wanted: list[Any]) -> Prepared | None:
-    nodes = found.nodes[: found.count]
-    bases = [node for node in operands[:count] if node.buffer is not None]
-    plans = plans_by_settings()
-    if plans is None:
-        return None
-    plan = plans.get(found.first)
-    if plan is None or plan.second != found.second or any([node.buffer.pool is not plan.pool for node in bases]):
-        return None
-    if plan.waits or (len(plan.steps) > 1 and plan.warm_up_runs < WARM_UP_RUNS):
-        return None
-    for ready in plan.steps:
-        if ready.run is None or ready.adopt or ready.copy is not None or ready.locations:
-            return None
-    places = {id(node): place for place, node in enumerate(operands[:count])}
-    place_of: dict[int, int] = {}
-    for node in nodes:
-        if node.kind == LEAF:
-            if id(node) not in places:
-                return None  # A constant, or what other work reads.
-            place_of[node.number] = places[id(node)]
-    prepared = Prepared(plan, plans)
-    prepared.past = [-1] * count
-    last: dict[int, tuple[int, int]] = {}
-    free = count
-    for number, ready in enumerate(plan.steps):
-        step = PreparedStep(ready, free)
-        for computed_number in ready.computed:
-            place_of[computed_number] = free
-            free += 1
-        for pointer in ready.pointers:
-            offset = pointer.offset
-            if pointer.view >= 0:
-                if nodes[pointer.view].kind != VIEW:
-                    return None
-                offset += nodes[pointer.view].attr
-            place = step.first + pointer.slot if pointer.slot >= 0 else place_of[pointer.number]
-            if place < count:
-                prepared.past[place] = operands[place].buffer.ptr & 15
-            step.sources.append(place)
-            step.words.append(pointer.word)
-            step.offsets.append(offset)
-            last[place] = (number, place)
-        for parameter in ready.params:
-            if nodes[parameter.number].kind < SCALAR:
-                return None
-            step.parameters.append(parameter)
-            step.values.append(nodes[parameter.number].attr)
-        prepared.steps.append(step)
-    for node in wanted:
-        given = node.buffer is not None
-        place = places.get(id(node), -1) if given else place_of.get(node.number, -1)
-        if place < 0 or given != (place < count):
-            return None
-        earlier = prepared.results.index(place) if place in prepared.results else -1
-        prepared.results.append(-1 - earlier if earlier >= 0 else place)
-        alike = signature_by(LEAF, None, node.code, node.shape, node.strides, node.size, None)
-        prepared.signatures.append(None if given else alike)
-    for number, place in last.values():
-        if place >= count and place not in prepared.results:
-            prepared.steps[number].done.append(place)
-    return prepared
+def run_bound(call: Call, step: PreparedCall, values: list[Any], begins: Any, prepared: Prepared) -> bool:
+    """Run a routine by addresses; False, with nothing done, where it must look at its operands."""
+    at: list[int] = []
+    for operand in step.operands:
+        if operand.place < 0:
+            return False
+        buffer = cython.cast(Buffer, values[operand.place])
+        address = buffer.ptr + operand.offset
+        if begins is not None:
+            address += begins[operand.place]
+        at.append(address)
+    target = step.targets[0]
+    memory = values[target]
+    if memory is None:
+        memory = prepared.pool.allocate(call.nbytes)
+    buffer = cython.cast(Buffer, memory)
+    address = buffer.ptr
+    if begins is not None:
+        address += begins[target]
+    at.append(address)
+    if call.complaints:
+        for complaint in call.complaints.values():
+            at.append(here(complaint).id)
+    found = call.bound(at[0], at[1], at[2]) if len(at) == 3 else call.bound(*at)
+    if found is False:
+        return False
+    values[target] = memory
+    _counters.library_calls += 1
+    return True
 
 
-__all__ = ["CallState", "Prepared", "prepare", "run_prepared"]
+def run_in_full(step: PreparedCall, values: list[Any], begins: Any, prepared: Prepared) -> None:
+    """Run a routine on nodes."""
+    nodes = [node_at(operand, values, begins) for operand in step.operands]
+    if step.keeps:
+        cython.cast(Node, nodes[0]).readers += 1
+    found = step.call(*nodes)
+    results = found if type(found) is tuple else (found,)
+    for number in range(len(step.targets)):
+        place = step.targets[number]
+        if place < 0:
+            continue
+        node = cython.cast(Node, results[number])
+        if node.kind != LEAF:
+            evaluate([node])
+        memory = values[place]
+        if memory is None:
+            values[place] = node.buffer
+        elif memory is not node.buffer:
+            begin = 0 if begins is None else begins[place]
+            prepared.device.copy(memory, begin, node.buffer, 0, node.size * ITEMSIZES[node.code])
+
+
+def node_at(operand: Operand, values: list[Any], begins: Any) -> Node:
+    """What a routine takes, as a node."""
+    if operand.place < 0:
+        number = cython.cast(Node, operand.number)
+        return new_node(number.kind, None, (), number.code, number.shape, number.strides, number.size, number.attr)
+    signature = cython.cast(NodeSignature, operand.base)
+    begin = 0 if begins is None else begins[operand.place]
+    base: Node
+    if not begin:
+        base = computed(signature, values[operand.place])
+        return base if operand.seen is None else viewed(operand.seen, base, operand.offset)
+    buffer = cython.cast(Buffer, values[operand.place])
+    base = computed(signature_by(LEAF, None, U8, (buffer.nbytes,), (1,), buffer.nbytes, None), buffer)
+    seen = cython.cast(NodeSignature, signature if operand.seen is None else operand.seen)
+    alike = signature_by(VIEW, None, seen.code, seen.shape, seen.strides, seen.size, None)
+    return viewed(alike, base, begin + operand.offset)
+
+
+__all__ = ["CallState", "Prepared", "Stacked", "run_prepared", "run_stepped"]

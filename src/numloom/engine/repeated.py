@@ -183,8 +183,10 @@ def _prepared(
     if ready.locations or ready.workspace >= 0:
         return None
     count = len(values)
-    prepared = Prepared(plan, plans)
+    prepared = Prepared(plan.device, plans)
+    prepared.plan = plan
     prepared.past = [-1] * count
+    prepared.places = count + 1
     made = PreparedStep(ready, count)
     for pointer in ready.pointers:
         offset = pointer.offset
@@ -207,6 +209,7 @@ def _prepared(
     prepared.results.append(count)
     shape = one_tuple((extent.nbytes,))
     prepared.signatures.append(signature_by(LEAF, None, U8, shape, one_tuple((1,)), extent.nbytes, None))
+    prepared.seen.append(None)
     return prepared
 
 

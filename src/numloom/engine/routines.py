@@ -115,28 +115,32 @@ def call(
     if guarded:
         _guard.take()
     span = None
+    profiler = _counters.profiler
     try:
         described = describe(operands, device)
         counters.library_calls += 1
         function = routine_of(device, name)
-        span = begun(op_def, operands)
+        span = begun(profiler, op_def, operands)
         if function is not None:
             results = function(device, *described, **options)
-            return tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
-        results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
-        several = isinstance(results, tuple)
-        nodes = tuple([_result(leaf_from_host(one, stays=True)) for one in (results if several else (results,))])
-        return nodes if several else nodes[0]
+            found: Any = tuple(map(from_strided, results)) if isinstance(results, tuple) else from_strided(results)
+        else:
+            results = op_def.numpy(*[host_array(device, operand) for operand in described], **options)
+            several = isinstance(results, tuple)
+            nodes = tuple([_result(leaf_from_host(one, stays=True)) for one in (results if several else (results,))])
+            found = nodes if several else nodes[0]
     finally:
         if span is not None:
-            counters.profiler.end(span)
+            profiler.end(span)
         if guarded:
             _guard.give()
+    if profiler is not None:
+        profiler.ran_routine(call, device, name, operands, options, found)
+    return found
 
 
-def begun(op_def: Routine, operands: Sequence[Node]) -> Any:
+def begun(profiler: Any, op_def: Routine, operands: Sequence[Node]) -> Any:
     """What a profile takes down of a routine that is about to run; None without one. Its operands are computed."""
-    profiler = _counters.profiler
     if profiler is None:
         return None
     evaluate([node for node in [each.args[0] if each.kind == VIEW else each for each in operands] if node.kind != LEAF])
@@ -284,14 +288,16 @@ class Call(Repeated):
 
     def _run(self, device: Any, operands: tuple[Node, ...]) -> Node:
         """The result, the short way where there is one."""
-        span = begun(self.op_def, operands) if _counters.profiler is not None else None
+        profiler = _counters.profiler
+        span = begun(profiler, self.op_def, operands) if profiler is not None else None
         result = _by_addresses(self, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, operands)
         elif config.verify:
             same_value(result, self._in_full(device, operands), device, leaf_memory, self.op_def.name)
-        if span is not None:
-            _counters.profiler.end(span)
+        if profiler is not None:
+            profiler.end(span)
+            profiler.ran_call(self, device, operands, result)
         return result
 
     def _in_full(self, device: Any, operands: Sequence[Node]) -> Node:
@@ -382,10 +388,11 @@ def _call_in_place(
     memory = target.args[0] if target.kind == VIEW else target
     if memory.attr is not None:
         memory.attr = 0  # A copy that the host keeps is of what was there before.
-    span = begun(op_def, (target, *operands))
+    profiler = _counters.profiler
+    span = begun(profiler, op_def, (target, *operands))
     _run_in_place(device, op_def, out, described, numbered)
     if span is not None:
-        counters.profiler.end(span)
+        profiler.end(span)
 
 
 def _run_in_place(
@@ -453,15 +460,17 @@ class Change(Repeated):
 
     def _run(self, device: Any, value: Node, operands: tuple[Node, ...]) -> Node:
         """The new value, the short way where there is one."""
-        span = begun(self.op_def, (value, *operands)) if _counters.profiler is not None else None
+        profiler = _counters.profiler
+        span = begun(profiler, self.op_def, (value, *operands)) if profiler is not None else None
         twin = _twin(value) if config.verify and self.bound is not None else None
         result = _changed(self, value, operands) if self.bound is not None else None
         if result is None:
             result = self._in_full(device, value, operands)
         elif twin is not None:
             same_value(result, self._in_full(device, twin, operands), device, leaf_memory, self.op_def.name)
-        if span is not None:
-            _counters.profiler.end(span)
+        if profiler is not None:
+            profiler.end(span)
+            profiler.ran_call(self, device, (value, *operands), result)
         return result
 
     def _in_full(self, device: Any, value: Node, operands: Sequence[Node]) -> Node:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from numloom.base.dtypes import BF16, CHARS, CTYPES, DTYPES, KIND, LOW, ROUNDED, code_of
+from numloom.base.dtypes import BF16, CHARS, CTYPES, DTYPES, KIND, LOW, ROUNDED, SHORT, code_of
 from numloom.ops import philox, sampling
 from numloom.ops.definitions import OpDef
 from numloom.ops.derivatives import DERIVATIVES, Rule, of_halves
@@ -63,9 +63,11 @@ HEADERS: dict[str, tuple[str, ...]] = {
     "series": ("exp", "log"),
     "smooth": ("series", "floating", "ldexp", "power", "trigonometric"),
     "erf": ("series",),
+    "erfcx": ("erf",),
+    "erf_inverse": ("erf",),
     "gamma": ("series", "power", "trigonometric"),
     "bessel": ("series",),
-    "incomplete": ("erf", "gamma"),
+    "incomplete": ("erf_inverse", "gamma"),
     "inverses": ("incomplete",),
     "integrals": ("smooth", "gamma"),
     "sampling": ("random",),
@@ -146,7 +148,14 @@ def _negative(in_chars: str, out_char: str) -> str:
 
 
 def _comparison(sign: str, mixed: str) -> Text:
-    return lambda in_chars, out_char: mixed if in_chars in ("qQ", "Qq") else f"({{0}} {sign} {{1}})"
+    def text(in_chars: str, out_char: str) -> str:
+        if in_chars in ("qQ", "Qq"):
+            return mixed
+        if sign in ("<", "<=", ">", ">=") and in_chars[0] in SHORT:
+            return f"(nl::wide({{0}}) {sign} nl::wide({{1}}))"
+        return f"({{0}} {sign} {{1}})"
+
+    return text
 
 
 def _truth(sign: str) -> Text:

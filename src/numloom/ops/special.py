@@ -57,8 +57,9 @@ def _define(name: str, nin: int, header: str, cost: int, function: str = "", twi
 
 
 for _name, _nin, _header, _cost, *_function in (
-    ("erf", 1, "erf", 30), ("erfc", 1, "erf", 40), ("erfcx", 1, "erf", 90), ("erfinv", 1, "erf", 90),
-    ("erfcinv", 1, "erf", 90), ("ndtr", 1, "erf", 60), ("ndtri", 1, "erf", 100), ("log_ndtr", 1, "erf", 100),
+    ("erf", 1, "erf", 30), ("erfc", 1, "erf", 40), ("erfcx", 1, "erfcx", 90), ("erfinv", 1, "erf_inverse", 90),
+    ("erfcinv", 1, "erf_inverse", 90), ("ndtr", 1, "erf", 60), ("ndtri", 1, "erf_inverse", 100),
+    ("log_ndtr", 1, "erfcx", 100),
     ("gamma", 1, "gamma", 60, "gamma_function"), ("gammaln", 1, "gamma", 60), ("loggamma", 1, "gamma", 60),
     ("gammasgn", 1, "gamma", 8), ("rgamma", 1, "gamma", 70), ("psi", 1, "gamma", 120), ("beta", 2, "gamma", 200),
     ("betaln", 2, "gamma", 200), ("riemann_zeta", 1, "gamma", 2000, "", "zeta"), ("zetac", 1, "gamma", 2000),

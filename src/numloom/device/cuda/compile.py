@@ -26,6 +26,14 @@ OPTIONS = (
 FAST_TIER = ("--Ofast-compile=mid",)
 """For code that is there in about half the time and computes the same bits, two to forty times as slowly."""
 
+HALVES = re.compile(r"\b(min|max)\.(relu\.)?[su]16")
+"""In PTX: what ptxas makes instructions for two halves of a word of, some of which lose what was computed just before.
+
+With CUDA 13.0 the largest of ``-x`` for eight int16 was one of ``x`` on a GPU of compute capability 9.0; which versions
+do so nobody says. Our texts avoid them (`nl::wide`); a text that has one, of a user's kernel, is compiled by the fast
+tier alone, which makes other instructions of it.
+"""
+
 FIRST_LINE = "// nvrtc: "
 """A text that begins so goes on with options of its own."""
 
@@ -76,7 +84,8 @@ def bindings() -> Any:
 def origin(architecture: str) -> str:
     """What a compiled kernel depends on besides its text: compiler version, options, architecture."""
     _, major, minor = bindings().nvrtcVersion()
-    return f"nvrtc {major}.{minor} {architecture} {' '.join(OPTIONS)}{' early' if launches_early(architecture) else ''}"
+    early = " early" if launches_early(architecture) else ""
+    return f"nvrtc {major}.{minor} {architecture} {' '.join(OPTIONS)}{early} without {HALVES.pattern}"
 
 
 def launches_early(architecture: str) -> bool:
@@ -100,7 +109,10 @@ def waiting(text: str) -> str:
 
 def compile_cubin(text: str, architecture: str = "sm_90", more: Sequence[str] = ()) -> bytes:
     """Machine code of a kernel text for `architecture`, with `more` options; CompileError with the offending line."""
-    return compile_text(text, architecture, more)[0]
+    cubin, ptx = compile_text(text, architecture, more)
+    if HALVES.search(ptx) and FAST_TIER[0] not in more:
+        return compile_text(text, architecture, (*more, *FAST_TIER))[0]
+    return cubin
 
 
 def compile_text(text: str, architecture: str, more: Sequence[str] = ()) -> tuple[bytes, str]:

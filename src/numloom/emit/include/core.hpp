@@ -50,6 +50,15 @@ NL_DEV u64 high_product(u64 a, u64 b) {
     return (u64)((unsigned __int128)a * b >> 64);
 #endif
 }
+// Short numbers as words, to be compared: ptxas gets max.s16 and its like wrong (HALVES in device/cuda/compile.py), and
+// the compiler makes none of a comparison that it cannot look into.
+template <class T> NL_DEV T wide(T x) { return x; }
+#ifdef __CUDACC__
+NL_DEV i32 wide(i16 x) { i32 r; asm("cvt.s32.s16 %0, %1;" : "=r"(r) : "h"(x)); return r; }
+NL_DEV i32 wide(u16 x) { i32 r; asm("cvt.u32.u16 %0, %1;" : "=r"(r) : "h"(x)); return r; }
+NL_DEV i32 wide(i8 x) { return wide((i16)x); }
+NL_DEV i32 wide(u8 x) { return wide((u16)x); }
+#endif
 // A truth value of a row or a column that is reduced, as a number: there GCC makes branches of selects, but vectors of these.
 #ifdef __CUDACC__
 template <class T> NL_DEV T of_truth(bool x) { return x ? (T)1 : (T)0; }

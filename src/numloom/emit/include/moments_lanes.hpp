@@ -79,16 +79,25 @@ template <int W, class T> NL_DEV void run_lanes(const T (*x)[W], i64 lines, i64 
         m2[l] = (f64)square[l] - (f64)rest[l] * shift;
     }
 }
+// Elements of a chunk into an array: one by one where they are known by their positions, else as a function says.
+template <class T, class Value> NL_DEV auto put_elements(T* to, Value value, i64 begin, i64 count) -> decltype(value(begin), void()) {
+    NL_IVDEP
+    for (i64 l = 0; l < count; ++l) to[l] = value(begin + l);
+}
+template <class T, class Fill> NL_DEV auto put_elements(T* to, Fill fill, i64 begin, i64 count) -> decltype(fill(to, begin, count), void()) {
+    fill(to, begin, count);
+}
 // Moments of elements begin ... begin + count - 1, of which there are at most 65,536; W is 128, or enough for all elements.
 template <int W, class T, class Value> NL_DEV moments moments_chunk(Value value, i64 begin, i64 count) {
     constexpr i64 RUN = 16, LEVELS = 65536 / RUN / 128;
     f64 mean[W], m2[W];
+    T x[RUN][W];
     if (count <= W) {
+        put_elements(x[0], value, begin, count);
         NL_IVDEP
         for (i64 l = 0; l < count; ++l) {
-            const T x = value(begin + l);
-            mean[l] = (f64)x;
-            m2[l] = (f64)(x - x);  // NaN of infinities
+            mean[l] = (f64)x[0][l];
+            m2[l] = (f64)(x[0][l] - x[0][l]);  // NaN of infinities
         }
         if (!count) return make_moments(0, 0, 0);
         i64 width = W;
@@ -96,19 +105,13 @@ template <int W, class T, class Value> NL_DEV moments moments_chunk(Value value,
         for (i64 l = count; l < width; ++l) { mean[l] = mean[l - width / 2]; m2[l] = 0; }
         return merge_few<W>(mean, m2, count);
     }
-    T x[RUN][W];
     f64 level_mean[LEVELS + 1][W], level_m2[LEVELS + 1][W];
     u32 runs = 0;
     i64 more = 0, less = 0;
     for (i64 first = 0; first < count; first += RUN * W) {
         const i64 left = count - first < RUN * W ? count - first : RUN * W;
         less = left / W, more = left % W;
-        for (i64 e = 0; e < less; ++e) {
-            NL_IVDEP
-            for (i64 l = 0; l < W; ++l) x[e][l] = value(begin + first + e * W + l);
-        }
-        NL_IVDEP
-        for (i64 l = 0; l < more; ++l) x[less][l] = value(begin + first + less * W + l);
+        put_elements(x[0], value, begin + first, left);
         run_lanes<W>(x, less, more, mean, m2);
         // A binary counter, of which the last run takes all.
         const bool last = first + RUN * W >= count;

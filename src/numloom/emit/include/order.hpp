@@ -2,10 +2,10 @@
 // of arg-reductions.
 namespace nl {
 #ifdef __CUDACC__
-template <class T> NL_DEV T maximum(T a, T b) { return (a > b) | (a != a) ? a : b; }
-template <class T> NL_DEV T minimum(T a, T b) { return (a < b) | (a != a) ? a : b; }
-template <class T> NL_DEV T fmax(T a, T b) { return (a > b) | (b != b) ? a : b; }
-template <class T> NL_DEV T fmin(T a, T b) { return (a < b) | (b != b) ? a : b; }
+template <class T> NL_DEV T maximum(T a, T b) { return (wide(a) > wide(b)) | (a != a) ? a : b; }
+template <class T> NL_DEV T minimum(T a, T b) { return (wide(a) < wide(b)) | (a != a) ? a : b; }
+template <class T> NL_DEV T fmax(T a, T b) { return (wide(a) > wide(b)) | (b != b) ? a : b; }
+template <class T> NL_DEV T fmin(T a, T b) { return (wide(a) < wide(b)) | (b != b) ? a : b; }
 #else
 // The same; the inner select is one instruction.
 template <class T> NL_DEV T maximum(T a, T b) { T r = a > b ? a : b; return a != a ? a : r; }
@@ -28,9 +28,9 @@ template <class T> NL_DEV bool before(arg<T> a, arg<T> b, bool better, bool equa
     return a.index >= 0 && (b.index < 0 || wins);
 }
 template <class T> NL_DEV arg<T> arg_maximum(arg<T> a, arg<T> b) {
-    return before(a, b, a.value > b.value, a.value == b.value) ? a : b;
+    return before(a, b, wide(a.value) > wide(b.value), a.value == b.value) ? a : b;
 }
 template <class T> NL_DEV arg<T> arg_minimum(arg<T> a, arg<T> b) {
-    return before(a, b, a.value < b.value, a.value == b.value) ? a : b;
+    return before(a, b, wide(a.value) < wide(b.value), a.value == b.value) ? a : b;
 }
 }

@@ -26,12 +26,11 @@ template <int N> NL_DEV f64 polynomial(const f64 (&c)[N], f64 x) {
 // u - log(1 + u), without cancellation for small u; `ratio` is 1 + u.
 NL_DEV f64 less_log(f64 u, f64 ratio) {
     if (fabs(u) > 0.4) return u - log(ratio);
-    f64 s = u / (2.0 + u), z = s * s, sum = 0, power = z * s;
-    for (int k = 3; k < 27; k += 2) {
-        sum += power / k;
-        power *= z;
-    }
-    return s * u - 2.0 * sum;
+    f64 s = u / (2.0 + u), z = s * s;
+    f64 sum = horner(z, 0.33333333333333333333, 0.2, 0.14285714285714285714, 0.11111111111111111111,
+                     0.090909090909090909091, 0.076923076923076923077, 0.066666666666666666667, 0.058823529411764705882,
+                     0.052631578947368421053, 0.047619047619047619048, 0.043478260869565217391, 0.04);
+    return s * u - 2.0 * (z * s * sum);
 }
 // exp(sign x^2), the square exact: what rounding it loses would be seen.
 NL_DEV f64 exp_square(f64 x, f64 sign) {

@@ -1,0 +1,359 @@
+"""A loop's step as a call that is observed once and then run again for all steps, without nodes or plans between.
+
+What a step takes of an array by its number is an operand of its own, which lies further on in each step, and what it
+gives to be stacked is computed where it goes to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from numloom.base.config import config
+from numloom.base.dtypes import I64, ITEMSIZES, U8
+from numloom.base.errors import OutOfMemoryError
+from numloom.compiled.calls import constants_of, wrap_all
+from numloom.compiled.program import TreeProgram
+from numloom.device.registry import current, is_mixed
+from numloom.engine.evaluate import evaluate, leaf_from_host, plans_by_settings, plans_in_use, plans_of
+from numloom.engine.guard import guard
+from numloom.engine.observed import prepare
+from numloom.engine.placement import bring
+from numloom.engine.prepared import Stacked, past, run_stepped
+from numloom.engine.state import counters
+from numloom.graph.build import copied, full, gather, one_tuple, view
+from numloom.graph.node import CAST, FILL, GATHER, LEAF, OP, SCALAR, VIEW, Node, computed, hold, signature_by, unhold
+from numloom.graph.tree import Placeholder, rebuilt, recording, symbol_node, tree_nodes
+
+ALIGNED = 16
+"""Bytes that addresses of operands are multiples of, for kernels that are made for new memory."""
+NUMBER = 16
+"""Bytes from one step's number to the next one's."""
+TRIES = 8
+"""How often a step is observed, in a loop that nothing could be taken down of."""
+
+
+def affine(node: Node, number: Node) -> tuple[int, int] | None:
+    """``(a, b)`` where a node is ``a * number + b``, of whole numbers; None where it is not seen to be."""
+    if node is number:
+        return 1, 0
+    if node.kind in (SCALAR, FILL) and node.code == I64:
+        return 0, int(node.attr)
+    if node.kind == CAST and node.args[0].code == node.code == I64:
+        return affine(node.args[0], number)
+    if node.kind != OP or node.code != I64 or node.shape:
+        return None
+    found = [affine(arg, number) for arg in node.args]
+    if any([one is None for one in found]):
+        return None
+    name = node.op_def.name
+    if name == "negative":
+        return -found[0][0], -found[0][1]  # type: ignore[index]
+    if name not in ("add", "subtract", "multiply"):
+        return None
+    (a, b), (c, d) = found  # type: ignore[misc]
+    if name == "multiply":
+        return (a * d + c * b, b * d) if not a or not c else None
+    sign = 1 if name == "add" else -1
+    return a + sign * c, b + sign * d
+
+
+class Step:
+    """The body of a loop over its steps' numbers, with elements as operands.
+
+    Parameters
+    ----------
+    body : TracedBody
+        The body, of the number, the state and what is read around.
+    first, steps : int
+        The number of the first step, and how many there are.
+
+    Attributes
+    ----------
+    elements : list of (int, int, int)
+        Which operand of the body each one is of, and where it begins there in the step 0, and how many bytes further
+        on in each next one.
+    """
+
+    def __init__(self, body: Any, first: int, steps: int) -> None:
+        number = body.likes[0]
+        count = len(body.likes) - len(body.invariant)
+        places = {id(like): place for place, like in enumerate(body.likes) if place >= count}
+        self.elements: list[tuple[int, int, int]] = []
+        self.likes = list(body.likes)
+        known: dict[Node, Node] = {}
+        with recording():
+            for node in tree_nodes(body.roots):
+                line = _line(node, number, first, steps)
+                if line is None:
+                    continue
+                row = node.args[0]
+                base = row.args[0] if row.kind == VIEW else row
+                begin = (row.attr if row.kind == VIEW else 0) + line[1] * row.strides[0]
+                stride = line[0] * row.strides[0]
+                if id(base) in places and not begin % ALIGNED and not stride % ALIGNED and _is_dense(node, row):
+                    self.elements.append((places[id(base)], begin, stride))
+                    like = symbol_node(Placeholder(f"element_{len(self.likes)}"), node.code, node.shape, node.strides)
+                    self.likes.append(like)
+                    known[node] = like
+                elif not node.attr[3]:
+                    known[node] = gather(row, node.args[1:], (0,), 0, ordered=node.strides, inside=True)
+            elements = {id(like) for like in self.likes[len(body.likes) :]}
+
+            def as_it_is(node: Node) -> Node | None:
+                """Of a copy of an element, which nobody writes to, the element."""
+                arg = node.args[0] if node.kind == CAST else node
+                return arg if id(arg) in elements and (arg.code, arg.strides) == (node.code, node.strides) else None
+
+            self.program = TreeProgram(rebuilt(body.roots, known, as_it_is), self.likes)
+
+    def run(self, operands: Sequence[Node]) -> list[Node]:
+        """Its results, computed."""
+        arrays = wrap_all(self.program.run(list(operands)))
+        evaluate([array.storage.value for array in arrays if array.storage.value.buffer is None])
+        return [array.storage.value for array in arrays]
+
+    @property
+    def constants(self) -> list[Node]:
+        """Computed values that it reads beside its operands."""
+        return [] if self.program.recorded is None else constants_of(self.program.recorded)
+
+
+def _line(node: Node, number: Node, first: int, steps: int) -> tuple[int, int] | None:
+    """Which row of an array a node takes: ``(a, b)`` of ``a * step + b``, if all of them are there."""
+    if node.kind != GATHER or node.attr[:3] != ((0,), 0, 0) or not node.args[0].size:
+        return None
+    found = affine(node.args[1], number)
+    if found is None:
+        return None
+    a, b = found[0], found[0] * first + found[1]
+    ends = (b, a * (steps - 1) + b)
+    return (a, b) if min(ends) >= 0 and max(ends) < node.args[0].shape[0] else None
+
+
+def _is_dense(node: Node, row: Node) -> bool:
+    """Whether what is taken lies in its array as it lies alone."""
+    pairs = zip(node.shape, node.strides, row.strides[1:], strict=True)
+    return all([extent == 1 or one == other for extent, one, other in pairs])
+
+
+class Stepping:
+    """How a loop runs by what one of its steps ran.
+
+    Parameters
+    ----------
+    body : TracedBody
+        The loop's only body.
+    first, steps, states : int
+        The number of the first step, how many there are, and how many results are the state.
+    layout : list of (offset, code, shape, strides)
+        Where results go to: the last state, then stacks of all steps'.
+    nbytes : int
+        How much memory that is.
+    """
+
+    def __init__(
+        self, body: Any, first: int, steps: int, states: int, layout: Sequence[tuple[int, int, Any, Any]], nbytes: int
+    ) -> None:
+        self.body, self.first, self.steps, self.states, self.nbytes = body, first, steps, states, nbytes
+        self.layout = layout
+        self.fits = all(
+            [
+                form.kept == form.shape and shape[1:] == form.shape and strides[1:] == form.strides
+                for form, (_, _, shape, strides) in zip(body.forms[states:], layout[states:], strict=True)
+            ]
+        )
+        self.sizes = [prod(form.kept) * ITEMSIZES[form.code] for form in body.forms]
+        self.step: Step | None = None
+        self.prepared: Any = None
+        self.tries = TRIES
+        self.shares = False  # Whether a state that is written to would be memory of other values, too.
+        self.numbers: Node | None = None
+
+    def run(self, given: Sequence[Node], device: Any) -> Node | None:
+        """All results in one block of memory, of computed operands on the device; None where it cannot be told."""
+        if not self.fits or (self.prepared is None and self.tries <= 0) or config.executor == "reference":
+            return None
+        if self.step is None:
+            self.step = Step(self.body, self.first, self.steps)
+        evaluate([])
+        plans_of(current())
+        if (plans_by_settings() if config.verify else plans_in_use()) is None:
+            return None
+        packed = device.allocate(self.nbytes)
+        begun, state = 0, list(given[: self.states])
+        around = list(given[self.states :])
+        if not self._is_for(device):
+            self.prepared = None
+            # What runs on the host meanwhile could not be taken down for the device.
+            with config(placement="device") if device is current() and is_mixed() else nullcontext():
+                begun, state = self._begin(state, around, packed, device)
+        guard.take()  # Nothing moves meanwhile.
+        try:
+            if begun < self.steps and not self._go_on(begun, state, around, packed, device):
+                return None
+        finally:
+            guard.give()
+        signature = signature_by(LEAF, None, U8, one_tuple((self.nbytes,)), one_tuple((1,)), self.nbytes, None)
+        return computed(signature, packed)
+
+    def _is_for(self, device: Any) -> bool:
+        prepared = self.prepared
+        return prepared is not None and prepared.device is device and prepared.plans is plans_by_settings()
+
+    # ------------------------------------------------------------ one by one
+
+    def _begin(self, state: list[Node], around: list[Node], packed: Any, device: Any) -> tuple[int, list[Node]]:
+        """Take steps until what one ran is known; how many were taken, and the state after them."""
+        assert self.step is not None
+        look = 1
+        for number in range(self.steps):
+            observed = number == look and self.tries > 0
+            counter = self._number(number, device) if observed else full(self.first + number, I64, ())
+            elements = [
+                view(around[place - 1 - self.states], like.code, begin + number * stride, like.shape, like.strides)
+                for (place, begin, stride), like in zip(
+                    self.step.elements, self.step.likes[len(self.body.likes) :], strict=True
+                )
+            ]
+            elements = [copied(node, node.strides, node.code) for node in elements]
+            operands = [counter, *state, *around, *elements]
+            if observed:
+                look *= 2
+                results = self._observed(operands, len(around), device)
+            else:
+                results = self.step.run(operands)
+            for node, (offset, _, _, strides), nbytes in zip(
+                results[self.states :], self.layout[self.states :], self.sizes[self.states :], strict=True
+            ):
+                if nbytes:
+                    device.copy(packed, offset + number * strides[0], bring(node, device), 0, nbytes)
+            state = results[: self.states]
+            if self.prepared is not None:
+                return number + 1, state
+        for node, (offset, _, _, _), nbytes in zip(state, self.layout, self.sizes, strict=False):
+            if nbytes:
+                device.copy(packed, offset, bring(node, device), 0, nbytes)
+        return self.steps, state
+
+    def _observed(self, operands: list[Node], around: int, device: Any) -> list[Node]:
+        """A step, and what it ran."""
+        assert self.step is not None
+        begin = 1 + self.states
+        own = [copied(node, like.strides, node.code) for node, like in zip(operands, self.step.likes, strict=True)]
+        own[begin : begin + around] = operands[begin : begin + around]
+        evaluate([node for node in own if node.buffer is None])
+        held = own[1:begin] if self.shares else []
+        for node in held:
+            hold(node)
+        try:
+            prepared, results, early = prepare(
+                own,
+                self.step.constants,
+                range(1, begin),
+                lambda: self.step.run(own),  # type: ignore[union-attr]
+            )
+        except OutOfMemoryError:  # What runs is kept until all has run.
+            self.tries = 0
+            return self.step.run(operands)
+        finally:
+            for node in held:
+                unhold(node)
+        if prepared is not None and prepared.device is device and not any(prepared.seen):
+            if _writes_to_its_own(prepared, self.states):
+                self.prepared = prepared
+            else:
+                self.shares = True
+        self.tries -= not early
+        return list(results)
+
+    def _number(self, number: int, device: Any) -> Node:
+        """A step's number in memory, which is no number that anybody knows."""
+        return view(self._numbers(device), I64, number * NUMBER, (), ())
+
+    def _numbers(self, device: Any) -> Node:
+        if self.numbers is None or self.numbers.buffer.pool is not device.pool:
+            pairs = np.zeros((self.steps, NUMBER // 8), np.int64)
+            pairs[:, 0] = np.arange(self.first, self.first + self.steps)
+            self.numbers = leaf_from_host(pairs)
+            bring(self.numbers, device)
+        return self.numbers
+
+    # ------------------------------------------------------------ all together
+
+    def _go_on(self, begun: int, state: list[Node], around: list[Node], packed: Any, device: Any) -> bool:
+        """Take the steps from `begun` on by what one ran; False, with none taken, if values cannot be on the device."""
+        prepared = self.prepared
+        assert self.step is not None
+        fixed = [*state, *around]
+        rows = [fixed[place - 1] for place, _, _ in self.step.elements]
+        nodes = [self._numbers(device), *fixed, *rows, *prepared.constants]
+        memory = [bring(node, device) for node in nodes]  # Steps one by one may have moved them.
+        if any([buffer.pool is not device.pool for buffer in memory]):
+            return False
+        begins, strides = [0] * len(memory), [0] * len(memory)
+        begins[0], strides[0] = begun * NUMBER, NUMBER
+        for place, (_, begin, stride) in enumerate(self.step.elements, 1 + len(fixed)):
+            begins[place], strides[place] = begin + begun * stride, stride
+        for place in range(1, 1 + self.states):  # The loop's first state is others'.
+            if place in prepared.adopted or _lies_otherwise(memory[place], 0, prepared.past[place]):
+                nbytes = max(self.sizes[place - 1], 1)
+                own = device.allocate(nbytes)
+                device.copy(own, 0, memory[place], 0, nbytes)
+                memory[place] = own
+        if any([_lies_otherwise(*each) for each in zip(memory, begins, prepared.past, strict=True)]):
+            return False
+        places = _places(prepared)
+        taken: set[int] = set()
+        stacked = []
+        own_state = {places[j] for j in range(self.states) if 1 + j in prepared.adopted}
+        for place, (offset, _, _, steps), nbytes in zip(
+            places[self.states :], self.layout[self.states :], self.sizes[self.states :], strict=True
+        ):
+            there = place >= len(memory) and not steps[0] % ALIGNED and place not in taken and place not in own_state
+            taken.add(place)
+            stacked.append(Stacked(place, offset, steps[0], nbytes, there and nbytes > 0))
+        last = [
+            Stacked(place, offset, 0, nbytes, place >= len(memory) and nbytes > 0)
+            for place, (offset, _, _, _), nbytes in zip(places, self.layout, self.sizes, strict=False)
+        ][: self.states]
+        states = places[: self.states]
+        run_stepped(prepared, memory, begins, strides, states, begun, self.steps, stacked, last, packed, _pause)
+        counters.flushes += 1
+        return True
+
+
+def _writes_to_its_own(prepared: Any, states: int) -> bool:
+    """Whether each state that a step writes to is memory that nothing else has, in the next step as well."""
+    places = _places(prepared)[:states]
+    return all(
+        [
+            places.count(places[place - 1]) == 1
+            and (places[place - 1] >= len(prepared.past) or places[place - 1] == place)
+            for place in prepared.adopted
+        ]
+    )
+
+
+def _lies_otherwise(buffer: Any, begin: int, expected: int) -> bool:
+    """Whether memory, from some bytes on, is aligned otherwise than what was observed."""
+    return expected >= 0 and (past(buffer) + begin) % ALIGNED != expected
+
+
+def _places(prepared: Any) -> list[int]:
+    """Where a step's results are."""
+    places: list[int] = []
+    for place in prepared.results:
+        places.append(place if place >= 0 else places[-1 - place])
+    return places
+
+
+def _pause() -> None:
+    """Where Python runs, signals are heard."""
+
+
+__all__ = ["Step", "Stepping"]

@@ -1,0 +1,324 @@
+"""One call observed: what it ran, taken down so that it can run again for other memory.
+
+An `Observer` stands where a profile does (`counters.profiler`), and is told of each step of a plan and each routine.
+Memory is known by places: the operands', constants, then whatever is computed. What it is not told of gives memory that
+has no place, and then nothing is taken down: so what it gives is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import get_ident
+from typing import Any
+
+from numloom.device.registry import beside, current
+from numloom.engine.evaluate import evaluate, plans_by_settings
+from numloom.engine.execute import ReadyPlan
+from numloom.engine.guard import guard
+from numloom.engine.prepared import Operand, Prepared, PreparedCall, PreparedStep, past
+from numloom.engine.routines import Change
+from numloom.engine.state import counters
+from numloom.graph.node import FILL, IOTA, LEAF, SCALAR, VIEW, Node, signature_by, signature_of
+
+_NUMBERS = (SCALAR, FILL, IOTA)
+
+
+class Observer:
+    """Takes down what runs.
+
+    Parameters
+    ----------
+    operands : sequence of Node
+        What a call is given: computed values, each with memory of its own.
+    constants : sequence of Node
+        Computed values that it reads beside them.
+    adoptable : sequence of int
+        Which operands it may write to.
+
+    Attributes
+    ----------
+    fault : str
+        Why nothing can be taken down; nothing while it can.
+    early : bool
+        Whether it might be, once a kernel is compiled.
+    """
+
+    def __init__(self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = ()) -> None:
+        self.fault = ""
+        self.early = False
+        self.given = len(operands)
+        self.fixed = [*operands, *constants]
+        self.constants = list(constants)
+        self.adoptable = set(adoptable)
+        self.adopted: set[int] = set()
+        self.kept: list[Any] = []
+        """Memory of all places, so that none is another one's later."""
+        self.places: dict[int, int] = {}
+        self.steps: list[Any] = []
+        self.made: list[tuple[list[int], list[int]]] = []
+        """Of each step, the places that it reads and those that it writes."""
+        self.plans: list[ReadyPlan] = []
+        self.device: Any = None
+        self.thread = get_ident()
+        self.within = 0
+        for node in self.fixed:
+            if node.kind != LEAF or id(node.buffer) in self.places:
+                self.fail("operands share memory")
+            self._new(node.buffer)
+
+    def fail(self, why: str) -> None:
+        """Nothing is taken down."""
+        self.fault = self.fault or why
+
+    def _is_deaf(self) -> bool:
+        """Whether what is told belongs to something else, or is of no use."""
+        return bool(self.within or self.fault or get_ident() != self.thread)
+
+    def _new(self, buffer: Any) -> int:
+        self.places[id(buffer)] = len(self.kept)
+        self.kept.append(buffer)
+        return len(self.kept) - 1
+
+    def _place(self, buffer: Any) -> int:
+        """Where memory is."""
+        place = self.places.get(id(buffer), -1)
+        if place < 0:
+            self.fail("something reads memory that nothing observed has made")
+            return 0
+        return place
+
+    def _adopt(self, buffer: Any) -> int:
+        """Where memory is that is written to again."""
+        place = self._place(buffer)
+        if place < len(self.fixed):
+            self.adopted.add(place)
+            if place not in self.adoptable:
+                self.fail("an operand is written to")
+        return place
+
+    def _on(self, device: Any) -> None:
+        if self.device is None:
+            self.device = device
+        elif self.device is not device:
+            self.fail("it runs on several devices")
+
+    # ------------------------------------------------------------ what is told to a profile
+
+    sees_small = False
+
+    def begin(self, *_: Any, **__: Any) -> None:
+        """Of no interest here."""
+
+    begin_run = begin_step = begin_small = begin_transfer = begin
+
+    def begin_routine(self, *_: Any) -> str | None:
+        """A routine is about to run: what it runs itself belongs to it."""
+        if get_ident() != self.thread:
+            return None
+        self.within += 1
+        return "routine"
+
+    def end(self, span: Any) -> None:
+        """Something has run."""
+        self.within -= span == "routine"
+
+    def drop(self, span: Any) -> None:
+        """Something did not run."""
+
+    def wait(self) -> None:
+        """Values are about to be read."""
+
+    # ------------------------------------------------------------ what is taken down
+
+    def ran_step(self, plan: Any, ready: Any, nodes: list[Any]) -> None:
+        """A step of a plan ran over the nodes of a walk."""
+        if self._is_deaf():
+            return
+        if ready.locations:
+            self.fail("a kernel says where it was called")
+        if ready.kernel is not None and ready.run is None:
+            self.early = not self.fault
+            self.fail("a kernel is not compiled yet")
+        if self.fault:
+            return
+        self._on(plan.device)
+        made = PreparedStep(ready, len(self.kept))
+        reads: list[int] = []
+        writes = [self._new(nodes[number].buffer) for number, _ in ready.allocate]
+        writes += [self._adopt(nodes[number].buffer) for number, _ in ready.adopt]
+        if ready.copy is not None:
+            made.source = self._place(nodes[ready.copy[1]].buffer)
+            made.copied = ready.copy[2]
+            reads.append(made.source)
+        for pointer in ready.pointers if ready.kernel is not None else ():
+            number = ready.computed[pointer.slot] if pointer.slot >= 0 else pointer.number
+            place = self._place(nodes[number].buffer)
+            offset = pointer.offset
+            if pointer.view >= 0:
+                seen = nodes[pointer.view]
+                if seen.kind != VIEW:
+                    self.fail("a view became memory")
+                    return
+                offset += seen.attr
+            made.sources.append(place)
+            made.words.append(pointer.word)
+            made.offsets.append(offset)
+            reads.append(place)
+        for parameter in ready.params if ready.kernel is not None else ():
+            node = nodes[parameter.number]
+            if node.kind < SCALAR:
+                self.fail("a number follows from memory")
+                return
+            made.parameters.append(parameter)
+            made.values.append(node.attr)
+        self.plans.append(plan)
+        self._add(made, reads, writes)
+
+    def ran_call(self, call: Callable[..., Any], device: Any, operands: Sequence[Node], results: Any) -> None:
+        """A routine ran: ``call(*operands)`` gave computed values."""
+        if self._is_deaf():
+            return
+        self._on(device)
+        taken = [self._operand(node) for node in operands]
+        reads = [operand.place for operand in taken if operand.place >= 0]
+        writes = []
+        for node in results if type(results) is tuple else (results,):
+            if node.kind != LEAF:
+                self.fail("a routine gave a view")
+                return
+            known = id(node.buffer) in self.places
+            writes.append(self._adopt(node.buffer) if known else self._new(node.buffer))
+        made = PreparedCall(call, taken, list(writes))
+        made.keeps = type(call) is Change and (not taken or taken[0].place != writes[0])
+        self._add(made, reads, writes)
+
+    def ran_routine(
+        self, call: Callable[..., Any], device: Any, name: str, operands: Sequence[Node], named: dict[str, Any],
+        results: Any,
+    ) -> None:  # fmt: skip
+        """`ran_call` of ``call(name, *operands, **named)``."""
+        if not self._is_deaf():
+            self.ran_call(partial(call, name, **named), device, operands, results)
+
+    def _operand(self, node: Node) -> Operand:
+        if node.kind in _NUMBERS:
+            return Operand(-1, 0, None, None, node)
+        base = node.args[0] if node.kind == VIEW else node
+        if base.kind != LEAF:
+            self.fail("a routine takes what is not computed")
+            return Operand(-1, 0, None, None, node)
+        seen = signature_of(node) if node.kind == VIEW else None
+        return Operand(self._place(base.buffer), node.attr if seen is not None else 0, _memory(base), seen, None)
+
+    def _add(self, step: Any, reads: list[int], writes: list[int]) -> None:
+        self.steps.append(step)
+        self.made.append((reads, writes))
+
+    # ------------------------------------------------------------ the end
+
+    def prepared(self, results: Sequence[Node], plans: Any) -> Prepared | None:
+        """What gives these results for other operands; None where not all of it was seen."""
+        if self.within or self.fault or plans is None or self.device is None:
+            return None
+        found = Prepared(self.device, plans)
+        for node in results:
+            base = node.args[0] if node.kind == VIEW else node
+            if base.kind != LEAF or id(base.buffer) not in self.places:
+                return None
+            place = self.places[id(base.buffer)]
+            fixed = place < len(self.fixed)
+            if fixed and self.fixed[place] is not base:
+                if place not in self.adopted:
+                    return None
+                fixed = False
+            earlier = found.results.index(place) if place in found.results else -1
+            found.results.append(-1 - earlier if earlier >= 0 else place)
+            found.signatures.append(None if fixed else _memory(base))
+            found.seen.append((signature_of(node), node.attr) if node.kind == VIEW else None)
+        live = {place for place in found.results if place >= 0}
+        last = dict.fromkeys(live, len(self.steps))
+        for number in range(len(self.steps) - 1, -1, -1):
+            step, (reads, writes) = self.steps[number], self.made[number]
+            if live.isdisjoint(writes):
+                continue
+            live.update(reads)
+            for place in {*reads, *writes}:
+                if last.setdefault(place, number) == number and place >= len(self.fixed):
+                    step.done.append(place)
+            found.steps.append(step)
+        found.steps.reverse()
+        for node, buffer in zip(self.fixed, self.kept, strict=False):
+            if node.buffer is not buffer or buffer.pool is not found.pool:
+                return None  # It moved.
+        found.places = len(self.kept)
+        found.past = [past(self.kept[k]) if k in live else -1 for k in range(len(self.fixed))]
+        found.constants = self.constants
+        found.adopted = frozenset(self.adopted)
+        plan = self.plans[0] if self.plans else None
+        if plan is not None and [getattr(step, "ready", None) for step in found.steps] == plan.steps:
+            found.plan = plan
+        return found
+
+
+def _memory(node: Node) -> Any:
+    """The signature of a computed value, whatever it was computed by."""
+    return signature_by(LEAF, None, node.code, node.shape, node.strides, node.size, None)
+
+
+class observing:
+    """A block in which what runs is taken down, by nobody else.
+
+    What was pending before has run. `finish` is called within, where all has run.
+    """
+
+    def __init__(self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = ()) -> None:
+        guard.take()
+        try:
+            evaluate([])
+            self.observer = Observer(operands, constants, adoptable)
+        except BaseException:
+            guard.give()
+            raise
+        self.before = counters.profiler
+        counters.profiler = self.observer
+
+    def __enter__(self) -> Observer:
+        return self.observer
+
+    def __exit__(self, *_: object) -> None:
+        counters.profiler = self.before
+        guard.give()
+
+
+def opaque(call: Callable[..., Node], operands: Sequence[Node], run: Callable[[], Node]) -> Node:
+    """``run()``, which is ``call(*operands)``, as one thing for who observes."""
+    observer = counters.profiler
+    if type(observer) is not Observer or observer.thread != get_ident():
+        return run()
+    evaluate([node for node in [one.args[0] if one.kind == VIEW else one for one in operands]
+              if node.kind != LEAF and node.kind not in _NUMBERS])  # fmt: skip
+    span = observer.begin_routine()
+    try:
+        counters.profiler = None
+        result = run()
+        if result.buffer is None:
+            evaluate([result])
+    finally:
+        counters.profiler = observer
+        observer.end(span)
+    device = current()
+    observer.ran_call(call, device if result.buffer.pool is device.pool else beside(device), operands, result)
+    return result
+
+
+def prepare(
+    operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int], run: Callable[[], Sequence[Node]]
+) -> tuple[Prepared | None, Sequence[Node], bool]:
+    """What ``run()`` ran, if that is the same for other operands; its results, computed; whether it is too early."""
+    with observing(operands, constants, adoptable) as observer:
+        results = run()
+        return observer.prepared(results, plans_by_settings()), results, observer.early
+
+
+__all__ = ["Observer", "observing", "opaque", "prepare"]
