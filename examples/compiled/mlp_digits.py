@@ -26,7 +26,7 @@ def load() -> tuple[Any, Any, Any, Any]:
     return pixels[300:], labels[300:], pixels[:300], labels[:300]
 
 
-def network(pixels: int, classes: int) -> tuple[Any, Any]:
+def network(pixels: int, classes: int, profile: bool = False) -> tuple[Any, Any]:
     """A function that learns from a batch and gives its mean loss, and one that gives the classes of 300 pictures."""
     rng = numpy.random.default_rng(1)
     weights = [
@@ -54,15 +54,15 @@ def network(pixels: int, classes: int) -> tuple[Any, Any]:
     for w, velocity, gradient in zip(weights, velocities, gradients, strict=True):
         new = np.float32(MOMENTUM) * velocity - np.float32(RATE * (1 - MOMENTUM)) * gradient
         updates += [(velocity, new), (w, w + new)]
-    learn = np.function([x, target], loss, updates=updates, name="learn")
+    learn = np.function([x, target], loss, updates=updates, name="learn", profile=profile)
     seen = np.symbol("seen", (300, pixels), "f4")
     return learn, np.function([seen], scores(seen).argmax(axis=1), name="classify", host=True)
 
 
-def main(epochs: int = 30) -> float:
+def main(epochs: int = 30, profile: bool = False) -> float:
     """Learn, and give the part of unseen digits that are classified right."""
     pixels, labels, unseen, expected = load()
-    learn, classify = network(pixels.shape[1], 10)
+    learn, classify = network(pixels.shape[1], 10, profile)
     targets = numpy.eye(10, dtype="f4")[labels]
     x, t = np.asarray(pixels), np.asarray(targets)
     order = numpy.random.default_rng(3)
@@ -79,10 +79,14 @@ def main(epochs: int = 30) -> float:
     seconds = time.perf_counter() - began
     right = float(numpy.mean(classify(unseen) == expected))
     print(f"{right:.1%} of 300 unseen digits are right; {1e6 * seconds / steps:.0f} µs a step")
+    if profile:
+        print(learn.profile)
     return right
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=30)
-    main(parser.parse_args().epochs)
+    parser.add_argument("--profile", action="store_true", help="print where the time of training went")
+    given = parser.parse_args()
+    main(given.epochs, given.profile)

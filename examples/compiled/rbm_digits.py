@@ -31,7 +31,7 @@ def sigmoid(x: Any) -> Any:
     return 1 / (1 + np.exp(-x))
 
 
-def machine(pixels: int, mean: Any) -> tuple[Any, Any, list[Any]]:
+def machine(pixels: int, mean: Any, profile: bool = False) -> tuple[Any, Any, list[Any]]:
     """A function that learns from a batch and gives the error of its reconstruction; one of hidden units; weights."""
     rng = numpy.random.default_rng(1)
     w = np.shared((0.01 * rng.standard_normal((pixels, HIDDEN))).astype("f4"), "w")
@@ -54,15 +54,15 @@ def machine(pixels: int, mean: Any) -> tuple[Any, Any, list[Any]]:
             (hidden, hidden + step * (h - dreamt).sum(axis=0)),
             (chain, dream),
         ]
-    learn = np.function([v], error, updates=updates, name="learn")
+    learn = np.function([v], error, updates=updates, name="learn", profile=profile)
     x = np.symbol("x", (300, pixels), "f4")
     return learn, np.function([x], sigmoid(np.dot(x, w) + hidden), name="features", host=True), [w, seen, hidden]
 
 
-def main(epochs: int = 60) -> tuple[float, float]:
+def main(epochs: int = 60, profile: bool = False) -> tuple[float, float]:
     """Learn; give the error of reconstruction, and the part of unseen digits that a linear classifier gets right."""
     pixels, labels, unseen, expected = load()
-    learn, features, _ = machine(pixels.shape[1], pixels.mean(axis=0))
+    learn, features, _ = machine(pixels.shape[1], pixels.mean(axis=0), profile)
     x = np.asarray(pixels)
     order = numpy.random.default_rng(3)
     began, steps, error = time.perf_counter(), 0, 1.0
@@ -84,10 +84,14 @@ def main(epochs: int = 60) -> tuple[float, float]:
     given = numpy.hstack([features(unseen), numpy.ones((300, 1))])
     right = float(numpy.mean((given @ linear).argmax(axis=1) == expected))
     print(f"{right:.1%} of 300 unseen digits are right; {1e6 * seconds / steps:.0f} µs a step")
+    if profile:
+        print(learn.profile)
     return error, right
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=60)
-    main(parser.parse_args().epochs)
+    parser.add_argument("--profile", action="store_true", help="print where the time of training went")
+    given = parser.parse_args()
+    main(given.epochs, given.profile)

@@ -370,9 +370,9 @@ __array_api_version__ = "2025.12"
 _COMPILED = frozenset(
     (
         "Compiled", "CutError", "Function", "In", "NoGradientError", "Out", "Source", "Tree", "TreeError",
-        "UnusedError", "compile", "compiled", "fori_loop", "function", "grad", "hessian", "ifelse", "jacobian", "jvp",
-        "rewrite", "scan", "shared", "source", "stop_gradient", "substitute", "symbol", "symbolic", "tree",
-        "value_and_grad", "vjp", "while_loop",
+        "UnusedError", "compile", "compiled", "custom_gradient", "fori_loop", "function", "grad", "hessian",
+        "ifelse", "jacobian", "jvp", "rewrite", "scan", "shared", "source", "stable", "stop_gradient",
+        "substitute", "symbol", "symbolic", "tree", "value_and_grad", "vjp", "while_loop",
     )
 )  # fmt: skip
 """Names of `numloom.compiled`, which is imported when one of them is asked for."""

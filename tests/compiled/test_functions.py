@@ -306,7 +306,7 @@ def test_while_loops_and_decisions() -> None:
 
     @nl.compile
     def draws(y: Any) -> Any:
-        return nl.fori_loop(0, 99, lambda i, s: s + nl.random.normal(size=3), y)
+        return nl.while_loop(lambda s: s[0] < 9, lambda s: s + nl.random.normal(size=3) ** 2, y)
 
     with pytest.raises(TypeError, match="random numbers drawn in the body"):
         draws(np.zeros(3))

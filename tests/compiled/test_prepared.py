@@ -17,7 +17,7 @@ from numloom.engine.state import counters
 
 @pytest.fixture(autouse=True)
 def planned() -> Any:
-    with nl.config(unplanned=0, cpu_compile="wait", placement="device"):
+    with nl.config(unplanned=0, cpu_compile="wait", cuda_compile="wait", placement="device"):
         yield
 
 

@@ -12,6 +12,7 @@ import numloom as nl
 from numloom.array.ndarray import node_of
 from numloom.base.dtypes import DTYPES, I64
 from numloom.command.info import core_modules
+from numloom.compiled.captured import CapturedSteps
 from numloom.compiled.control import UNROLLED
 from numloom.compiled.steps import Stepping, affine
 from numloom.compiled.symbols import symbol_of
@@ -23,7 +24,7 @@ STEPS = UNROLLED + 5
 
 @pytest.fixture(autouse=True)
 def planned() -> Any:
-    with nl.config(cpu_compile="wait"):
+    with nl.config(cpu_compile="wait", unplanned=0):
         yield
 
 
@@ -153,6 +154,20 @@ BODIES = [written_and_exchanged, nested, products, rows_backwards, written, exch
 SHAPES = [(5, 4, 4), (3, 8, 8), (1, 1, 1), (7, 3, 3)]
 
 
+@pytest.fixture
+def together(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each loop all of whose steps were one launch, whether they ran so."""
+    found: list[bool] = []
+    run = CapturedSteps.run
+
+    def noted(self: Any, *args: Any) -> bool:
+        found.append(run(self, *args))
+        return found[-1]
+
+    monkeypatch.setattr(CapturedSteps, "run", noted)
+    return found
+
+
 def flat(found: Any) -> list[Any]:
     return [one for part in found for one in flat(part)] if isinstance(found, tuple | list) else [found]
 
@@ -160,7 +175,9 @@ def flat(found: Any) -> list[Any]:
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body.__name__)
-def test_as_pythons_loop(body: Any, shape: tuple[int, ...], dtype: str, stepped: list[bool]) -> None:
+def test_as_pythons_loop(
+    body: Any, shape: tuple[int, ...], dtype: str, stepped: list[bool], together: list[bool]
+) -> None:
     batch, n, m = shape
     function = nl.compile(lambda x, w, h: body(nl, x, w, h))
     rng = np.random.default_rng(0)
@@ -178,6 +195,8 @@ def test_as_pythons_loop(body: Any, shape: tuple[int, ...], dtype: str, stepped:
             np.testing.assert_array_equal(before, after.get())
     if nl.config.executor != "reference" and current().name != "reference":
         assert stepped and all(stepped)
+    if current().name == "cpu" and core_modules()[0] and nl.config.executor != "reference" and body is not solved:
+        assert together and all(together)
 
 
 @pytest.mark.parametrize("width", [1, 3, 4, 5])

@@ -641,7 +641,7 @@ def test_out_of_memory(gpu):
     used = gpu.pool.used
     with pytest.raises(OutOfMemoryError, match="asked for") as caught:
         gpu.allocate(whole * 2)
-    assert caught.value.asked == whole * 2 and caught.value.used == used
+    assert caught.value.asked == whole * 2 and caught.value.used <= used  # Others' may be let go meanwhile.
     # Cached blocks are given back before giving up.
     gpu.pool.trim()
     free, _ = gpu.memory_info()

@@ -362,7 +362,7 @@ class Kept:
 
 MODES: dict[str, dict[str, Any]] = {
     "as ever": {}, "recorded": {"unplanned": 0}, "eager": {"eager": True}, "short": {"max_pending": 3},
-    "verified": {"verify": True},
+    "verified": {"verify": True}, "compiled": {"unplanned": 0, "cpu_compile": "wait"},
 }  # fmt: skip
 WAYS = ["compile", "function", "unknown extents", "updates", "tree"]
 ORDERED = ["compile", "tree"]
@@ -618,7 +618,7 @@ def check_scan(program: Program, steps: int, seed: int) -> int:
     exact = place >= len(program.kinds)
     answered = 0
     for call in (lambda s: nl.scan(body, s, xs), nl.compile(lambda s: nl.scan(body, s, xs))):
-        for _ in range(1 if drawn else 2):
+        for _ in range(1 if drawn else CALLS if isinstance(call, Compiled) else 2):
             ours = nl.random.default_rng(seed)
             if drawn and steps > UNROLLED and isinstance(call, Compiled):
                 try:
@@ -803,8 +803,8 @@ def check(kind: str, seed: int, mode: str = "as ever") -> int:
 
 
 def often(modes: Sequence[str]) -> list[str]:
-    """Modes in turn, the one that plans and checks each value by itself (ten times as slow) more seldom."""
-    return [mode for mode in modes for _ in range(1 if mode == "verified" or len(modes) == 1 else 3)]
+    """Modes in turn, those that check each value by itself or compile (ten times as slow) more seldom."""
+    return [mode for mode in modes for _ in range(1 if mode in ("verified", "compiled") or len(modes) == 1 else 3)]
 
 
 def run(options: argparse.Namespace) -> dict[str, Counter[str]]:

@@ -18,7 +18,7 @@ PARTS = 2
 
 @pytest.fixture(scope="module", autouse=True)
 def loops() -> None:
-    """Nothing is compiled for a program."""
+    """Nothing is compiled for a program, but in the mode that is called so."""
     load_loops()
 
 

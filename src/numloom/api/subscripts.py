@@ -11,7 +11,8 @@ import numpy as np
 from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
 from numloom.api.running import deliver
 from numloom.array.convert import from_host
-from numloom.array.ndarray import assign, assigned_value, bind, ndarray, node_of, seen_through, wrap
+from numloom.array.ndarray import assign, assigned_value, bind, later, ndarray, node_of, seen_through, wrap
+from numloom.array.slicing import WaitingBoundError
 from numloom.array.storage import broadcast_value, read, write, write_at
 from numloom.array.subscript import Advanced, Basic, subscript
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS
@@ -207,7 +208,10 @@ def read_item(array: Array, index: Any) -> Array:
 
 
 def _read_item(array: Array, index: Any) -> Array:
-    found = subscript(array.offset, array._shape, array._strides, index, expand_index)
+    try:
+        found = subscript(array.offset, array._shape, array._strides, index, expand_index)
+    except WaitingBoundError:
+        return later("read_by_waiting_slices")(array, index)
     if type(found) is Advanced:
         return take_advanced(array, found)
     assert type(found) is Basic
@@ -276,7 +280,10 @@ def put_item(array: Array, index: Any, value: Any) -> None:
 
 
 def _put_item(array: Array, index: Any, value: Any) -> None:
-    found = subscript(array.offset, array._shape, array._strides, index, expand_index)
+    try:
+        found = subscript(array.offset, array._shape, array._strides, index, expand_index)
+    except WaitingBoundError:
+        return later("put_by_waiting_slices")(array, index, value)  # type: ignore[no-any-return]
     if type(found) is Advanced:
         put_advanced(array, index, found, value)
     else:

@@ -1,5 +1,7 @@
 """Bounds of a slice without an object for each: see ``slicing.py``."""
 
+from numloom.array.slicing import refuse_waiting
+
 cdef extern from "Python.h":
     ctypedef struct Slice "PySliceObject":
         void* start
@@ -16,6 +18,10 @@ cdef inline Py_ssize_t bound(object given, Py_ssize_t missing) except? -1:
     return missing if given is None else PyLong_AsSsize_t(given)
 
 
+cdef inline bint is_known(object given):
+    return given is None or type(given) is int
+
+
 cpdef (Py_ssize_t, Py_ssize_t, Py_ssize_t) bounds(object item, Py_ssize_t extent) except *:
     cdef Py_ssize_t start, stop, step, count
     cdef Slice* given = <Slice*><void*>item
@@ -30,6 +36,8 @@ cpdef (Py_ssize_t, Py_ssize_t, Py_ssize_t) bounds(object item, Py_ssize_t extent
         except OverflowError:
             PySlice_Unpack(item, &start, &stop, &step)
     else:
+        if not is_known(<object>given.step) or not is_known(first) or not is_known(last):
+            refuse_waiting(item)
         PySlice_Unpack(item, &start, &stop, &step)
     count = PySlice_AdjustIndices(extent, &start, &stop, step)
     return start, count, step

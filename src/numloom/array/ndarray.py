@@ -383,7 +383,7 @@ class ndarray:
     def __hash__(self) -> int:
         if self.is_scalar:
             return hash(self._only_element())
-        raise TypeError("unhashable type: 'numloom.ndarray'")
+        return _bound["hashed"](self)  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return _bound["host_array"](self, dtype, copy)  # type: ignore[no-any-return]
@@ -663,7 +663,7 @@ def _looked_up(array: Any, index: Any) -> Any:
             return _bound["selected"](array, index)
     elif (plain := with_integers(index)) is not index:
         return array[plain]
-    elif kind is list or kind is tuple:
+    elif kind is list or kind is tuple or kind is slice:
         return _bound["read_item"](array, index)
     found = subscript(array.offset, array._shape, array._strides, index, _bound["expand_index"])
     if type(found) is Advanced:

@@ -14,7 +14,7 @@ try:
     import cython
 except ImportError:
     from numloom.base import uncompiled as cython
-from numloom.array.slicing import bounds
+from numloom.array.slicing import WaitingBoundError, bounds
 from numloom.graph.build import one_tuple
 
 _NOTHING: tuple[Any, ...] = ()
@@ -134,7 +134,10 @@ def simple(offset: int, shape: tuple[int, ...], strides: tuple[int, ...], index:
                 continue
             if type(item) is not slice:
                 return None
-            start, extent, step = bounds(item, extent)
+            try:
+                start, extent, step = bounds(item, extent)
+            except WaitingBoundError:
+                return None
             if extent:
                 offset += start * stride
             stride *= step

@@ -470,10 +470,16 @@ def ctypes_of(array: Array) -> Any:
     return _on_host(array, "ctypes").ctypes
 
 
+def unhashable(array: Array) -> int:
+    """The error of who puts an array into a set or makes it a key of a dict."""
+    raise TypeError("unhashable type: 'numloom.ndarray'")
+
+
 bind(
     as_stored=as_stored,
     constant_of=constant_of,
     formatted=formatted,
+    hashed=unhashable,
     imag_of_real=imag_of_real,
     iterate=iterate,
     method_ctypes=property(ctypes_of),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 try:
@@ -87,17 +88,28 @@ def run_fast(
             return arrays
     given = list(operands) if config.verify else None
     state.calls += 1
-    if state.calls == state.next:
+    observes = state.calls == state.next
+    if observes:
         state.next = min(2 * state.next, state.next + MOST)
-        arrays = observed(recorded, results, operands, state)
-    else:
-        arrays = run_recorded(recorded, results, operands)
+    with config(placement="device") if is_far(recorded, state) else nullcontext():
+        if observes:
+            arrays = observed(recorded, results, operands, state)
+        else:
+            arrays = run_recorded(recorded, results, operands)
     if given is not None and state.prepared is not None:
         check(state.prepared, given, arrays)
     if may_fail and updated:
         settle(current())
     update(arrays, len(results) - len(updated), updated)
     return arrays
+
+
+def is_far(recorded: RecordedTrace, state: CallState) -> bool:
+    """Whether all of it runs on the GPU: a loop of it did, and what is around that would have to move."""
+    if state.loops is None:
+        calls = [one.call for one in recorded.instructions]
+        state.loops = [call for call in calls if getattr(call, "is_far", None) is not None]
+    return any([loop.is_far for loop in state.loops]) and config.placement == "auto"
 
 
 def run_recorded(recorded: RecordedTrace, results: tuple[int, ...], operands: list[Node]) -> list[Any]:

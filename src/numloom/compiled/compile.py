@@ -15,6 +15,7 @@ from numloom.array.ndarray import ndarray, node_of
 from numloom.base.tracebacks import public
 from numloom.compiled.function import Function
 from numloom.compiled.orders import order, repeated
+from numloom.compiled.pickling import found_by_name
 from numloom.compiled.structure import arguments, flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.graph.node import register, tracing
@@ -38,6 +39,7 @@ class Compiled:
     """
 
     __name__: str
+    __qualname__: str
 
     def __init__(self, function: Callable[..., Any], host: bool, profile: bool) -> None:
         functools.update_wrapper(self, function)
@@ -114,6 +116,11 @@ class Compiled:
             return self.function(*args, **named)
 
         return Function(symbols, run, None, None, self.profiled, self.__name__, self.host)
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if found_by_name(self):
+            return self.__qualname__
+        return Compiled, (self.function, self.host, self.profiled)
 
     def __repr__(self) -> str:
         return f"<compiled {self.__name__}>"

@@ -20,7 +20,8 @@ from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.array.storage import new_storage
 from numloom.base.dtypes import BOOL, DTYPES
 from numloom.compiled.draws import give_back
-from numloom.compiled.loops import NUMBER, Form, Loop, TracedBody, form_of, recorded_bodies, stacked_form
+from numloom.compiled.loops import Form, Loop, TracedBody, form_of, recorded_bodies, stacked_form
+from numloom.compiled.slices import has_no_number
 from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.graph.build import copied, full, gather, one_tuple
@@ -141,7 +142,8 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], state: An
     Parameters
     ----------
     lower, upper : int
-        Number of the first step, and that behind the last one.
+        Number of the first step, and that behind the last one. In a tree they may be integers without numbers (symbols,
+        shared variables); such a loop is a `while_loop`, which has no gradient and draws no random numbers.
     body : callable
         ``body(number, state)`` gives the next state, of the same dtypes and shapes; the number is an int64 array
         without axes.
@@ -154,6 +156,8 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], state: An
     >>> print(np.fori_loop(0, 5, lambda i, x: x + i, np.asarray(0)))
     10
     """
+    if has_no_number(lower) or has_no_number(upper):
+        return _counted(lower, upper, body, state)
     lower, upper = operator.index(lower), operator.index(upper)
     arrays = _arrays(state, "fori_loop")
     steps = max(upper - lower, 0)
@@ -168,9 +172,25 @@ def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], state: An
 
     with recording():
         forms = [form_of(array) for array in arrays]
-        bodies, again, last = recorded_bodies(run, [NUMBER], forms, steps, "fori_loop")
+        bodies, again, last = recorded_bodies(run, forms, lower, steps, "fori_loop")
         loop = Loop(bodies, again, None, lower, steps, last, len(arrays))
         return like(state, _results(loop, forms, arrays))
+
+
+def _counted(lower: Any, upper: Any, body: Callable[[Any, Any], Any], state: Any) -> Any:
+    """A `fori_loop` whose number of steps follows from values."""
+    first, last = asarray(lower), asarray(upper)
+    for one in (first, last):
+        if one.shape or one.dtype.kind not in "iu":
+            raise TypeError(f"the bounds of a fori_loop must be integers, not {one.dtype.name}{list(one.shape)}")
+
+    def following(values: tuple[Any, Any]) -> tuple[Any, Any]:
+        number, inner = values
+        return number + 1, body(number, inner)
+
+    begin = (_as_array(first.astype(np.int64)), state)
+    with recording():
+        return while_loop(lambda values: values[0] < last, following, begin)[1]
 
 
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
@@ -258,6 +278,11 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
     >>> print(last, sums)
     6.0 [0. 1. 3. 6.]
     """
+    if has_no_number(length):
+        raise TreeError(
+            "the length of a scan is the extent of what it stacks, and shapes in a tree are known: give a number, or "
+            "take a fori_loop or a while_loop, whose number of steps may follow from values"
+        )
     arrays = _arrays(state, "scan")
     rows = [leaf if type(leaf) is ndarray else asarray(leaf) for leaf in flat(over)]
     lengths = {len(row) for row in rows} | ({operator.index(length)} if length is not None else set())
@@ -291,7 +316,7 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
 
     with recording():
         forms = [form_of(array) for array in arrays]
-        bodies, again, last = recorded_bodies(run, [NUMBER], forms, steps, "scan")
+        bodies, again, last = recorded_bodies(run, forms, 0, steps, "scan")
         others = [body.forms[len(arrays) :] for body in bodies]
         kept = [stacked_form(column, steps) for column in zip(*others, strict=True)]
         loop = Loop(bodies, again, None, 0, steps, [*last, *kept], len(arrays))

@@ -19,7 +19,9 @@ from numloom.base.wording import counted
 from numloom.compiled.calls import run_fast, wrap_all
 from numloom.compiled.deferred import Deferred, parts_of, resolved
 from numloom.compiled.draws import give_back, refuse_lost_draws
+from numloom.compiled.given import is_open, opened
 from numloom.compiled.orders import laid_out
+from numloom.compiled.pickling import packed, twin, unpacked
 from numloom.compiled.program import TreeProgram, pending_may_fail
 from numloom.compiled.shared import SharedPlaceholder, shared_of
 from numloom.compiled.structure import flat, like
@@ -82,6 +84,14 @@ class In:
             raise TypeError(f"an input of a function must be a symbol (nl.symbol), not {what}")
         self.placeholder = node.attr
         self.name = name or node.attr.name
+
+    def options(self) -> dict[str, Any]:
+        """What it was made with beside the symbol."""
+        given = {} if self.value is _MISSING else {"value": self.value}
+        return {
+            **given, "name": self.name, "borrow": self.borrow, "mutable": self.mutable, "strict": self.strict,
+            "allow_downcast": self.allow_downcast,
+        }  # fmt: skip
 
     @property
     def shape(self) -> tuple[int | None, ...]:
@@ -191,7 +201,8 @@ class Function:
         self._single: _Ready | None = None
         _check_updates(self._updates)
         if all([isinstance(given.variable, ndarray) for given in self.inputs]):
-            if parts_of([_variables(outputs), [new for _, new in self._updates], [new for _, new in self._givens]]):
+            parts = parts_of([_variables(outputs), [new for _, new in self._updates], [new for _, new in self._givens]])
+            if parts and not any([is_open(old) for old, _ in self._givens]):
                 raise TypeError(f"{name} depends on a symbol with unknown extents that is not among its inputs")
             self._single = _Ready(self, [given.variable for given in self.inputs], {})
 
@@ -288,8 +299,28 @@ class Function:
         operands = [laid_out(node, alike) for node, alike in zip(nodes, ready.likes, strict=True)]
         return ready.explain(operands, source)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        inputs = [(given.variable, given.options()) for given in self.inputs]
+        outs = flat(self._outputs)
+        lent = [(one.borrow, one.host) if isinstance(one, Out) else None for one in outs]
+        outputs = like(self._outputs, [one.variable if isinstance(one, Out) else one for one in outs])
+        trees = packed([inputs, outputs, self._updates, self._givens])
+        return _unpickled, (trees, lent, self.profile is not None, self.name, self._host)
+
+    def __deepcopy__(self, memo: Any) -> Function:
+        found: Function = twin(self)
+        return found
+
     def __repr__(self) -> str:
         return f"<compiled function {self.name}({', '.join(self._names)})>"
+
+
+def _unpickled(trees: tuple[Any, ...], lent: list[Any], profile: bool, name: str, host: bool) -> Function:
+    """The function that was pickled, with shared variables and streams of its own."""
+    inputs, outputs, updates, givens = unpacked(*trees)
+    outs = [one if options is None else Out(one, *options) for one, options in zip(flat(outputs), lent, strict=True)]
+    given = [In(symbol, **options) for symbol, options in inputs]
+    return Function(given, like(outputs, outs), updates, givens, profile, name, host)
 
 
 class _Ready:
@@ -298,7 +329,8 @@ class _Ready:
     def __init__(self, function: Function, symbols: list[Array], known: dict[int, Array]) -> None:
         outputs = function._outputs
         news = [new for _, new in function._updates]
-        givens = function._givens
+        known = opened(function._givens, known)
+        givens = [pair for pair in function._givens if not is_open(pair[0])]
         with recording(watches="compiled function") as record:
             if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
                 outputs = outputs(*symbols)
@@ -612,8 +644,8 @@ def function(
         What it gives. A Python function is called with the symbols, and its results are the outputs.
     updates : sequence of (shared, tree), or dict of them, optional
         New values of shared variables, all of them computed from the old ones. If a call fails none is changed.
-    givens : sequence of (symbol, tree), optional
-        What stands in the place of symbols, or of parts of the trees.
+    givens : sequence of (symbol, tree), or dict of them, optional
+        What stands in the place of symbols, or (in a sequence) of parts of the trees.
     profile : bool
         Whether it takes a profile of its calls, which then wait for the device: ``print(f.profile)``.
     name : str

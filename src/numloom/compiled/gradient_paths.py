@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from numloom.compiled.custom_gradients import is_with_rule
 from numloom.compiled.gradient_loops import is_loop
 from numloom.compiled.gradient_memory import of_view
 from numloom.compiled.gradient_values import Array, is_smooth
@@ -108,13 +109,15 @@ def operands(node: Node, results: Results) -> tuple[Node, ...]:
     """What a gradient flows back to.
 
     Of a view of a loop its result, of a loop also what its bodies read from outside of trees, of a user's reduction
-    with a rule the inputs of the kernel.
+    with a rule the inputs of the kernel, of a function with a rule its arguments.
     """
     if sees_loop(node):
         whole = results.whole(node)
         return node.args if whole is node else (whole,)
     if is_loop(node):
         return (*node.args, *outside(node.op_def))
+    if is_with_rule(node):
+        return node.args[1:]
     if node.kind == REDUCE and node.op_def.of_inputs is not None and node.args[0].kind == OP:
         return node.args[0].args
     return node.args

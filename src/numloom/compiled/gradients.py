@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import DTYPES, KINDS
+from numloom.base.dtypes import KINDS
 from numloom.base.tracebacks import public
 from numloom.compiled.calls import wrap_all
+from numloom.compiled.custom_gradients import is_with_rule
 from numloom.compiled.deferred import Deferred, parts_of
 from numloom.compiled.gradient_branches import Flows, is_decision
 from numloom.compiled.gradient_loops import is_loop
@@ -29,8 +28,8 @@ from numloom.compiled.gradient_rules import (
     values_of,
 )
 from numloom.compiled.gradient_values import Array, array_of, cast_to, filled, is_smooth, named, seen_by, summed_to
-from numloom.compiled.holomorphic import obstacle
 from numloom.compiled.orders import laid_out, order
+from numloom.compiled.structure import flat, like
 from numloom.graph import build
 from numloom.graph.node import CAST, GATHER, OP, REDUCE, ROUTINE, SYMBOL, UPDATE, VIEW, Node, tracing
 from numloom.graph.tree import (
@@ -171,6 +170,8 @@ def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> S
         return of_update(g, node, args[1])
     if kind == GATHER:
         return [of_gather(g, node, args[0], list(args[1:])), *[None for _ in args[1:]]]
+    if is_with_rule(node):
+        return node.op_def.back(node, args, g)  # type: ignore[no-any-return]
     if kind == ROUTINE:
         return routine(node, args, g, wanted)
     raise AssertionError(kind)
@@ -179,7 +180,7 @@ def _flow(node: Node, args: tuple[Node, ...], g: Array, wanted: list[bool]) -> S
 # ---------------------------------------------------------------- of traced values
 
 
-def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = False) -> Any:
+def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = False, has_aux: bool = False) -> Any:
     """The gradient of a cost with respect to arrays; or, of a function, the function that gives it.
 
     Parameters
@@ -194,6 +195,8 @@ def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = F
         arrays.
     allow_unused : bool, optional
         Whether gradients with respect to what the cost does not depend on are zeros, instead of an error.
+    has_aux : bool, optional
+        Whether a function gives a pair, the cost and whatever else: its gradient does, too.
 
     Returns
     -------
@@ -219,19 +222,21 @@ def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = F
     if callable(cost):
         if wrt is not None:
             argnums = wrt
-        return _Gradient(cost, argnums, allow_unused, with_value=False)
+        return _Gradient(cost, argnums, allow_unused, has_aux, with_value=False)
+    if has_aux:
+        raise TypeError("has_aux is about functions, and the cost is an array, which has nothing beside it")
     if wrt is None:
         raise TypeError("grad(cost, wrt): say with respect to what")
     several = isinstance(wrt, (list, tuple))
     if parts_of([cost, wrt]):
         later = Deferred(grad, (cost, wrt), {"allow_unused": allow_unused})
         return [later[place] for place in range(len(wrt))] if several else later
-    arrays = [_checked_array(one) for one in (wrt if several else [wrt])]
+    arrays = [checked_array(one) for one in (wrt if several else [wrt])]
     root = node_of(_checked_cost(cost))
     if not root.tree:
         raise CutError(_PLAIN)
     with recording():
-        found = _of_arrays(root, arrays, allow_unused)
+        found = by_arrays(root, arrays, allow_unused)
     return found if several else found[0]
 
 
@@ -242,12 +247,11 @@ _PLAIN = (
 )
 
 
-def _of_arrays(root: Node, arrays: list[Array], allow_unused: bool) -> list[Array]:
-    """Gradients by arrays, as they stand."""
+def by_arrays(root: Node, arrays: list[Array], allow_unused: bool, seed: Array | None = None) -> list[Array]:
+    """Gradients by arrays, as they stand, of one number, or of what a value times a seed sums to."""
     targets = [_target(array) for array in arrays]
     _refuse_results(root, [node for node, _ in targets if not node.tree])
-    seed = filled(1, root.code, root.shape)
-    flows = adjoints(root, seed, [node for node, _ in targets])
+    flows = adjoints(root, filled(1, root.code, root.shape) if seed is None else seed, [node for node, _ in targets])
     result = []
     for number, ((node, layout), flow) in enumerate(zip(targets, flows, strict=True)):
         if flow is None:
@@ -326,7 +330,8 @@ def _checked_cost(cost: Any) -> Array:
     return array
 
 
-def _checked_array(given: Any) -> Array:
+def checked_array(given: Any) -> Array:
+    """What a gradient is taken by, which must be an array of floats."""
     if not isinstance(given, ndarray):
         raise TypeError(f"gradients are taken by numloom arrays, got {type(given).__name__}")
     array: Any = given
@@ -390,7 +395,7 @@ class TracedCall:
             if not -len(args) <= number < len(args):
                 raise TypeError(f"a gradient by argument {number} was asked for, and {len(args)} were given")
             leaves, how = _flattened(args[number])
-            arrays = [_checked_array(asarray(leaf)) for leaf in leaves]
+            arrays = [checked_array(asarray(leaf)) for leaf in leaves]
             symbols = []
             for place, array in enumerate(arrays):
                 value = node_of(array)
@@ -402,7 +407,7 @@ class TracedCall:
                 strides = order(array.shape, array.strides, array.itemsize)
                 symbol = symbol_node(Placeholder(name), array.code, array.shape, strides)
                 symbol.attr.value = None if known is None else laid_out(known, symbol)
-                symbol.attr.differentiated = _name(function)
+                symbol.attr.differentiated = function_name(function)
                 symbols.append(symbol)
             self.inputs.append(arrays)
             self.symbols.append(symbols)
@@ -428,8 +433,8 @@ class TracedCall:
                 if flow is None:
                     if not allow_unused:
                         raise UnusedError(
-                            f"the result of {_name(self.function)} does not depend on {node.attr.name}: leave it out "
-                            "of argnums, or say allow_unused=True for zeros"
+                            f"the result of {function_name(self.function)} does not depend on {node.attr.name}: "
+                            "leave it out of argnums, or say allow_unused=True for zeros"
                         )
                     flow = wrap(build.full(0, node.code, node.shape))
                 found.append(depending(flow, node) if self.in_tree else flow)
@@ -447,6 +452,14 @@ class TracedCall:
             return [array_of(node) for node in substitute(roots, known)]
         return [array_of(array.storage.value) for array in wrap_all(concrete_all(roots, known))]
 
+    def results_with(self, trees: Sequence[Array], aux: Any) -> tuple[list[Array], Any]:
+        """`results`, and what the function gave beside them: its arrays, too, and all else as it is."""
+        leaves = flat(aux)
+        arrays = [leaf for leaf in leaves if type(leaf) is ndarray]
+        found = self.results([*trees, *arrays])
+        rest = iter(found[len(trees) :])
+        return found[: len(trees)], like(aux, [next(rest) if type(leaf) is ndarray else leaf for leaf in leaves])
+
     def shaped(self, flat: Sequence[Array], single: bool) -> Any:
         """Arrays for all inputs, as the arguments have them."""
         found, place = [], 0
@@ -456,35 +469,50 @@ class TracedCall:
         return found[0] if single else tuple(found)
 
 
-def _name(function: Function) -> str:
+def function_name(function: Function) -> str:
+    """What errors call a function."""
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _numbers(argnums: Any) -> tuple[int, ...]:
+def numbers_of(argnums: Any) -> tuple[int, ...]:
+    """The numbers of arguments, also of a single one."""
     return (argnums,) if isinstance(argnums, int) else tuple(argnums)
 
 
-def _result(function: Function, found: Any, scalar: bool = False) -> Array:
+def checked_result(function: Function, found: Any, scalar: bool = False) -> Array:
     """A function's result, which must be an array of floats."""
     if isinstance(found, (tuple, list, dict)) or found is None:
-        raise TypeError(f"{_name(function)} must give one array, got {type(found).__name__}")
+        raise TypeError(f"{function_name(function)} must give one array, got {type(found).__name__}")
     array = asarray(found)
     if scalar:
         return _checked_cost(array)
     if not is_smooth(array.code):
-        raise TypeError(f"{_name(function)} must give floats, got {array.dtype}")
+        raise TypeError(f"{function_name(function)} must give floats, got {array.dtype}")
     return array
+
+
+def parted(function: Function, found: Any, has_aux: bool) -> tuple[Any, Any]:
+    """A function's result, and what it gives beside it with `has_aux`."""
+    if not has_aux:
+        return found, None
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(
+            f"with has_aux {function_name(function)} must give a pair, the cost and whatever else, not "
+            f"{type(found).__name__}"
+        )
+    return found[0], found[1]
 
 
 class _Gradient:
     """The gradient of a function, with its value if asked for."""
 
-    def __init__(self, function: Function, argnums: Any, allow_unused: bool, with_value: bool) -> None:
+    def __init__(self, function: Function, argnums: Any, allow_unused: bool, has_aux: bool, with_value: bool) -> None:
         self.function = function
         self.argnums = argnums
         self.allow_unused = allow_unused
+        self.has_aux = has_aux
         self.with_value = with_value
-        self.__name__ = f"gradient of {_name(function)}"
+        self.__name__ = f"gradient of {function_name(function)}"
         self.__wrapped__ = function
 
     def __repr__(self) -> str:
@@ -492,15 +520,18 @@ class _Gradient:
 
     @public
     def __call__(self, *args: Any, **options: Any) -> Any:
-        traced = TracedCall(self.function, _numbers(self.argnums), args, options)
-        value = _result(self.function, traced.result, scalar=True)
+        traced = TracedCall(self.function, numbers_of(self.argnums), args, options)
+        cost, aux = parted(self.function, traced.result, self.has_aux)
+        value = checked_result(self.function, cost, scalar=True)
         root = node_of(value)
         with recording():
             seed = filled(1, root.code, root.shape)
         flows = traced.gradients(root, seed, self.allow_unused)
-        found = traced.results([value, *flows] if self.with_value else flows)
+        found, aux = traced.results_with([value, *flows] if self.with_value else flows, aux)
         shaped = traced.shaped(found[self.with_value :], isinstance(self.argnums, int))
-        return (found[0], shaped) if self.with_value else shaped
+        if not self.has_aux:
+            return (found[0], shaped) if self.with_value else shaped
+        return ((found[0], aux), shaped) if self.with_value else (shaped, aux)
 
 
 def stop_gradient(x: Any) -> Any:
@@ -533,20 +564,22 @@ def _stopped(array: Array) -> Array:
     return named("stop_gradient", array) if is_smooth(array.code) else array
 
 
-def value_and_grad(function: Function, argnums: Any = 0, *, allow_unused: bool = False) -> Function:
+def value_and_grad(
+    function: Function, argnums: Any = 0, *, allow_unused: bool = False, has_aux: bool = False
+) -> Function:
     """The function that gives the value of a cost, and its gradient.
 
     Parameters
     ----------
     function : callable
         Of arrays; it gives one float.
-    argnums, allow_unused
+    argnums, allow_unused, has_aux
         As of `grad`.
 
     Returns
     -------
     callable
-        It takes what `function` takes, and gives ``(value, gradient)``.
+        It takes what `function` takes, and gives ``(value, gradient)``; with `has_aux` ``((value, aux), gradient)``.
 
     Examples
     --------
@@ -554,10 +587,10 @@ def value_and_grad(function: Function, argnums: Any = 0, *, allow_unused: bool =
     >>> nl.value_and_grad(lambda x: nl.sin(x).sum())(nl.zeros(2))
     (array(0.), array([1., 1.]))
     """
-    return _Gradient(function, argnums, allow_unused, with_value=True)
+    return _Gradient(function, argnums, allow_unused, has_aux, with_value=True)
 
 
-def vjp(function: Function, *args: Any) -> tuple[Array, Function]:
+def vjp(function: Function, *args: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """The value of a function, and what takes a gradient with respect to it back to the arguments.
 
     Parameters
@@ -566,6 +599,8 @@ def vjp(function: Function, *args: Any) -> tuple[Array, Function]:
         Of arrays; it gives one array.
     *args : array_like
         Where.
+    has_aux : bool, optional
+        Whether the function gives a pair, the array and whatever else.
 
     Returns
     -------
@@ -573,6 +608,8 @@ def vjp(function: Function, *args: Any) -> tuple[Array, Function]:
         ``function(*args)``.
     back : callable
         Of an array of the value's shape: a tuple of its products with the Jacobian, one for each argument.
+    aux : object
+        With `has_aux`, what else the function gave.
 
     Examples
     --------
@@ -582,7 +619,8 @@ def vjp(function: Function, *args: Any) -> tuple[Array, Function]:
     (array([1., 2., 3.]),)
     """
     traced = TracedCall(function, tuple(range(len(args))), args, {})
-    value = _result(function, traced.result)
+    found, aux = parted(function, traced.result, has_aux)
+    value = checked_result(function, found)
     root = node_of(value)
 
     def back(seed: Any) -> tuple[Array, ...]:
@@ -592,7 +630,8 @@ def vjp(function: Function, *args: Any) -> tuple[Array, Function]:
         flows = traced.gradients(root, given, allow_unused=True)
         return traced.shaped(traced.results(flows), single=False)  # type: ignore[no-any-return]
 
-    return traced.results([value])[0], back
+    (value,), aux = traced.results_with([value], aux)
+    return (value, back, aux) if has_aux else (value, back)
 
 
 def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Array, Array]:
@@ -621,7 +660,7 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     if len(primals) != len(tangents):
         raise ValueError(f"{len(primals)} arrays and {len(tangents)} directions were given")
     traced = TracedCall(function, tuple(range(len(primals))), tuple(primals), {})
-    value = _result(function, traced.result)
+    value = checked_result(function, traced.result)
     root = node_of(value)
     # The gradient is linear in what flows back, so its derivative by that, in the direction, is ours.
     zeros = build.full(0, root.code, root.shape)
@@ -647,139 +686,18 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> 
     return value, derivative
 
 
-def jacobian(function: Function, argnums: Any = 0) -> Function:
-    """The function that gives all derivatives of a function's result, row by row in reverse mode.
-
-    Parameters
-    ----------
-    function : callable
-        Of arrays; it gives one array.
-    argnums : int or tuple of int, optional
-        By which arguments.
-
-    Returns
-    -------
-    callable
-        What it gives has the shape of the result followed by that of the argument. Derivatives of a complex result by a
-        real argument are complex; by a complex argument they are those of a holomorphic function.
-
-    Raises
-    ------
-    TypeError
-        If a complex result is not seen to be a holomorphic function of a complex argument.
-
-    Examples
-    --------
-    >>> import numloom as nl
-    >>> nl.jacobian(lambda x: x**2)(nl.array([1.0, 2.0]))
-    array([[2., 0.],
-           [0., 4.]])
-    """
-
-    def jacobian_of(*args: Any, **options: Any) -> Any:
-        return _jacobian_at(function, argnums, args, options)
-
-    return jacobian_of
-
-
-@public
-def _jacobian_at(function: Function, argnums: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-    """All derivatives for these arguments."""
-    traced = TracedCall(function, _numbers(argnums), args, options)
-    root = node_of(_result(function, traced.result))
-    _check_holomorphic(root, traced)
-    seed = symbol_node(Placeholder("seed", None), root.code, root.shape)
-    flows = [node_of(flow) for flow in traced.gradients(root, wrap(seed), allow_unused=True)]
-    rows: list[list[Array]] = [[] for _ in flows]
-    for place in range(root.size):
-        for found, row in zip(rows, _row(flows, seed, place), strict=True):
-            found.append(row)
-    with recording():
-        whole = [
-            _stacked(found, root.shape, _form_of_rows(node, root)) for found, node in zip(rows, flows, strict=True)
-        ]
-    return traced.shaped(traced.results(whole), isinstance(argnums, int))
-
-
-def _row(flows: list[Node], seed: Node, place: int) -> list[Array]:
-    """Derivatives of one element of a result: of complex ones by real arguments, of both parts."""
-    found = []
-    for unit in (1, -1j) if KINDS[seed.code] == "c" else (1,):
-        host = np.zeros(seed.size, DTYPES[seed.code])
-        host[place] = unit
-        one = node_of(asarray(host.reshape(seed.shape)))
-        found.append([array_of(node) for node in substitute(flows, {seed: one})])
-    if len(found) == 1:
-        return found[0]
-    with recording():
-        return [
-            real if KINDS[real.code] == "c" else named("complex_pack", real, imaginary)
-            for real, imaginary in zip(*found, strict=True)
-        ]
-
-
-def _form_of_rows(flow: Node, root: Node) -> tuple[int, tuple[int, ...]]:
-    """Dtype and shape of the derivatives of one element, of what flows to an argument."""
-    code = flow.code
-    if KINDS[root.code] == "c" != KINDS[code]:
-        code = DTYPES.index(np.result_type(DTYPES[code], np.complex64))
-    return code, flow.shape
-
-
-def _check_holomorphic(root: Node, traced: TracedCall) -> None:
-    """Refuse derivatives of complex results by complex arguments that are no single complex numbers."""
-    if KINDS[root.code] != "c":
-        return
-    for node in traced.flat_symbols:
-        name = obstacle(root, node) if KINDS[node.code] == "c" else ""
-        if name:
-            raise TypeError(
-                f"{_name(traced.function)} gives complex numbers of complex ones ({node.attr.name}) by way of {name}, "
-                "so it may have no complex derivative: give the real and the imaginary part as two real arguments, "
-                "and put them together inside (x + 1j * y)"
-            )
-
-
-def _stacked(rows: list[Array], lead: tuple[int, ...], form: tuple[int, tuple[int, ...]]) -> Array:
-    code, shape = form
-    result = wrap(build.full(0, code, (len(rows), *shape)))
-    for place, row in enumerate(rows):
-        result[place] = row
-    return result.reshape((*lead, *shape))
-
-
-def hessian(function: Function, argnums: int = 0) -> Function:
-    """The function that gives the second derivatives of a cost by one argument.
-
-    Parameters
-    ----------
-    function : callable
-        Of arrays; it gives one float.
-    argnums : int, optional
-        By which argument, an array.
-
-    Returns
-    -------
-    callable
-        What it gives has the argument's shape twice.
-
-    Examples
-    --------
-    >>> import numloom as nl
-    >>> nl.hessian(lambda x: (x**3).sum())(nl.array([1.0, 2.0]))
-    array([[ 6.,  0.],
-           [ 0., 12.]])
-    """
-    return jacobian(grad(function, argnums=argnums, allow_unused=True), argnums)
-
-
 __all__ = [
     "NoGradientError",
+    "TracedCall",
     "UnusedError",
+    "by_arrays",
+    "checked_array",
+    "checked_result",
+    "function_name",
     "grad",
-    "hessian",
-    "jacobian",
     "jvp",
+    "numbers_of",
+    "parted",
     "stop_gradient",
     "value_and_grad",
     "vjp",

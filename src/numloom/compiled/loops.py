@@ -7,6 +7,7 @@ and a copy in another), so a body is recorded for values of the very order that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -20,6 +21,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, I64, ITEMSIZES, U8
 from numloom.compiled.calls import wrap_all
+from numloom.compiled.draws import DrawsOfSteps
 from numloom.compiled.orders import laid_out, order, repeated
 from numloom.compiled.program import TreeProgram
 from numloom.compiled.steps import Stepping
@@ -29,7 +31,7 @@ from numloom.device.registry import beside, current
 from numloom.engine.evaluate import download_value, evaluate, leaf_from_host, leaf_memory
 from numloom.engine.execute import is_compiled
 from numloom.engine.observed import opaque
-from numloom.engine.placement import bring_all
+from numloom.engine.placement import bring_all, may_move
 from numloom.engine.prepared import run_prepared
 from numloom.engine.reference import compute
 from numloom.engine.repeated import Extent, prepare_repeated
@@ -140,14 +142,18 @@ class TracedBody:
         Values of the tree around it, which do not depend on its arguments.
     """
 
-    def __init__(self, run: Callable[..., Any], arguments: Sequence[Form], what: str) -> None:
+    def __init__(
+        self, run: Callable[..., Any], arguments: Sequence[Form], what: str, draws: DrawsOfSteps | None = None
+    ) -> None:
         symbols = [form.symbol(f"state_{k}") for k, form in enumerate(arguments)]
-        with recording(watches=what) as record:
+        with recording(watches=what, alone=draws is not None) as record:
             result = run(*[form.whole(symbol) for form, symbol in zip(arguments, symbols, strict=True)])
             results = [asarray(one) for one in flat(result)]
             self.forms = [form_of(one) for one in results]
             roots = [copied(node_of(_kept(one)), form.strides, form.code)
                      for one, form in zip(results, self.forms, strict=True)]  # fmt: skip
+        if draws is not None:
+            roots = draws.placed(roots, record.draws, node_of(symbols[0]), what)
         own = {id(node_of(symbol)) for symbol in symbols}
         depends: set[int] = set()
         invariant: dict[int, Node] = {}
@@ -161,11 +167,11 @@ class TracedBody:
                     if id(arg) not in depends and arg.tree:
                         invariant[id(arg)] = arg
         self.invariant = list(invariant.values())
-        drawn = {id(placeholder) for placeholder in record.draws}
+        drawn = {id(placeholder) for placeholder in record.draws} if draws is None else set()
         if any([n.kind == SYMBOL and id(n.attr) in drawn for n in tree_nodes(self.invariant)]):
             raise TypeError(
-                f"random numbers drawn in the body of a {what} would be the same in each step: draw them before the "
-                "loop, for all steps, and take each step's by its number"
+                f"random numbers drawn in the body of a {what}, whose number of steps is not known, would be the same "
+                "in each step: draw them before the loop, or take a fori_loop or a scan"
             )
         known: dict[Node, Node] = {}
         with recording():
@@ -260,6 +266,7 @@ class Loop:
             at += -(-prod(form.kept) * ITEMSIZES[form.code] // _ALIGNED) * _ALIGNED
         self.nbytes = max(at, _ALIGNED)
         self.prepared: Any = None
+        self.is_far = False  # Whether its last run was on a GPU that the host is beside, and had much to do.
         self.learns = LEARNS
         self.stepping = Stepping(bodies[0], first, steps, states, self.layout, self.nbytes)
         programs = [body.program for body in [*bodies, *([condition] if condition is not None else [])]]
@@ -335,7 +342,11 @@ class Loop:
         for node in given:
             hold(node)
         try:
-            evaluate([node for node in given if node.buffer is None])
+            # What the device needs is computed there: moving it would take longer than most of that work.
+            far = not self._is_near(given)
+            self.is_far = far and self._elements(given) >= NEAR
+            with config(placement="device") if far else nullcontext():
+                evaluate([node for node in given if node.buffer is None])
             device = self._gathered(given)
             if device is None:
                 return None
@@ -367,16 +378,26 @@ class Loop:
         found = run_prepared(prepared, [given[0], *given, *constants], config.verify)
         return None if found is None else found[0]
 
+    def _is_near(self, given: list[Node]) -> bool:
+        """Whether steps run on the host, beside a GPU or without one."""
+        host = beside(current())
+        if host is None:  # Also while a compiled function has all on the GPU, as in its last run.
+            return not self.is_far
+        return self._elements(given) < NEAR and all([node.buffer is None or may_move(node) for node in given])
+
+    def _elements(self, given: list[Node]) -> int:
+        """About how many all steps compute."""
+        return max([node.size for node in given]) * self.steps
+
     def _gathered(self, given: list[Node]) -> Any:
         """The device on which computed values lie, after those that lie elsewhere have moved; None if one cannot."""
         device = current()
         host = beside(device)
-        pools = [node.buffer.pool for node in given]
         if host is not None:
-            elements = max([node.size for node in given]) * self.steps
-            if elements < NEAR and all([pool is host.pool for pool in pools]):
+            near = self._is_near(given)
+            bring_all(given, len(given), host if near else device)
+            if near and all([node.buffer.pool is host.pool for node in given]):
                 return host
-            bring_all(given, len(given), device)
         return device if all([node.buffer.pool is device.pool for node in given]) else None
 
     def _compare(self, packed: Node, expected: Node) -> None:
@@ -433,21 +454,22 @@ class Loop:
 
 
 def recorded_bodies(
-    run: Callable[..., Any], lead: Sequence[Form], forms: Sequence[Form], steps: int, what: str
+    run: Callable[..., Any], forms: Sequence[Form], first: int, steps: int, what: str
 ) -> tuple[list[TracedBody], int, list[Form]]:
     """The bodies of a loop's steps, which of them follows the last one, and the state's forms after all steps.
 
     Parameters
     ----------
     run : callable
-        The step, of values of the forms `lead` and `forms`, of which the latter are the state that it gives again.
-    steps : int
-        How many will be taken.
+        The step, of its number and of values of the forms `forms`, the state that it gives again.
+    first, steps : int
+        The number of the first step, and how many will be taken.
     """
+    draws = DrawsOfSteps(first, steps)
     states = [tuple(forms)]
     bodies: list[TracedBody] = []
     while True:
-        bodies.append(TracedBody(run, [*lead, *states[-1]], what))
+        bodies.append(TracedBody(run, [NUMBER, *states[-1]], what, draws))
         after = tuple(bodies[-1].forms[: len(forms)])
         if after in states:
             break
@@ -462,4 +484,4 @@ def recorded_bodies(
     return bodies, again, list(states[at])
 
 
-__all__ = ["NUMBER", "Form", "Loop", "TracedBody", "form_of", "recorded_bodies", "stacked_form"]
+__all__ = ["Form", "Loop", "TracedBody", "form_of", "recorded_bodies", "stacked_form"]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from numloom.api.products import product
+from numloom.array.storage import new_storage
 from numloom.base.dtypes import DTYPES
+from numloom.compiled.custom_gradients import WithRule
+from numloom.compiled.loops import Loop, TracedBody
 from numloom.compiled.shared import SharedPlaceholder
 from numloom.engine import routines
 from numloom.engine.evaluate import download_value, leaf_from_host
@@ -40,15 +44,23 @@ Packed = tuple[Any, ...]
 
 def _reduced(placeholder: Placeholder) -> tuple[Any, ...]:
     value = placeholder.value
-    return _restored, (placeholder.name, None if value is None else download_value(value))
+    known = None if value is None else download_value(value)
+    return _restored, (placeholder.name, known, placeholder.stream, isinstance(placeholder, SharedPlaceholder))
 
 
-def _restored(name: str, value: Any) -> Placeholder:
-    """The placeholder that was pickled: one for all trees of one pickle; a shared variable's keeps its value alone."""
+def _restored(name: str, value: Any, stream: Any = None, shared: bool = False) -> Placeholder:
+    """The placeholder that was pickled: one for all trees of one pickle.
+
+    Shared variables and streams of random numbers go on from what they were then, apart from the old ones.
+    """
     if value is None:
         return Placeholder(name)
     with recording(False):
-        return Placeholder(name, leaf_from_host(np.ascontiguousarray(value).reshape(np.shape(value))))
+        node = leaf_from_host(np.ascontiguousarray(value).reshape(np.shape(value)))
+    if shared:
+        return SharedPlaceholder(name, new_storage(node))
+    # Begins and keys of blocks are numbers, by which draws are put in turn.
+    return Placeholder(name, node if stream is None else new_number(int(value), node.code), stream)
 
 
 copyreg.pickle(Placeholder, _reduced)
@@ -88,12 +100,41 @@ def _call(call: Any) -> Packed:
         return "output", call.op_def.name, call.options, call.op_def.number, call.shape, call.code
     if isinstance(call, MatrixProduct):
         return "product", call.op_def.name, call.options, call.strides
+    if isinstance(call, WithRule):
+        return "rule", call.gradient, call.form, call.name, call.names
+    if isinstance(call, Loop):
+        condition = None if call.condition is None else _body(call.condition)
+        bodies = [_body(body) for body in call.bodies]
+        return "loop", bodies, condition, call.again, call.first, call.steps, call.forms, call.states
     raise TypeError(f"a tree with {call.op_def.name} cannot be pickled")
 
 
-def _called(packed: Packed) -> Any:
+def _body(body: TracedBody) -> Packed:
+    """What a loop repeats."""
+    rows, numbers = pack_all([*body.likes, *body.roots])
+    return rows, numbers, len(body.likes), body.forms, len(body.invariant)
+
+
+def _unpacked_body(packed: Packed, rest: list[Node]) -> TracedBody:
+    """The body again; what it reads beside the state is taken from the loop's operands."""
+    rows, numbers, likes, forms, count = packed
+    nodes = unpack_all(rows)
+    ends = [nodes[number] for number in numbers]
+    invariant = [rest.pop(0) for _ in range(count)]
+    return TracedBody.of_trees(ends[likes:], ends[:likes], forms, invariant)
+
+
+def _called(packed: Packed, args: Sequence[Node]) -> Any:
     if packed[0] == "kernel":
         return packed[1]
+    if packed[0] == "rule":
+        return WithRule(*packed[1:])
+    if packed[0] == "loop":
+        bodies, condition, again, first, steps, forms, states = packed[1:]
+        rest = list(args[states:])
+        unpacked = [_unpacked_body(body, rest) for body in bodies]
+        decides = None if condition is None else _unpacked_body(condition, rest)
+        return Loop(unpacked, again, decides, first, steps, forms, states)
     kind, name, options = packed[:3]
     if kind == "product":
         return MatrixProduct(packed[3], product)
@@ -109,6 +150,11 @@ def _called(packed: Packed) -> Any:
 
 def pack(root: Node) -> Packed:
     """A tree as data."""
+    return (pack_all([root])[0],)
+
+
+def pack_all(roots: Sequence[Node]) -> tuple[list[Packed], list[int]]:
+    """Trees as data, and which of its rows are their ends."""
     rows: list[Packed] = []
     numbers: dict[int, int] = {}
 
@@ -116,7 +162,7 @@ def pack(root: Node) -> Packed:
         numbers[id(node)] = len(rows)
         rows.append(row)
 
-    for node in tree_nodes([root]):
+    for node in tree_nodes(roots):
         for arg in node.args:
             if id(arg) not in numbers:
                 add(arg, _leaf(arg))
@@ -130,7 +176,10 @@ def pack(root: Node) -> Packed:
             add(node, (*head, node.attr, _name_of(node.op_def)))
         else:
             add(node, (*head, node.attr))
-    return (rows,)
+    for root in roots:
+        if id(root) not in numbers:
+            add(root, _leaf(root))
+    return rows, [numbers[id(root)] for root in roots]
 
 
 def _leaf(node: Node) -> Packed:
@@ -145,6 +194,11 @@ _TABLES: dict[str, Any] = {"elementwise": ELEMENTWISE, "special": SPECIAL, "redu
 
 def unpack(rows: list[Packed]) -> Node:
     """The tree again."""
+    return unpack_all(rows)[-1]
+
+
+def unpack_all(rows: list[Packed]) -> list[Node]:
+    """All values of trees again."""
     nodes: list[Node] = []
     for kind, numbers, code, shape, strides, attr, *more in rows:
         args = tuple([nodes[number] for number in numbers])
@@ -159,13 +213,13 @@ def unpack(rows: list[Packed]) -> Node:
         else:
             op_def: Any = None
             if kind == ROUTINE:
-                op_def, attr = _called(attr), None
+                op_def, attr = _called(attr, args), None
             elif kind == GATHER:
                 op_def = INSIDE if more[0] is None else here(more[0])
             elif kind in (OP, REDUCE):
                 op_def = _named(*more[0])
             nodes.append(new_node(kind, op_def, args, code, shape, strides, size, attr))
-    return nodes[-1]
+    return nodes
 
 
-__all__ = ["pack", "unpack"]
+__all__ = ["pack", "pack_all", "unpack", "unpack_all"]

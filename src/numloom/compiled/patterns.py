@@ -29,14 +29,16 @@ class Pattern:
     ----------
     function : callable
         It takes a fixed number of arrays.
+    count : int, optional
+        How many, of a function with other parameters behind these.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], count: int | None = None) -> None:
         kinds = [one.kind for one in signature(function).parameters.values()]
         if any([kind not in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD) for kind in kinds]):
             raise TypeError("a pattern is a function of a fixed number of arrays, given by their places")
         self.function = function
-        self.count = len(kinds)
+        self.count = len(kinds) if count is None else count
         self.depth = _DEPTH
         self._known: dict[tuple[Form, ...], tuple[list[Placeholder], Node] | None] = {}
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from numloom.array.storage import kept_apart
 from numloom.base.dtypes import ITEMSIZES
+from numloom.compiled.custom_gradients import without_rules
 from numloom.engine.evaluate import evaluate
 from numloom.engine.waiting import Output
 from numloom.graph.build import one_tuple
@@ -62,6 +63,7 @@ class TreeProgram:
     def __init__(self, roots: Sequence[Node], inputs: Sequence[Node]) -> None:
         self._read: list[Node] = []
         self._kept_apart: dict[Node, Node] = {}
+        roots = without_rules(roots)
         order = tree_nodes(roots)
         self.placeholders: list[Placeholder] = [node.attr for node in inputs]
         operands = list(inputs)

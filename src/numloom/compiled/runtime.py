@@ -58,7 +58,9 @@ def reduction(
 
 
 def routine(name: str, number: int, args: Sequence[Any], options: dict[str, Any]) -> Any:
-    """A result of a routine, by its name."""
+    """A result of a routine, by its name; of a function with a gradient of its user's the value, which is there."""
+    if name == "custom_gradient":
+        return np.asarray(args[0])
     found = ROUTINES[name].numpy(*map(np.asarray, args), **options)
     return found[number] if isinstance(found, tuple) else found
 

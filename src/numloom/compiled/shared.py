@@ -139,6 +139,12 @@ def put(found: SharedPlaceholder, node: Node) -> None:
     storage.set_value(found.storage, node)
 
 
+def _hashed(array: Array) -> int:
+    """Symbols and shared variables are keys of dicts, each for itself: nobody writes to them."""
+    return object.__hash__(array) if node_of(array).kind == SYMBOL else _unhashable(array)  # type: ignore[no-any-return]
+
+
+_unhashable = bind(hashed=_hashed)["hashed"]
 bind(method_get_value=get_value, method_set_value=set_value)
 
 __all__ = ["SharedPlaceholder", "get_value", "put", "set_value", "shared", "shared_of"]

@@ -17,14 +17,23 @@ from numloom.base.config import config
 from numloom.base.dtypes import I64, ITEMSIZES, U8
 from numloom.base.errors import OutOfMemoryError
 from numloom.compiled.calls import constants_of, wrap_all
+from numloom.compiled.captured import CapturedSteps, capture_steps
 from numloom.compiled.program import TreeProgram
 from numloom.device.registry import current, is_mixed
-from numloom.engine.evaluate import evaluate, leaf_from_host, plans_by_settings, plans_in_use, plans_of
+from numloom.engine.evaluate import (
+    evaluate,
+    leaf_from_host,
+    leaf_memory,
+    plans_by_settings,
+    plans_in_use,
+    plans_of,
+)
 from numloom.engine.guard import guard
 from numloom.engine.observed import prepare
 from numloom.engine.placement import bring
 from numloom.engine.prepared import Stacked, past, run_stepped
 from numloom.engine.state import counters
+from numloom.engine.verify import same_value
 from numloom.graph.build import copied, full, gather, one_tuple, view
 from numloom.graph.node import CAST, FILL, GATHER, LEAF, OP, SCALAR, VIEW, Node, computed, hold, signature_by, unhold
 from numloom.graph.tree import Placeholder, rebuilt, recording, symbol_node, tree_nodes
@@ -33,6 +42,8 @@ ALIGNED = 16
 """Bytes that addresses of operands are multiples of, for kernels that are made for new memory."""
 NUMBER = 16
 """Bytes from one step's number to the next one's."""
+WARM = 3
+"""Which run of all steps is captured: libraries have loaded what they run, and routines know how they lie."""
 TRIES = 8
 """How often a step is observed, in a loop that nothing could be taken down of."""
 
@@ -170,6 +181,9 @@ class Stepping:
         self.sizes = [prod(form.kept) * ITEMSIZES[form.code] for form in body.forms]
         self.step: Step | None = None
         self.prepared: Any = None
+        self.together: CapturedSteps | None = None
+        self.begun = 0  # Runs that began step by step; what small values a loop that runs once has need no plan.
+        self.runs = 0  # Of all steps by what one of them ran.
         self.tries = TRIES
         self.shares = False  # Whether a state that is written to would be memory of other values, too.
         self.numbers: Node | None = None
@@ -187,30 +201,28 @@ class Stepping:
         packed = device.allocate(self.nbytes)
         begun, state = 0, list(given[: self.states])
         around = list(given[self.states :])
-        if not self._is_for(device):
-            self.prepared = None
+        prepared = self.prepared  # Another thread may have another device's meanwhile.
+        if prepared is None or prepared.device is not device or prepared.plans is not plans_by_settings():
+            self.begun += 1
             # What runs on the host meanwhile could not be taken down for the device.
             with config(placement="device") if device is current() and is_mixed() else nullcontext():
-                begun, state = self._begin(state, around, packed, device)
+                begun, state, prepared = self._begin(state, around, packed, device)
+            self.prepared = prepared
         guard.take()  # Nothing moves meanwhile.
         try:
-            if begun < self.steps and not self._go_on(begun, state, around, packed, device):
+            if begun < self.steps and not self._go_on(prepared, begun, state, around, packed, device):
                 return None
         finally:
             guard.give()
-        signature = signature_by(LEAF, None, U8, one_tuple((self.nbytes,)), one_tuple((1,)), self.nbytes, None)
-        return computed(signature, packed)
-
-    def _is_for(self, device: Any) -> bool:
-        prepared = self.prepared
-        return prepared is not None and prepared.device is device and prepared.plans is plans_by_settings()
+        return self._packed(packed)
 
     # ------------------------------------------------------------ one by one
 
-    def _begin(self, state: list[Node], around: list[Node], packed: Any, device: Any) -> tuple[int, list[Node]]:
-        """Take steps until what one ran is known; how many were taken, and the state after them."""
+    def _begin(self, state: list[Node], around: list[Node], packed: Any, device: Any) -> tuple[int, list[Node], Any]:
+        """Take steps until what one ran is known; how many were taken, the state after them, and what that is."""
         assert self.step is not None
         look = 1
+        prepared = None
         for number in range(self.steps):
             observed = number == look and self.tries > 0
             counter = self._number(number, device) if observed else full(self.first + number, I64, ())
@@ -224,7 +236,7 @@ class Stepping:
             operands = [counter, *state, *around, *elements]
             if observed:
                 look *= 2
-                results = self._observed(operands, len(around), device)
+                results, prepared = self._observed(operands, len(around), device)
             else:
                 results = self.step.run(operands)
             for node, (offset, _, _, strides), nbytes in zip(
@@ -233,15 +245,15 @@ class Stepping:
                 if nbytes:
                     device.copy(packed, offset + number * strides[0], bring(node, device), 0, nbytes)
             state = results[: self.states]
-            if self.prepared is not None:
-                return number + 1, state
+            if prepared is not None:
+                return number + 1, state, prepared
         for node, (offset, _, _, _), nbytes in zip(state, self.layout, self.sizes, strict=False):
             if nbytes:
                 device.copy(packed, offset, bring(node, device), 0, nbytes)
-        return self.steps, state
+        return self.steps, state, None
 
-    def _observed(self, operands: list[Node], around: int, device: Any) -> list[Node]:
-        """A step, and what it ran."""
+    def _observed(self, operands: list[Node], around: int, device: Any) -> tuple[list[Node], Any]:
+        """The results of a step, and what it ran, if other steps can run that, too."""
         assert self.step is not None
         begin = 1 + self.states
         own = [copied(node, like.strides, node.code) for node, like in zip(operands, self.step.likes, strict=True)]
@@ -256,38 +268,41 @@ class Stepping:
                 self.step.constants,
                 range(1, begin),
                 lambda: self.step.run(own),  # type: ignore[union-attr]
+                plans=self.begun > 1,
             )
         except OutOfMemoryError:  # What runs is kept until all has run.
             self.tries = 0
-            return self.step.run(operands)
+            return self.step.run(operands), None
         finally:
             for node in held:
                 unhold(node)
-        if prepared is not None and prepared.device is device and not any(prepared.seen):
-            if _writes_to_its_own(prepared, self.states):
-                self.prepared = prepared
-            else:
-                self.shares = True
         self.tries -= not early
-        return list(results)
+        if prepared is None or prepared.device is not device or any(prepared.seen):
+            return list(results), None
+        if not _writes_to_its_own(prepared, self.states):
+            self.shares = True
+            return list(results), None
+        return list(results), prepared
 
     def _number(self, number: int, device: Any) -> Node:
         """A step's number in memory, which is no number that anybody knows."""
         return view(self._numbers(device), I64, number * NUMBER, (), ())
 
     def _numbers(self, device: Any) -> Node:
-        if self.numbers is None or self.numbers.buffer.pool is not device.pool:
+        numbers = self.numbers
+        if numbers is None or numbers.buffer.pool is not device.pool:
             pairs = np.zeros((self.steps, NUMBER // 8), np.int64)
             pairs[:, 0] = np.arange(self.first, self.first + self.steps)
-            self.numbers = leaf_from_host(pairs)
-            bring(self.numbers, device)
-        return self.numbers
+            numbers = self.numbers = leaf_from_host(pairs)
+            bring(numbers, device)
+        return numbers
 
     # ------------------------------------------------------------ all together
 
-    def _go_on(self, begun: int, state: list[Node], around: list[Node], packed: Any, device: Any) -> bool:
+    def _go_on(
+        self, prepared: Any, begun: int, state: list[Node], around: list[Node], packed: Any, device: Any
+    ) -> bool:
         """Take the steps from `begun` on by what one ran; False, with none taken, if values cannot be on the device."""
-        prepared = self.prepared
         assert self.step is not None
         fixed = [*state, *around]
         rows = [fixed[place - 1] for place, _, _ in self.step.elements]
@@ -322,9 +337,57 @@ class Stepping:
             for place, (offset, _, _, _), nbytes in zip(places, self.layout, self.sizes, strict=False)
         ][: self.states]
         states = places[: self.states]
-        run_stepped(prepared, memory, begins, strides, states, begun, self.steps, stacked, last, packed, _pause)
         counters.flushes += 1
+        together = None
+        if not begun and counters.profiler is None:
+            rows_of = {1 + len(fixed) + k: place for k, (place, _, _) in enumerate(self.step.elements)}
+            together = self._captured(prepared, nodes, rows_of, begins, strides, states, stacked, last)
+        if together is None:
+            run_stepped(
+                prepared, memory, begins, strides, states, begun, self.steps, stacked, last, packed, _pause, None
+            )
+        elif config.verify:
+            self._check(together, memory, begins, strides, states, stacked, last, packed)
+        elif not together.run(memory, packed):
+            run_stepped(prepared, memory, begins, strides, states, 0, self.steps, stacked, last, packed, _pause, None)
         return True
+
+    def _captured(
+        self, prepared: Any, nodes: Sequence[Node], rows: dict[int, int], begins: list[int], strides: list[int],
+        states: list[int], stacked: list[Stacked], last: list[Stacked],
+    ) -> CapturedSteps | None:  # fmt: skip
+        """All steps as one launch, once they have run step by step and if they can be; as long as they are the same."""
+        if self.together is not None and not self.together.is_for(prepared):
+            self.together, self.runs = None, 0
+        self.runs += 1
+        if self.runs == WARM:
+            self.together = capture_steps(
+                prepared, nodes, rows, begins, strides, states, self.steps, stacked, last, self.nbytes
+            )
+        return self.together
+
+    def _check(
+        self, together: CapturedSteps, memory: list[Any], begins: list[int], strides: list[int], states: list[int],
+        stacked: list[Stacked], last: list[Stacked], packed: Any,
+    ) -> None:  # fmt: skip
+        """Run steps both ways, and compare the bits of all results."""
+        prepared = together.prepared
+        device = prepared.device
+        given = list(memory)
+        for place in range(1, 1 + self.states):  # A state may be written to.
+            given[place] = device.allocate(max(self.sizes[place - 1], 1))
+            device.copy(given[place], 0, memory[place], 0, self.sizes[place - 1])
+        other = device.allocate(self.nbytes)
+        for buffer in (packed, other):  # Between results nobody writes.
+            device.clear(buffer, self.nbytes)
+        run_stepped(prepared, memory, begins, strides, states, 0, self.steps, stacked, last, packed, _pause, None)
+        if together.run(given, other):
+            same_value(self._packed(other), self._packed(packed), device, leaf_memory, "the steps of a loop as one")
+
+    def _packed(self, packed: Any) -> Node:
+        """All results as bytes."""
+        signature = signature_by(LEAF, None, U8, one_tuple((self.nbytes,)), one_tuple((1,)), self.nbytes, None)
+        return computed(signature, packed)
 
 
 def _writes_to_its_own(prepared: Any, states: int) -> bool:

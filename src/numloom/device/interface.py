@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from numloom.device.memory import Pool
+from numloom.device.memory import Buffer, Pool
 
 
 class DeviceBuffer(Protocol):
@@ -149,6 +149,41 @@ class Handle(Protocol):
     value: int
 
 
+class Capture(Protocol):
+    """Takes launches down instead of running them, in a row, each after the one before.
+
+    Attributes
+    ----------
+    pool : Pool
+        Memory of their own, which stays theirs.
+    """
+
+    pool: Pool
+
+    def operand(self, nbytes: int) -> Buffer:
+        """Memory that each run is given, and that nothing here writes to."""
+
+    def result(self, nbytes: int) -> Buffer:
+        """Memory that each run is given, to be written to."""
+
+    def launch(self, bound: Callable[[], None], words: Sequence[int], buffers: Sequence[Any]) -> None:
+        """A `bound` launch with what its block holds now; which words are addresses, and of what memory."""
+
+    def call(self, bound: Callable[..., Any], buffers: Sequence[Any], addresses: Sequence[int]) -> None:
+        """A `bound_routine`, of these addresses, each in its memory."""
+
+    def copy(self, target: Any, target_offset: int, source: Any, source_offset: int, nbytes: int) -> None:
+        """A copy, as `Backend.copy`."""
+
+    def workspace(self, nbytes: int, counters: int) -> Buffer:
+        """Scratch memory for the next launch, as `Backend.workspace`."""
+
+
+Captured = Callable[[Sequence[int]], bool]
+"""Launches what was captured: called with the addresses of its operands and results, in the order in which it asked for
+them. False, with nothing done that lasts, where it cannot run now."""
+
+
 class Backend(Protocol):
     """A backend. What others do differently for one of them follows from these attributes, never from its name.
 
@@ -246,6 +281,9 @@ class Backend(Protocol):
 
     def together(self, launches: list[Callable[[], None]]) -> Callable[[], None] | None:
         """`bound` launches, one after another, as one that takes the host less time; None where there is none."""
+
+    def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
+        """What ``calls(capture)`` launches, which does not run, as one launch; None where that cannot be."""
 
     def module(
         self,

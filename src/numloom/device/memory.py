@@ -49,6 +49,8 @@ KEPT_SCRATCH = 16 << 20
 """Most bytes of scratch memory that a device keeps for the next launch."""
 NOTHING_KEPT = 1
 """`Pool.cache_limit` of a pool that keeps no freed block; nor does its device keep scratch memory then."""
+CAPTURED = 64 << 20
+"""Most bytes of memory of its own that captured work has (`numloom.device.interface.Capture`)."""
 _pools: weakref.WeakSet[Pool] = weakref.WeakSet()
 
 
@@ -538,6 +540,19 @@ def class_bytes(size_class: int) -> int:
         return steps << (size_class // 8 + 7)
     steps = size_class - _COARSE - 1
     return (65 + steps % 64) << (19 + steps // 64)
+
+
+def own_pool(pool: Pool, most: int) -> Pool:
+    """A pool with memory of another one, at most `most` bytes, which goes back there when this pool is dropped."""
+    taken: list[Buffer] = []
+
+    def take(nbytes: int) -> int:
+        if nbytes + sum([buffer.nbytes for buffer in taken]) > most:
+            return 0
+        taken.append(pool.allocate(nbytes))
+        return taken[-1].ptr
+
+    return Pool(pool.name, take, lambda address, nbytes: None)
 
 
 def _close_pools() -> None:

@@ -254,7 +254,7 @@ class Accumulators:
 
     def as_word(self, k: int, value: str) -> str:
         """A value of reduction `k`, to be compared (`nl::wide`)."""
-        return f"nl::wide({value})" if self.chars[k] in SHORT else value
+        return f"nl::wide({value})" if self.chars[k] in SHORT or self.chars[k] == "?" else value
 
     def fresh(self, count: int) -> str:
         """Statements that make fresh accumulators ``accs`` of `count` rows."""

@@ -237,7 +237,7 @@ def function_of(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         result = "typename both<A, B>::type"
         text = f"template <{_REALS}> NL_DEV {result} {name}(A x, B y) {{\n"
         text += f"    const {result} a = {result}(x), b = {result}(y);\n"
-        return (), (_inside(text + f"    return (a {sign} b) | (b != b) ? a : b;\n}}\n"),)
+        return (), (_inside(text + f"    return (nl::wide(a) {sign} nl::wide(b)) | (b != b) ? a : b;\n}}\n"),)
     if name in _OTHERS:
         headers, text = _OTHERS[name]
         return headers, (_inside(text),)

@@ -380,7 +380,10 @@ def small_work(found: Walk, wanted: list[Node], device: Any, planned: bool) -> i
     if profiler is None:
         return run_unplanned(found, wanted, device, planned)
     if not profiler.sees_small:
-        return 0
+        ran = run_unplanned(found, wanted, device, planned) if profiler.small_first else 0
+        if ran > 0:
+            profiler.ran_small()
+        return ran
     span = profiler.begin_small(found.nodes, found.count)
     ran = 0
     try:

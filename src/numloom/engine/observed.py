@@ -35,16 +35,21 @@ class Observer:
         Computed values that it reads beside them.
     adoptable : sequence of int
         Which operands it may write to.
+    plans : bool
+        Whether small values have a plan now, not only once they have come some times: what runs will run often.
 
     Attributes
     ----------
     fault : str
         Why nothing can be taken down; nothing while it can.
     early : bool
-        Whether it might be, once a kernel is compiled.
+        Whether it might be, once there is a plan, and its kernels are compiled.
     """
 
-    def __init__(self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = ()) -> None:
+    def __init__(
+        self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = (), plans: bool = False
+    ) -> None:
+        self.small_first = not plans
         self.fault = ""
         self.early = False
         self.given = len(operands)
@@ -106,6 +111,12 @@ class Observer:
     # ------------------------------------------------------------ what is told to a profile
 
     sees_small = False
+
+    def ran_small(self) -> None:
+        """Small values were computed without a plan."""
+        if not self._is_deaf():
+            self.early = True
+            self.fail("small work runs without a plan")
 
     def begin(self, *_: Any, **__: Any) -> None:
         """Of no interest here."""
@@ -272,11 +283,13 @@ class observing:
     What was pending before has run. `finish` is called within, where all has run.
     """
 
-    def __init__(self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = ()) -> None:
+    def __init__(
+        self, operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int] = (), plans: bool = False
+    ) -> None:
         guard.take()
         try:
             evaluate([])
-            self.observer = Observer(operands, constants, adoptable)
+            self.observer = Observer(operands, constants, adoptable, plans)
         except BaseException:
             guard.give()
             raise
@@ -313,10 +326,14 @@ def opaque(call: Callable[..., Node], operands: Sequence[Node], run: Callable[[]
 
 
 def prepare(
-    operands: Sequence[Node], constants: Sequence[Node], adoptable: Sequence[int], run: Callable[[], Sequence[Node]]
+    operands: Sequence[Node],
+    constants: Sequence[Node],
+    adoptable: Sequence[int],
+    run: Callable[[], Sequence[Node]],
+    plans: bool = False,
 ) -> tuple[Prepared | None, Sequence[Node], bool]:
     """What ``run()`` ran, if that is the same for other operands; its results, computed; whether it is too early."""
-    with observing(operands, constants, adoptable) as observer:
+    with observing(operands, constants, adoptable, plans) as observer:
         results = run()
         return observer.prepared(results, plans_by_settings()), results, observer.early
 

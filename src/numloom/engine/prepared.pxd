@@ -68,6 +68,7 @@ cdef class Prepared:
 @cython.final
 cdef class CallState:
     cdef public Prepared prepared
+    cdef public list loops
     cdef public Py_ssize_t calls
     cdef public Py_ssize_t next
 
@@ -87,7 +88,7 @@ cdef class Stacked:
 @cython.locals(fixed=cython.Py_ssize_t, step=cython.Py_ssize_t, counted=cython.Py_ssize_t, place=cython.Py_ssize_t,
                where=cython.Py_ssize_t, values=list, at=list, one=Stacked, begin=cython.longlong)
 cpdef object run_stepped(Prepared prepared, list memory, list begins, list strides, list states, Py_ssize_t first,
-                         Py_ssize_t steps, list stacked, list last, object packed, object pause)
+                         Py_ssize_t steps, list stacked, list last, object packed, object pause, object capture)
 @cython.locals(values=list, expected_of=list, place=cython.Py_ssize_t, expected=cython.Py_ssize_t, count=cython.Py_ssize_t,
                node=Node, buffer=Buffer)
 cpdef list memory_of(Prepared prepared, list operands, bint checking)
@@ -95,17 +96,18 @@ cpdef list memory_of(Prepared prepared, list operands, bint checking)
 cpdef object run_prepared(Prepared prepared, list operands, bint checking)
 @cython.locals(bases=list, results=list, place=cython.Py_ssize_t, where=cython.Py_ssize_t)
 cdef list results_of(Prepared prepared, list operands, list values)
-cpdef object run_steps(Prepared prepared, list values, list begins)
+cpdef object run_steps(Prepared prepared, list values, list begins, object capture)
 @cython.locals(plan=ReadyPlan, pool=Pool)
 cdef object run_prepared_graph(Prepared prepared, list values)
 @cython.locals(ready=ReadyStep, nbytes=cython.longlong, place=cython.Py_ssize_t, source=cython.Py_ssize_t, buffer=Buffer,
                words=Words, parameter=StepParameter, address=cython.longlong, begin=cython.longlong,
                other=cython.longlong)
-cdef object run_prepared_step(PreparedStep step, list values, list begins, object device, Pool pool, object plan)
+cdef object run_prepared_step(PreparedStep step, list values, list begins, object device, Pool pool, object plan,
+                              object capture)
 @cython.locals(call=Call, done=bint, place=cython.Py_ssize_t)
 cdef object run_prepared_call(PreparedCall step, list values, list begins, Prepared prepared)
 @cython.locals(at=list, operand=Operand, buffer=Buffer, address=cython.longlong, target=cython.Py_ssize_t)
-cdef bint run_bound(Call call, PreparedCall step, list values, list begins, Prepared prepared) except -1
+cdef bint run_bound(Call call, PreparedCall step, list values, list begins, Prepared prepared, object capture) except -1
 @cython.locals(nodes=list, number=cython.Py_ssize_t, place=cython.Py_ssize_t, node=Node, begin=cython.longlong, operand=Operand)
 cdef object run_in_full(PreparedCall step, list values, list begins, Prepared prepared)
 @cython.locals(number=Node, signature=NodeSignature, begin=cython.longlong, base=Node, buffer=Buffer, seen=NodeSignature,

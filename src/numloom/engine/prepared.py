@@ -17,11 +17,13 @@ except ImportError:
     from numloom.base import uncompiled as cython
 
 from numloom.base.dtypes import ITEMSIZES, U8
-from numloom.device.memory import Buffer
+from numloom.device.memory import Buffer, Pool
+from numloom.device.registry import is_mixed, several
 from numloom.engine.evaluate import evaluate, plans_by_settings, plans_in_use
 from numloom.engine.execute import BROKEN, ReadyPlan, ReadyStep, StepParameter, pack
 from numloom.engine.guard import Guard, guard
 from numloom.engine.look import settle_near
+from numloom.engine.placement import bring
 from numloom.engine.routines import Call
 from numloom.engine.state import counters
 from numloom.graph.node import LEAF, VIEW, Node, NodeSignature, computed, new_node, signature_by, viewed
@@ -216,16 +218,20 @@ class CallState:
         What one of them ran, once one was observed.
     calls, next : int
         Calls the long way, and which of them is observed.
+    loops : list or None
+        Loops among what it records, once that is known.
     """
 
-    __slots__ = ("calls", "next", "prepared")
+    __slots__ = ("calls", "loops", "next", "prepared")
 
     prepared: Any
+    loops: Any
     calls: int
     next: int
 
     def __init__(self) -> None:
         self.prepared = None
+        self.loops = None
         self.calls = 0
         self.next = FIRST
 
@@ -266,7 +272,7 @@ class Stacked:
 
 def run_stepped(
     prepared: Prepared, memory: list[Any], begins: list[int], strides: list[int], states: list[int], first: int,
-    steps: int, stacked: list[Any], last: list[Any], packed: Any, pause: Any,
+    steps: int, stacked: list[Any], last: list[Any], packed: Any, pause: Any, capture: Any,
 ) -> None:  # fmt: skip
     """Run what one step ran for the steps from `first` on.
 
@@ -285,8 +291,10 @@ def run_stepped(
         Where both go.
     pause : callable
         Called now and then, so that signals are heard.
+    capture : Capture or None
+        What takes all of it down, which then does not run (`is_capturable`).
     """
-    device = prepared.device
+    device = prepared.device if capture is None else capture
     fixed = len(memory)
     for step in range(first, steps):
         values = list(memory)
@@ -303,7 +311,7 @@ def run_stepped(
                 if one.there and values[one.place] is None:
                     values[one.place] = packed
                     at[one.place] = one.begin
-        run_steps(prepared, values, at)
+        run_steps(prepared, values, at, capture)
         for one in stacked:
             begin = one.begin + step * one.stride
             if one.nbytes and not (values[one.place] is packed and at[one.place] == begin):
@@ -342,6 +350,8 @@ def memory_of(prepared: Prepared, operands: list[Any], checking: bool) -> Any:
         if node.kind != LEAF:
             return None
         buffer = cython.cast(Buffer, node.buffer)
+        if buffer.pool is not prepared.pool and not checking and is_mixed() and not several():
+            buffer = bring(node, prepared.device)  # As the long way would have it.
         if buffer.pool is not prepared.pool or past(buffer) != expected:
             return None
         values.append(buffer)
@@ -362,7 +372,7 @@ def run_prepared(prepared: Prepared, operands: list[Any], checking: bool) -> Any
     owned.take()
     try:
         if prepared.plan is None or cython.cast(ReadyPlan, prepared.plan).replay is None:
-            run_steps(prepared, values, None)
+            run_steps(prepared, values, None, None)
         else:
             run_prepared_graph(prepared, values)
     finally:
@@ -388,7 +398,7 @@ def results_of(prepared: Prepared, operands: list[Any], values: list[Any]) -> An
     return results
 
 
-def run_steps(prepared: Prepared, values: list[Any], begins: Any) -> None:
+def run_steps(prepared: Prepared, values: list[Any], begins: Any, capture: Any) -> None:
     """Run all that was taken down.
 
     Parameters
@@ -399,12 +409,36 @@ def run_steps(prepared: Prepared, values: list[Any], begins: Any) -> None:
         Memory by places; where there is none yet it is allocated.
     begins : list of int or None
         The bytes from where on each place is in its memory.
+    capture : Capture or None
+        What takes it down instead.
     """
     for step in prepared.steps:
-        if type(step) is PreparedStep:
-            run_prepared_step(step, values, begins, prepared.device, prepared.pool, prepared.plan)
+        if capture is not None:
+            if type(step) is PreparedStep:
+                run_prepared_step(step, values, begins, capture, capture.pool, None, capture)
+            else:
+                run_bound(cython.cast(PreparedCall, step).call, step, values, begins, prepared, capture)
+                for place in cython.cast(PreparedCall, step).done:
+                    values[place] = None
+        elif type(step) is PreparedStep:
+            run_prepared_step(step, values, begins, prepared.device, prepared.pool, prepared.plan, None)
         else:
             run_prepared_call(step, values, begins, prepared)
+
+
+def is_capturable(prepared: Prepared) -> bool:
+    """Whether all that was taken down are launches that stay the same, and nothing looks at what it is given."""
+    for step in prepared.steps:
+        if type(step) is PreparedStep:
+            if step.ready.kernel is not None and step.ready.run is None:
+                return False
+            continue
+        call = step.call
+        if not step.direct or call.bound is None or call.device is not prepared.device or call.complaints:
+            return False
+        if any([operand.place < 0 for operand in step.operands]):
+            return False
+    return True
 
 
 def run_prepared_graph(prepared: Prepared, values: list[Any]) -> None:
@@ -416,7 +450,7 @@ def run_prepared_graph(prepared: Prepared, values: list[Any]) -> None:
     plan.held = 0
     pool.held = plan.launch_held
     try:
-        run_steps(prepared, values, None)
+        run_steps(prepared, values, None, None)
         if plan.held >= 0:
             try:
                 plan.replay()
@@ -436,8 +470,10 @@ def run_prepared_graph(prepared: Prepared, values: list[Any]) -> None:
         plan.launch_held()
 
 
-def run_prepared_step(step: PreparedStep, values: list[Any], begins: Any, device: Any, pool: Any, plan: Any) -> None:
-    """Run one step, whose memory joins the places."""
+def run_prepared_step(
+    step: PreparedStep, values: list[Any], begins: Any, device: Any, pool: Any, plan: Any, capture: Any
+) -> None:
+    """Run one step, whose memory joins the places, or have it taken down."""
     ready = step.ready
     place = step.first
     for nbytes in step.sizes:
@@ -470,7 +506,9 @@ def run_prepared_step(step: PreparedStep, values: list[Any], begins: Any, device
             scratch = device.workspace(geometry.workspace, geometry.counters)
             words.put(ready.workspace, scratch.ptr)
         _counters.kernels += 1
-        if plan is not None and cython.cast(ReadyPlan, plan).held >= 0:
+        if capture is not None:
+            capture.launch(ready.run, step.words, [values[source] for source in step.sources])
+        elif plan is not None and cython.cast(ReadyPlan, plan).held >= 0:
             cython.cast(ReadyPlan, plan).held += 1
         else:
             ready.run()
@@ -485,15 +523,15 @@ def run_prepared_call(step: PreparedCall, values: list[Any], begins: Any, prepar
     if step.direct:
         call = cython.cast(Call, step.call)
         if call.bound is not None and call.device is prepared.device:
-            done = run_bound(call, step, values, begins, prepared)
+            done = run_bound(call, step, values, begins, prepared, None)
     if not done:
         run_in_full(step, values, begins, prepared)
     for place in step.done:
         values[place] = None
 
 
-def run_bound(call: Call, step: PreparedCall, values: list[Any], begins: Any, prepared: Prepared) -> bool:
-    """Run a routine by addresses; False, with nothing done, where it must look at its operands."""
+def run_bound(call: Call, step: PreparedCall, values: list[Any], begins: Any, prepared: Prepared, capture: Any) -> bool:
+    """Run a routine by addresses, or have it taken down; False, with nothing done, where it must look at operands."""
     at: list[int] = []
     for operand in step.operands:
         if operand.place < 0:
@@ -506,12 +544,17 @@ def run_bound(call: Call, step: PreparedCall, values: list[Any], begins: Any, pr
     target = step.targets[0]
     memory = values[target]
     if memory is None:
-        memory = prepared.pool.allocate(call.nbytes)
+        memory = cython.cast(Pool, prepared.pool if capture is None else capture.pool).allocate(call.nbytes)
     buffer = cython.cast(Buffer, memory)
     address = buffer.ptr
     if begins is not None:
         address += begins[target]
     at.append(address)
+    if capture is not None:
+        capture.call(call.bound, [*[values[operand.place] for operand in step.operands], memory], at)
+        values[target] = memory
+        _counters.library_calls += 1
+        return True
     if call.complaints:
         for complaint in call.complaints.values():
             at.append(here(complaint).id)
@@ -563,4 +606,4 @@ def node_at(operand: Operand, values: list[Any], begins: Any) -> Node:
     return viewed(alike, base, begin + operand.offset)
 
 
-__all__ = ["CallState", "Prepared", "Stacked", "run_prepared", "run_stepped"]
+__all__ = ["CallState", "Prepared", "Stacked", "is_capturable", "run_prepared", "run_stepped"]

@@ -45,6 +45,12 @@ SMALL = 65536
 ROW_BYTES = 1 << 17
 """Largest row that a multiprocessor keeps on the chip between reductions and what reads them."""
 
+ROW_THREADS, EACH, BUSY = 128, 32, 1 << 14
+"""Threads that reduce a short row, elements of one in long rows, and how many are few for a device that has many."""
+
+LONG = 400
+"""Cost of a thread's elements that takes as long as one more launch, about (4 µs; 8 for sixteen of two tanh each)."""
+
 STRIP = 128
 """Bytes of neighbouring columns that are kept on the chip together, at least."""
 
@@ -90,6 +96,9 @@ class Choice:
 
     cluster: int = 1
     """Most multiprocessors that may share a row."""
+
+    short_rows: bool = False
+    """Whether the device has many threads."""
 
 
 @dataclass(slots=True)
@@ -199,6 +208,7 @@ def choose_stored(
     choice.kernel = [-1] * total
     choice.full = [True] * total
     choice.cluster = cluster
+    choice.short_rows = short_rows
     return choice
 
 
@@ -564,7 +574,7 @@ def _may_join(
             return ""
         if draft.axes is None:
             # A map kernel becomes a reducing one; its outputs are written on the way.
-            return "full" if node.size else ""
+            return "full" if node.size and not _starves(choice, draft.ops | ops, size, node.size) else ""
         axes, fast, _ = reduction.attr
         wide = [[axis for axis in order if space[axis] > 1] for order in (draft.order, reduced_order(reduction))]
         same = draft.axes == axes and draft.fast == fast and wide[0] == wide[1]
@@ -577,6 +587,19 @@ def _may_join(
     if draft.space == space and close and (not of_rows or _on_chip(choice, draft)):
         return "full"
     return ""
+
+
+def _starves(choice: Choice, ops: int, size: int, rows: int) -> bool:
+    """Whether dear elements, which a map kernel computes by many threads, would be the work of the few of some rows."""
+    if not choice.short_rows:
+        return False
+    cost = 0
+    while ops:
+        highest = ops.bit_length() - 1
+        cost += getattr(choice.nodes[highest].op_def, "cost", 2)
+        ops ^= 1 << highest
+    threads = max(rows * ROW_THREADS, size // EACH)
+    return threads < BUSY and size * cost > LONG * threads
 
 
 def _on_chip(choice: Choice, draft: Draft) -> bool:

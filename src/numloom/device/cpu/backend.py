@@ -14,11 +14,12 @@ import numpy as np
 from numloom.base.config import config
 from numloom.device.cpu import hostview, memory, threads
 from numloom.device.cpu.builder import Builder, CpuKernel
+from numloom.device.cpu.capture import ChainCapture
 from numloom.device.cpu.loops import Loops, packaged
 from numloom.device.cpu.module import CpuModule, Loader
 from numloom.device.cpu.routines import ROUTINES, bound
 from numloom.device.cpu.simt.texture import CpuHandle, CpuImage, surface_object, texture_object
-from numloom.device.interface import Image, Sampling, Strided, Texels
+from numloom.device.interface import Capture, Captured, Image, Sampling, Strided, Texels
 from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, Buffer, Pool
 
 
@@ -113,6 +114,16 @@ class CpuDevice:
 
     def together(self, launches: list[Callable[[], None]]) -> None:
         """None: a launch is a call."""
+
+    def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
+        if threads.Chain is None:
+            return None
+        capture = ChainCapture(self, threads.Chain())
+        try:
+            calls(capture)
+        except (RuntimeError, MemoryError):
+            return None
+        return capture
 
     def module(
         self, sources: Mapping[str, str], *, options: tuple[str, ...] = (), names: tuple[str, ...] = ()

@@ -89,10 +89,12 @@ def _after_fork() -> None:
 
 launch: Any = None
 bound: Any = None
-"""The device's `launch` and `bound` without a Python frame of their own, where the pool is compiled."""
+Chain: Any = None
+"""The device's `launch` and `bound` without a Python frame of their own, and launches in a row, where the pool is
+compiled."""
 
 if compiled is not None:
-    run, launch, bound = compiled.run, compiled.launch, compiled.Bound
+    run, launch, bound, Chain = compiled.run, compiled.launch, compiled.Bound, compiled.Chain
     compiled.reset(count())
 else:
     run = run_uncompiled

@@ -194,6 +194,15 @@ cdef class BoundKernel:
     def __call__(self):
         self.queue()
 
+    def on(self, size_t stream):
+        """Launch on another stream than the device's: one on which launches are captured."""
+        cdef void* own = self.config.stream
+        self.config.stream = <void*>stream
+        cdef int code = self.launch.start(&self.config, self.function, self.block)
+        self.config.stream = own
+        if code:
+            raise RuntimeError(f"a launch cannot be captured (error {code})")
+
     cdef int queue(self) except -1:
         cdef int code = self.launch.start(&self.config, self.function, self.block)
         if code:

@@ -25,13 +25,14 @@ from numloom.device.cpu.hostview import as_bytes
 from numloom.device.cpu.memory import total
 from numloom.device.cuda import compile as nvrtc
 from numloom.device.cuda import driver
+from numloom.device.cuda.capture import captured
 from numloom.device.cuda.module import CudaModule, load
 from numloom.device.cuda.routines import BOUND, ROUTINES
 from numloom.device.cuda.routines.compaction import Chosen
 from numloom.device.cuda.routines.products import blas_of
 from numloom.device.cuda.texture import CudaHandle, CudaImage, surface_object, texture_object
 from numloom.device.cuda.transfer import Ring, StagingBuffers
-from numloom.device.interface import Image, Module, Sampling, Texels
+from numloom.device.interface import Capture, Captured, Image, Module, Sampling, Texels
 from numloom.device.memory import KEPT_SCRATCH, NOTHING_KEPT, Buffer, Pool
 
 try:
@@ -500,6 +501,12 @@ class CudaDevice:
             return cast(Callable[[], None], Replay(launches, self.address_of))
         except RuntimeError:  # A driver that refuses graphs still launches.
             return None
+
+    def captured(self, calls: Callable[[Capture], None]) -> Captured | None:
+        if Launch is None:
+            return None
+        self.enter()
+        return captured(self, calls)
 
     def _launch_uncompiled(self, kernel: Any, params: array[int], geometry: Any) -> int:
         pointers = (ctypes.c_void_p * 1)(params.buffer_info()[0])

@@ -58,6 +58,7 @@ NL_DEV i32 wide(i16 x) { i32 r; asm("cvt.s32.s16 %0, %1;" : "=r"(r) : "h"(x)); r
 NL_DEV i32 wide(u16 x) { i32 r; asm("cvt.u32.u16 %0, %1;" : "=r"(r) : "h"(x)); return r; }
 NL_DEV i32 wide(i8 x) { return wide((i16)x); }
 NL_DEV i32 wide(u8 x) { return wide((u16)x); }
+NL_DEV i32 wide(bool x) { return wide((u16)x); }
 #endif
 // A truth value of a row or a column that is reduced, as a number: there GCC makes branches of selects, but vectors of these.
 #ifdef __CUDACC__

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from numloom.device.cpu import blas_threads
 from numloom.device.cpu.hostview import ByAddresses, as_array
 from numloom.device.cpu.routines.counting import histogram, searchsorted, unique
 from numloom.device.cpu.routines.order import argsort, scan, sort
@@ -23,6 +24,8 @@ OF_ARRAYS: dict[str, Callable[..., None]] = {
     "sort": sort, "argsort": argsort, "scan": scan, "searchsorted": searchsorted,
 }  # fmt: skip
 """Routines that take NumPy arrays, the last of which they write."""
+PRODUCTS: dict[str, Callable[..., None]] = {"matmul": blas_threads.matmul}
+"""The same, of dtypes that BLAS has."""
 
 
 def _of_memory(function: Callable[..., None]) -> Callable[..., None]:
@@ -45,12 +48,17 @@ def bound(pool: Pool, name: str, operands: tuple[Strided, ...], options: dict[st
 
     An option that is given as ... is a number that follows the addresses.
     """
-    if ByAddresses is None or (name in ROUTINES and name not in OF_ARRAYS):
+    if ByAddresses is None:
+        return None
+    functions = OF_ARRAYS
+    if name == "matmul" and options["out"].dtype.kind in "fc" and options["out"].dtype.itemsize > 2:
+        functions = PRODUCTS
+    elif name in ROUTINES and name not in OF_ARRAYS:
         return None
     given = [*operands, options["out"]] if "out" in options else [*operands]
     layouts = tuple([(x.shape, tuple([step * x.dtype.itemsize for step in x.strides]), x.dtype) for x in given])
     fixed = {key: value for key, value in options.items() if key != "out" and value is not ...}
     names = tuple([key for key, value in options.items() if value is ...])
-    gives = "out" in options and name not in OF_ARRAYS
-    function = OF_ARRAYS[name] if name in OF_ARRAYS else ROWS[name].numpy
+    gives = "out" in options and name not in functions
+    function = functions[name] if name in functions else ROWS[name].numpy
     return ByAddresses(function, fixed, layouts, gives, names, pool.error_at)

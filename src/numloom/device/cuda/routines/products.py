@@ -335,6 +335,11 @@ def blas_of(device: Any) -> Blas | None:
     return found
 
 
+def only_launches(call: Any) -> bool:
+    """Whether a `bound_matmul` launches on the library's stream and does nothing else."""
+    return Gemm is not None and type(call) is Gemm
+
+
 def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:
     """``out = a @ b`` over broadcast leading axes; all of one dtype, at least 2-d, or bfloat16 and a float32 result.
 

@@ -1,0 +1,137 @@
+"""Launches of a GPU taken down as a CUDA graph: see `numloom.device.interface.Capture`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from numloom.device.cuda import driver
+from numloom.device.cuda.routines import products
+from numloom.device.memory import CAPTURED, Buffer, own_pool
+
+
+class GraphCapture:
+    """A `Capture` of a stream that is captured; what runs are given is copied to memory of the graph's own, and back.
+
+    To change an address in a graph takes the driver 0.4 µs for each kernel, so that is less.
+    """
+
+    def __init__(self, device: Any) -> None:
+        self.device = device
+        self.pool = own_pool(device.pool, CAPTURED)
+        self.operands: list[tuple[int, Buffer]] = []
+        self.results: list[tuple[int, Buffer]] = []
+        self.kept: list[Any] = []
+        self.count = 0
+        self.graph: Any = None
+        self.executable: Any = None
+        self.process = os.getpid()
+        self.blas: Any = None
+        non_blocking = driver.bindings().CUstream_flags.CU_STREAM_NON_BLOCKING
+        self.stream = driver.call("cuStreamCreate", non_blocking, doing="making a stream")
+
+    def capture(self, calls: Callable[[Any], None]) -> bool:
+        """Take down what is called; whether it can run as a graph."""
+        relaxed = driver.bindings().CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        driver.call("cuStreamBeginCapture", self.stream, relaxed, doing="capturing a stream")
+        try:
+            calls(self)
+        finally:
+            if self.blas is not None:
+                self.blas.cublas.set_stream(self.blas.handle, self.device.stream)
+            self.graph = driver.call("cuStreamEndCapture", self.stream, doing="capturing a stream")
+        kinds = driver.bindings().CUgraphNodeType
+        plain = (
+            kinds.CU_GRAPH_NODE_TYPE_KERNEL, kinds.CU_GRAPH_NODE_TYPE_MEMCPY, kinds.CU_GRAPH_NODE_TYPE_MEMSET
+        )  # fmt: skip
+        _, count = driver.call("cuGraphGetNodes", self.graph, 0)
+        nodes, _ = driver.call("cuGraphGetNodes", self.graph, count)
+        # A library that allocates memory in a graph would have it allocate again in each run.
+        if count < self.count or any([driver.call("cuGraphNodeGetType", node) not in plain for node in nodes]):
+            return False
+        self.executable = driver.call("cuGraphInstantiate", self.graph, 0, doing="making a graph")
+        return True
+
+    def operand(self, nbytes: int) -> Buffer:
+        """Memory into which a run copies what it is given."""
+        buffer = self.pool.allocate(nbytes)
+        self.operands.append((len(self.operands) + len(self.results), buffer))
+        return buffer
+
+    def result(self, nbytes: int) -> Buffer:
+        """Memory that a run copies to what it is given."""
+        buffer = self.pool.allocate(nbytes)
+        self.results.append((len(self.operands) + len(self.results), buffer))
+        return buffer
+
+    def launch(self, bound: Any, words: Sequence[int], buffers: Sequence[Any]) -> None:
+        """Take a launch down."""
+        bound.on(int(self.stream))
+        self.kept.append(bound)
+        self.count += 1
+
+    def call(self, bound: Any, buffers: Sequence[Any], addresses: Sequence[int]) -> None:
+        """Take a product down; other routines may do more than to launch."""
+        if not products.only_launches(bound):
+            raise RuntimeError("a routine that may do more than to launch")
+        if self.blas is None:
+            self.blas = products.blas_of(self.device)
+            self.blas.cublas.set_stream(self.blas.handle, int(self.stream))
+        bound(*addresses)
+        self.kept.append(bound)
+        self.count += 1
+
+    def copy(self, target: Any, target_offset: int, source: Any, source_offset: int, nbytes: int) -> None:
+        """Take a copy down."""
+        if nbytes:
+            driver.call(
+                "cuMemcpyDtoDAsync", target.ptr + target_offset, source.ptr + source_offset, nbytes, self.stream,
+                doing="capturing a copy",
+            )  # fmt: skip
+            self.count += 1
+
+    def workspace(self, nbytes: int, counters: int) -> Buffer:
+        """Scratch memory of one launch alone, whose counters its kernel leaves at zero."""
+        buffer = self.pool.allocate(nbytes)
+        self.device.clear(buffer, counters)
+        self.kept.append(buffer)
+        return buffer
+
+    def __call__(self, addresses: Sequence[int]) -> bool:
+        """Run it."""
+        device = self.device
+        device.enter()
+        device.touched = True
+        stream = device.stream
+        for place, buffer in self.operands:
+            if buffer.nbytes:
+                driver.call("cuMemcpyDtoDAsync", buffer.ptr, addresses[place], buffer.nbytes, stream)
+        driver.call("cuGraphLaunch", self.executable, stream, doing="launching a graph")
+        for place, buffer in self.results:
+            if buffer.nbytes:
+                driver.call("cuMemcpyDtoDAsync", addresses[place], buffer.ptr, buffer.nbytes, stream)
+        return True
+
+    def __del__(self) -> None:
+        if sys.is_finalizing() or os.getpid() != self.process or driver.state.lost:
+            return
+        cuda = driver.bindings()
+        if self.executable is not None:
+            cuda.cuGraphExecDestroy(self.executable)
+        if self.graph is not None:
+            cuda.cuGraphDestroy(self.graph)
+        cuda.cuStreamDestroy(self.stream)
+
+
+def captured(device: Any, calls: Callable[[Any], None]) -> GraphCapture | None:
+    """What `calls` launches, as a graph; None where that cannot be."""
+    capture = GraphCapture(device)
+    try:
+        return capture if capture.capture(calls) else None
+    except (RuntimeError, MemoryError):  # The driver's and cuBLAS's, too: step by step they are met again.
+        return None
+
+
+__all__ = ["GraphCapture", "captured"]
