@@ -27,6 +27,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import benchmarks.training_cases  # noqa: F401  # Which adds to the table.
 from benchmarks.compiled_cases import CASES, Case
 from benchmarks.compiled_libraries import DEVICES, LIBRARIES, Compiling, leaves, warmed
 from benchmarks.report import micro
@@ -134,7 +135,10 @@ def measured(case: Case, libraries: Sequence[Compiling], limits: Limits, on_gpu:
                 results = [library.host(one) for one in leaves(call())]
                 warm(call, library, limits.warm)
             calls[library.name] = call
-            found.wrong = "" if expected is None else difference(results, expected, case.differing)
+            if expected is not None and case.drawn:
+                found.wrong = unlike(results, expected, case.drawn)
+            elif expected is not None:
+                found.wrong = difference(results, expected, case.differing)
             expected = results if expected is None else expected
         except GivenUp:
             found.note = f"over {limits.first:g} s"
@@ -232,6 +236,18 @@ def difference(results: Sequence[Any], expected: Sequence[Any], differing: float
         size = np.abs(other[finite].astype(np.float64)).max(initial=0.0)
         if apart > RTOL.get(other.dtype.name, 1e-3) * size:
             return f"result {number} is {apart / size if size else apart:.2g} of its largest element apart"
+    return ""
+
+
+def unlike(results: Sequence[Any], expected: Sequence[Any], part: float) -> str:
+    """How results that follow from random numbers differ from another library's: by shape, or by norm."""
+    shapes = [[one.shape for one in several] for several in (results, expected)]
+    if shapes[0] != shapes[1]:
+        return f"results have shapes {shapes[0]}, not {shapes[1]}"
+    for number, norms in enumerate(zip(*[[np.linalg.norm(one) for one in several] for several in (results, expected)],
+                                       strict=True)):  # fmt: skip
+        if not abs(norms[0] - norms[1]) <= part * norms[1]:
+            return f"result {number} has norm {norms[0]:.3g}, not {norms[1]:.3g}"
     return ""
 
 

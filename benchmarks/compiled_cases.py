@@ -42,6 +42,8 @@ class Case:
         Why a library that unrolls loops leaves it out; nothing if it does not.
     differing : float
         Share of whole numbers that may differ: those decided by a last bit.
+    drawn : float
+        Of results that follow from random numbers, which each library draws anew, by what part their norms may differ.
     """
 
     name: str
@@ -49,18 +51,21 @@ class Case:
     run: Callable[..., Any]
     no_unrolling: str = ""
     differing: float = 0.0
+    drawn: float = 0.0
 
 
 GROWS = "unrolled, it compiles for minutes"  # each step's expressions are written out in all that use them
 CASES: list[Case] = []
 
 
-def case(name: str, inputs: Inputs, no_unrolling: str = "", differing: float = 0.0) -> Callable[[Any], Any]:
+def case(
+    name: str, inputs: Inputs, no_unrolling: str = "", differing: float = 0.0, drawn: float = 0.0
+) -> Callable[[Any], Any]:
     """Make a function a case with this data; several of them are in the table in the order of their decorators."""
 
     def added(function: Any) -> Any:
         above = next((place for place, known in enumerate(CASES) if known.run is function), len(CASES))
-        CASES.insert(above, Case(name, inputs, function, no_unrolling, differing))
+        CASES.insert(above, Case(name, inputs, function, no_unrolling, differing, drawn))
         return function
 
     return added

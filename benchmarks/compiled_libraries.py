@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import tempfile
 import threading
@@ -53,7 +54,21 @@ def numpy_space() -> Space:
     """NumPy's namespace, which has no gradients: what tests compare with."""
     from scipy.special import erf
 
-    return Space(np, fori=fori, scan=scan_by(np.stack), erf=erf)
+    rng = np.random.default_rng(0)
+    return Space(
+        np, fori=fori, scan=scan_by(np.stack), erf=erf, rows=rows,
+        uniform=lambda key, shape: rng.random(shape, np.float32), astype=lambda x, dtype: x.astype(dtype),
+    )  # fmt: skip
+
+
+def rows(x: Any, start: Any, count: int) -> Any:
+    """A part that begins where an array says."""
+    return x[start : start + count]
+
+
+def drawn(generator: Any, key: Any, shape: tuple[int, ...]) -> Any:
+    """The next numbers of a generator between 0 and 1."""
+    return generator.random(shape, np.float32)
 
 
 class Compiling(Library):
@@ -96,6 +111,8 @@ class NumloomCompile(Compiling):
             scan=nl.scan,
             grad=nl.grad,
             erf=nl.special.erf,
+            rows=rows,
+            uniform=functools.partial(drawn, nl.random.default_rng(0)),
         )
 
     def array(self, host: np.ndarray[Any, Any]) -> Any:
@@ -142,6 +159,8 @@ class JaxJit(Compiling):
             scan=jax.lax.scan,
             grad=jax.grad,
             erf=jax.scipy.special.erf,
+            rows=jax.lax.dynamic_slice_in_dim,
+            uniform=lambda key, shape: jax.random.uniform(jax.random.fold_in(jax.random.key(0), key), shape),
         )
 
     def array(self, host: np.ndarray[Any, Any]) -> Any:
@@ -172,6 +191,8 @@ def torch_space(torch: Any, device: str) -> SimpleNamespace:
         fori=fori,
         scan=scan_by(torch.stack),
         grad=torch.func.grad,
+        rows=lambda x, start, count: x[start + torch.arange(count, device=device)],
+        uniform=lambda key, shape: torch.rand(shape, device=device),
         sum=reduction(torch.sum),
         mean=reduction(torch.mean),
         max=reduction(torch.amax),

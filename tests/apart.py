@@ -33,8 +33,12 @@ class Hidden:
     """Memory that ends the process when the host touches it, but while the stand-in itself is at work."""
 
     def __init__(self) -> None:
-        self.map = mmap.mmap(-1, ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.map))
+        libc = ctypes.CDLL(None)
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        self.base = libc.mmap(None, ROOM, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0)
+        assert self.base not in (None, ctypes.c_void_p(-1).value)
+        self.unmap = libc.munmap
         self.end = BEFORE
         self.free: dict[int, list[int]] = {}
         self.blocks: dict[int, int] = {}
@@ -46,6 +50,10 @@ class Hidden:
     def _show(self, visible: bool) -> None:
         flags = mmap.PROT_READ | mmap.PROT_WRITE if visible else 0
         assert self.protect(ctypes.c_void_p(self.base), ctypes.c_size_t(ROOM), flags) == 0
+
+    def close(self) -> None:
+        """Give the addresses back: hundreds of stand-ins are more than a process may have when it forks."""
+        assert self.unmap(ctypes.c_void_p(self.base), ctypes.c_size_t(ROOM)) == 0
 
     @contextmanager
     def visible(self) -> Iterator[None]:
@@ -195,3 +203,4 @@ def stand_in() -> Iterator[Any]:
         registry.count_devices()
         plans_of(device).clear()
         device.builder.stop()
+        hidden.close()

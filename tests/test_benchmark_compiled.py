@@ -7,7 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.compiled import Found, Limits, Row, difference, load_json, markdown, measured, save_json, summary, table
+from benchmarks import training_cases as training
+from benchmarks.compiled import (
+    Found,
+    Limits,
+    Row,
+    difference,
+    load_json,
+    markdown,
+    measured,
+    save_json,
+    summary,
+    table,
+    unlike,
+)  # fmt: skip
 from benchmarks.compiled_cases import CASES, Case
 from benchmarks.compiled_libraries import NumloomCompile, leaves, numpy_space
 
@@ -40,6 +53,28 @@ def test_results_are_numpys(case: Case, library: NumloomCompile) -> None:
     assert one.best and one.first and one.host and one.calls and not one.note
 
 
+def test_a_step_of_training_is_numpys(library: NumloomCompile) -> None:
+    rng = np.random.default_rng(0)
+    inputs = training.machine(rng)
+    drawn = {shape: rng.random(shape, np.float32) for shape in ((100, 500), (100, 784))}
+    ours, theirs = library.namespace, numpy_space()
+    ours.uniform, theirs.uniform = lambda key, shape: library.array(drawn[shape]), lambda key, shape: drawn[shape]
+    run = library.prepare(lambda *arrays: training.divergence_step(ours, *arrays))
+    found = [library.host(one) for one in leaves(run(*[library.array(one) for one in inputs]))]
+    assert difference(found, leaves(training.divergence_step(theirs, *inputs)), 0) == ""
+
+
+def test_a_step_goes_along_the_gradient(library: NumloomCompile) -> None:
+    inputs = training.minibatches(np.random.default_rng(0))
+    run = library.prepare(lambda *arrays: training.logistic_step(library.namespace, *arrays))
+    found = [library.host(one) for one in run(*[library.array(one) for one in inputs])]
+    w, b, pictures, truth, _ = inputs
+    x, y = pictures[1800:2400], truth[1800:2400]
+    scores = np.exp(x @ w + b)
+    wrong = (scores / scores.sum(axis=1, keepdims=True) - y) / 600
+    assert difference(found, [w - np.float32(0.13) * (x.T @ wrong), b - np.float32(0.13) * wrong.sum(axis=0)], 0) == ""
+
+
 def test_a_failure_is_a_note(library: NumloomCompile) -> None:
     def run(xp, x):
         raise ValueError("no such thing\nand more")
@@ -60,6 +95,12 @@ def test_differences_are_found() -> None:
     assert difference([x[:2]], [x], 0) and difference([], [x], 0)
     counts = np.arange(10)
     assert difference([counts], [counts.clip(1)], 0.1) == "" and difference([counts], [counts.clip(1)], 0)
+
+
+def test_what_is_drawn_is_compared_by_norms() -> None:
+    x = np.ones(100)
+    assert unlike([x * 1.1], [x], 0.2) == "" and "norm 15" in unlike([x * 1.5], [x], 0.2)
+    assert "shapes" in unlike([x[:3]], [x], 0.2) and unlike([x * np.nan], [x], 0.2)
 
 
 def test_report(tmp_path: Path) -> None:

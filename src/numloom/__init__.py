@@ -372,7 +372,7 @@ _COMPILED = frozenset(
         "Compiled", "CutError", "Function", "In", "NoGradientError", "Out", "Source", "Tree", "TreeError",
         "UnusedError", "compile", "compiled", "custom_gradient", "fori_loop", "function", "grad", "hessian",
         "ifelse", "jacobian", "jvp", "rewrite", "scan", "shared", "source", "stable", "stop_gradient",
-        "substitute", "symbol", "symbolic", "tree", "value_and_grad", "vjp", "while_loop",
+        "substitute", "symbol", "symbolic", "tree", "value_and_grad", "vjp", "vmap", "while_loop",
     )
 )  # fmt: skip
 """Names of `numloom.compiled`, which is imported when one of them is asked for."""

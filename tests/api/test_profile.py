@@ -226,3 +226,33 @@ def test_a_function_has_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
         "call: function",
     ]
     assert float(total.get_value()) == pytest.approx(4 * values.sum())
+
+
+def test_steps_that_do_the_same_are_one_row() -> None:
+    x = np.asarray(numpy.ones((50, 60)))
+    with np.config(unplanned=0, cpu_compile="wait"), np.profile() as found:
+        w = np.zeros(60)
+        for _ in range(6):
+            w = w - 0.1 * (x.T @ np.tanh(x @ w + 1))
+        w.get()
+    rows = [row for row in found.by_node() if "tanh" in row.name]
+    assert len(rows) < 4 and sum(row.calls for row in rows) == 6
+    assert len({(row.name, row.detail, row.line) for row in rows}) == len(rows)
+    assert all(row.calls for table in (found.by_class(), found.by_node()) for row in table)
+
+
+def test_a_loop_by_one_launch_is_one_kernel() -> None:
+    run = np.compile(lambda x: np.fori_loop(0, 40, lambda i, x: np.sin(x) * 0.9 + i, x))
+    x = np.asarray(numpy.linspace(0, 1, 3000))
+    with np.config(cpu_compile="wait"):
+        for _ in range(4):
+            want = run(x).get()
+        before = counters.kernels
+        run(x).get()
+        launches = counters.kernels - before
+        with np.profile() as found:
+            assert numpy.array_equal(run(x).get(), want)
+    assert counters.profiler is None
+    if launches == 1:
+        (row,) = [row for row in found.by_node() if "sin" in row.name]
+        assert row.calls == 1 and "40 steps" in row.detail

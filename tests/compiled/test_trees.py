@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import numloom as nl
 from numloom.compiled.source import source
 from numloom.graph.node import recording_here
+from numloom.graph.tree import TreeError
 
 DTYPES = ("?", "i1", "u2", "i8", "f4", "f8", "c8", "c16")
 EXAMPLES = int(os.environ.get("NUMLOOM_TREES", "60"))
@@ -298,3 +299,42 @@ def test_source_of_symbols_of_any_name(name: str) -> None:
 def test_source_refuses_names_that_no_function_can_have(name: str) -> None:
     with pytest.raises(ValueError, match="name="):
         nl.source(nl.symbol("x") + 1, name=name)
+
+
+def test_truths_of_whole_arrays_wait() -> None:
+    x, y = nl.symbol("x", (3,), "float64"), nl.symbol("y", (3,), "float64")
+    truths = [nl.allclose(x, y), nl.array_equal(x, y), nl.array_equiv(x, y), nl.array_equal(x, 1)]
+    function = nl.function([x, y], truths)
+    for one, other in (([1.0, 2, 3], [1.0, 2, 3]), ([1.0, 2, 3], [1.0, 2, 3 + 1e-9]), ([1.0, 2, 3], [1.0, 2, 4])):
+        expected = [np.allclose(one, other), np.array_equal(one, other), np.array_equiv(one, other), False]
+        assert [bool(found) for found in function(one, other)] == expected
+    with pytest.raises(TreeError, match="needs numbers"):
+        bool(nl.allclose(x, y))
+
+
+def test_choose_of_a_tree_refuses_numbers_out_of_bounds_in_each_call() -> None:
+    which = nl.symbol("which", (3,), "int64")
+    function = nl.function([which], nl.choose(which, [10.0, nl.arange(3.0)]))
+    assert function([0, 1, 1]).tolist() == [10.0, 1.0, 2.0]
+    for wrong in ([0, 2, 1], [-1, 0, 0]):
+        with pytest.raises(ValueError, match="invalid entry in choice array"):
+            function(wrong).get()
+    assert function([1, 1, 0]).tolist() == [0.0, 1.0, 10.0]
+
+
+def test_linspace_between_values_of_trees() -> None:
+    x = nl.symbol("x", (2,), "float64")
+    function = nl.function([x], [nl.linspace(x, 2.0, 5), nl.logspace(x, 2.0, 3), nl.linspace(x, x, 3)])
+    for value in (np.array([0.5, 1.0]), np.array([2.0, 1.0]), np.array([1.1, 5e-324])):
+        for found, expected in zip(
+            function(value),
+            [np.linspace(value, 2.0, 5), np.logspace(value, 2.0, 3), np.linspace(value, value, 3)],
+            strict=True,
+        ):
+            np.testing.assert_allclose(found.get(), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("call", [nl.trim_zeros, nl.roots, lambda x: nl.polymul(x, x), lambda x: nl.polydiv(x, x)])
+def test_sizes_that_follow_from_values_say_so(call: Any) -> None:
+    with pytest.raises(TreeError, match=r"the size of what .* gives follows from values"):
+        call(nl.symbol("x", (3,), "float64"))

@@ -270,6 +270,9 @@ def test_segments(runner, op, monkeypatch):
                 # Segments in pieces, the last of them not whole.
                 short.setattr(folding, "PIECE", 256)
                 same(runner, "reduceat", x, starts, op=op, axis=axis, location=1)
+                # More segments than pieces that there may be: one piece each.
+                short.setattr(folding, "MOST_PIECES", 4)
+                same(runner, "reduceat", x, starts, op=op, axis=axis, location=1)
     n = large(runner)
     same(runner, "reduceat", random((n,), "f"), np.array([0, 3, n // 2]), op=op, axis=0, location=1)
     assert not runner.take_error()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +12,11 @@ import numpy as np
 import pytest
 
 import numloom as nl
+from numloom.array.ndarray import node_of
 from numloom.base.config import config
 from numloom.base.errors import CompileError
 from numloom.device import registry
+from numloom.engine import evaluate
 from numloom.graph.node import live_nodes
 
 HUGE = 1 << 42
@@ -191,3 +194,16 @@ def test_a_kernel_that_is_refused_keeps_nobodys_arrays() -> None:
     assert "no_such_function" in work()
     gc.collect()
     assert registry.current().pool.used == before
+
+
+@pytest.mark.parametrize(("kind", "warned"), [(IndexError, False), (MemoryError, False), (SystemError, True)])
+def test_what_runs_one_by_one_and_not_together_is_told(kind: type[Exception], warned: bool) -> None:
+    """Not of an index out of range: work that was launched tells of it late, and only its own values have it."""
+    values = [nl.arange(5.0) + 1, nl.arange(7.0) * 2]
+    nodes = [node_of(value) for value in values]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evaluate.run_apart(nodes, kind("of something else"))
+    assert [one.category for one in caught] == [RuntimeWarning] * warned
+    assert values[0].tolist() == [1, 2, 3, 4, 5]
+    assert values[1].tolist() == [0, 2, 4, 6, 8, 10, 12]

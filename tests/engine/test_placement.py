@@ -313,3 +313,21 @@ def test_lists_begin_on_the_host(text: str) -> None:
         assert (nl.asarray(values) + 1).tolist() == (np.asarray(values) + 1).tolist()
         with nl.config(placement="device"):
             assert (nl.asarray(values) + 1).tolist() == (np.asarray(values) + 1).tolist()
+
+
+def test_long_chains_of_small_values_stay_on_the_host(device: Any) -> None:
+    """As loops one by one they take longer than a launch; they get a kernel of the host, which does not."""
+    x = nl.asarray(np.arange(10.0))
+    expected = np.arange(10.0)
+    for _ in range(40):
+        expected = expected * 0.9 + np.arange(10.0)
+    unplanned._unplanned.set_worth(50_000, 1_000)
+    try:
+        for _ in range(30):
+            y = x
+            for _ in range(40):
+                y = y * 0.9 + x
+            assert is_on_host(y) and y.tolist() == expected.tolist()
+    finally:
+        unplanned._unplanned.set_worth(unplanned.WORTH, unplanned.PLANNING)
+    assert device.pool.used == 0

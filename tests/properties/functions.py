@@ -8,7 +8,7 @@ Kinds of programs: `WAYS` of calling (compile, function, unknown extents, update
 and "long scan", the program as the step of a loop; "drawing scan", with random numbers in the step; "gradient", a
 smooth cost; "looks", whose last line looks at a number (`float`, `item`, `if`, iteration and others: an error or the
 right value, never that of another call); "failing", of which some calls have an index out of range and fail, and the
-next ones go on; "threads", which two threads call at once.
+next ones go on; "threads", which two threads call at once; "vmap", a program of one example for several.
 
 ``python tests/properties/functions.py --seconds 600 --jobs 2`` runs as many as it can, in two processes, and prints
 those that were wrong. Nothing is compiled for them (``cpu_compile="never"``): kernels are run by ready-made loops.
@@ -572,6 +572,58 @@ def check_threads(program: Program, seed: int) -> int:
     return sum(map(len, jobs))
 
 
+def check_vmap(program: Program, seed: int) -> int:
+    """A program of one example, mapped over several: the same as NumPy's for each of them, random numbers, too.
+
+    Some arguments are the same for all examples; the others have their axis of examples anywhere.
+    """
+    rnd = random.Random(seed)
+    forms = program.author.forms
+    count = rnd.choice([1, 2, 3])
+    rounds = [program.author.seen(program.author.arguments(round)) for round in range(count)]
+    in_axes = [None if rnd.random() < 0.3 else rnd.randrange(len(form[1]) + 1) for form in forms]
+    if all([axis is None for axis in in_axes]):
+        in_axes[0] = 0
+    for number, axis in enumerate(in_axes):
+        if axis is None:
+            for hosts in rounds:
+                hosts[number] = rounds[0][number]
+    theirs = HostDraws(seed)
+    # An element of a vector is a scalar.
+    examples = [[host if host.ndim or axis is None else host[()] for host, axis in zip(hosts, in_axes, strict=True)]
+                for hosts in rounds]  # fmt: skip
+    want = [program.by_numpy(hosts, theirs) for hosts in examples]
+    if any([found is None for found in want]):
+        return 0
+    outputs: list[list[Host]] = list(zip(*want, strict=True))  # type: ignore[arg-type]
+    if any([len({(one.shape, one.dtype) for one in column}) > 1 for column in outputs]):
+        return 0
+    arrays = []
+    for number, axis in enumerate(in_axes):
+        column = [hosts[number] for hosts in rounds]
+        if axis is None:
+            arrays.append(nl.asarray(column[0].copy("K")))
+            continue
+        # Each example lies in memory as it does alone.
+        whole = np.stack([one.T for one in column]).transpose((0, *range(column[0].ndim, 0, -1)))
+        whole = np.stack(column) if column[0].flags.c_contiguous else whole
+        arrays.append(nl.moveaxis(nl.asarray(whole), 0, axis))
+    out = rnd.choice([0, -1])
+
+    def function(*args: Any) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return program.run(LoomWorld(), args, ours)
+
+    mapped = nl.vmap(function, tuple(in_axes), out)
+    for name, call in {"vmap": mapped, "compile": nl.compile(mapped)}.items():
+        for _ in range(CALLS if name == "compile" and "rng" not in program.shown() else 1):
+            ours = nl.random.default_rng(seed)
+            found = call(*arrays)
+            program.compare(found, [np.stack(column, out) for column in outputs], f"{name} of {in_axes}")
+    return 1
+
+
 def check_scan(program: Program, steps: int, seed: int) -> int:
     """A program as the step of a loop: its first argument is the state, of which one of its arrays is the next one.
 
@@ -602,6 +654,8 @@ def check_scan(program: Program, steps: int, seed: int) -> int:
         ):
             return 0
         state = found[place]
+        if not program.signed and state.dtype.kind in "fc" and (np.signbit(state.real) & (state.real == 0)).any():
+            return 0  # Which of two zeros is the least one NumPy leaves open, and divided by it the next state is not.
         want.append([one.copy() for one in found])
     if any(not np.array_equal(row, kept, equal_nan=row.dtype.kind in "fc")
            for row, kept in zip(rows, elements, strict=True)):  # fmt: skip
@@ -780,7 +834,7 @@ def _flat(found: Any) -> list[Any]:
 
 # ---------------------------------------------------------------- many
 
-KINDS = [*WAYS, "scan", "long scan", "drawing scan", "gradient", "looks", "failing", "threads"]
+KINDS = [*WAYS, "scan", "long scan", "drawing scan", "gradient", "looks", "failing", "threads", "vmap"]
 
 
 def check(kind: str, seed: int, mode: str = "as ever") -> int:
@@ -797,6 +851,8 @@ def check(kind: str, seed: int, mode: str = "as ever") -> int:
             return check_looks(program_of(choices, seed, draws=False, ordered=seed % 3 > 0), seed)
         if kind == "failing":
             return check_failing(program_of(choices, seed, draws=False, ordered=False), seed)
+        if kind == "vmap":
+            return check_vmap(program_of(choices, seed, ordered=seed % 2 > 0), seed)
         if kind == "threads":
             return check_threads(program_of(choices, seed, draws=False), seed)
         return check_calls(program_of(choices, seed, ordered=kind in ORDERED), kind, seed)

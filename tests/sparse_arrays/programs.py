@@ -78,3 +78,117 @@ def same(ours: Any, theirs: Any, exact: bool = False) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-5 if small else 1e-12, atol=1e-5 if small else 1e-12)
     else:
         np.testing.assert_array_equal(a, b)
+
+
+def _assigned(x: Any, key: Any, value: Any) -> Any:
+    x = x.tocsr(copy=True)
+    x[key] = value
+    return x
+
+
+def _with_diagonal(x: Any, k: int) -> Any:
+    x = x.copy()
+    x.setdiag(3, k)
+    return x
+
+
+def _smaller(x: Any) -> Any:
+    x = x.tocsr(copy=True)
+    x.resize((4, 4))
+    x.resize((5, 5))
+    return x
+
+
+STEPS: dict[str, Any] = {
+    "transpose": lambda s, x, o: x.T,
+    "double": lambda s, x, o: x * 2,
+    "product": lambda s, x, o: x @ o,
+    "product from the left": lambda s, x, o: o @ x,
+    "add": lambda s, x, o: x + o,
+    "subtract": lambda s, x, o: o - x,
+    "multiply": lambda s, x, o: x.multiply(o),
+    "maximum": lambda s, x, o: x.maximum(o),
+    "minimum": lambda s, x, o: x.minimum(o),
+    "tanh": lambda s, x, o: x.tanh(),
+    "csc": lambda s, x, o: x.tocsc(),
+    "coo": lambda s, x, o: x.tocoo(),
+    "csr": lambda s, x, o: x.tocsr(),
+    "bsr": lambda s, x, o: x.tobsr().tocsr(),
+    "dia": lambda s, x, o: x.todia().tocsr(),
+    "lil": lambda s, x, o: x.tolil().tocsr(),
+    "dok": lambda s, x, o: x.todok().tocsc(),
+    "reversed": lambda s, x, o: x.tocsr()[::-1],
+    "columns": lambda s, x, o: x.tocsr()[:, [2, 0, 1, 3, 3]],
+    "rows": lambda s, x, o: x.tocsc()[[4, 4, 0, 1, 2]],
+    "a grid of places": lambda s, x, o: x.tocsr()[[[0], [1], [4], [2], [2]], [4, 3, 2, 0, 0]],
+    "unequal": lambda s, x, o: (x != o).astype("f8"),
+    "equal": lambda s, x, o: (x.tocsr() == o).astype("f8"),
+    "greater": lambda s, x, o: (x > 0.5).astype("f8"),
+    "at most": lambda s, x, o: (x.tocsr() <= o).astype("f8"),
+    "absolute": lambda s, x, o: abs(x),
+    "positive": lambda s, x, o: x.multiply(x > 0),
+    "stacked": lambda s, x, o: s.vstack([x, o]).tocsr()[3:8],
+    "beside": lambda s, x, o: s.hstack([o, x], format="csc")[:, 4:9],
+    "kron": lambda s, x, o: s.kron(x, s.csr_array([[1.0, 2.0]]), "csr")[:, ::2],
+    "lower": lambda s, x, o: s.tril(x, 1),
+    "upper": lambda s, x, o: s.triu(x, -2, "csr"),
+    "block": lambda s, x, o: s.block_diag([x, o], "csr")[2:7, 2:7],
+    "reshaped": lambda s, x, o: x.reshape(25, 1).tocsr().reshape(5, 5),
+    "by columns": lambda s, x, o: x.reshape((5, 5)).tocoo().reshape((1, 25), order="F").reshape((5, 5)).tocsr(),
+    "assigned": lambda s, x, o: _assigned(x, (slice(1, 3), [0, 4]), 2.5),
+    "zeros assigned": lambda s, x, o: _assigned(x, ([0, 4, 4], [1, 2, 2]), 0),
+    "where": lambda s, x, o: _assigned(x, x.toarray() > 1, 7.0),
+    "diagonal": lambda s, x, o: _with_diagonal(x.tocsr(), 1),
+    "cut": lambda s, x, o: _smaller(x),
+    "no zeros": lambda s, x, o: _cleaned(x),
+    "by a row": lambda s, x, o: x.multiply(o.toarray()[:1]).tocsr(),
+    "by sums": lambda s, x, o: x.multiply(x.sum(axis=1).reshape(-1, 1)).tocsr(),
+    "by extremes": lambda s, x, o: x.multiply(x.tocsr().max(axis=0).toarray().reshape(1, -1)).tocsc(),
+    "quotient": lambda s, x, o: (x / (abs(o.toarray()) + 1)).tocsr(),
+    "squared": lambda s, x, o: x.power(2),
+    "dense": lambda s, x, o: s.csr_array(x.toarray() + o),
+}
+
+
+def _cleaned(x: Any) -> Any:
+    x = x.tocsr(copy=True)
+    x.eliminate_zeros()
+    return x
+
+
+def run_program(steps: list[str], seed: int) -> None:
+    """Run the same steps with both; fail where they differ."""
+    a, b = pair((5, 5), "f8", "csr", seed=seed)
+    c, d = pair((5, 5), "f8", "csc", seed=seed + 100)
+    for step in steps:
+        a, b = STEPS[step](numloom.sparse, a, c), STEPS[step](scipy.sparse, b, d)
+        scale = float(np.abs(b.data).max()) if b.nnz else 1.0
+        if scale > 1e6:
+            a, b = a * (1 / scale), b * (1 / scale)
+        same(a, b)
+
+
+def run_many(count: int, seed: int = 0) -> int:
+    """Run so many random programs, by turns on the host's and on the device's way; what they were if one fails."""
+    import warnings
+
+    from numloom.sparse.where import forced
+
+    rng, names = np.random.default_rng(seed), sorted(STEPS)
+    for number in range(count):
+        steps = [names[k] for k in rng.integers(0, len(names), rng.integers(1, 9))]
+        with warnings.catch_warnings(), forced(bool(number % 2)):
+            warnings.simplefilter("ignore")
+            try:
+                run_program(steps, number)
+            except Exception as error:
+                error.add_note(f"program {number}: {steps}, seed {number}, device way: {bool(number % 2)}")
+                raise
+    return count
+
+
+if __name__ == "__main__":
+    import sys
+
+    numloom.config.host_copy = "allow"
+    print(run_many(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0), "programs agree")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse
 import scipy.sparse.linalg as theirs
 
@@ -59,6 +60,101 @@ def test_preconditioned_started_and_stopped(name: str) -> None:
         solve(mine, b[:50])
     with pytest.raises(ValueError):
         solve(mine[:50], b)
+
+
+@pytest.mark.parametrize("name", ["cg", "bicgstab"])
+def test_a_breakdown_is_no_solution(name: str) -> None:
+    a = nl.sparse.csr_array(np.diag([1.0, -1.0]))
+    with np.errstate(all="ignore"):
+        _, info = getattr(ours, name)(a, nl.ones(2))
+    assert info != 0
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 8, 20, 31])
+def test_looking_seldom_changes_no_result(steps: int) -> None:
+    """Steps after the residual was small enough, or the last step, change nothing."""
+    a, b = nl.sparse.csr_array(grid(10)), nl.asarray(B)
+    x, info = ours.cg(a, b, rtol=1e-3, maxiter=steps)
+    seen = []
+    y, other = ours.cg(a, b, rtol=1e-3, maxiter=steps, callback=lambda v: seen.append(v.get()))
+    assert info == other and (info == steps or info == 0)
+    np.testing.assert_array_equal(x.get(), y.get())
+    expected, code = theirs.cg(grid(10), B, rtol=1e-3, maxiter=steps)
+    assert code == info
+    np.testing.assert_allclose(x.get(), expected, 1e-9, 1e-12)
+
+
+def test_recurrences_in_all_their_forms() -> None:
+    a = scipy.sparse.csr_array(grid(8) - 1.5 * scipy.sparse.eye_array(64))
+    mine, b, start = nl.sparse.csr_array(a), nl.asarray(B[:64]), nl.asarray(B[36:])
+    for options in ({}, {"shift": 0.25}, {"x0": start}, {"maxiter": 3}, {"rtol": 1e-10}):
+        given = {key: value.get() if key == "x0" else value for key, value in options.items()}
+        x, info = ours.minres(mine, b, **options)
+        expected, code = theirs.minres(a, B[:64], **given)
+        assert info == code
+        np.testing.assert_allclose(x.get(), expected, 1e-6, 1e-8)
+    inverse = 1 / nl.linspace(1.0, 3.0, 64)
+    M = ours.LinearOperator((64, 64), matvec=lambda v: v * inverse)
+    for name in ("minres", "bicgstab"):
+        x, info = getattr(ours, name)(mine, b, M=M, rtol=1e-11)
+        assert info == 0
+        np.testing.assert_allclose(x.get(), np.linalg.solve(a.toarray(), B[:64]), 1e-5, 1e-6)
+    for name in ("minres", "bicgstab"):
+        assert getattr(ours, name)(mine, b, maxiter=2, rtol=1e-12)[1] == 2
+        seen: list[float] = []
+        getattr(ours, name)(mine, b, callback=lambda v, seen=seen: seen.append(float(v.sum())))
+        assert len(seen) > 3
+
+
+def test_operators_of_classes_and_powers() -> None:
+    class Twice(ours.LinearOperator):  # type: ignore[name-defined, misc]
+        def __init__(self, n: int) -> None:
+            super().__init__(np.float64, (n, n))
+
+        def _matvec(self, x):  # type: ignore[no-untyped-def]
+            return 2 * x
+
+        def _adjoint(self):  # type: ignore[no-untyped-def]
+            return self
+
+    twice, x = Twice(3), nl.arange(3.0)
+    assert (twice @ x).tolist() == [0, 2, 4] and (twice.H @ x).tolist() == [0, 2, 4]
+    assert ((twice**3) @ x).tolist() == [0, 8, 16] and ((twice / 2) @ x).tolist() == [0, 1, 2]
+    assert (x @ twice).tolist() == [0, 2, 4] and (twice @ nl.eye(3)).tolist() == (2 * np.eye(3)).tolist()
+    with pytest.raises(TypeError):
+        type("Empty", (ours.LinearOperator,), {})(float, (2, 2))
+    with pytest.raises(ValueError):
+        ours.LinearOperator((2, 3), matvec=lambda v: v[:2], dtype=float) ** 2
+
+
+MORE = {
+    "cgs": lambda m, a, b: m.cgs(a, b, rtol=1e-12)[0],
+    "qmr": lambda m, a, b: m.qmr(a, b, rtol=1e-12)[0],
+    "tfqmr": lambda m, a, b: m.tfqmr(a, b, rtol=1e-12)[0],
+    "lgmres": lambda m, a, b: m.lgmres(a, b, rtol=1e-12)[0],
+    "gcrotmk": lambda m, a, b: m.gcrotmk(a, b, rtol=1e-12)[0],
+    "lobpcg": lambda m, a, b: m.lobpcg(a, np.eye(64, 3) + 0.1, tol=1e-9, maxiter=300)[0],
+    "matrix_power": lambda m, a, b: m.matrix_power(a, 3),
+    "spbandwidth": lambda m, a, b: m.spbandwidth(a),
+    "is_sptriangular": lambda m, a, b: m.is_sptriangular(a),
+    "funm_multiply_krylov": lambda m, a, b: m.funm_multiply_krylov(scipy.linalg.expm, a, b),
+    "expm": lambda m, a, b: m.expm(a.tocsc()),
+    "onenormest": lambda m, a, b: m.onenormest(a),
+    "eigs": lambda m, a, b: abs(m.eigs(a, 2, v0=b, return_eigenvectors=False)),
+    "spilu": lambda m, a, b: m.spilu(a.tocsc()).solve(b),
+}
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+@pytest.mark.parametrize("name", MORE)
+def test_what_scipy_runs(name: str) -> None:
+    a, b = grid(8), B[:64]
+    found = MORE[name](ours, nl.sparse.csr_array(a), b)
+    expected = MORE[name](theirs, a, b)
+    if hasattr(found, "toarray"):
+        found, expected = found.toarray(), expected.toarray()
+    found = found.get() if isinstance(found, nl.ndarray) else found
+    np.testing.assert_allclose(found, expected, 1e-5, 1e-7)
 
 
 def test_callback_sees_each_step() -> None:

@@ -221,37 +221,10 @@ def test_rows_of_all_lengths() -> None:
             np.testing.assert_allclose((a @ nl.asarray(x[:, 0])).get(), b @ x[:, 0], tolerance, tolerance)
 
 
-STEPS = {
-    "transpose": lambda x, other: x.T,
-    "double": lambda x, other: x * 2,
-    "product": lambda x, other: x @ other,
-    "add": lambda x, other: x + other,
-    "subtract": lambda x, other: other - x,
-    "multiply": lambda x, other: x.multiply(other),
-    "maximum": lambda x, other: x.maximum(other),
-    "tanh": lambda x, other: x.tanh(),
-    "csc": lambda x, other: x.tocsc(),
-    "coo": lambda x, other: x.tocoo(),
-    "csr": lambda x, other: x.tocsr(),
-    "reversed": lambda x, other: x.tocsr()[::-1],
-    "columns": lambda x, other: x.tocsr()[:, [2, 0, 1, 3, 3]],
-    "unequal": lambda x, other: (x != other).astype("f8"),
-    "absolute": lambda x, other: abs(x),
-    "positive": lambda x, other: x.multiply(x > 0),
-}
-
-
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(st.lists(st.sampled_from(sorted(STEPS)), min_size=1, max_size=8), st.integers(0, 50))
+@given(st.lists(st.sampled_from(sorted(programs.STEPS)), min_size=1, max_size=8), st.integers(0, 50))
 def test_programs(steps: list[str], seed: int) -> None:
-    a, b = pair((5, 5), "f8", "csr", seed=seed)
-    c, d = pair((5, 5), "f8", "csc", seed=seed + 100)
-    for step in steps:
-        a, b = STEPS[step](a, c), STEPS[step](b, d)
-        scale = float(np.abs(b.data).max()) if b.nnz else 1.0
-        if scale > 1e6:
-            a, b = a * (1 / scale), b * (1 / scale)
-        same(a, b)
+    programs.run_program(steps, seed)
 
 
 @pytest.mark.parametrize("name", ["csr_array", "csc_array", "coo_array", "csr_matrix", "coo_matrix"])

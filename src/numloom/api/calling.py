@@ -21,6 +21,7 @@ from numloom.array.ndarray import apply1, apply2, ndarray, node_of, operated, re
 from numloom.array.storage import put, write
 from numloom.base.config import config
 from numloom.base.dtypes import BOOL, F64, KINDS
+from numloom.base.tracebacks import public
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
 from numloom.graph.build import cast, elementwise, one_tuple, scalar, unary
@@ -336,6 +337,7 @@ def traced(function: Function) -> Function:
     and orders of arrays alone; where it looks at values or writes to an array it is not replayed. It must not warn.
     """
     plain = Plain(function)
+    entered = public(function)
 
     @wraps(function)
     def call(*args: Any, **options: Any) -> Any:
@@ -345,7 +347,7 @@ def traced(function: Function) -> Function:
             named = noted(tuple(options.values()), arrays)
             given = None if named is None else (given, tuple(options), named)
         if given is None:
-            return function(*args, **options)
+            return entered(*args, **options)
         return _compose(plain, given, tuple(arrays), args, options)
 
     return call  # type: ignore[return-value]
@@ -357,11 +359,12 @@ def traced_in_place(function: Function) -> Function:
     What that array holds then must follow as results of those do; the function gives nothing.
     """
     plain = Plain(function)
+    entered = public(function)
 
     @wraps(function)
     def call(target: Any, *args: Any, **options: Any) -> None:
         if type(target) is not ndarray or not _rewritten(plain, target, args, options):
-            function(target, *args, **options)
+            entered(target, *args, **options)
 
     return call  # type: ignore[return-value]
 

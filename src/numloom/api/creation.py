@@ -15,7 +15,7 @@ from numloom.api.elementwise import divide, floor, isfinite, log10, multiply, po
 from numloom.array.convert import asarray, from_host, made_like, over_host
 from numloom.array.devices import another, made_on
 from numloom.array.ndarray import bind, ndarray, view_of, wrap
-from numloom.array.views import constant_of, in_tree
+from numloom.array.views import as_truth, constant_of, in_tree
 from numloom.base.dtypes import DTYPES, F32, F64, I64, ITEMSIZES, KINDS, ROUNDED, code_of
 from numloom.base.integers import as_extent, as_integer, is_single
 from numloom.engine.routines import empty as empty_leaf
@@ -648,7 +648,11 @@ def _linspace_arrays(
     numbers = arange(num, dtype=found).reshape((num,) + (1,) * distance.ndim)
     if intervals > 0:
         step = divide(distance, intervals)
-        values = numbers * step if not bool((step == 0).any()) else numbers / intervals * distance
+        zero = as_truth((step == 0).any())
+        if type(zero) is ndarray:
+            values = where(zero, numbers / intervals * distance, numbers * step)
+        else:
+            values = numbers / intervals * distance if zero else numbers * step
     else:
         step = full(distance.shape, float("nan"), found)
         values = numbers * distance

@@ -10,7 +10,7 @@ import numpy as np
 
 from numloom.api.calling import Plain, compose_fast, traced, traced_in_place
 from numloom.api.conditions import numpy_is_near
-from numloom.api.elementwise import logical_not, logical_or
+from numloom.api.elementwise import logical_not, logical_or, where
 from numloom.api.inserting import relaid
 from numloom.api.manipulation import broadcast_to, lines_along, normal_axis
 from numloom.api.matrices import tri
@@ -23,6 +23,7 @@ from numloom.array.convert import asarray, from_host, host_numbers
 from numloom.array.ndarray import assigned_value, bind, ndarray, node_of, view_of, wrap
 from numloom.array.storage import broadcast_value, read_only, write
 from numloom.array.subscript import Advanced
+from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, DTYPES, I64, ITEMSIZES, KINDS, U64, code_of
 from numloom.base.integers import as_integer, as_integers
 from numloom.engine.selecting import compress as compress_values
@@ -224,7 +225,7 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     out : ndarray, optional
         Where the result goes.
     mode : {"raise", "wrap", "clip"}
-        What numbers out of bounds do; "raise" looks at the values of `a` at once.
+        What numbers out of bounds do; "raise" looks at the values of `a` at once, in trees when these are known.
 
     Returns
     -------
@@ -242,7 +243,12 @@ def choose(a: Any, choices: Any, out: Array | None = None, mode: str = "raise") 
     count = len(arrays)
     if KINDS[which.code] not in "iub" or which.code == U64:
         raise TypeError(f"Cannot cast array data from {which.dtype!r} to dtype('int64') according to the rule 'safe'")
-    if mode == "raise" and which.size and bool(logical_or(which < 0, which >= count).any()):
+    beyond = logical_or(which < 0, which >= count) if mode == "raise" and which.size else None
+    if beyond is not None and has_no_number(beyond):
+        # Looked at in each call: where a number is out of bounds so is the place, and the error is NumPy's.
+        numbers = build.full(False, BOOL, (count,)), [build.cast(node_of(where(beyond, count, which)), I64)]
+        which = which + wrap(build.gather(*numbers, (0,), 0, (ValueError, "invalid entry in choice array")))
+    elif beyond is not None and bool(beyond.any()):
         raise ValueError("invalid entry in choice array")
     index = _bounded(which, count, "clip" if mode == "raise" else mode)
     # Python numbers take the dtype of the arrays.
@@ -838,12 +844,17 @@ def set_flat(array: Array, value: Any) -> None:
     flatiter(array)[:] = value
 
 
+def put_in_place(array: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+    """`put` as a method."""
+    put(array, indices, values, mode)
+
+
 bind(
     method_choose=choose,
     method_compress=lambda array, condition, axis=None, out=None: compress(condition, array, axis, out),
     method_diagonal=diagonal,
     method_flat=property(flatiter, set_flat),
-    method_put=lambda array, indices, values, mode="raise": put(array, indices, values, mode),
+    method_put=put_in_place,
     method_take=take,
 )
 

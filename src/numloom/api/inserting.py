@@ -10,6 +10,7 @@ from numloom.api.joining import concatenate
 from numloom.api.manipulation import broadcast_to, moveaxis, normal_axes, normal_axis, shaped, taken
 from numloom.array.convert import asarray, host_numbers
 from numloom.array.ndarray import ndarray, node_of, wrap
+from numloom.array.views import refuse_sizes
 from numloom.base.dtypes import BOOL
 from numloom.graph import build
 from numloom.graph.layout import (
@@ -157,6 +158,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
     sides = trim.lower()
     if sides not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    refuse_sizes("trim_zeros", array)
     axes = range(array.ndim) if axis is None else normal_axes(axis, array.ndim)
     index = [slice(None)] * array.ndim
     bounds = {k: _held(array, k) for k in axes} if array.size else {}

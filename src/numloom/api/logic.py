@@ -8,6 +8,7 @@ import numpy as np
 
 from numloom.array.convert import asarray
 from numloom.array.ndarray import node_of, wrap
+from numloom.array.views import as_truth
 from numloom.base.dtypes import BOOL
 from numloom.graph import build
 from numloom.graph.layout import c_strides, f_strides
@@ -31,12 +32,12 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
-    """Whether all elements are equal within a tolerance; looks at the values."""
-    return bool(isclose(a, b, rtol, atol, equal_nan).all())
+    """Whether all elements are equal within a tolerance; looks at the values, but in trees without numbers."""
+    return as_truth(isclose(a, b, rtol, atol, equal_nan).all())
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
-    """Whether two arrays have the same shape and elements; looks at the values."""
+    """Whether two arrays have the same shape and elements; looks at the values, but in trees without numbers."""
     x, y = asarray(a1), asarray(a2)
     if x.shape != y.shape:
         return False
@@ -45,17 +46,17 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
         same = same | ((x != x) & (y != y))
     # A mask that has no name any more is not stored where it is looked at.
     same = same.all()
-    return bool(same)
+    return as_truth(same)
 
 
 def array_equiv(a1: Any, a2: Any) -> bool:
-    """Whether two arrays are equal after broadcasting; looks at the values."""
+    """Whether two arrays are equal after broadcasting; looks at the values, but in trees without numbers."""
     x, y = asarray(a1), asarray(a2)
     try:
         same = (x == y).all()
     except ValueError:
         return False
-    return bool(same)
+    return as_truth(same)
 
 
 def iscomplex(x: Any) -> Array:

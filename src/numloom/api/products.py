@@ -25,6 +25,7 @@ from numloom.base.dtypes import BF16, BOOL, C64, C128, DTYPES, F32, F64, ITEMSIZ
 from numloom.base.errors import casting_error
 from numloom.base.integers import as_integer
 from numloom.base.release import FROM_2_5
+from numloom.base.tracebacks import public
 from numloom.device.registry import current
 from numloom.engine.evaluate import after_record
 from numloom.engine.routines import call
@@ -596,6 +597,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     return combine_fast(_DOT, a, b) if out is None else _general_dot(a, b, out)
 
 
+@public
 def _general_dot(a: Any, b: Any, out: Any = None) -> Array:
     """`dot` of anything."""
     left, right, code = _pair(a, b)

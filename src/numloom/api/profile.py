@@ -124,7 +124,7 @@ class Profile:
 
     @property
     def _works(self) -> list[Work]:
-        return [] if self._recorder is None else list(self._recorder.works.values())
+        return [] if self._recorder is None else [work for work in self._recorder.works.values() if work.calls]
 
     @property
     def host(self) -> float:
@@ -176,10 +176,12 @@ class Profile:
     def by_node(self) -> list[Row]:
         """Time of each kernel, routine, copy and call, with the user's line that ran it."""
         groups: dict[Any, list[Any]] = {}
-        for number, work in enumerate(self._works):
+        for work in self._works:
             name = work.name if work.kind == "kernel" else f"{work.kind}: {work.name}"
             row = (name, work.detail, work.line, time_of(work), work.calls, _nbytes(work))
-            groups[number] = [row]
+            # Steps of one plan may do the same, as those of a loop in Python.
+            operations = tuple([operation for operation, _ in work.parts])
+            groups.setdefault((work.kind, work.name, work.detail, work.line, operations), []).append(row)
         return self._rows(groups)
 
     def measure(self) -> float:

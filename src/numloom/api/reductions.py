@@ -164,13 +164,13 @@ def _count(a: Any, axis: Any, keepdims: bool) -> Array:
     return add.reduce(deliver(build.cast(node_at(a), BOOL)), axis, np.int64, None, keepdims)
 
 
-_SUM = Plain(add.reduce)
-_PROD = Plain(multiply.reduce)
-_MAX = Plain(maximum.reduce)
-_MIN = Plain(minimum.reduce)
-_ANY = Plain(logical_or.reduce)
-_ALL = Plain(logical_and.reduce)
-_COUNT = Plain(_count)
+_SUM = Plain(public(add.reduce))
+_PROD = Plain(public(multiply.reduce))
+_MAX = Plain(public(maximum.reduce))
+_MIN = Plain(public(minimum.reduce))
+_ANY = Plain(public(logical_or.reduce))
+_ALL = Plain(public(logical_and.reduce))
+_COUNT = Plain(public(_count))
 
 
 def _flag(keepdims: Any) -> bool:
@@ -336,6 +336,7 @@ def var(
     return _any_var(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
+@public
 @traced
 def _any_var(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
@@ -361,6 +362,7 @@ def std(
     return _any_std(a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
+@public
 @traced
 def _any_std(
     a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, mean: Any, correction: Any
@@ -415,10 +417,12 @@ def _variance(
     return build.cast(build.binary_scalar(ELEMENTWISE["divide"], squares, float(rest)), shown)
 
 
+@public
 def _plain_var(a: Any, axis: Any, keepdims: bool) -> Array:
     return deliver(_variance(a, axis, keepdims=keepdims), (a,))
 
 
+@public
 def _plain_std(a: Any, axis: Any, keepdims: bool) -> Array:
     return deliver(_deviation(a, axis, keepdims=keepdims), (a,))
 

@@ -12,6 +12,7 @@ except ImportError:
 
 from numloom.array.ndarray import ndarray, wrap
 from numloom.array.ndarray import pinned as is_pinned
+from numloom.base.tracebacks import waits
 from numloom.engine.evaluate import after_record, synchronize
 from numloom.engine.evaluate import evaluate as evaluate_values
 from numloom.graph.node import VIEW, Node, live_nodes
@@ -47,7 +48,8 @@ def evaluate(array: Any = _ALL, /, *arrays: Any) -> None:
 def waiting(given: Any) -> list[Node]:
     """What has to be asked for so that an array's value runs: all else that arrays hold runs anyway."""
     if type(given) is not ndarray:
-        raise TypeError(f"evaluate takes numloom arrays, got {type(given).__name__}")
+        what = "a tree without numbers, which a call of a function gives" if waits(given) else type(given).__name__
+        raise TypeError(f"evaluate takes numloom arrays, got {what}")
     value = cython.cast(ndarray, given).storage.value
     return [value] if value.kind < VIEW and value.buffer is None else _NOTHING
 

@@ -5,6 +5,7 @@ Operators record, but on numbers. What needs the API (reductions, printing) is b
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Callable, Iterator
 from types import GenericAlias
@@ -22,7 +23,8 @@ from numloom.array.numbers import REPEATED, binary_number, known_number, number_
 from numloom.array.storage import Storage, arranged, new_storage, read, read_only, write, write_number
 from numloom.array.subscript import Advanced, Basic, simple, subscript, turned
 from numloom.base.dtypes import BOOL, C64, C128, DTYPES, F16, F64, I64, ITEMSIZES, SCALAR_CODES
-from numloom.base.errors import casting_error
+from numloom.base.errors import casting_error, not_in_place
+from numloom.base.tracebacks import note_call, to_write, waits
 from numloom.engine.evaluate import after_record, at_hand, download_layout, element, element_at_once, number
 from numloom.engine.look import is_near
 from numloom.graph.build import WEAK_INT, binary, binary_scalar, copied, known_read, scalar, scalar_binary, unary, view
@@ -31,11 +33,8 @@ from numloom.graph.node import FILL, LEAF, VIEW, Node, register, was_stored
 from numloom.graph.replay import learning
 from numloom.ops.elementwise import ELEMENTWISE
 
-ADD = ELEMENTWISE["add"]
-SUBTRACT = ELEMENTWISE["subtract"]
-MULTIPLY = ELEMENTWISE["multiply"]
-DIVIDE, FLOOR_DIVIDE = ELEMENTWISE["divide"], ELEMENTWISE["floor_divide"]
-REMAINDER = ELEMENTWISE["remainder"]
+ADD, SUBTRACT, MULTIPLY = (ELEMENTWISE[name] for name in ("add", "subtract", "multiply"))
+DIVIDE, FLOOR_DIVIDE, REMAINDER = (ELEMENTWISE[name] for name in ("divide", "floor_divide", "remainder"))
 NEGATIVE, POSITIVE, ABSOLUTE = (ELEMENTWISE[name] for name in ("negative", "positive", "absolute"))
 INVERT, POWER, SQUARE = ELEMENTWISE["invert"], ELEMENTWISE["power"], ELEMENTWISE["square"]
 AND, OR, XOR = (ELEMENTWISE[f"bitwise_{name}"] for name in ("and", "or", "xor"))
@@ -272,7 +271,7 @@ class ndarray:
         return apply_inplace(RIGHT_SHIFT, self, other)
 
     def __imatmul__(self, other: Any) -> Any:
-        return store_result(self, _bound["matmul"](self, other), "matmul")
+        return store_result(self, _bound["matmul"](self, to_write(other)), "matmul")
 
     # ------------------------------------------------------------ subscripts
 
@@ -652,6 +651,8 @@ def seen_through(array: Any, found: Basic) -> Any:
 
 def _looked_up(array: Any, index: Any) -> Any:
     """What any subscript gives."""
+    if register.trees and waits(index):
+        return note_call(operator.getitem, (array, index), {})
     kind = type(index)
     several = kind is ndarray and index._shape
     if (several or kind is list or kind is tuple) and (found := _bound["read_at_once"](array, index)) is not None:
@@ -877,8 +878,8 @@ def apply_inplace(op_def: Any, target: Any, other: Any) -> Any:
         _bound["check_cast"](op_def, target, other)
         raise
     if result is NotImplemented:
-        if isinstance(other, np.ndarray) and not target.is_scalar:
-            raise TypeError(f"cannot {op_def.name} an array of dtype {other.dtype} in place to one of {target.dtype}")
+        if not target.is_scalar and (waits(other) or isinstance(other, np.ndarray)):
+            raise not_in_place(op_def.name, other, target.dtype)
         return result
     return store_result(target, result, op_def.name)
 

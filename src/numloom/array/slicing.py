@@ -34,6 +34,8 @@ def bounds(item: slice, extent: int) -> tuple[int, int, int]:
         If a bound is no integer.
     ValueError
         If the step is 0.
+    WaitingBoundError
+        If a bound has no number yet.
     """
     if not {type(item.start), type(item.stop), type(item.step)} <= {int, type(None)}:
         refuse_waiting(item)

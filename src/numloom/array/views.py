@@ -32,6 +32,7 @@ from numloom.graph.layout import (
     resolve_shape,
 )
 from numloom.graph.replay import learning
+from numloom.graph.tree import is_settled, sized_by_values
 from numloom.ops.elementwise import ELEMENTWISE
 
 Array = Any
@@ -433,6 +434,22 @@ def in_tree(*values: Any) -> bool:
     )  # fmt: skip
 
 
+def has_no_number(value: Any) -> bool:
+    """Whether this is an array of a tree whose numbers are not known yet, or are others in each call."""
+    return type(value) is ndarray and in_tree(value) and not is_settled([node_of(value)])
+
+
+def as_truth(array: Array) -> Any:
+    """One truth value as Python's; where it is not known yet the array itself."""
+    return array if has_no_number(array) else bool(array)
+
+
+def refuse_sizes(name: str, *values: Any) -> None:
+    """Raise where the size of what a function gives would follow from numbers that are not known yet."""
+    if any(map(has_no_number, values)):
+        raise sized_by_values(name)
+
+
 def rounded(array: Array, digits: int | None) -> Any:
     """``round`` of an array without axes."""
     if array.shape:
@@ -502,4 +519,7 @@ bind(
     view_as=view_as,
 )
 
-__all__ = ["constant_of", "data", "fill", "getfield", "in_tree", "ndarray", "resize", "setfield", "setflags", "view_as"]
+__all__ = [
+    "as_truth", "constant_of", "data", "fill", "getfield", "has_no_number", "in_tree", "ndarray", "refuse_sizes",
+    "resize", "setfield", "setflags", "view_as",
+]  # fmt: skip

@@ -85,6 +85,35 @@ cdef extern from *:
         return 1;
     }
 
+    static PyTypeObject* nl_waiting = NULL;  /* What waits for its extents, once there is some. */
+
+    /* Whether one of these waits, or is in one of these: slices, and tuples, lists and dicts that are not deep. */
+    static int nl_waits(PyObject* x, int depth) {
+        if (Py_TYPE(x) == nl_waiting) return 1;
+        if (depth == 0) return 0;
+        if (PyTuple_Check(x) || PyList_Check(x)) {
+            for (Py_ssize_t k = 0; k < PySequence_Fast_GET_SIZE(x); ++k)
+                if (nl_waits(PySequence_Fast_GET_ITEM(x, k), depth - 1)) return 1;
+        } else if (PyDict_Check(x)) {
+            PyObject *key, *value;
+            Py_ssize_t place = 0;
+            while (PyDict_Next(x, &place, &key, &value))
+                if (nl_waits(value, depth - 1)) return 1;
+        } else if (PySlice_Check(x)) {
+            PySliceObject* slice = (PySliceObject*)x;
+            return nl_waits(slice->start, 0) || nl_waits(slice->stop, 0) || nl_waits(slice->step, 0);
+        }
+        return 0;
+    }
+
+    static int nl_any_waits(PyObject* const* arguments, Py_ssize_t count, PyObject* names) {
+        if (!nl_waiting) return 0;
+        if (names) count += PyTuple_GET_SIZE(names);
+        for (Py_ssize_t k = 0; k < count; ++k)
+            if (nl_waits(arguments[k], 12)) return 1;
+        return 0;
+    }
+
     static int nl_leave_function(PyFrameObject* frame) {
         return nl_strip() ? 0 : (PyTraceBack_Here)(frame);  /* the function of Python's, not the macro */
     }
@@ -93,6 +122,9 @@ cdef extern from *:
     PyObject* nl_folders
     int nl_strip()
     int nl_leave_function(void*)
+    int nl_any_waits(PyObject* const*, Py_ssize_t, PyObject*)
+    int nl_waits(PyObject*, int)
+    void* nl_waiting
 
     ctypedef struct TypeObject "PyTypeObject":
         Py_ssize_t tp_vectorcall_offset
@@ -102,12 +134,46 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     PyObject* PyObject_Vectorcall(PyObject*, PyObject* const*, size_t, PyObject*)
+    Py_ssize_t PyVectorcall_NARGS(size_t)
     object PyMethod_New(object, object)
     void Py_INCREF(object)
 
 
-cdef PyObject* enter(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* names) noexcept:
-    cdef PyObject* result = PyObject_Vectorcall(
+note = None
+"""What notes a call that waits."""
+
+
+cdef object noted(Public function, PyObject* const* arguments, Py_ssize_t count, PyObject* names):
+    """A call that waits, as `note` has it."""
+    cdef Py_ssize_t place
+    cdef tuple keys = () if names is NULL else <tuple>names
+    args = tuple([<object>arguments[place] for place in range(count)])
+    options = {keys[place]: <object>arguments[count + place] for place in range(len(keys))}
+    return note(function.function, args, options)
+
+
+def note_call(function, args, options):
+    """Note a call that waits."""
+    return note(function, args, options)
+
+
+def waits(value):
+    """Whether the extents of this are not known, or of something within it."""
+    return nl_waiting is not NULL and nl_waits(<PyObject*>value, 12)
+
+
+cdef PyObject* enter_noted(PyObject* function, PyObject* const* arguments, Py_ssize_t count, PyObject* names) except NULL:
+    found = noted(<Public><object>function, arguments, count, names)
+    Py_INCREF(found)
+    return <PyObject*>found
+
+
+cdef PyObject* enter(PyObject* function, PyObject* const* arguments, size_t flags, PyObject* names) except? NULL:
+    cdef Py_ssize_t count = PyVectorcall_NARGS(flags)
+    cdef PyObject* result
+    if nl_any_waits(arguments, count, names):
+        return enter_noted(function, arguments, count, names)
+    result = PyObject_Vectorcall(
         <PyObject*>(<Public><object>function).function, arguments, flags, names
     )
     if result is NULL:
@@ -130,6 +196,8 @@ cdef class Public:
         functions[function] = self
 
     def __call__(self, *args, **options):
+        if nl_waiting is not NULL and (nl_waits(<PyObject*>args, 12) or nl_waits(<PyObject*>options, 12)):
+            return note(self.function, args, options)
         return self.function(*args, **options)
 
     def __get__(self, instance, owner):
@@ -163,6 +231,14 @@ cdef _prepare():
 
 _prepare()
 leave = PyCapsule_New(<void*>nl_leave_function, NULL, NULL)
+
+
+def wait_for(type kind, function):
+    """Say of what class expressions are whose extents are not known, and what notes a call that is given one."""
+    global nl_waiting, note
+    Py_INCREF(kind)
+    note = function
+    nl_waiting = <void*>kind
 
 
 def show_all(bint full):

@@ -146,6 +146,13 @@ def untraced(error: Error) -> Error:
     return copied
 
 
+def not_in_place(name: str, other: object, dtype: object) -> TypeError:
+    """The error for an operator in place with what the array's memory cannot take, or what is not known yet."""
+    if not isinstance(other, np.ndarray):
+        return TypeError(f"cannot {name} {other!r} in place: write x = x + y, or nl.compile a Python function")
+    return TypeError(f"cannot {name} an array of dtype {other.dtype} in place to one of {dtype}")
+
+
 def casting_error(name: str, casting: str, code: int, target: int) -> Exception:
     """NumPy's error for a result that does not cast to the dtype of where it goes."""
     function = getattr(np, name, None)

@@ -1,28 +1,78 @@
-"""Public functions and methods whose errors stand at the user's line (see ``_tracebacks.pyx``).
+"""Public functions and methods: the door through which a program comes in (see ``_tracebacks.pyx``).
 
-Where the core is not compiled, all frames are shown.
+Errors of theirs stand at the user's line; where the core is not compiled, all frames are shown. Calls with an
+expression whose extents are not known are noted instead of made (`wait_for`).
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from types import FunctionType, MethodType
 from typing import Any
 
 from numloom.base.config import config
 
 try:
-    from numloom.base._tracebacks import Public, functions, set_folders, show_all
+    from numloom.base._tracebacks import Public, functions, note_call, set_folders, show_all, wait_for, waits
 except ImportError:
     Public = None
+    _waiting: list[Any] = []
+
+    def wait_for(kind: type, function: Callable[..., Any]) -> None:
+        """Say of what class expressions are whose extents are not known, and what notes a call that is given one."""
+        _waiting[:] = kind, function
+
+    def note_call(function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Note a call that waits."""
+        return _waiting[1](function, args, options)
+
+    def waits(value: Any, depth: int = 12) -> bool:
+        """Whether the extents of this are not known, or of something within it, if that is not deep."""
+        if not _waiting:
+            return False
+        if type(value) is _waiting[0]:
+            return True
+        if depth and isinstance(value, (tuple, list, dict, slice)):
+            if isinstance(value, slice):
+                value = value.start, value.stop, value.step
+            parts = value.values() if isinstance(value, dict) else value
+            return any([waits(part, depth - 1) for part in parts])
+        return False
+
+    def _is_operator(name: str) -> bool:
+        """Whether this is what a compiled class does itself, which is no door: what it calls for rarer operands is."""
+        special = name.rpartition(".")[2]
+        inside = special.startswith("__") and special not in ("__call__", "__init__")
+        return inside or name == "ElementwiseCall.__call__"
+
+    def _door(function: Any) -> Any:
+        """A function that notes calls with what waits."""
+
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            if waits(args) or waits(options):
+                return note_call(function, args, options)
+            return function(*args, **options)
+
+        call.is_door = True  # type: ignore[attr-defined]
+        return call
+
+
+def to_write(value: Any) -> Any:
+    """What is written to an array in place, which is known."""
+    if waits(value):
+        raise TypeError(f"{value!r} cannot be written in place: write x = x @ y, or nl.compile a Python function")
+    return value
+
 
 DIRECT = frozenset(
     ("all", "any", "argmax", "argmin", "dot", "max", "mean", "min", "prod", "std", "sum", "var", "where")
 )
 """Functions that do nothing but call the compiled core: a `Public` would add a tenth to their time. They stay as they
-are, and are the one frame that is shown."""
+are, and are the one frame that is shown. What they call for rarer arguments is a door of its own."""
 
 _COPIED = ("__module__", "__name__", "__qualname__", "__doc__", "__annotations__")
 
@@ -31,10 +81,10 @@ def public(function: Any) -> Any:
     """The function or bound method as users call it; what is no function of Python's stays what it is."""
     if type(function) is MethodType:
         return MethodType(public(function.__func__), function.__self__)
-    if Public is None or type(function) is not FunctionType or function.__qualname__ in DIRECT:
+    if type(function) is not FunctionType or function.__qualname__ in DIRECT or not _is_ours(function):
         return function
-    if not _is_ours(function):
-        return function
+    if Public is None:
+        return function if hasattr(function, "is_door") or _is_operator(function.__qualname__) else _door(function)
     known = functions.get(function)
     if known is None:
         known = Public(function)
@@ -79,4 +129,4 @@ if Public is not None:
     config.listen("full_tracebacks", show_all)
     show_all(config.full_tracebacks)
 
-__all__ = ["public", "publish"]
+__all__ = ["note_call", "public", "publish", "to_write", "wait_for", "waits"]

@@ -14,6 +14,7 @@ from numloom.compiled.source import Source, source
 from numloom.compiled.stable import stable
 from numloom.compiled.symbols import matrix, scalar, symbol, symbolic, tensor3, tensor4, vector
 from numloom.compiled.tree import Tree, rewrite, substitute, tree
+from numloom.compiled.vmap import vmap
 from numloom.graph.tree import CutError, TreeError
 
 seal_classes()  # Of what was imported only now.
@@ -55,5 +56,6 @@ __all__ = [
     "value_and_grad",
     "vector",
     "vjp",
+    "vmap",
     "while_loop",
 ]

@@ -17,11 +17,12 @@ from numloom.api.elementwise import where
 from numloom.api.joining import stack
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.array.storage import new_storage
+from numloom.array.views import has_no_number
 from numloom.base.dtypes import BOOL, DTYPES
+from numloom.base.tracebacks import public
+from numloom.compiled.deferred import as_it_is, reading
 from numloom.compiled.draws import give_back
 from numloom.compiled.loops import Form, Loop, TracedBody, form_of, recorded_bodies, stacked_form
-from numloom.compiled.slices import has_no_number
 from numloom.compiled.structure import flat, like, signature
 from numloom.compiled.symbols import symbol_of
 from numloom.graph.build import copied, full, gather, one_tuple
@@ -33,6 +34,7 @@ UNROLLED = 32
 """Steps up to which a loop in a tree is unrolled."""
 
 
+@public
 def ifelse(condition: Any, then: Any, otherwise: Any) -> Any:
     """One of two values, by a single truth value.
 
@@ -93,7 +95,7 @@ def _as_array(value: Any) -> Array:
         return asarray(value)
     if not value.is_scalar:
         return value
-    found = _as_it_is(value)
+    found = as_it_is(value)
     found.is_scalar = False
     return found
 
@@ -122,20 +124,13 @@ def _results(loop: Loop, forms: Sequence[Form], arrays: Sequence[Array]) -> list
     return [*[_as_array(one) for one in found[: len(arrays)]], *found[len(arrays) :]]
 
 
-def _as_it_is(array: Array) -> Array:
-    """What an array holds now, in the same order, whoever writes to it later."""
-    if array.storage.pins:
-        return array.copy("K")
-    found = array.view()
-    found.storage = new_storage(array.storage.value)
-    return found
-
-
 def _number(number: int) -> Array:
     """A step's number, as a body gets it."""
     return asarray(np.asarray(number, np.int64))
 
 
+@public
+@reading
 def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], state: Any) -> Any:
     """Take steps by number, handing on a state.
 
@@ -193,6 +188,8 @@ def _counted(lower: Any, upper: Any, body: Callable[[Any, Any], Any], state: Any
         return while_loop(lambda values: values[0] < last, following, begin)[1]
 
 
+@public
+@reading
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
     """Take steps while a condition holds, handing on a state.
 
@@ -252,6 +249,8 @@ def _truth(value: Any) -> bool:
     return bool(value)
 
 
+@public
+@reading
 def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: int | None = None) -> tuple[Any, Any]:
     """Take a step for each element along the first axis of arrays, handing on a state and keeping what each gives.
 
@@ -298,7 +297,7 @@ def scan(body: Callable[[Any, Any], Any], state: Any, over: Any = None, length: 
         given[:] = [found[1]]
         after = _checked(values, state, found[0], "scan")
         # What a result is now: the next step may write to the state that it is.
-        return after, [_as_it_is(asarray(one)) for one in flat(found[1])]
+        return after, [as_it_is(asarray(one)) for one in flat(found[1])]
 
     if not _is_tree([*arrays, *rows]) or steps <= UNROLLED:
         columns: list[list[Array]] = []

@@ -11,7 +11,7 @@ import numpy as np
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
 from numloom.base.dtypes import DTYPES
-from numloom.compiled.deferred import Deferred, parts_of
+from numloom.compiled.deferred import noted, parts_of
 from numloom.compiled.gradient_values import Array, array_of, is_smooth
 from numloom.compiled.structure import flat, like, parameters, paths
 from numloom.graph.build import copied
@@ -165,7 +165,7 @@ def custom_gradient(function: Callable[..., Any] | None = None, *, gradient: Cal
     @functools.wraps(inner, updated=())
     def call(*args: Any) -> Any:
         if parts_of(list(args)):
-            return Deferred(call, args, {})
+            return noted(call, *args)
         leaves = flat(args)
         arrays = [asarray(leaf) for leaf in leaves if isinstance(leaf, (ndarray, np.ndarray))]
         if not tracing() and not (register.trees and any([node_of(array).tree for array in arrays])):

@@ -17,7 +17,7 @@ from numloom.base.dtypes import DTYPES
 from numloom.base.tracebacks import public
 from numloom.base.wording import counted
 from numloom.compiled.calls import run_fast, wrap_all
-from numloom.compiled.deferred import Deferred, parts_of, resolved
+from numloom.compiled.deferred import Deferred, parts_of, resolved, symbols_of
 from numloom.compiled.draws import give_back, refuse_lost_draws
 from numloom.compiled.given import is_open, opened
 from numloom.compiled.orders import laid_out
@@ -40,6 +40,8 @@ from numloom.graph.tree import Placeholder, rebuilt, recording
 
 Array = Any
 _MISSING = object()
+SPECIALISATIONS = 64
+"""Combinations of shapes that a function of unknown extents is kept ready for: those called last."""
 
 
 class In:
@@ -96,7 +98,9 @@ class In:
     @property
     def shape(self) -> tuple[int | None, ...]:
         """The symbol's."""
-        return self.variable.shape  # type: ignore[no-any-return]
+        variable = self.variable
+        extents: tuple[int | None, ...] = variable.extents if isinstance(variable, Deferred) else variable.shape  # type: ignore[assignment]
+        return extents
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -200,10 +204,13 @@ class Function:
         self._ready: dict[Any, _Ready] = {}
         self._single: _Ready | None = None
         _check_updates(self._updates)
+        parts = parts_of([_variables(outputs), [new for _, new in self._updates], [new for _, new in self._givens]])
+        there = {id(given.variable) for given in self.inputs} | {id(old) for old, _ in self._givens if is_open(old)}
+        missing = sorted({one.name for part in parts for one in symbols_of(part) if id(one) not in there})
+        if missing:
+            which = f"{', '.join(missing)}, which {'are' if missing[1:] else 'is'}"
+            raise TypeError(f"{name} depends on {which} not among its inputs")
         if all([isinstance(given.variable, ndarray) for given in self.inputs]):
-            parts = parts_of([_variables(outputs), [new for _, new in self._updates], [new for _, new in self._givens]])
-            if parts and not any([is_open(old) for old, _ in self._givens]):
-                raise TypeError(f"{name} depends on a symbol with unknown extents that is not among its inputs")
             self._single = _Ready(self, [given.variable for given in self.inputs], {})
 
     def __call__(self, *args: Any, **named: Any) -> Any:
@@ -256,7 +263,7 @@ class Function:
     def _specialised(self, nodes: list[Node]) -> _Ready:
         """The function for operands of these shapes."""
         shapes = tuple([node.shape for node in nodes])
-        ready = self._ready.get(shapes)
+        ready = self._ready.pop(shapes, None)
         if ready is None:
             symbols = []
             known = {}
@@ -267,7 +274,10 @@ class Function:
                     known[id(variable)] = symbols[-1]
                 else:
                     symbols.append(variable)
-            ready = self._ready[shapes] = _Ready(self, symbols, known)
+            ready = _Ready(self, symbols, known)
+        self._ready[shapes] = ready  # The last one in turn is what was called last.
+        while len(self._ready) > SPECIALISATIONS:
+            self._ready.pop(next(iter(self._ready), shapes), None)
         return ready
 
     def _bound(self, args: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
@@ -329,12 +339,14 @@ class _Ready:
     def __init__(self, function: Function, symbols: list[Array], known: dict[int, Array]) -> None:
         outputs = function._outputs
         news = [new for _, new in function._updates]
-        known = opened(function._givens, known)
         givens = [pair for pair in function._givens if not is_open(pair[0])]
         with recording(watches="compiled function") as record:
+            known = opened(function._givens, known)
             if callable(outputs) and not isinstance(outputs, (ndarray, Deferred)):
                 outputs = outputs(*symbols)
             if known or isinstance(outputs, Deferred):
+                # Together, so that calls are made in the order of the program.
+                resolved([_variables(outputs), news, [new for _, new in givens]], known)
                 outputs = _resolved_outputs(outputs, known)
                 news = resolved(news, known)
                 givens = [(old, resolved(new, known)) for old, new in givens]
@@ -363,8 +375,10 @@ class _Ready:
             )
         # All draws of a function that was just called, in its order: a call takes the blocks that plain code would.
         used = [one for one in self.rest if one.stream is not None and one.stream[1] >= 0]
+        # Before them those that trees had already, of which a call takes what it needs.
         drawn = record.draws
-        self.draws = drawn or sorted(used, key=lambda one: one.value.attr)  # type: ignore[union-attr]
+        before = [one for one in used if one not in drawn]
+        self.draws = [*sorted(before, key=lambda one: one.value.attr), *drawn]  # type: ignore[union-attr]
         give_back(drawn)
         self.plain = type(outputs) is ndarray and not self.host
         self.nothing = outputs is None

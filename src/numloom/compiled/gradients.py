@@ -11,7 +11,7 @@ from numloom.base.dtypes import KINDS
 from numloom.base.tracebacks import public
 from numloom.compiled.calls import wrap_all
 from numloom.compiled.custom_gradients import is_with_rule
-from numloom.compiled.deferred import Deferred, parts_of
+from numloom.compiled.deferred import expressions_in, note, noted, parts_of, reading
 from numloom.compiled.gradient_branches import Flows, is_decision
 from numloom.compiled.gradient_loops import is_loop
 from numloom.compiled.gradient_memory import of_gather, of_update, of_view
@@ -229,7 +229,7 @@ def grad(cost: Any, wrt: Any = None, *, argnums: Any = 0, allow_unused: bool = F
         raise TypeError("grad(cost, wrt): say with respect to what")
     several = isinstance(wrt, (list, tuple))
     if parts_of([cost, wrt]):
-        later = Deferred(grad, (cost, wrt), {"allow_unused": allow_unused})
+        later = note(grad, (cost, wrt), {"allow_unused": allow_unused})
         return [later[place] for place in range(len(wrt))] if several else later
     arrays = [checked_array(one) for one in (wrt if several else [wrt])]
     root = node_of(_checked_cost(cost))
@@ -519,6 +519,7 @@ class _Gradient:
         return f"<{self.__name__}>"
 
     @public
+    @reading
     def __call__(self, *args: Any, **options: Any) -> Any:
         traced = TracedCall(self.function, numbers_of(self.argnums), args, options)
         cost, aux = parted(self.function, traced.result, self.has_aux)
@@ -555,7 +556,7 @@ def stop_gradient(x: Any) -> Any:
     array([2., 3.])
     """
     if parts_of([x]):
-        return Deferred(stop_gradient, (x,), {})
+        return noted(stop_gradient, x)
     leaves, how = _flattened(x)
     return _together(how, [_stopped(asarray(leaf)) for leaf in leaves])
 
@@ -618,6 +619,14 @@ def vjp(function: Function, *args: Any, has_aux: bool = False) -> tuple[Any, ...
     >>> back(nl.array([1.0, 2.0, 3.0]))
     (array([1., 2., 3.]),)
     """
+    if expressions_in([function, args]):
+        later = note(vjp, (function, *args), {"has_aux": has_aux})
+
+        def back_later(seed: Any) -> tuple[Any, ...]:
+            flows = noted(_went_back, later, seed)
+            return tuple([flows[place] for place in range(len(args))])
+
+        return (later[0], back_later, later[2]) if has_aux else (later[0], back_later)
     traced = TracedCall(function, tuple(range(len(args))), args, {})
     found, aux = parted(function, traced.result, has_aux)
     value = checked_result(function, found)
@@ -634,6 +643,13 @@ def vjp(function: Function, *args: Any, has_aux: bool = False) -> tuple[Any, ...
     return (value, back, aux) if has_aux else (value, back)
 
 
+def _went_back(both: tuple[Any, ...], seed: Any) -> Any:
+    """What `vjp` takes back to the arguments."""
+    return both[1](seed)
+
+
+@public
+@reading
 def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Array, Array]:
     """The value of a function, and its derivative in a direction.
 

@@ -1,4 +1,4 @@
-"""All derivatives of arrays, row by row in reverse mode: of functions, and of trees."""
+"""All derivatives of arrays in reverse mode, whose rows run together: of functions, and of trees."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from numloom.api.joining import concatenate
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.base.dtypes import DTYPES, KINDS
+from numloom.base.dtypes import DTYPES, ITEMSIZES, KINDS
 from numloom.base.tracebacks import public
-from numloom.compiled.deferred import Deferred, parts_of
+from numloom.compiled.batching import rewritten
+from numloom.compiled.deferred import Deferred, note, parts_of, reading
 from numloom.compiled.gradient_values import Array, array_of, is_smooth, named
 from numloom.compiled.gradients import (
     TracedCall,
@@ -25,10 +27,13 @@ from numloom.compiled.gradients import (
 )
 from numloom.compiled.holomorphic import obstacle
 from numloom.graph import build
+from numloom.graph.layout import c_strides
 from numloom.graph.node import SYMBOL, Node
-from numloom.graph.tree import CutError, Placeholder, recording, substitute, symbol_node
+from numloom.graph.tree import CutError, Placeholder, recording, symbol_node, tree_nodes
 
 Function = Callable[..., Any]
+AT_ONCE = 1 << 24
+"""Elements that the rows of a Jacobian, of which several run at once, may have on the way."""
 _WRT = "say by what: jacobian(y, x) of an array y of a tree, or jacobian(f) of a function f"
 
 
@@ -37,7 +42,7 @@ def jacobian(
 ) -> Any:
     """All derivatives of an array by arrays; or, of a function, the function that gives them.
 
-    They are computed row by row in reverse mode, a walk for each element of the result.
+    They are computed in reverse mode: the walk back is recorded once, and runs for all elements of the result.
 
     Parameters
     ----------
@@ -128,7 +133,7 @@ def _of_tree(value: Any, wrt: Any, allow_unused: bool) -> Any:
         raise TypeError(_WRT)
     several = isinstance(wrt, (list, tuple))
     if parts_of([value, wrt]):
-        later = Deferred(jacobian, (value, wrt), {"allow_unused": allow_unused})
+        later = note(jacobian, (value, wrt), {"allow_unused": allow_unused})
         return [later[place] for place in range(len(wrt))] if several else later
     if type(value) is not ndarray or not is_smooth(value.code):
         kind = value.dtype if type(value) is ndarray else type(value).__name__
@@ -150,6 +155,7 @@ def _of_tree(value: Any, wrt: Any, allow_unused: bool) -> Any:
 
 
 @public
+@reading
 def _jacobian_at(function: Function, argnums: Any, has_aux: bool, args: tuple[Any, ...], options: Any) -> Any:
     """All derivatives of a function for these arguments."""
     traced = TracedCall(function, numbers_of(argnums), args, options)
@@ -167,37 +173,41 @@ def _jacobian_at(function: Function, argnums: Any, has_aux: bool, args: tuple[An
 
 
 def _by_rows(root: Node, seed: Node, flows: list[Node]) -> list[Array]:
-    """All derivatives of a value, of what flows back to arrays from the seed that it is multiplied by."""
-    rows: list[list[Array]] = [[] for _ in flows]
-    for place in range(root.size):
-        for found, row in zip(rows, _row(flows, seed, place), strict=True):
-            found.append(row)
-    return [_stacked(found, root.shape, _form_of_rows(node, root)) for found, node in zip(rows, flows, strict=True)]
+    """All derivatives of a value, of what flows back to arrays from the seed that it is multiplied by.
+
+    Rows are examples, each of which has another seed: with one 1 in it. They run together as far as memory is likely to
+    hold what they compute on the way.
+    """
+    together = max(AT_ONCE // max([1, *[node.size for node in tree_nodes(flows)]]), 1)
+    parts: list[list[Array]] = [[] for _ in flows]
+    for begin in range(0, max(root.size, 1), together):
+        for found, part in zip(parts, _rows(root, seed, flows, begin, min(together, root.size - begin)), strict=True):
+            found.append(part)
+    return [
+        (found[0] if len(found) == 1 else concatenate(found)).reshape((*root.shape, *flow.shape))
+        for found, flow in zip(parts, flows, strict=True)
+    ]
 
 
-def _row(flows: list[Node], seed: Node, place: int) -> list[Array]:
-    """Derivatives of one element of a result: of complex ones by real arguments, of both parts."""
-    found = []
-    for unit in (1, -1j) if KINDS[seed.code] == "c" else (1,):
-        host = np.zeros(seed.size, DTYPES[seed.code])
-        host[place] = unit
-        one = node_of(asarray(host.reshape(seed.shape)))
-        found.append([array_of(node) for node in substitute(flows, {seed: one})])
-    if len(found) == 1:
-        return found[0]
-    with recording():
-        return [
-            real if KINDS[real.code] == "c" else named("complex_pack", real, imaginary)
-            for real, imaginary in zip(*found, strict=True)
+def _rows(root: Node, seed: Node, flows: list[Node], begin: int, count: int) -> list[Array]:
+    """Derivatives of so many elements of a result; of complex ones by real arrays, of both parts."""
+    several = KINDS[root.code] == "c"
+    host = np.eye(count, root.size, begin, dtype=DTYPES[root.code])
+    seeds = np.concatenate([host, -1j * host]).astype(DTYPES[root.code]) if several else host
+    whole = node_of(asarray(seeds.reshape((len(seeds), *root.shape))))
+    batch = rewritten(flows, {seed: whole}, len(seeds))
+    rows = [array_of(batch.of(flow)) for flow in flows]
+    if several:
+        rows = [
+            row[:count] if KINDS[row.code] == "c" else named("complex_pack", row[:count], row[count:]) for row in rows
         ]
+    return [_c_ordered(row) for row in rows]
 
 
-def _form_of_rows(flow: Node, root: Node) -> tuple[int, tuple[int, ...]]:
-    """Dtype and shape of the derivatives of one element, of what flows to an argument."""
-    code = flow.code
-    if KINDS[root.code] == "c" != KINDS[code]:
-        code = DTYPES.index(np.result_type(DTYPES[code], np.complex64))
-    return code, flow.shape
+def _c_ordered(array: Array) -> Array:
+    """The same numbers, in C order."""
+    node = node_of(array)
+    return wrap(build.copied(node, c_strides(node.shape, ITEMSIZES[node.code]), node.code))
 
 
 def _check_holomorphic(root: Node, node: Node, what: str) -> None:
@@ -212,14 +222,6 @@ def _check_holomorphic(root: Node, node: Node, what: str) -> None:
             "derivative: give the real and the imaginary part as two real arguments, and put them together inside "
             "(x + 1j * y)"
         )
-
-
-def _stacked(rows: list[Array], lead: tuple[int, ...], form: tuple[int, tuple[int, ...]]) -> Array:
-    code, shape = form
-    result = wrap(build.full(0, code, (len(rows), *shape)))
-    for place, row in enumerate(rows):
-        result[place] = row
-    return result.reshape((*lead, *shape))
 
 
 __all__ = ["hessian", "jacobian"]

@@ -33,12 +33,14 @@ from numloom.engine.execute import is_compiled
 from numloom.engine.observed import opaque
 from numloom.engine.placement import bring_all, may_move
 from numloom.engine.prepared import run_prepared
+from numloom.engine.profiling import ProfileRecorder
 from numloom.engine.reference import compute
 from numloom.engine.repeated import Extent, prepare_repeated
+from numloom.engine.state import counters
 from numloom.engine.verify import same_value
 from numloom.graph.build import copied, full, one_tuple, update, view
 from numloom.graph.layout import joined_strides
-from numloom.graph.node import FILL, LEAF, ROUTINE, SCALAR, SYMBOL, VIEW, Node, hold, new_node, unhold
+from numloom.graph.node import FILL, LEAF, OP, ROUTINE, SCALAR, SYMBOL, VIEW, Node, hold, new_node, unhold
 from numloom.graph.tree import Placeholder, rebuilt, recording, substitute, tree_nodes, waits
 
 Array = Any
@@ -164,6 +166,8 @@ class TracedBody:
         for node in nodes:
             if id(node) in depends or node in roots:
                 for arg in node.args:
+                    if arg.kind == VIEW and node.kind in (OP, ROUTINE) and id(arg) not in depends:
+                        arg = arg.args[0]  # Read where it lies: a copy beside it would be in the cache, too.
                     if id(arg) not in depends and arg.tree:
                         invariant[id(arg)] = arg
         self.invariant = list(invariant.values())
@@ -375,7 +379,9 @@ class Loop:
         prepared, constants = self.prepared
         if prepared.plan.device is not device or not is_compiled(prepared.plan):
             return None
-        found = run_prepared(prepared, [given[0], *given, *constants], config.verify)
+        profiler = counters.profiler
+        with profiler.one_step(prepared.plan.steps[0]) if type(profiler) is ProfileRecorder else nullcontext():
+            found = run_prepared(prepared, [given[0], *given, *constants], config.verify)
         return None if found is None else found[0]
 
     def _is_near(self, given: list[Node]) -> bool:

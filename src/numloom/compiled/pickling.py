@@ -5,14 +5,17 @@ from __future__ import annotations
 import copyreg
 import pickle
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from numloom.array.ndarray import ndarray, node_of, wrap
-from numloom.compiled.deferred import Deferred
+from numloom.compiled.deferred import Deferred, begin
 from numloom.compiled.packing import pack_all, unpack_all
 from numloom.compiled.structure import flat, like
 from numloom.graph.node import SYMBOL, Node
 from numloom.graph.tree import recording
+
+_PACKAGE = __name__.partition(".")[0]
 
 
 class Part:
@@ -51,25 +54,48 @@ def twin(value: Any) -> Any:
     return pickle.loads(pickle.dumps(value))
 
 
+def _of_name(module: str, path: str) -> Any:
+    """What a module has by a name, or None."""
+    home: Any = sys.modules.get(module)
+    for part in path.split("."):
+        home = getattr(home, part, None)
+    return home
+
+
+def _name_of(value: Any) -> tuple[str, str]:
+    return str(getattr(value, "__module__", None) or ""), str(getattr(value, "__qualname__", "<locals>"))
+
+
 def found_by_name(value: Any) -> bool:
     """Whether a module has this very object by its name, as what a decorator gave."""
-    home: Any = sys.modules.get(getattr(value, "__module__", None) or "")
-    for part in getattr(value, "__qualname__", "<locals>").split("."):
-        home = getattr(home, part, None)
-    return home is value
+    return _of_name(*_name_of(value)) is value
+
+
+class _Named:
+    """Stands for a function of ours which its module has as what calls it."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.name = _name_of(function)
 
 
 _SLOTS = tuple([name for name in Deferred.__slots__ if name != "__weakref__"])
 
 
 def _reduced(value: Deferred) -> tuple[Any, ...]:
-    return _restored, tuple([getattr(value, name) for name in _SLOTS])
+    return _restored, tuple([_as_named(getattr(value, name)) for name in _SLOTS])
+
+
+def _as_named(part: Any) -> Any:
+    module, path = _name_of(part)
+    inner = module.startswith(_PACKAGE) and callable(part) and not isinstance(part, Deferred)
+    return _Named(part) if inner and _of_name(module, path) not in (None, part) else part
 
 
 def _restored(*state: Any) -> Deferred:
     value = Deferred.__new__(Deferred)
     for name, part in zip(_SLOTS, state, strict=True):
-        setattr(value, name, part)
+        setattr(value, name, _of_name(*part.name) if isinstance(part, _Named) else part)
+    begin(value.number)
     return value
 
 

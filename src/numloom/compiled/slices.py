@@ -13,15 +13,18 @@ import numpy as np
 from numloom.api.creation import arange
 from numloom.api.elementwise import clip, floor_divide, maximum, minimum, where
 from numloom.array.convert import asarray
-from numloom.array.ndarray import bind, ndarray, node_of, wrap
+from numloom.array.ndarray import bind, node_of, wrap
 from numloom.array.slicing import set_waiting
 from numloom.array.subscript import axes_taken
+from numloom.array.views import has_no_number
 from numloom.base.dtypes import I64, KINDS, U64
+from numloom.base.tracebacks import waits as follows_from_extents
+from numloom.compiled.deferred import refusal
 from numloom.compiled.orders import order
 from numloom.graph.build import cast, gather
 from numloom.graph.node import CAST, FILL, OP, SCALAR, SYMBOL, Node, register
 from numloom.graph.source_location import Complaint
-from numloom.graph.tree import TreeError, is_settled
+from numloom.graph.tree import TreeError
 
 Array = Any
 Sum = tuple[dict[Any, int], int]
@@ -33,14 +36,10 @@ _DEEP = 64
 # ---------------------------------------------------------------- how long a slice is
 
 
-def has_no_number(bound: Any) -> bool:
-    """Whether a number is an array of a tree whose value is not known yet, or is another one in each call."""
-    return type(bound) is ndarray and node_of(bound).tree and not is_settled([node_of(bound)])
-
-
 def waits(item: slice) -> bool:
     """Whether a bound of a slice has no number yet, or another one in each call."""
-    return register.trees and any([has_no_number(bound) for bound in (item.start, item.stop, item.step)])
+    given = (item.start, item.stop, item.step)
+    return follows_from_extents(given) or (register.trees and any([has_no_number(bound) for bound in given]))
 
 
 def _key(node: Node, deep: int = 0) -> Any:
@@ -184,6 +183,8 @@ def read(array: Array, index: Any) -> Array:
 
 def put(array: Array, index: Any, value: Any) -> None:
     """Write to an array at a subscript of integers and slices, of which one has bounds that wait."""
+    if follows_from_extents(index):
+        raise TypeError(refusal("x[...] = value", "writes to the array") + "; nl.where(mask, value, x) gives another")
     items, places = _by_axis(array, index)
     basic = all([item is None or item is Ellipsis or isinstance(item, (slice, int, np.integer)) for item in items])
     if len(places) != 1 or not basic:
@@ -211,4 +212,4 @@ def _checked(places: Array, extent: int, complaint: Complaint) -> Array:
 set_waiting(waits)
 bind(put_by_waiting_slices=put, read_by_waiting_slices=read)
 
-__all__ = ["has_no_number", "put", "read", "waits"]
+__all__ = ["put", "read", "waits"]

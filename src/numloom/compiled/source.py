@@ -18,6 +18,7 @@ from numloom.array.ndarray import node_of, wrap
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.base.wording import counted
 from numloom.compiled import runtime
+from numloom.compiled.deferred import refuse_unknown
 from numloom.compiled.tree import Tree, whole
 from numloom.engine.reference import physical_axes
 from numloom.engine.waiting import KernelOutput
@@ -478,6 +479,7 @@ def source(*arrays: Array, name: str = "tree") -> Source:
             return (np.sin(x) * 2) + 1
     <BLANKLINE>
     """
+    refuse_unknown("source", arrays)
     return Source(arrays, name)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from numloom.api.elementwise import exp, expm1, isfinite, log, log1p, logaddexp, where
 from numloom.array.ndarray import ndarray
-from numloom.compiled.deferred import Deferred, parts_of
+from numloom.compiled.deferred import Deferred, noted, parts_of
 from numloom.compiled.gradient_values import applied, array_of
 from numloom.compiled.patterns import Pattern
 from numloom.compiled.structure import flat, like
@@ -141,9 +141,7 @@ def stable(tree: Any) -> Any:
     -800.0
     """
     if parts_of([tree]):
-        return like(
-            tree, [Deferred(stable, (one,), {}) if isinstance(one, Deferred) else stable(one) for one in flat(tree)]
-        )
+        return like(tree, [noted(stable, one) if isinstance(one, Deferred) else stable(one) for one in flat(tree)])
     leaves = flat(tree)
     for leaf in leaves:
         if type(leaf) is not ndarray:

@@ -12,7 +12,8 @@ import numpy as np
 from numloom.array.ndarray import wrap
 from numloom.base.config import config
 from numloom.base.dtypes import DTYPES, code_of
-from numloom.compiled.deferred import Deferred
+from numloom.compiled.deferred import Deferred, resolved, set_prober, symbols_of
+from numloom.compiled.draws import give_back
 from numloom.engine.evaluate import evaluate
 from numloom.graph.tree import Placeholder, recording, symbol_node
 
@@ -27,9 +28,8 @@ def symbol(name: str, shape: int | Sequence[int | None] = (), dtype: Any = None)
     name : str
         Its name, in printed trees and in errors.
     shape : int or sequence of int or None
-        Its shape. None is an extent that is not known: then operators, methods and NumPy's functions
-        (``numpy.dot(x, w)``) of the symbol are noted, and a function made of it is specialised for each shape that it
-        is called with.
+        Its shape. None is an extent that is not known: then calls with the symbol are noted, its shape can be
+        computed with, and a function made of it is specialised for each shape that it is called with.
     dtype : dtype, optional
         Its dtype; without one that of ``config.default_float``.
 
@@ -65,6 +65,21 @@ def symbol_of(
     array.writeable = False
     array.is_scalar = False
     return array
+
+
+def _probe(root: Deferred, shapes: dict[int, tuple[int, ...]]) -> Any:
+    """What an expression is for extents of its symbols: it is recorded, and generators stay where they are."""
+    with recording(watches="expression with unknown extents", alone=True) as record:
+        known: dict[int, Array] = {}
+        for part in symbols_of(root):
+            known[id(part)] = symbol_of(Placeholder(part.name), code_of(part.dtype), shapes[id(part)])
+        try:
+            return resolved(root, known)
+        finally:
+            give_back(record.draws)
+
+
+set_prober(_probe)
 
 
 def scalar(name: str, dtype: Any = None) -> Array:

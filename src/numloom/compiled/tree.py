@@ -15,6 +15,9 @@ from numloom.array.convert import asarray
 from numloom.array.ndarray import bind, ndarray, node_of, wrap
 from numloom.array.printing import array_repr, array_str
 from numloom.base.dtypes import DTYPES
+from numloom.base.tracebacks import public
+from numloom.compiled.deferred import Deferred, parts_of, refuse_unknown, substituted
+from numloom.compiled.given import fitted
 from numloom.compiled.gradient_values import array_of
 from numloom.compiled.packing import pack, unpack
 from numloom.compiled.patterns import Pattern, same_value
@@ -160,6 +163,7 @@ def tree(*arrays: Array) -> Tree:
     %2 = scalar() 1 float64[]
     %3 = add(%1, %2) float64[3]
     """
+    refuse_unknown("tree", arrays)
     for array in arrays:
         if type(array) is not ndarray:
             raise TypeError(f"tree takes arrays, not {type(array).__name__}")
@@ -175,7 +179,8 @@ def substitute(array: Array, pairs: Any) -> Array:
         The tree (or several).
     pairs : sequence of (old, new), or one such pair
         Which symbol, array, number or other part of the tree (`TreePart.array`) is replaced by what. A replacement has
-        the shape and dtype of what it replaces.
+        the shape and dtype of what it replaces; in place of a symbol with unknown extents stands what has the known
+        ones.
 
     Returns
     -------
@@ -188,10 +193,13 @@ def substitute(array: Array, pairs: Any) -> Array:
     >>> print(np.substitute(x * 2, (x, np.arange(3.0))))
     [0. 2. 4.]
     """
+    if isinstance(pairs, tuple) and len(pairs) == 2 and isinstance(pairs[0], (ndarray, Deferred)):
+        pairs = [pairs]
+    if parts_of(array):
+        with recording():
+            return substituted(array, [(old, fitted(old, new)) for old, new in pairs])
     several = isinstance(array, (list, tuple))
     roots = [node_of(one) for one in (array if several else (array,))]
-    if isinstance(pairs, tuple) and len(pairs) == 2 and type(pairs[0]) is ndarray:
-        pairs = [pairs]
     known: dict[Node, Node] = {}
     there = whole(roots)
     with recording():
@@ -241,6 +249,7 @@ def refuse_hidden(roots: Sequence[Node], olds: Sequence[Node]) -> None:
         )
 
 
+@public
 def rewrite(array: Array, rules: Any) -> Array:
     """The tree changed by rules, applied from its leaves to its end.
 

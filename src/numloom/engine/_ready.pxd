@@ -42,6 +42,7 @@ cdef struct Known:
     uint64_t codes
     Way way
     bint same  # bits on a GPU
+    Size price  # of an element, in eighths of a nanosecond
     void* function
     void* data
     int words

@@ -116,8 +116,16 @@ cdef object learn(Node node, object loops):
     found.words = len(words)
     for place, word in enumerate(words):
         found.word[place] = word
+    found.price = price_of(kind, op_def, way)
     found.same = same_everywhere(kind, op_def, (*in_codes, out_code))
     found.way = way
+
+
+cdef Size price_of(int kind, object op_def, int way) except -1:
+    """Eighths of a nanosecond that an element takes, as measured for values of some thousand elements."""
+    if way == BY_PYTHON:
+        return 160 if kind == REDUCE else 40
+    return max(4, <Size>op_def.cost) if kind == OP else 4
 
 
 cdef bint same_everywhere(int kind, object op_def, tuple codes) except -1:

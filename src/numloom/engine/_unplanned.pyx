@@ -38,6 +38,7 @@ cdef enum:
     TIMES = 1 << 14
     RATHER_COPIED = 512  # elements that are copied for a write rather than that other work is looked for
     FILLED = 1 << 20  # elements that one number is stored in
+    LOOP = 200  # nanoseconds of a node, beside those of its elements
     WAITING = 1 << 18  # elements of values that run here while their kernels are compiled
 
 cdef struct Spent:
@@ -140,6 +141,12 @@ cdef object find_out(list unknown, object device):
         learn(node, loops)
 
 
+cdef inline Py_ssize_t time_of(Node node, Known* how) noexcept:
+    """Nanoseconds that an operation takes beyond what is counted for any node."""
+    cdef Py_ssize_t size = (<Node>node.args[0]).size if node.kind == REDUCE else node.size
+    return (size * how.price >> 3) - (node.size >> 1)
+
+
 cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywhere, list unknown) except -2:
     """Nanoseconds that a walk takes here, of values of at most so many elements; -1 if it is not for here.
 
@@ -159,7 +166,7 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
         kind = node.kind
         if kind == LEAF or kind == SCALAR:
             continue
-        time += 200 + (node.size >> 1)
+        time += LOOP + (node.size >> 1)
         if kind == OP or kind == CAST:
             if node.size > most:
                 return -1
@@ -192,6 +199,8 @@ cdef Py_ssize_t measure(Walk found, list wanted, Py_ssize_t most, bint everywher
             unknown.append(node)
         elif how.way == REFUSED or everywhere and not how.same:
             return -1
+        else:
+            time += time_of(node, how)
     for node in wanted:
         if node.kind == VIEW:
             return -1
@@ -217,7 +226,7 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
     `planned` is 1 more if the GPU has a plan for it, 2 more if the host has. See `engine.placement` for the rule.
     """
     global due, regret
-    cdef Py_ssize_t here, there, difference, place, leaves = 0
+    cdef Py_ssize_t here, there, difference, place, leaves = 0, loops = 0
     cdef Py_ssize_t to_host = 0, to_device = 0, price
     cdef Pool pool
     cdef Node node
@@ -235,6 +244,7 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
     for place in range(found.count):
         node = <Node>found.nodes[place]
         if node.kind != LEAF:
+            loops += node.kind != SCALAR
             continue
         leaves += 1
         buffer = node.buffer
@@ -253,6 +263,8 @@ cpdef int side(Walk found, list wanted, object host, int planned) except -2:
     if here >= 0 and not fixed:
         there = launching + 1000 * (found.roots - 1)
         often = due or spent_for(found.first)[0] >= max(worth, planning * found.count)
+        if planned & 2 or often and not planned:  # A kernel for each root, in the place of a loop for each node.
+            here = min(here, here - LOOP * loops + 1000 * found.roots)
         if planned or not often:
             on_host = here + to_host <= there + to_device + (0 if planned & 1 else planning * found.count)
         else:  # It comes often: its plan will be where it takes less time.
@@ -319,7 +331,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         if beside_gpu and not how.same:
             return -1
         key[0] = (key[0] ^ <uint64_t>how) * <uint64_t>0x9E3779B97F4A7C15 + <uint64_t>node.size
-        time[0] += 200 + (node.size >> 1)
+        time[0] += LOOP + (node.size >> 1) + time_of(node, how)
         if kind == REDUCE:
             source = <Node>args[0]
             if source.size > limit or not source.size:
@@ -338,7 +350,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
             if not 1 <= (<Node>args[k]).code <= 8:
                 return -1
         key[0] = key[0] * 31 + <uint64_t>node.size
-        time[0] += 200 + (node.size >> 1)
+        time[0] += LOOP + (node.size >> 1)
     elif kind == VIEW:
         if (<Node>args[0]).kind != LEAF:
             return -1
@@ -350,7 +362,7 @@ cdef int take_small(Node node, int count, uint64_t* key, Py_ssize_t* time) excep
         if node.size > limit or node.code != INT64 or len(node.shape) != 1 or not node.size:
             return -1
         key[0] = key[0] * 31 + <uint64_t>node.size
-        time[0] += 200 + (node.size >> 1)
+        time[0] += LOOP + (node.size >> 1)
     elif kind == LEAF:
         if beside_gpu and (<Buffer>node.buffer).pool is not device_pool:
             return -1

@@ -9,13 +9,15 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 from typing import Any
 
 from numloom.base.dtypes import DTYPES, ITEMSIZES
 from numloom.emit.cost import work_of
 from numloom.engine.explain import moved
+from numloom.engine.state import counters
 from numloom.graph.node import CAST, GATHER, OP, REDUCE, UPDATE, name_of
 from numloom.plan.program import Program
 
@@ -237,6 +239,21 @@ class ProfileRecorder:
         span.work.bytes_read, span.work.bytes_written = read, written
         return span
 
+    @contextmanager
+    def one_step(self, ready: Any) -> Iterator[None]:
+        """What runs meanwhile is this step of a plan, and nobody is told of it besides."""
+        span = self.begin_step(ready)
+        count = counters.kernels
+        counters.profiler = None
+        try:
+            yield
+        finally:
+            counters.profiler = self
+            if counters.kernels == count:
+                self.drop(span)
+            else:
+                self.end(span)
+
     def drop(self, span: TimedSpan) -> None:
         """What was about to run did not."""
         while self.open and self.open.pop() is not span:
@@ -340,7 +357,8 @@ def space_of(ready: Any) -> str:
     """What a step runs over."""
     program = program_of(ready)
     reduced = len(program.shape) - program.kept
-    return shown(program.shape) + (f", last {reduced} reduced" if program.reductions else "")
+    again = f", {program.repeat.steps} steps" if program.repeat is not None else ""
+    return shown(program.shape) + (f", last {reduced} reduced" if program.reductions else "") + again
 
 
 def describe(work: Work, ready: Any) -> None:

@@ -70,9 +70,11 @@ inline void simplify(StridedSpace& s) {
     s.rank = rank ? kept + 1 : 0;
 }
 
-// The next position along a space's first `axes` axes, to which the addresses of all arguments run_loop; false behind the last one.
-inline bool next_position(const StridedSpace& s, int axes, Size* at, char** args) {
+// The next position along a space's first `axes` axes but `left_out`, to which the addresses of all arguments run_loop; false
+// behind the last one.
+inline bool next_position(const StridedSpace& s, int axes, Size* at, char** args, int left_out = -1) {
     for (int axis = axes - 1; axis >= 0; --axis) {
+        if (axis == left_out) continue;
         if (++at[axis] < s.shape[axis]) {
             for (int k = 0; k < s.args; ++k) args[k] += s.strides[k][axis];
             return true;
@@ -83,6 +85,18 @@ inline bool next_position(const StridedSpace& s, int axes, Size* at, char** args
     return false;
 }
 
+constexpr Size SHORT = 8;  // elements of a line that a call takes longer than
+
+// The axis along which a loop goes: the last one, or the longest one where lines of the last have but a few elements.
+inline int line_axis(const StridedSpace& s) {
+    const int last = s.rank - 1;
+    if (s.shape[last] >= SHORT) return last;
+    int longest = last;
+    for (int axis = 0; axis < last; ++axis)
+        if (s.shape[axis] > s.shape[longest]) longest = axis;
+    return s.shape[longest] < 4 * s.shape[last] ? last : longest;
+}
+
 // Run a loop over a space whose shape has no zero.
 inline void run_loop(Loop loop, void* data, char* const* start, const StridedSpace& s) {
     char* args[MOST_ARGS];
@@ -90,14 +104,14 @@ inline void run_loop(Loop loop, void* data, char* const* start, const StridedSpa
     for (int k = 0; k < s.args; ++k) args[k] = start[k], steps[k] = 0;
     Size one = 1;
     if (s.rank == 0) return loop(args, &one, steps, data);
-    const int inner = s.rank - 1;
+    const int inner = line_axis(s);
     for (int k = 0; k < s.args; ++k) steps[k] = s.strides[k][inner];
-    for (int axis = 0; axis < inner; ++axis) at[axis] = 0;
+    for (int axis = 0; axis < s.rank; ++axis) at[axis] = 0;
     do {
         char* own[MOST_ARGS];
         for (int k = 0; k < s.args; ++k) own[k] = args[k];
         loop(own, &s.shape[inner], steps, data);
-    } while (next_position(s, inner, at, args));
+    } while (next_position(s, s.rank, at, args, inner));
 }
 
 // ---------------------------------------------------------------- copies and choices
@@ -281,15 +295,49 @@ inline int64_t index_at(const char* at, int code) {
     return large > INT64_MAX ? INT64_MAX : int64_t(large);
 }
 
+// Read single elements at a line of indices; false where one is out of bounds.
+template <int N>
+bool read_line(const char* from, const char* index, int code, Size step, Size extent, Size stride, char* to, Size to_step,
+               Size count) {
+    for (Size i = 0; i < count; ++i, index += step, to += to_step) {
+        int64_t place = code == 7 ? *reinterpret_cast<const int64_t*>(index) : index_at(index, code);
+        if (place < 0) place += extent;
+        if (place < 0 || place >= extent) return false;
+        std::memcpy(to, from + place * stride, N);
+    }
+    return true;
+}
+
+typedef bool (*ReadLine)(const char*, const char*, int, Size, Size, Size, char*, Size, Size);
+
+inline ReadLine read_line_of(int itemsize) {
+    switch (itemsize) {
+        case 1: return read_line<1>;
+        case 2: return read_line<2>;
+        case 4: return read_line<4>;
+        case 8: return read_line<8>;
+    }
+    return read_line<16>;
+}
+
 // Read parts of memory at indices: `indexed` counts over the index arrays (its last argument is the result), `part`
 // over one part. False where an index is out of bounds.
 inline bool read_at(const char* from, const StridedSpace& indexed, char* const* start, const int* codes, const Size* shape,
                     const Size* strides, const StridedSpace& part, int itemsize) {
-    const int indices = indexed.args - 1;
-    const Loop copy = copy_of(itemsize);
+    const int indices = indexed.args - 1, last = indexed.rank - 1;
     char* args[MOST_ARGS];
     for (int k = 0; k <= indices; ++k) args[k] = start[k];
     Size at[MOST_AXES] = {0};
+    if (indices == 1 && part.rank == 0 && last >= 0) {
+        const ReadLine read = read_line_of(itemsize);
+        do {
+            if (!read(from, args[0], codes[0], indexed.strides[0][last], shape[0], strides[0], args[1],
+                      indexed.strides[1][last], indexed.shape[last]))
+                return false;
+        } while (next_position(indexed, last, at, args));
+        return true;
+    }
+    const Loop copy = copy_of(itemsize);
     do {
         Size offset = 0;
         for (int k = 0; k < indices; ++k) {

@@ -62,15 +62,18 @@ class Placeholder:
         with a count of -1.
     differentiated : str
         What is called now to be differentiated by it (see `refuse_cuts`); "" of most symbols, and after the call.
+    mapped : str
+        Of what stands for an argument of one of many examples, the function that is called with it.
     """
 
-    __slots__ = ("differentiated", "name", "stream", "value")
+    __slots__ = ("differentiated", "mapped", "name", "stream", "value")
 
     def __init__(self, name: str, value: Node | None = None, stream: Any = None) -> None:
         self.name = name
         self.value = value
         self.stream = stream
         self.differentiated = ""
+        self.mapped = ""
 
 
 class Recording:
@@ -274,7 +277,15 @@ def refuse_trees(nodes: Sequence[Node]) -> None:
 
 
 def _missing(roots: Sequence[Node]) -> str:
-    names = sorted({node.attr.name for node in tree_nodes(roots) if node.kind == SYMBOL and node.attr.value is None})
+    free = [node.attr for node in tree_nodes(roots) if node.kind == SYMBOL and node.attr.value is None]
+    names = sorted({one.name for one in free})
+    mapped = sorted({one.mapped for one in free if one.mapped})
+    if mapped:
+        return (
+            f"this needs a number, and {' and '.join(names)} of {mapped[0]} {'has' if len(names) == 1 else 'have'} one "
+            "for each example: vmap records a function once for all of them. Decide by nl.where or nl.ifelse, take "
+            "steps by nl.while_loop; or call the function for one example after the other and nl.stack the results"
+        )
     if not names:
         return (
             "the memory of a tree's value was asked for, and a tree has none: x.ascuda() gives the value "

@@ -1,8 +1,8 @@
 """What other libraries ask for beside the protocols: told to them when they are imported, never before.
 
-Dask, einops, autoray, Numba and sqlite3 keep tables of types; pandas, NetworkX, SciPy and zarr ask for NumPy's arrays.
-Importing numloom imports none of them; `watch` sees to it that each is told of our arrays right after its own import,
-in whatever order a program imports the two.
+Dask, einops, autoray, Numba and sqlite3 keep tables of types; pandas, NetworkX, SciPy, scikit-learn and zarr ask for
+arrays of NumPy's or SciPy's. Importing numloom imports none of them; `watch` sees to it that each is told of our arrays
+right after its own import, in whatever order a program imports the two.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ watch(
         "numba.extending": "numloom.interop.numba",
         "networkx.convert": "numloom.interop.networkx",
         "pandas": "numloom.interop.pandas",
+        "scipy.sparse": "numloom.interop.scipy_sparse_classes",
         "scipy.sparse._sputils": "numloom.interop.scipy_sparse",
+        "scipy.sparse.csgraph": "numloom.interop.scipy_sparse_linalg",
+        "scipy.sparse.linalg": "numloom.interop.scipy_sparse_linalg",
+        "sklearn.svm._base": "numloom.interop.sklearn_svm",
+        "sklearn.utils.validation": "numloom.interop.sklearn",
         "sqlite3": "numloom.interop.sqlite",
         "zarr.core.buffer.cpu": "numloom.interop.zarr",
     }

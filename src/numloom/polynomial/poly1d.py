@@ -16,7 +16,7 @@ from numloom.api.protocols import isscalar
 from numloom.api.statistics import convolve
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray, wrap
-from numloom.array.views import in_tree
+from numloom.array.views import in_tree, refuse_sizes
 from numloom.base.dtypes import code_of, limits_of
 from numloom.graph.build import known
 from numloom.polynomial.basis import delivered
@@ -102,6 +102,7 @@ def roots(p: Any) -> Array:
     ValueError
         If `p` has more than one dimension.
     """
+    refuse_sizes("roots", p)
     return delivered(np.roots(_host(p)))
 
 
@@ -147,6 +148,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     q, r : ndarray or poly1d
         Coefficients of quotient and remainder.
     """
+    refuse_sizes("polydiv", u, v)
     quotient, remainder = delivered(np.polydiv(_host(u), _host(v)))
     return _as_given(quotient, u, v), _as_given(remainder, u, v)
 
@@ -412,6 +414,7 @@ class poly1d:
         coefficients = _vector(poly(c_or_r) if r else c_or_r)
         if coefficients.ndim > 1:
             raise ValueError("Polynomial must be 1d only.")
+        refuse_sizes("poly1d", coefficients)
         kept = np.flatnonzero((coefficients != 0 if in_tree(coefficients) else coefficients).get())
         self._coeffs = coefficients[int(kept[0]) :] if kept.size else zeros(1, coefficients.dtype)
         self._variable = "x" if variable is None else variable

@@ -3,32 +3,42 @@
 On the host SciPy works on the same memory; where data live on a device, our own array operations and kernels do.
 """
 
+from scipy.sparse import SparseEfficiencyWarning, SparseWarning
+
 from numloom.base.wording import no_name
-from numloom.sparse import linalg
+from numloom.sparse import csgraph, linalg
+from numloom.sparse.building import dok_array, dok_matrix, lil_array, lil_matrix
 from numloom.sparse.construct import (
     block_array,
     block_diag,
     bmat,
     diags,
     diags_array,
+    expand_dims,
     eye,
     eye_array,
     find,
+    get_index_dtype,
     hstack,
     identity,
     kron,
     kronsum,
     load_npz,
+    permute_dims,
     rand,
     random,
     random_array,
+    safely_cast_index_arrays,
     save_npz,
     spdiags,
+    swapaxes,
     tril,
     triu,
     vstack,
-)
+)  # fmt: skip
 from numloom.sparse.formats import (
+    bsr_array,
+    bsr_matrix,
     coo_array,
     coo_matrix,
     csc_array,
@@ -39,54 +49,26 @@ from numloom.sparse.formats import (
     dia_matrix,
     issparse,
     isspmatrix,
+    isspmatrix_bsr,
+    isspmatrix_coo,
+    isspmatrix_csc,
+    isspmatrix_csr,
+    isspmatrix_dia,
+    isspmatrix_dok,
+    isspmatrix_lil,
     sparray,
     spmatrix,
-)
-
-_MISSING = {
-    **dict.fromkeys(
-        ("bsr_array", "bsr_matrix", "dok_array", "dok_matrix", "lil_array", "lil_matrix"),
-        "use scipy.sparse's on A.get(), and numloom.sparse.csr_array of it",
-    ),
-    "csgraph": "use scipy.sparse.csgraph on A.get()",
-}
+)  # fmt: skip
 
 __all__ = [
-    "block_array",
-    "block_diag",
-    "bmat",
-    "coo_array",
-    "coo_matrix",
-    "csc_array",
-    "csc_matrix",
-    "csr_array",
-    "csr_matrix",
-    "dia_array",
-    "dia_matrix",
-    "diags",
-    "diags_array",
-    "eye",
-    "eye_array",
-    "find",
-    "hstack",
-    "identity",
-    "issparse",
-    "isspmatrix",
-    "kron",
-    "kronsum",
-    "linalg",
-    "load_npz",
-    "rand",
-    "random",
-    "random_array",
-    "save_npz",
-    "sparray",
-    "spdiags",
-    "spmatrix",
-    "tril",
-    "triu",
-    "vstack",
-]
+    "SparseEfficiencyWarning", "SparseWarning", "block_array", "block_diag", "bmat", "bsr_array", "bsr_matrix",
+    "coo_array", "coo_matrix", "csc_array", "csc_matrix", "csgraph", "csr_array", "csr_matrix", "dia_array",
+    "dia_matrix", "diags", "diags_array", "dok_array", "dok_matrix", "expand_dims", "eye", "eye_array", "find",
+    "get_index_dtype", "hstack", "identity", "issparse", "isspmatrix", "isspmatrix_bsr", "isspmatrix_coo",
+    "isspmatrix_csc", "isspmatrix_csr", "isspmatrix_dia", "isspmatrix_dok", "isspmatrix_lil", "kron", "kronsum",
+    "lil_array", "lil_matrix", "linalg", "load_npz", "permute_dims", "rand", "random", "random_array",
+    "safely_cast_index_arrays", "save_npz", "sparray", "spdiags", "spmatrix", "swapaxes", "tril", "triu", "vstack",
+]  # fmt: skip
 
 
 def __dir__() -> list[str]:
@@ -94,4 +76,4 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> object:
-    raise AttributeError(no_name(__name__, name, _MISSING, __all__, "; if SciPy has it, use scipy.sparse on A.get()"))
+    raise AttributeError(no_name(__name__, name, {}, __all__, "; if SciPy has it, use scipy.sparse on A.get()"))

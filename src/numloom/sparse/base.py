@@ -6,6 +6,8 @@ Work on the stored numbers alone is recorded like any other. The rest is SciPy's
 
 from __future__ import annotations
 
+import math
+import numbers
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any, Self
@@ -17,10 +19,22 @@ from numloom.api import elementwise
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
 from numloom.base.integers import as_integer, is_integer
-from numloom.sparse import device, host
-from numloom.sparse.where import CLASSES, on_device
+from numloom.sparse import combining, device, host
+from numloom.sparse.where import CLASSES, in_tree, on_device
 
+_SUPPORTED = "?bBhHiIlLqQfdFD"
+"""The dtypes of stored numbers: SciPy's, but for those that no GPU computes with."""
+_REFLECTED = {
+    operator.add: "__radd__",
+    operator.matmul: "__rmatmul__",
+    operator.mul: "__rmul__",
+    operator.sub: "__rsub__",
+    operator.truediv: "__rtruediv__",
+}
 _LONG = {
+    "bsr": "Block Sparse Row",
+    "lil": "List of Lists",
+    "dok": "Dictionary Of Keys",
     "csr": "Compressed Sparse Row",
     "csc": "Compressed Sparse Column",
     "coo": "COOrdinate",
@@ -33,6 +47,14 @@ def is_scalar(x: Any) -> bool:
     return bool(np.isscalar(x)) or (isinstance(x, (ndarray, np.ndarray)) and x.ndim == 0)
 
 
+def _decides(x: Any, function: Any) -> bool:
+    """Whether an operand is of a kind that neither we nor SciPy know, and says itself what it gives with us."""
+    known = (ndarray, np.ndarray, np.generic, numbers.Number, list, tuple, SparseBase)
+    if isinstance(x, known) or scipy.sparse.issparse(x) or hasattr(x, "__array__"):
+        return False
+    return hasattr(x, _REFLECTED.get(function, " "))
+
+
 def _axis(axis: Any) -> Any:
     """An axis that is an array of no dimensions as a number; what SciPy should judge as it is."""
     return as_integer(axis) if is_integer(axis) else axis
@@ -42,17 +64,27 @@ class SparseBase:
     """The base class of sparse arrays and matrices."""
 
     format: str = ""
+    __array_priority__ = 10.1
+    maxprint = 50
     _is_array = True
     _parts: tuple[Any, ...]
     _shape: tuple[int, ...]
     _canonical: bool | None
 
     def __init__(
-        self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, *, maxprint: int | None = None
-    ) -> None:
-        made = device.construct(type(self), arg1, shape, dtype) if on_device() else NotImplemented
+        self, arg1: Any, shape: Any = None, dtype: Any = None, copy: bool = False, blocksize: Any = None, *,
+        maxprint: int | None = None,
+    ) -> None:  # fmt: skip
+        if blocksize is not None and self.format != "bsr":
+            raise TypeError(f"{type(self).__name__}() takes up to 4 positional arguments, and no block size")
+        if dtype is not None and np.dtype(dtype).char not in _SUPPORTED:
+            raise ValueError(f"{type(self).__name__} does not support dtype {np.dtype(dtype)}: use float32 or float64")
+        if maxprint is not None:
+            self.maxprint = maxprint
+        apart = on_device() or in_tree(arg1 if type(arg1) is not tuple else arg1[0])
+        made = device.construct(type(self), arg1, shape, dtype) if apart and not blocksize else NotImplemented
         if made is NotImplemented:
-            made = constructed(type(self), arg1, shape, dtype, copy)
+            made = constructed(type(self), arg1, shape, dtype, copy, {"blocksize": blocksize} if blocksize else {})
         elif copy:
             made = made.copy()
         self._take(made)
@@ -75,7 +107,7 @@ class SparseBase:
 
     def _apply(self, name: str, *args: Any, **options: Any) -> Any:
         """Run a method: on the device, if the data are there and the method is written for it, else by SciPy."""
-        if on_device():
+        if on_device() or in_tree(self, *args):
             function = device.METHODS.get(name)
             found = NotImplemented if function is None else function(self, *args, **options)
             if found is not NotImplemented:
@@ -84,7 +116,12 @@ class SparseBase:
 
     def _operate(self, function: Callable[..., Any], *operands: Any) -> Any:
         """Run an operator, as `_apply` does; one operand is this matrix."""
-        if on_device():
+        if operands[0] is self and _decides(operands[1], function):
+            return NotImplemented
+        if on_device() or in_tree(*operands):
+            if function is not operator.getitem:  # What is built on the host computes as CSR.
+                operands = tuple(x.tocsr() if getattr(x, "format", None) in ("lil", "dok", "bsr") and
+                                 isinstance(x, SparseBase) else x for x in operands)  # fmt: skip
             run = device.OPERATORS.get(function.__name__)
             found = NotImplemented if run is None else run(*operands)
             if found is not NotImplemented:
@@ -95,7 +132,7 @@ class SparseBase:
 
     def _change(self, name: str, *args: Any) -> None:
         """Run a method that changes this matrix, on a copy that it then becomes."""
-        if on_device():
+        if on_device() or in_tree(self, *args):
             function = device.CHANGES.get(name)
             found = NotImplemented if function is None else function(self, *args)
             if found is not NotImplemented:
@@ -173,11 +210,19 @@ class SparseBase:
         kind = "array" if self._is_array else "matrix"
         return (
             f"<{_LONG[self.format]} sparse {kind} of dtype '{self.dtype}'\n"
-            f"\twith {self.nnz} stored elements and shape {self.shape}>"
+            f"\twith {self.nnz} stored elements {self._more()}and shape {self.shape}>"
         )
 
+    def _more(self) -> str:
+        """What `repr` says of a format."""
+        return ""
+
     def __str__(self) -> str:
-        return str(host.stable(self)) if self.nnz else repr(self)
+        if not self.nnz:
+            return repr(self)
+        made = host.stable(self)
+        made.maxprint = self.maxprint
+        return str(made)
 
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self).__name__, tuple(np.array(host.to_host(x)) for x in self._parts), self._shape)
@@ -194,7 +239,7 @@ class SparseBase:
 
     def _deduped(self) -> Any:
         """The stored numbers, each place once."""
-        if self.format != "dia":
+        if self.format not in ("dia", "bsr"):
             self.sum_duplicates()
         return self.data
 
@@ -231,7 +276,7 @@ class SparseBase:
         if self.dtype == np.dtype(dtype):
             return self.copy() if copy else self
         made = self._with_data(self.data.astype(dtype, casting=casting))
-        if self.format != "dia":
+        if self.format not in ("dia", "bsr"):
             made.sum_duplicates()
         return made
 
@@ -383,8 +428,11 @@ class SparseBase:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         """NumPy's functions of us: those that keep zeros, and operators with arrays on the left."""
+        out = options.pop("out", None)
         if method != "__call__" or any(_DEFAULTS.get(name, value) is not value for name, value in options.items()):
             return NotImplemented
+        if out is not None:
+            return self._into(out[0], ufunc(*inputs)) if len(out) == 1 else NotImplemented
         name = _METHOD_OF.get(ufunc.__name__, ufunc.__name__)
         if len(inputs) == 1 and name in _UNARY:
             return getattr(self, name)()
@@ -394,6 +442,18 @@ class SparseBase:
                 return getattr(inputs[0], straight)(inputs[1])
             return getattr(self, reflected)(inputs[0])
         return NotImplemented
+
+    @staticmethod
+    def _into(out: Any, found: Any) -> Any:
+        """Store a dense result in an array of NumPy's: ``x += A``."""
+        if isinstance(found, SparseBase):
+            return found  # as of SciPy's: the name then stands for a sparse array
+        if not isinstance(out, np.ndarray):
+            return NotImplemented
+        if out.shape != found.shape:  # a product of matrices
+            return host.to_host(asarray(found))
+        out[...] = host.to_host(asarray(found))
+        return out
 
     # ------------------------------------------------------------ the rest
 
@@ -427,9 +487,13 @@ class SparseBase:
         found = self._apply(name, *args)
         if out is None:
             return found
-        if tuple(out.shape) != tuple(found.shape):
-            raise ValueError("dimensions do not match")
-        out[...] = found
+        single = not self._is_array and found.ndim == 0 and np.shape(out) == (1, 1)
+        if np.shape(out) != tuple(found.shape) and not single:
+            raise ValueError(
+                f"output parameter has the wrong number or length of dimensions: {np.shape(out)} is given, "
+                f"{found.shape} is needed"
+            )
+        out[...] = found if isinstance(out, ndarray) else host.to_host(asarray(found))
         return out
 
     def max(self, axis: Any = None, out: Any = None, *, explicit: bool = False) -> Any:
@@ -472,10 +536,37 @@ class SparseBase:
         return self._apply("count_nonzero", _axis(axis))
 
     def reshape(self, *shape: Any, order: str = "C", copy: bool = False) -> Any:
+        wanted = self._wanted(shape)
+        if wanted == self._shape:
+            return self.copy() if copy else self
+        if wanted is not None and (on_device() or self.format == "coo"):
+            found = combining.reshaped(self, wanted, order, copy)
+            if found is not NotImplemented:
+                return found
         return self._apply("reshape", *shape, order=order)
 
+    def _wanted(self, shape: tuple[Any, ...]) -> tuple[int, ...] | None:
+        """A shape that this can be brought to; None for what SciPy should judge."""
+        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        if not given or len(given) > 2 or self.ndim != 2:
+            return None
+        if not all(isinstance(n, (int, np.integer)) for n in given) or sum(n < 0 for n in given) > 1:
+            return None
+        size, known = math.prod(self._shape), math.prod(int(n) for n in given if n >= 0)
+        if min(given) < 0 and (known == 0 or size % known):
+            return None
+        found = tuple(int(n) if n >= 0 else size // known for n in given)
+        if (len(found) == 1 and not self._is_array) or math.prod(found) != size:
+            return None
+        return found
+
     def resize(self, *shape: Any) -> None:
-        self._change("resize", *shape)
+        given = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+        plain = len(given) == 2 and all(isinstance(n, (int, np.integer)) and n >= 0 for n in given)
+        if on_device() and plain and self.ndim == 2 and self.format in ("csr", "csc", "coo"):
+            self._take(combining.resized(self, (int(given[0]), int(given[1]))))
+        else:
+            self._change("resize", *shape)
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
         return self._apply("transpose", axes)
@@ -499,8 +590,10 @@ class SparseBase:
     def asformat(self, format: str | None, copy: bool = False) -> Any:
         if format is None or format == self.format:
             return self.copy() if copy else self
+        if format in ("array", "dense"):
+            return self.toarray()
         if format not in _LONG:
-            raise ValueError(f"Format {format} is unknown: numloom has {', '.join(_LONG)}; use A.get() for SciPy's")
+            raise ValueError(f"Format {format} is unknown: there are {', '.join(sorted(_LONG))}")
         return getattr(self, f"to{format}")(copy=copy)
 
     def tocsr(self, copy: bool = False) -> Any:
@@ -514,6 +607,28 @@ class SparseBase:
 
     def todia(self, copy: bool = False) -> Any:
         return self._apply("todia") if self.format != "dia" else self.copy() if copy else self
+
+    def tobsr(self, blocksize: Any = None, copy: bool = False) -> Any:
+        if self.format == "bsr" and blocksize in (None, self.blocksize):  # type: ignore[attr-defined]
+            return self.copy() if copy else self
+        return self._apply("tobsr", blocksize)
+
+    def tolil(self, copy: bool = False) -> Any:
+        return self._apply("tolil") if self.format != "lil" else self.copy() if copy else self
+
+    def todok(self, copy: bool = False) -> Any:
+        return self._apply("todok") if self.format != "dok" else self.copy() if copy else self
+
+    # SciPy's functions ask sparse arrays that are not its own for these two.
+
+    def to_scipy_sparse(self, accept_fv: Any = None) -> Any:
+        """SciPy's matrix over the same memory where the host sees it; nobody may write to it."""
+        return host.stable(self)
+
+    @classmethod
+    def from_scipy_sparse(cls, matrix: Any, *, fill_value: Any = None) -> Any:
+        """Ours of SciPy's matrix, in its format."""
+        return host.wrap_sparse(matrix.copy())
 
     # What SciPy's functions of linear algebra ask of an operator.
 
@@ -547,7 +662,7 @@ class MatrixMixin:
         return self._operate(operator.matmul, other, self)
 
     def __pow__(self: Any, n: Any) -> Any:
-        return host.call(operator.pow, self, n)
+        return self._operate(operator.pow, self, n)
 
     def getH(self: Any) -> Any:
         return self.conj().T
@@ -558,10 +673,18 @@ class MatrixMixin:
         return self.conj().T
 
     def get_shape(self: Any) -> tuple[int, ...]:
-        return self.shape  # type: ignore[no-any-return]
+        return self._shape  # type: ignore[no-any-return]
+
+    def set_shape(self: Any, shape: Any) -> None:
+        self._take(self.reshape(shape).asformat(self.format))
+
+    def getmaxprint(self: Any) -> int:
+        return self.maxprint  # type: ignore[no-any-return]
 
     def getformat(self: Any) -> str:
         return self.format  # type: ignore[no-any-return]
+
+    shape = property(get_shape, set_shape, doc="Rows and columns; others may be set that hold as many numbers.")
 
     def getnnz(self: Any, axis: Any = None) -> Any:
         return self.nnz if axis is None else self._apply("getnnz", _axis(axis))
@@ -584,7 +707,7 @@ _UNARY = frozenset(
         "floor", "log1p", "rad2deg", "rint", "sign", "sin", "sinh", "sqrt", "tan", "tanh", "trunc",
     )
 )  # fmt: skip
-_DEFAULTS = {"where": True, "dtype": None, "out": None}
+_DEFAULTS = {"where": True, "dtype": None}
 _METHOD_OF = {"negative": "__neg__", "absolute": "__abs__", "radians": "deg2rad", "degrees": "rad2deg"}
 _BINARY = {
     "add": ("__add__", "__radd__"),
@@ -603,20 +726,20 @@ _BINARY = {
 }
 
 
-def constructed(kind: type, arg1: Any, shape: Any, dtype: Any, copy: bool) -> Any:
+def constructed(kind: type, arg1: Any, shape: Any, dtype: Any, copy: bool, options: dict[str, Any]) -> Any:
     """A matrix of anything SciPy makes one of; SciPy checks it, indices and pointers to the last."""
     if isinstance(arg1, SparseBase):
         if dtype is not None:
             arg1 = arg1.astype(dtype, copy=False)
         other = arg1.asformat(kind.format, copy=copy)  # type: ignore[attr-defined]
-        if shape is None and type(other) is kind:
+        if shape is None and type(other) is kind and not options:
             return other
         given: Any = host.view(other)
     else:
         given = host.host_value(arg1)
         if isinstance(given, tuple) and any(_not_finite(x) for x in _index_leaves(given)):
             raise ValueError("indices must be whole numbers")
-    made = getattr(scipy.sparse, kind.__name__)(given, shape=shape, dtype=dtype)
+    made = getattr(scipy.sparse, kind.__name__)(given, shape=shape, dtype=dtype, **options)
     if hasattr(made, "check_format"):
         made.check_format(full_check=True)
     shared = {}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import scipy.sparse
 
-from numloom.sparse import host
+from numloom.sparse import combining, host
 from numloom.sparse.base import SparseBase
+from numloom.sparse.where import on_device
 
 
 def eye_array(m: int, n: int | None = None, *, k: int = 0, dtype: Any = float, format: str | None = None) -> Any:
@@ -43,6 +45,10 @@ def diags_array(
     >>> np.sparse.diags_array([[1.0, 2.0], [5.0]], offsets=[0, 1]).toarray().tolist()
     [[1.0, 5.0], [0.0, 2.0]]
     """
+    if on_device():
+        found = combining.diagonals(diagonals, offsets, shape, format, dtype)
+        if found is not NotImplemented:
+            return found
     return host.call(_diags_array, diagonals, offsets=offsets, shape=shape, format=format, dtype=dtype)
 
 
@@ -92,6 +98,9 @@ def kron(A: Any, B: Any, format: str | None = None) -> Any:
     >>> np.sparse.kron(np.sparse.eye_array(2), [[1, 2]]).toarray().tolist()
     [[1.0, 2.0, 0.0, 0.0], [0.0, 0.0, 1.0, 2.0]]
     """
+    found = combining.kron(A, B, format) if on_device() else NotImplemented
+    if found is not NotImplemented:
+        return found
     return host.call(scipy.sparse.kron, A, B, format)
 
 
@@ -110,22 +119,33 @@ def hstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     >>> np.sparse.hstack([one, one]).toarray().tolist()
     [[1.0, 1.0]]
     """
-    return host.call(scipy.sparse.hstack, list(blocks), format, dtype)
+    return _joined(scipy.sparse.hstack, list(blocks), [list(blocks)], format, dtype)
 
 
 def vstack(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Blocks one below the other."""
-    return host.call(scipy.sparse.vstack, list(blocks), format, dtype)
+    blocks = list(blocks)
+    return _joined(scipy.sparse.vstack, list(blocks), [[block] for block in blocks], format, dtype)
 
 
 def bmat(blocks: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Blocks in rows and columns, None for zeros; an array if one of them is."""
-    return host.call(scipy.sparse.bmat, _rows(blocks), format, dtype)
+    return _joined(scipy.sparse.bmat, _rows(blocks), _rows(blocks), format, dtype)
 
 
 def block_array(blocks: Any, *, format: str | None = None, dtype: Any = None) -> Any:
     """A sparse array of blocks in rows and columns, None for zeros."""
-    return host.call(scipy.sparse.block_array, _rows(blocks), format=format, dtype=dtype)
+    return _joined(scipy.sparse.block_array, _rows(blocks), _rows(blocks), format, dtype, True)
+
+
+def _joined(theirs: Any, given: Any, lines: Any, format: Any, dtype: Any, as_array: bool = False) -> Any:
+    """Blocks put together on the device, if they are there, else by SciPy."""
+    if on_device() and isinstance(lines, list):
+        as_array = as_array or any(getattr(x, "_is_array", False) for line in lines for x in line)
+        found = combining.blocks(lines, format, dtype, as_array)
+        if found is not NotImplemented:
+            return found
+    return host.call(theirs, given, format=format, dtype=dtype)
 
 
 def _rows(blocks: Any) -> list[list[Any]]:
@@ -134,17 +154,53 @@ def _rows(blocks: Any) -> list[list[Any]]:
 
 def block_diag(mats: Any, format: str | None = None, dtype: Any = None) -> Any:
     """Blocks along the diagonal."""
-    return host.call(scipy.sparse.block_diag, list(mats), format, dtype)
+    mats = list(mats)
+    lines = [[mat if i == j else None for j in range(len(mats))] for i, mat in enumerate(mats)]
+    if len(mats) == 1 and format is None:
+        format = "coo"
+    return _joined(
+        lambda given, format, dtype: scipy.sparse.block_diag(given, format, dtype), mats, lines, format, dtype
+    )
 
 
 def tril(A: Any, k: int = 0, format: str | None = None) -> Any:
     """What lies on diagonal `k` and below."""
-    return host.call(scipy.sparse.tril, A, k, format)
+    return _triangle(scipy.sparse.tril, A, k, format, True)
 
 
 def triu(A: Any, k: int = 0, format: str | None = None) -> Any:
     """What lies on diagonal `k` and above."""
-    return host.call(scipy.sparse.triu, A, k, format)
+    return _triangle(scipy.sparse.triu, A, k, format, False)
+
+
+def _triangle(theirs: Any, A: Any, k: int, format: str | None, lower: bool) -> Any:
+    found = combining.triangle(A, k, format, lower) if on_device() else NotImplemented
+    return host.call(theirs, A, k, format) if found is NotImplemented else found
+
+
+def expand_dims(A: Any, /, *, axis: int = 0) -> Any:
+    """A sparse array with one more axis, of length 1."""
+    return host.call(scipy.sparse.expand_dims, A, axis=axis)
+
+
+def swapaxes(A: Any, axis1: int, axis2: int) -> Any:
+    """A sparse array with two axes changed for each other."""
+    return host.call(scipy.sparse.swapaxes, A, axis1, axis2)
+
+
+def permute_dims(A: Any, axes: Any = None, copy: bool = False) -> Any:
+    """A sparse array with its axes in another order."""
+    return host.call(scipy.sparse.permute_dims, A, axes, copy)
+
+
+def get_index_dtype(arrays: Any = (), maxval: Any = None, check_contents: bool = False) -> Any:
+    """The dtype of indices, int32 or int64, that SciPy would choose."""
+    return scipy.sparse.get_index_dtype(host.host_value(arrays), host.host_value(maxval), check_contents)
+
+
+def safely_cast_index_arrays(A: Any, idx_dtype: Any = np.int32, msg: str = "") -> Any:
+    """The index arrays of a sparse array in a dtype, or ValueError if they do not fit."""
+    return host.call(scipy.sparse.safely_cast_index_arrays, A, idx_dtype, msg)
 
 
 def find(A: Any) -> Any:
@@ -156,7 +212,8 @@ def find(A: Any) -> Any:
     >>> [x.tolist() for x in np.sparse.find(np.sparse.csr_array([[0, 5], [6, 0]]))]
     [[0, 1], [1, 0], [5, 6]]
     """
-    return host.call(scipy.sparse.find, A)
+    found = combining.found(A) if on_device() else NotImplemented
+    return host.call(scipy.sparse.find, A) if found is NotImplemented else found
 
 
 def save_npz(file: Any, matrix: Any, compressed: bool = True) -> None:
@@ -175,19 +232,24 @@ __all__ = [
     "bmat",
     "diags",
     "diags_array",
+    "expand_dims",
     "eye",
     "eye_array",
     "find",
+    "get_index_dtype",
     "hstack",
     "identity",
     "kron",
     "kronsum",
     "load_npz",
+    "permute_dims",
     "rand",
     "random",
     "random_array",
+    "safely_cast_index_arrays",
     "save_npz",
     "spdiags",
+    "swapaxes",
     "tril",
     "triu",
     "vstack",

@@ -13,8 +13,11 @@ import numpy as np
 from numloom.api.creation import arange, full, zeros
 from numloom.api.elementwise import (
     add,
+    equal,
     greater,
+    greater_equal,
     less,
+    less_equal,
     logical_or,
     maximum,
     minimum,
@@ -30,6 +33,19 @@ from numloom.api.reductions import min as smallest
 from numloom.api.sorting import flatnonzero, nonzero
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.sparse.elements import (
+    argmax,
+    argmin,
+    at_pairs,
+    compared,
+    count_nonzero,
+    divided,
+    nonzero_places,
+    power,
+    setdiag,
+    setitem,
+    times_dense_elements,
+)  # fmt: skip
 from numloom.sparse.matmul import matmul, times_dense
 from numloom.sparse.places import (
     Triples,
@@ -96,11 +112,13 @@ def _numbers(data: Any, dtype: Any) -> Any:
 
 
 def construct(kind: Any, arg1: Any, shape: Any, dtype: Any) -> Any:
-    """A matrix of arrays of ours; NotImplemented for what comes from the host."""
+    """A matrix of arrays of ours; NotImplemented for what comes from the host, or is made there."""
     if hasattr(arg1, "_sparse_parts"):
         other = arg1 if dtype is None else arg1.astype(dtype, copy=False)
         other = other.asformat(kind.format)
         return kind._made(other._parts, other.shape, other._canonical) if shape is None else NotImplemented
+    if kind.format in ("bsr", "lil", "dok"):
+        return NotImplemented
     if type(arg1) is ndarray:
         if arg1.ndim != 2 or shape is not None or kind.format == "dia":
             return NotImplemented
@@ -138,19 +156,19 @@ def is_canonical(a: Any) -> bool:
     """Whether places are sorted and none comes twice."""
     if a.format == "coo":
         return in_order(a.coords[0], a.coords[1], True)
-    return in_order(lines_of(a.indptr, a.nnz), a.indices, True)
+    return in_order(lines_of(a.indptr, a.indices.shape[0]), a.indices, True)
 
 
 def is_sorted(a: Any) -> bool:
     """Whether the places of each row (of CSC: column) are in order."""
-    return in_order(lines_of(a.indptr, a.nnz), a.indices, False)
+    return in_order(lines_of(a.indptr, a.indices.shape[0]), a.indices, False)
 
 
 # ---------------------------------------------------------------- changes and conversions
 
 
 def sum_duplicates(a: Any) -> Any:
-    if a.ndim != 2:
+    if a.ndim != 2 or a.format == "bsr":
         return NotImplemented
     if a.format == "coo":
         t = summed(triples(a))
@@ -159,7 +177,7 @@ def sum_duplicates(a: Any) -> Any:
 
 
 def sort_indices(a: Any) -> Any:
-    if a.ndim != 2:
+    if a.ndim != 2 or a.format == "bsr":
         return NotImplemented
     t = triples(a)
     t = sorted_triples(t) if a.format == "csr" else sorted_triples(t.transposed()).transposed()
@@ -167,7 +185,7 @@ def sort_indices(a: Any) -> Any:
 
 
 def eliminate_zeros(a: Any) -> Any:
-    if a.ndim != 2:
+    if a.ndim != 2 or a.format == "bsr":
         return NotImplemented
     t = triples(a)
     kept = flatnonzero(t.data != 0)
@@ -287,11 +305,8 @@ def _or_dense(function: Any) -> Callable[[Any, Any], Any]:
 def _times(a: Any, b: Any) -> Any:
     if a.format == "dia":
         return NotImplemented
-    if isinstance(b, (ndarray, np.ndarray)) and b.shape == a.shape and a.ndim == 2 and b.dtype.kind in "biufc":
-        t = triples(a)
-        dtype = index_dtype(*a.shape)
-        made: Any = CLASSES[f"coo_{kind_of(a)}"]
-        return made._made((t.data * asarray(b)[t.row, t.col], t.row.astype(dtype), t.col.astype(dtype)), a.shape)
+    if isinstance(b, (ndarray, np.ndarray)) and a.ndim == 2 and b.dtype.kind in "biufc":
+        return times_dense_elements(a, b)
     return _combined(multiply, a, b)
 
 
@@ -380,7 +395,21 @@ def _min(a: Any, axis: Any = None, explicit: bool = False) -> Any:
     return _extreme(minimum, a, axis, explicit)
 
 
+def _getitem(a: Any, key: Any) -> Any:
+    if not hasattr(a, "_sparse_parts") or a.ndim != 2 or a.format not in ("csr", "csc"):
+        return NotImplemented
+    found = getitem(a, key)
+    return at_pairs(a, key) if found is NotImplemented else found
+
+
+def _comparison(function: Any) -> Callable[[Any, Any], Any]:
+    return compared(function, lambda a, b: _combined(function, a, b))
+
+
 METHODS: dict[str, Callable[..., Any]] = {
+    "argmax": argmax,
+    "argmin": argmin,
+    "count_nonzero": count_nonzero,
     "diagonal": diagonal,
     "max": _max,
     "maximum": lambda a, b: _combined(maximum, a, b),
@@ -388,6 +417,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "min": _min,
     "minimum": lambda a, b: _combined(minimum, a, b),
     "multiply": _times,
+    "nonzero": nonzero_places,
     "sum": sum_of,
     "toarray": toarray,
     "tocoo": tocoo,
@@ -396,15 +426,22 @@ METHODS: dict[str, Callable[..., Any]] = {
 }
 OPERATORS: dict[str, Callable[..., Any]] = {
     "add": _or_dense(add),
-    "getitem": getitem,
-    "gt": lambda a, b: _combined(greater, a, b),
-    "lt": lambda a, b: _combined(less, a, b),
+    "eq": _comparison(equal),
+    "ge": _comparison(greater_equal),
+    "getitem": _getitem,
+    "gt": _comparison(greater),
+    "le": _comparison(less_equal),
+    "lt": _comparison(less),
     "matmul": matmul,
-    "ne": lambda a, b: _combined(not_equal, a, b),
+    "ne": _comparison(not_equal),
+    "pow": power,
     "sub": _or_dense(subtract),
+    "truediv": divided,
 }
 CHANGES: dict[str, Callable[..., Any]] = {
+    "__setitem__": setitem,
     "eliminate_zeros": eliminate_zeros,
+    "setdiag": setdiag,
     "sort_indices": sort_indices,
     "sum_duplicates": sum_duplicates,
 }

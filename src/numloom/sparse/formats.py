@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -10,15 +12,21 @@ import scipy.sparse
 from numloom.array.convert import asarray
 from numloom.sparse import device, host
 from numloom.sparse.base import MatrixMixin, SparseBase
-from numloom.sparse.where import CLASSES, on_device
+from numloom.sparse.where import CLASSES, in_tree, on_device
 
 
 class sparray:
     """The base class of sparse arrays, where ``*`` multiplies element by element."""
 
+    def __class_getitem__(cls, item: Any, /) -> GenericAlias:
+        return GenericAlias(cls, item)
+
 
 class spmatrix(MatrixMixin):
     """The base class of sparse matrices, where ``*`` is the product of matrices."""
+
+    def __class_getitem__(cls, item: Any, /) -> GenericAlias:
+        return GenericAlias(cls, item)
 
 
 class _EntryFormat(SparseBase):
@@ -28,7 +36,7 @@ class _EntryFormat(SparseBase):
     def has_canonical_format(self) -> bool:
         """Whether places are sorted and none comes twice; looked at once."""
         if self._canonical is None:
-            if on_device() and self.ndim == 2:
+            if (on_device() or in_tree(self)) and self.ndim == 2:
                 self._canonical = device.is_canonical(self)
             elif self.format == "coo":
                 return self.nnz < 2  # SciPy does not look, either.
@@ -74,17 +82,26 @@ class _Compressed(_EntryFormat):
         self._parts = (*self._parts[:2], asarray(value))
         self._canonical = None
 
+    _sorted: bool | None = None
+
     @property
     def has_sorted_indices(self) -> bool:
-        """Whether the places of each row (of CSC: column) are in order."""
+        """Whether the places of each row (of CSC: column) are in order; what was said of it, if something was."""
+        if self._sorted is not None:
+            return self._sorted
         if self._canonical:
             return True
-        if on_device() and self.ndim == 2:
+        if (on_device() or in_tree(self)) and self.ndim == 2:
             return device.is_sorted(self)
         return bool(host.view(self).has_sorted_indices)
 
+    @has_sorted_indices.setter
+    def has_sorted_indices(self, value: bool) -> None:
+        self._sorted = bool(value)
+
     def sort_indices(self) -> None:
         if not self.has_sorted_indices:
+            self._sorted = None
             self._change("sort_indices")
 
     def sorted_indices(self) -> Any:
@@ -103,7 +120,7 @@ class _Compressed(_EntryFormat):
             device.check_compressed(self.data, self.indices, self.indptr, self.shape, self.format)
 
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
-        if axes is not None and tuple(axes) != (1, 0):
+        if axes is not None and axes != (1, 0):
             raise ValueError(
                 "Sparse arrays/matrices do not support an 'axes' parameter because swapping dimensions is the only "
                 "logical permutation."
@@ -172,12 +189,27 @@ class _Coordinates(_EntryFormat):
         """The row of each number; 0 of a vector."""
         return self._parts[-2] if self.ndim > 1 else self._parts[1] * 0
 
+    @row.setter
+    def row(self, value: Any) -> None:
+        if self.ndim < 2:
+            raise ValueError("cannot set row attribute of a 1-dimensional sparse array")
+        self.coords = (*self.coords[:-2], value, self.coords[-1])
+
     @property
     def col(self) -> Any:
         """The column of each number."""
         return self._parts[-1]
 
+    @col.setter
+    def col(self, value: Any) -> None:
+        self.coords = (*self.coords[:-1], value)
+
+    def tocoo(self, copy: bool = False) -> Any:
+        return self.copy() if copy else self
+
     def transpose(self, axes: Any = None, copy: bool = False) -> Any:
+        if axes is not None and not isinstance(axes, (tuple, list)):
+            return host.call_method(self, "transpose", axes)
         order = range(self.ndim)[::-1] if axes is None else axes
         if sorted(axis % self.ndim if self.ndim else axis for axis in order) != list(range(self.ndim)) or (
             axes is not None and not self._is_array and tuple(axes) != (1, 0)
@@ -227,6 +259,61 @@ class _Diagonals(SparseBase):
         return int(np.maximum(np.minimum(rows + offsets, columns) - np.maximum(offsets, 0), 0).sum())
 
 
+class _Blocks(_Compressed):
+    """Rows of dense blocks: `data` has one for each pair of places in `indices` and `indptr`."""
+
+    @property
+    def blocksize(self) -> tuple[int, int]:
+        """Rows and columns of a block."""
+        return self.data.shape[1:]  # type: ignore[no-any-return]
+
+    def _more(self) -> str:
+        return f"(blocksize={'x'.join(map(str, self.blocksize))}) "
+
+    @property
+    def nnz(self) -> int:
+        """The number of stored numbers, zeros within blocks too."""
+        return int(self.data.size)
+
+    def transpose(self, axes: Any = None, copy: bool = False) -> Any:
+        return self._apply("transpose", axes)
+
+    def __neg__(self) -> Any:
+        return self._with_data(-self.data)
+
+
+class bsr_array(_Blocks, sparray):
+    """A sparse array of dense blocks, one row of them after the other.
+
+    Parameters
+    ----------
+    arg1 : object
+        As for `csr_array`; ``(data, indices, indptr)`` has blocks as `data`, with three axes.
+    shape, dtype, copy : optional
+        As for `scipy.sparse.bsr_array`.
+    blocksize : tuple of int, optional
+        Rows and columns of a block; by default SciPy guesses.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> a = np.sparse.bsr_array(np.eye(4), blocksize=(2, 2))
+    >>> a.blocksize, (a @ np.arange(4.0)).tolist()
+    ((2, 2), [0.0, 1.0, 2.0, 3.0])
+    """
+
+    format = "bsr"
+
+
+class bsr_matrix(spmatrix, _Blocks):
+    """A sparse matrix of dense blocks; arguments as of `bsr_array`."""
+
+    format = "bsr"
+
+    def _more(self) -> str:
+        return f"({self.data.shape[0]} diagonals) "
+
+
 class dia_array(_Diagonals, sparray):
     """A sparse array of diagonals: a dense or sparse array, or ``(data, offsets)`` with a shape."""
 
@@ -239,7 +326,9 @@ class dia_matrix(spmatrix, _Diagonals):
     format = "dia"
 
 
-for _kind in (csr_array, csc_array, coo_array, dia_array, csr_matrix, csc_matrix, coo_matrix, dia_matrix):
+for _kind in (
+    bsr_array, csr_array, csc_array, coo_array, dia_array, bsr_matrix, csr_matrix, csc_matrix, coo_matrix, dia_matrix,
+):  # fmt: skip
     CLASSES[_kind.__name__] = _kind
 
 
@@ -260,7 +349,26 @@ def isspmatrix(x: Any) -> bool:
     return isinstance(x, spmatrix) or bool(scipy.sparse.isspmatrix(x))
 
 
+def _is_matrix_of(format: str) -> Callable[[Any], bool]:
+    def check(x: Any) -> bool:
+        return isspmatrix(x) and x.format == format
+
+    check.__name__ = check.__qualname__ = f"isspmatrix_{format}"
+    check.__doc__ = f"Whether `x` is a sparse matrix (no array) in format {format.upper()}, of ours or of SciPy's."
+    return check
+
+
+isspmatrix_bsr = _is_matrix_of("bsr")
+isspmatrix_coo = _is_matrix_of("coo")
+isspmatrix_csc = _is_matrix_of("csc")
+isspmatrix_csr = _is_matrix_of("csr")
+isspmatrix_dia = _is_matrix_of("dia")
+isspmatrix_dok = _is_matrix_of("dok")
+isspmatrix_lil = _is_matrix_of("lil")
+
 __all__ = [
+    "bsr_array",
+    "bsr_matrix",
     "coo_array",
     "coo_matrix",
     "csc_array",
@@ -271,6 +379,13 @@ __all__ = [
     "dia_matrix",
     "issparse",
     "isspmatrix",
+    "isspmatrix_bsr",
+    "isspmatrix_coo",
+    "isspmatrix_csc",
+    "isspmatrix_csr",
+    "isspmatrix_dia",
+    "isspmatrix_dok",
+    "isspmatrix_lil",
     "sparray",
     "spmatrix",
 ]

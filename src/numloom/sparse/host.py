@@ -23,7 +23,6 @@ Host = np.ndarray[Any, Any]
 
 _SMALL = 4096
 """Bytes up to which a result is copied: that costs less than sharing its memory."""
-_FORMATS = ("csr", "csc", "coo", "dia")
 
 
 def to_host(x: Any) -> Any:
@@ -43,9 +42,16 @@ def to_ours(host: Host) -> Any:
     return from_dlpack(host)
 
 
+def scipy_class(name: str) -> Any:
+    """SciPy's class of this name."""
+    return getattr(scipy.sparse, name)
+
+
 def view(a: Any) -> Any:
     """SciPy's matrix over the buffers of ours; SciPy must not write to it."""
-    kind = getattr(scipy.sparse, type(a).__name__)
+    if a.format in ("lil", "dok"):
+        return a._host
+    kind = scipy_class(type(a).__name__)
     data = to_host(a.data)
     if a.format == "coo":
         made = kind((data, tuple(to_host(x) for x in a.coords)), shape=a.shape)
@@ -53,7 +59,7 @@ def view(a: Any) -> Any:
         made = kind((data, to_host(a.offsets)), shape=a.shape)
     else:
         made = kind((data, to_host(a.indices), to_host(a.indptr)), shape=a.shape)
-    if a.format != "dia" and a._canonical is not None:
+    if a.format in ("csr", "csc", "coo") and a._canonical is not None:
         made.has_canonical_format = a._canonical
     return made
 
@@ -63,7 +69,7 @@ def stable(a: Any) -> Any:
     made = view(a)
     if a.format in ("csr", "csc"):
         a._canonical = bool(made.has_canonical_format)  # Looked at once, as SciPy does.
-    return made if a.format == "dia" or made.has_canonical_format else made.copy()
+    return made if a.format in ("dia", "lil", "dok") or made.has_canonical_format else made.copy()
 
 
 def host_value(x: Any) -> Any:
@@ -122,16 +128,20 @@ def wrap(result: Any, known: GivenArrays | None = None) -> Any:
     return result
 
 
+def _class_name(s: Any) -> str:
+    return f"{s.format}_{'array' if isinstance(s, scipy.sparse.sparray) else 'matrix'}"
+
+
 def wrap_sparse(s: Any, take: Callable[[Host], Any] = to_ours) -> Any:
-    """A matrix of SciPy's as ours, of its own format or CSR where we have none like it."""
-    if s.format not in _FORMATS:
-        s = s.tocsr() if s.ndim == 2 else s.tocoo()
+    """A matrix of SciPy's as ours; one of a format for building becomes the inside of ours."""
     if s.format in ("csr", "csc") and s.indices.dtype == np.int64:
         # SciPy's matrices would look at such indices, and copy them, in every call; now they do it once.
         s = type(s)((s.data, s.indices, s.indptr), shape=s.shape)
-    kind: Any = CLASSES[type(s).__name__]
+    kind: Any = CLASSES[_class_name(s)]
+    if s.format in ("lil", "dok"):
+        return kind._of(s)
     if s.format == "coo":
-        return kind._made((take(s.data), *(take(x) for x in s.coords)), s.shape)
+        return kind._made((take(s.data), *(take(x) for x in s.coords)), s.shape, s.has_canonical_format or None)
     if s.format == "dia":
         return kind._made((take(s.data), take(s.offsets)), s.shape)
     return kind._made((take(s.data), take(s.indices), take(s.indptr)), s.shape)
@@ -161,6 +171,7 @@ __all__ = [
     "call_method",
     "host_value",
     "product",
+    "scipy_class",
     "stable",
     "to_host",
     "to_ours",

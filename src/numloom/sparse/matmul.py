@@ -6,7 +6,6 @@ Rows are always added in the same order, whatever the device.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -16,59 +15,20 @@ from numloom.api.elementwise import add, logical_or
 from numloom.api.sorting import searchsorted
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
-from numloom.base.errors import MissingDependencyError
-from numloom.kernels.raw import RawModule
-from numloom.sparse.places import Triples, counts_to_pointers, lines_of, matrix_of, triples
+from numloom.sparse.kernels import (
+    BLOCK,
+    MOST_BLOCKS,
+    MOST_TERMS,
+    index_type,
+    kernel,
+    lanes_for,
+    lines_copied,
+    number_type,
+)
+from numloom.sparse.places import Triples, counts_to_pointers, index_dtype, lines_of, matrix_of, triples
+from numloom.sparse.where import CLASSES, in_tree
 
 Array = Any
-
-SOURCE = r"""
-template <typename T, typename I>
-__global__ void times_vector(const T* data, const I* indices, const I* indptr, const T* x, T* y, long long rows,
-                             int lanes)
-{
-    long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    long long row = thread / lanes;
-    int lane = threadIdx.x % lanes;
-    T sum = 0;
-    if (row < rows)
-        for (I k = indptr[row] + lane; k < indptr[row + 1]; k += lanes)
-            sum += data[k] * x[indices[k]];
-    for (int step = lanes / 2; step; step /= 2)
-        sum += __shfl_down_sync(0xffffffff, sum, step, lanes);
-    if (lane == 0 && row < rows) y[row] = sum;
-}
-
-template <typename T, typename I>
-__global__ void times_columns(const T* data, const I* indices, const I* indptr, const T* x, T* y, long long rows,
-                              long long columns)
-{
-    long long thread = blockIdx.x * (long long)blockDim.x + threadIdx.x;
-    long long row = thread / columns, column = thread % columns;
-    if (row >= rows) return;
-    T sum = 0;
-    for (I k = indptr[row]; k < indptr[row + 1]; k++)
-        sum += data[k] * x[(long long)indices[k] * columns + column];
-    y[thread] = sum;
-}
-"""
-_TYPES = {"f4": "float", "f8": "double", "i4": "int", "i8": "long long"}
-_BLOCK = 128
-_MOST_BLOCKS = 2**31 - 1
-
-
-@functools.cache
-def _kernel(name: str, data: str, index: str) -> Any:
-    expression = f"{name}<{_TYPES[data]}, {_TYPES[index]}>"
-    return RawModule(code=SOURCE, options=("-std=c++17",), name_expressions=[expression]).get_function(expression)
-
-
-def lanes_for(nnz: int, rows: int) -> int:
-    """How many lanes add a row: the power of two at or above half its mean length, at most a warp."""
-    lanes = 1
-    while lanes < 32 and 2 * lanes < nnz // max(rows, 1):
-        lanes *= 2
-    return lanes
 
 
 def times_dense(a: Any, x: Array) -> Array:
@@ -80,17 +40,18 @@ def times_dense(a: Any, x: Array) -> Array:
         return zeros(shape, dtype)
     data, x = ascontiguousarray(a.data.astype(dtype)), ascontiguousarray(x.astype(dtype))
     lanes = lanes_for(a.nnz, a.shape[0]) if x.ndim == 1 else columns
-    blocks = -(-a.shape[0] * lanes // _BLOCK)
-    if dtype.str[1:] not in _TYPES or blocks > _MOST_BLOCKS:
+    blocks = -(-a.shape[0] * lanes // BLOCK)
+    name = "times_vector" if x.ndim == 1 else "times_columns"
+    run = (
+        kernel(name, number_type(dtype), index_type(a.indices.dtype))
+        if blocks <= MOST_BLOCKS and not in_tree(data, x)
+        else None
+    )
+    if run is None:
         return _by_scatter(a, data, x, shape)
     y = empty(shape, dtype)
-    name = "times_vector" if x.ndim == 1 else "times_columns"
-    try:
-        kernel = _kernel(name, dtype.str[1:], a.indices.dtype.str[1:])
-    except MissingDependencyError:  # A host without a compiler.
-        return _by_scatter(a, data, x, shape)
     indices, indptr = ascontiguousarray(a.indices), ascontiguousarray(a.indptr)
-    kernel((blocks,), (_BLOCK,), (data, indices, indptr, x, y, a.shape[0], lanes))
+    run((blocks,), (BLOCK,), (data, indices, indptr, x, y, a.shape[0], lanes))
     return y
 
 
@@ -106,6 +67,9 @@ def _by_scatter(a: Any, data: Array, x: Array, shape: tuple[int, ...]) -> Array:
 
 def times_sparse(a: Any, b: Any, name: str, kind: str) -> Any:
     """The product of two sparse matrices: every pair of terms, sorted by place and added."""
+    made = _by_rows(a, b, kind) if name == "csr" else _by_rows(b.T, a.T, kind)
+    if made is not None:
+        return made if name == "csr" else made.T
     left, right = triples(a), b.tocsr()
     counts = (right.indptr[1:] - right.indptr[:-1])[left.col]
     begins = counts_to_pointers(counts)
@@ -116,6 +80,51 @@ def times_sparse(a: Any, b: Any, name: str, kind: str) -> Any:
     data = left.data.astype(dtype)[term] * right.data.astype(dtype)[at]
     found = Triples(left.row[term], right.indices[at], data, (a.shape[0], b.shape[1]))
     return matrix_of(found, name, kind)
+
+
+def _by_rows(a: Any, b: Any, kind: str) -> Any:
+    """The product as CSR, a block a row; None for long rows, and for dtypes that the kernels are not written for."""
+    dtype = np.result_type(a.dtype, b.dtype)
+    a, b = a.tocsr(), b.tocsr()
+    rows, index = a.shape[0], a.indices.dtype
+    types = (number_type(dtype), index_type(index))
+    count_terms, multiply = kernel("count_terms", types[1]), kernel("multiply_row", *types)
+    if (
+        count_terms is None
+        or multiply is None
+        or in_tree(*a._parts, *b._parts)
+        or b.indices.dtype != index
+        or not (a.nnz and b.nnz)
+    ):
+        return None
+    if rows > MOST_BLOCKS:
+        return None
+    left, right = (tuple(ascontiguousarray(x) for x in (m.data.astype(dtype), m.indices, m.indptr)) for m in (a, b))
+    counts = empty(rows, np.int64)
+    count_terms((-(-rows // BLOCK),), (BLOCK,), (left[1], left[2], right[2], counts, rows))
+    begins = counts_to_pointers(counts)
+    total, most = int(begins[-1]), int(counts.max())
+    if most > MOST_TERMS or not total:
+        return None
+    size = 1
+    while size < most:
+        size *= 2
+    threads = min(max(size // 2, 32), 256)
+    data, indices, lengths = empty(total, dtype), empty(total, index), empty(rows, np.int64)
+    shared = size * (8 + dtype.itemsize) + 4 * threads
+    multiply((rows,), (threads,), (*left, *right, begins, data, indices, lengths, size), shared_mem=shared)
+    indptr = counts_to_pointers(lengths)
+    stored = int(indptr[-1])
+    made: Any = CLASSES[f"csr_{kind}"]
+    shape = (rows, b.shape[1])
+    wanted = index_dtype(*shape, stored)
+    if stored < total:  # Rows that are shorter than their terms are moved together.
+        loose = made._made((data, indices, begins.astype(index)), shape)
+        found = lines_copied(loose, arange(rows), indptr, stored)
+        if found is None:
+            return None
+        data, indices = found
+    return made._made((data, indices.astype(wanted, copy=False), indptr.astype(wanted)), shape, True)
 
 
 def _plain(x: Any) -> Any:
@@ -148,4 +157,4 @@ def matmul(a: Any, b: Any) -> Any:
     return times_dense(a.tocsr(), x)
 
 
-__all__ = ["lanes_for", "matmul", "times_dense", "times_sparse"]
+__all__ = ["matmul", "times_dense", "times_sparse"]

@@ -15,6 +15,7 @@ from numloom.api.elementwise import add, logical_or
 from numloom.api.joining import concatenate
 from numloom.api.reductions import all as all_true
 from numloom.api.sorting import argsort, cumsum, flatnonzero, lexsort, searchsorted
+from numloom.sparse.kernels import lines_written
 from numloom.sparse.where import CLASSES
 
 Array = Any
@@ -45,6 +46,9 @@ def index_dtype(*limits: int) -> np.dtype[Any]:
 
 def lines_of(indptr: Array, count: int) -> Array:
     """The row (of CSC: column) of each of `count` stored numbers."""
+    written = lines_written(indptr, count)
+    if written is not None:
+        return written
     return searchsorted(indptr[1:], arange(count, dtype=indptr.dtype), side="right")
 
 
@@ -67,6 +71,10 @@ def triples(a: Any) -> Triples:
         return Triples(a.coords[0], a.coords[1], a.data, a.shape, bool(a._canonical))
     if a.format == "dia":
         return _of_diagonals(a)
+    if a.format == "bsr":
+        return _of_blocks(a)
+    if a.format in ("lil", "dok"):
+        return triples(a.tocsr())
     lines = lines_of(a.indptr, a.nnz)
     if a.format == "csr":
         return Triples(lines, a.indices, a.data, a.shape, bool(a._canonical))
@@ -81,6 +89,14 @@ def _of_diagonals(a: Any) -> Triples:
     data = a.data[:, :count]
     kept = flatnonzero(((row >= 0) & (row < rows) & (data != 0)).ravel())
     return Triples(row.ravel()[kept], col.ravel()[kept], data.ravel()[kept], a.shape)
+
+
+def _of_blocks(a: Any) -> Triples:
+    height, width = a.blocksize
+    lines = lines_of(a.indptr, a.indices.shape[0]).astype(np.int64)
+    row = (lines * height)[:, None, None] + arange(height)[:, None] + zeros((1, 1, width), np.int64)
+    col = (a.indices.astype(np.int64) * width)[:, None, None] + arange(width) + zeros((1, height, 1), np.int64)
+    return Triples(row.ravel(), col.ravel(), a.data.ravel(), a.shape)
 
 
 def keys(t: Triples) -> Array:

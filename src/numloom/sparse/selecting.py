@@ -11,6 +11,7 @@ from numloom.api.creation import arange
 from numloom.api.sorting import flatnonzero, searchsorted
 from numloom.array.convert import asarray
 from numloom.array.ndarray import ndarray
+from numloom.sparse.kernels import lines_copied
 from numloom.sparse.places import counts_to_pointers, index_dtype, lines_of
 from numloom.sparse.where import CLASSES
 
@@ -33,15 +34,23 @@ def taken(a: Any, lines: Any) -> Any:
     counts = (a.indptr[1:] - a.indptr[:-1])[lines]
     indptr = counts_to_pointers(counts)
     total = int(indptr[-1])
+    copied = lines_copied(a, lines, indptr, total)
+    if copied is not None:
+        data, indices = copied
+        return _like(a, data, indices, indptr, lines.shape[0], width, own=True)
     line = searchsorted(indptr[1:], arange(total), side="right")
     at = a.indptr[lines][line].astype(np.int64) + (arange(total) - indptr[line])
     return _like(a, a.data[at], a.indices[at], indptr, lines.shape[0], width)
 
 
-def _like(a: Any, data: Array, indices: Array, indptr: Array, count: int, width: int) -> Any:
+def _like(
+    a: Any, data: Array, indices: Array, indptr: Array, count: int, width: int, own: bool = False
+) -> Any:  # fmt: skip
+    """A matrix of the format and kind of `a`; numbers that may be those of `a` are copied."""
     dtype = a.indices.dtype
     shape = (count, width) if a.format == "csr" else (width, count)
-    return type(a)._made((data.copy(), indices.astype(dtype), indptr.astype(dtype)), shape, a._canonical)
+    data = data if own else data.copy()
+    return type(a)._made((data, indices.astype(dtype), indptr.astype(dtype)), shape, a._canonical)
 
 
 def across(a: Any, places: Any) -> Any:
@@ -94,8 +103,6 @@ def getitem(a: Any, key: Any) -> Any:
         return NotImplemented
     if not any(type(each) is slice for each in (rows, columns)):
         return NotImplemented
-    if any(whole) and not all(whole) and type(keys[whole.index(False)]) is not slice:
-        return NotImplemented  # a number beside an array: places one by one
     lines, places = (rows, columns) if a.format == "csr" else (columns, rows)
     found = across(taken(a, lines), places)
     if all(whole):

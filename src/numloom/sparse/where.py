@@ -8,8 +8,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from contextvars import ContextVar
+from typing import Any
 
+from numloom.array.ndarray import ndarray, node_of
 from numloom.device import registry
+from numloom.graph.node import register, tracing
 
 _FORCED: ContextVar[bool | None] = ContextVar("numloom_sparse_device_way", default=None)
 
@@ -21,6 +24,16 @@ def on_device() -> bool:
     """Whether sparse work is done by array operations: where the host does not see the memory, or if it is forced."""
     forced = _FORCED.get()
     return bool(registry.current().discrete) if forced is None else forced
+
+
+def in_tree(*operands: Any) -> bool:
+    """Whether arrays, or parts of matrices, are being recorded for a gradient or a function: nobody may look."""
+    if not register.trees:
+        return False
+    if register.tracing and tracing():  # Even a copy of a part would be recorded.
+        return True
+    arrays = [part for x in operands for part in (x._sparse_parts() if hasattr(x, "_sparse_parts") else (x,))]
+    return any([type(x) is ndarray and node_of(x).tree for x in arrays])
 
 
 @contextlib.contextmanager
@@ -48,4 +61,4 @@ def forced(device_way: bool) -> Iterator[None]:
         _FORCED.reset(token)
 
 
-__all__ = ["CLASSES", "forced", "on_device"]
+__all__ = ["CLASSES", "forced", "in_tree", "on_device"]

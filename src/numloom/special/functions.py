@@ -11,6 +11,7 @@ from numloom.api.ufunc import WHERE, check_broadcast, check_out, mask_of, value_
 from numloom.array.ndarray import node_of
 from numloom.array.storage import write
 from numloom.base.dtypes import DTYPES, F32, F64, code_of
+from numloom.base.tracebacks import public
 from numloom.engine.routines import call as call_routine
 from numloom.graph import build
 from numloom.graph.layout import broadcast_shapes
@@ -53,6 +54,7 @@ class SpecialFunction:
     def __reduce__(self) -> Any:
         return named, (self.__name__,)
 
+    @public
     def __call__(
         self, *args: Any, out: Any = None, where: Any = True, casting: str = "same_kind", dtype: Any = None
     ) -> Array:

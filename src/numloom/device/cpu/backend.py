@@ -180,7 +180,7 @@ class CpuDevice:
         return ROUTINES[name]
 
     def bound_routine(self, name: str, *operands: Strided, **options: Any) -> Any:
-        return bound(self.pool, name, operands, options)
+        return bound(self, name, operands, options)
 
     @property
     def compiles(self) -> bool:

@@ -1,4 +1,4 @@
-"""How many threads NumPy's BLAS takes: one for little work.
+"""NumPy's BLAS: how many threads it takes (one for little work), and where its products begin.
 
 Threads of OpenBLAS wait for each other by spinning. Where other programs have the cores, a product of 0.02 ms took 1 to
 8 ms by two threads on two cores, and one of 2 ms 24; alone they gain some 0.005 ms of it.
@@ -26,8 +26,8 @@ _before = 0
 
 
 @cache
-def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
-    """What asks and says how many threads NumPy's OpenBLAS takes; None where NumPy has another library."""
+def _library() -> tuple[ctypes.PyDLL, str, str] | None:
+    """NumPy's OpenBLAS, and what stands before and behind its names; None where NumPy has another library."""
     try:
         with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
             paths = {line.split(maxsplit=5)[5].strip() for line in maps if "openblas" in line}
@@ -41,23 +41,55 @@ def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
             continue
         for prefix in ("scipy_", ""):
             for suffix in ("64_", ""):
-                ask = getattr(library, f"{prefix}openblas_get_num_threads{suffix}", None)
-                say = getattr(library, f"{prefix}openblas_set_num_threads{suffix}", None)
-                if ask is not None and say is not None:
-                    ask.restype, say.restype, say.argtypes = ctypes.c_int, None, [ctypes.c_int]
-                    return ask, say
+                if hasattr(library, f"{prefix}openblas_set_num_threads{suffix}"):
+                    return library, prefix, suffix
     return None
 
 
+@cache
+def _openblas() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """What asks and says how many threads NumPy's OpenBLAS takes; None where NumPy has another library."""
+    found = _library()
+    if found is None:
+        return None
+    library, prefix, suffix = found
+    ask = getattr(library, f"{prefix}openblas_get_num_threads{suffix}", None)
+    say = getattr(library, f"{prefix}openblas_set_num_threads{suffix}", None)
+    if ask is None or say is None:
+        return None
+    ask.restype, say.restype, say.argtypes = ctypes.c_int, None, [ctypes.c_int]
+    return ask, say
+
+
+@cache
+def product_of(char: str) -> tuple[int, bool] | None:
+    """The address of `cblas_?gemm` for a dtype (``f``, ``d``, ``F``, ``D``), and whether its integers have 64 bits."""
+    found = _library()
+    if found is None or _openblas() is None:
+        return None
+    library, prefix, suffix = found
+    letter = {"f": "s", "d": "d", "F": "c", "D": "z"}[char]
+    function = getattr(library, f"{prefix}cblas_{letter}gemm{suffix}", None)
+    return None if function is None else (ctypes.cast(function, ctypes.c_void_p).value or 0, suffix == "64_")
+
+
 def matmul(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], out: np.ndarray[Any, Any]) -> None:
-    """``np.matmul(x, y, out=out)`` by as many threads as the work is worth.
+    """``np.matmul(x, y, out=out)`` by as many threads as the work is worth."""
+    if TINY < out.size * x.shape[-1] <= LITTLE:
+        by_one_thread(lambda: np.matmul(x, y, out=out))
+    else:
+        np.matmul(x, y, out=out)
+
+
+def by_one_thread(work: Callable[[], object]) -> None:
+    """``work()``, of which each product is one thread's.
 
     What other threads of this process multiply at the same time has one as well, until the last of them ends.
     """
     global _before, _running
-    found = _openblas() if TINY < out.size * x.shape[-1] <= LITTLE else None
+    found = _openblas()
     if found is None:
-        np.matmul(x, y, out=out)
+        work()
         return
     ask, say = found
     with _lock:
@@ -67,7 +99,7 @@ def matmul(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], out: np.ndarray[Any
                 say(1)
         _running += 1
     try:
-        np.matmul(x, y, out=out)
+        work()
     finally:
         with _lock:
             _running -= 1
@@ -87,4 +119,4 @@ def _whole() -> None:
 
 anew(_whole)
 
-__all__ = ["LITTLE", "matmul"]
+__all__ = ["LITTLE", "by_one_thread", "matmul", "product_of"]

@@ -9,8 +9,11 @@ import numpy as np
 import scipy.sparse
 import scipy.sparse.linalg
 
+from numloom.api.elementwise import sqrt
 from numloom.sparse import host
+from numloom.sparse.base import SparseBase
 from numloom.sparse.linalg.operator import for_scipy
+from numloom.sparse.where import on_device
 
 
 def _matrix(A: Any) -> Any:
@@ -135,7 +138,21 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     >>> float(np.sparse.linalg.norm(np.sparse.csr_array([[3.0, 0.0], [0.0, 4.0]])))
     5.0
     """
+    if on_device() and isinstance(x, SparseBase) and x.ndim == 2 and 0 not in x.shape:
+        whole = axis is None or (isinstance(axis, tuple) and set(axis) in ({0, 1}, {-1, -2}))
+        if whole and ord in (None, "fro"):
+            return _length(x._deduped())
+        if whole and ord in (1, -1, np.inf, -np.inf):
+            sums = abs(x).sum(axis=0 if abs(ord) == 1 else 1).ravel()
+            return sums.max() if ord > 0 else sums.min()
+        if type(axis) is int and -2 <= axis < 2 and ord in (None, 2):
+            squares = x._mapped(lambda data: (data * data.conj()).real)
+            return sqrt(squares.sum(axis=axis).ravel())
     return host.wrap(scipy.sparse.linalg.norm(_matrix(x), ord, axis))
+
+
+def _length(x: Any) -> Any:
+    return sqrt((x * x.conj()).real.astype(np.result_type(x.real.dtype, np.float32)).sum())
 
 
 def onenormest(A: Any, **options: Any) -> Any:
@@ -143,7 +160,49 @@ def onenormest(A: Any, **options: Any) -> Any:
     return host.wrap(scipy.sparse.linalg.onenormest(for_scipy(A), **options))
 
 
+def matrix_power(A: Any, power: int) -> Any:
+    """A square matrix times itself, so many times."""
+    return host.call(scipy.sparse.linalg.matrix_power, A, power)
+
+
+def spbandwidth(A: Any) -> tuple[int, int]:
+    """How many diagonals below and above the main one have stored numbers.
+
+    Examples
+    --------
+    >>> import numloom as np
+    >>> np.sparse.linalg.spbandwidth(np.sparse.csr_array([[1, 0, 2], [0, 3, 0]]))
+    (0, 2)
+    """
+    lower, upper = host.call(scipy.sparse.linalg.spbandwidth, A)
+    return int(lower), int(upper)
+
+
+def is_sptriangular(A: Any) -> tuple[bool, bool]:
+    """Whether a matrix is lower, and upper, triangular."""
+    lower, upper = host.call(scipy.sparse.linalg.is_sptriangular, A)
+    return bool(lower), bool(upper)
+
+
+def lobpcg(A: Any, X: Any, B: Any = None, M: Any = None, Y: Any = None, *args: Any, **options: Any) -> Any:
+    """Some eigenvalues and vectors of a symmetric matrix, from a first guess of the vectors.
+
+    As `scipy.sparse.linalg.lobpcg`, which runs and asks our matrix for products.
+    """
+    given = (for_scipy(A), np.array(host.host_value(X)), for_scipy(B), for_scipy(M), host.host_value(Y))
+    return host.wrap(scipy.sparse.linalg.lobpcg(*given, *args, **options))
+
+
+def funm_multiply_krylov(f: Callable[[Any], Any], A: Any, b: Any, **options: Any) -> Any:
+    """A function of a matrix times a vector, by Krylov spaces; `f` is given small dense arrays of NumPy's.
+
+    As `scipy.sparse.linalg.funm_multiply_krylov`, which runs and asks our matrix for products.
+    """
+    return host.wrap(scipy.sparse.linalg.funm_multiply_krylov(f, for_scipy(A), host.host_value(b), **options))
+
+
 __all__ = [
-    "SuperLU", "eigs", "eigsh", "expm", "expm_multiply", "factorized", "inv", "norm", "onenormest", "spilu", "splu",
-    "spsolve", "spsolve_triangular", "svds",
+    "SuperLU", "eigs", "eigsh", "expm", "expm_multiply", "factorized", "funm_multiply_krylov", "inv",
+    "is_sptriangular", "lobpcg", "matrix_power", "norm", "onenormest", "spbandwidth", "spilu", "splu", "spsolve",
+    "spsolve_triangular", "svds",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import scipy.sparse.linalg
 
 from numloom.api.creation import zeros
-from numloom.api.elementwise import conj, sqrt
+from numloom.api.elementwise import conj, sqrt, where
 from numloom.api.products import vdot
 from numloom.array.convert import asarray
 from numloom.sparse import host
@@ -17,14 +18,17 @@ from numloom.sparse.linalg.operator import aslinearoperator, for_scipy
 from numloom.sparse.where import on_device
 
 Array = Any
+_BLOCK = 16
+"""Steps of conjugate gradients between two looks at the residual, at most."""
 
 
 def _for_user(callback: Any) -> Any:
     return None if callback is None else lambda x: callback(host.wrap(np.array(x)))
 
 
-def _by_scipy(name: str, A: Any, b: Any, M: Any = None, callback: Any = None, **options: Any) -> Any:
+def by_scipy(name: str, A: Any, b: Any, M: Any = None, callback: Any = None, **options: Any) -> Any:
     """One of SciPy's solvers over our buffers."""
+    options |= {key: for_scipy(options[key]) for key in ("M1", "M2") if options.get(key) is not None}
     if M is not None:
         options["M"] = for_scipy(M)
     if callback is not None:
@@ -34,11 +38,12 @@ def _by_scipy(name: str, A: Any, b: Any, M: Any = None, callback: Any = None, **
     return host.wrap(getattr(scipy.sparse.linalg, name)(for_scipy(A), host.host_value(b), **given), known)
 
 
-def _norm(x: Array) -> Array:
+def vector_norm(x: Array) -> Array:
+    """The Euclidean norm of a vector."""
     return sqrt(vdot(x, x).real)
 
 
-def _system(A: Any, b: Any, x0: Any, M: Any) -> tuple[Any, Any, Array, Array, np.dtype[Any]]:
+def system(A: Any, b: Any, x0: Any, M: Any) -> tuple[Any, Any, Array, Array, np.dtype[Any]]:
     """Operator, preconditioner, right side and start of a system of equations, checked."""
     A, b = aslinearoperator(A), asarray(b)
     if A.shape[0] != A.shape[1]:
@@ -89,29 +94,37 @@ def cg(
     ([1.0, 0.5], 0)
     """
     if not on_device():
-        return _by_scipy("cg", A, b, M, callback, x0=x0, rtol=rtol, atol=atol, maxiter=maxiter)  # type: ignore[no-any-return]
-    A, M, b, x, _ = _system(A, b, x0, M)
-    size = float(_norm(b))
+        return by_scipy("cg", A, b, M, callback, x0=x0, rtol=rtol, atol=atol, maxiter=maxiter)  # type: ignore[no-any-return]
+    A, M, b, x, _ = system(A, b, x0, M)
+    size = float(vector_norm(b))
     if size == 0:
         return b, 0
     limit = max(float(atol), float(rtol) * size)
     steps = 10 * A.shape[0] if maxiter is None else maxiter
     r = b - A.matvec(x) if x0 is not None else b.copy()
     p = before = None
-    for _ in range(steps):
-        if float(_norm(r)) <= limit:
-            return x, 0
-        z = r if M is None else M.matvec(r)
-        rho = vdot(r, z)
-        p = z if p is None else z + (rho / before) * p
-        q = A.matvec(p)
-        alpha = rho / vdot(p, q)
-        x = x + alpha * p
-        r = r - alpha * q
-        before = rho
-        if callback is not None:
+    left, block = steps, 1
+    while left > 0:
+        # Several steps between two looks at the residual: those after it was small enough change nothing.
+        for _ in range(min(block, left)):
+            z = r if M is None else M.matvec(r)
+            rho = vdot(r, z)
+            square = rho.real if M is None else vdot(r, r).real
+            live = sqrt(square) > limit
+            p = z if p is None else z + (rho / before) * p
+            q = A.matvec(p)
+            alpha = rho / vdot(p, q)
+            x = where(live, x + alpha * p, x)
+            r = where(live, r - alpha * q, r)
+            before = rho
+        if not live:  # A residual of NaN, after a division by 0, is no solution and stays.
+            return x, 0 if float(square) == float(square) else steps
+        left -= min(block, left)
+        if callback is None:
+            block = min(2 * block, _BLOCK)
+        else:
             callback(x)
-    return x, 0 if float(_norm(r)) <= limit else steps
+    return x, 0 if float(vector_norm(r)) <= limit else steps
 
 
 def gmres(
@@ -149,13 +162,13 @@ def gmres(
     ([1.5, 1.0], 0)
     """
     if not on_device() or callback is not None:
-        return _by_scipy(  # type: ignore[no-any-return]
+        return by_scipy(  # type: ignore[no-any-return]
             "gmres", A, b, M, callback, x0=x0, rtol=rtol, atol=atol, restart=restart, maxiter=maxiter,
             callback_type=callback_type,
         )  # fmt: skip
-    A, M, b, x, dtype = _system(A, b, x0, M)
+    A, M, b, x, dtype = system(A, b, x0, M)
     n = A.shape[0]
-    size = float(_norm(b))
+    size = float(vector_norm(b))
     if size == 0:
         return b, 0
     limit = max(float(atol), float(rtol) * size)
@@ -164,7 +177,7 @@ def gmres(
     taken = 0
     for _ in range(rounds):
         r = b - A.matvec(x)
-        beta = float(_norm(r))
+        beta = float(vector_norm(r))
         if beta <= limit:
             return x, 0
         basis = zeros((restart + 1, n), dtype)
@@ -178,7 +191,7 @@ def gmres(
                 part = conj(basis[: k + 1]) @ w
                 w = w - part @ basis[: k + 1]
                 h[: k + 1, k] += part.get()
-            h[k + 1, k] = float(_norm(w))
+            h[k + 1, k] = float(vector_norm(w))
             used, taken = k + 1, taken + 1
             right = np.zeros(used + 1, dtype)
             right[0] = beta
@@ -189,33 +202,33 @@ def gmres(
             basis[k + 1] = w / h[k + 1, k].real
         step = asarray(y) @ basis[:used]
         x = x + (step if M is None else M.matvec(step))
-    return x, 0 if float(_norm(b - A.matvec(x))) <= limit else taken
+    return x, 0 if float(vector_norm(b - A.matvec(x))) <= limit else taken
 
 
 def _solver(name: str, summary: str) -> Callable[..., Any]:
-    def solve(A: Any, b: Any, *args: Any, **options: Any) -> Any:
-        names = _POSITIONAL[name]
-        if len(args) > len(names):
-            raise TypeError(f"{name}() takes at most {2 + len(names)} positional arguments")
-        return _by_scipy(name, A, b, **dict(zip(names, args, strict=False)), **options)
+    theirs = getattr(scipy.sparse.linalg, name)
+    taken = inspect.signature(theirs)
+
+    def solve(*args: Any, **options: Any) -> Any:
+        given = taken.bind(*args, **options).arguments
+        return by_scipy(name, **given)
 
     solve.__name__ = solve.__qualname__ = name
     solve.__doc__ = f"{summary}\n\nAs `scipy.sparse.linalg.{name}`, which runs and asks our matrix for products."
+    solve.__signature__ = taken  # type: ignore[attr-defined]
     return solve
 
 
-_POSITIONAL = {
-    "bicg": ("x0",),
-    "bicgstab": ("x0",),
-    "minres": ("x0",),
-    "lsqr": ("damp", "atol", "btol", "conlim", "iter_lim", "show", "calc_var", "x0"),
-    "lsmr": ("damp", "atol", "btol", "conlim", "maxiter", "show", "x0"),
-}
-
 bicg = _solver("bicg", "Solve ``A x = b`` by biconjugate gradients.")
-bicgstab = _solver("bicgstab", "Solve ``A x = b`` by stabilised biconjugate gradients.")
-minres = _solver("minres", "Solve ``A x = b`` for a Hermitian `A` by minimal residuals.")
+cgs = _solver("cgs", "Solve ``A x = b`` by squared conjugate gradients.")
+gcrotmk = _solver("gcrotmk", "Solve ``A x = b`` by flexible GCROT(m, k).")
+lgmres = _solver("lgmres", "Solve ``A x = b`` by GMRES that keeps what it learnt before a restart.")
+qmr = _solver("qmr", "Solve ``A x = b`` by quasi-minimal residuals.")
+tfqmr = _solver("tfqmr", "Solve ``A x = b`` by quasi-minimal residuals without the transpose.")
 lsqr = _solver("lsqr", "Least squares by Golub and Kahan's bidiagonalisation.")
 lsmr = _solver("lsmr", "Least squares, by minimal residuals of the normal equations.")
 
-__all__ = ["bicg", "bicgstab", "cg", "gmres", "lsmr", "lsqr", "minres"]
+__all__ = [
+    "bicg", "by_scipy", "cg", "cgs", "gcrotmk", "gmres", "lgmres", "lsmr", "lsqr", "qmr", "system", "tfqmr",
+    "vector_norm",
+]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -39,26 +40,59 @@ class LinearOperator:
     [2.0, 2.0, 2.0]
     """
 
-    def __init__(
+    _matvec: Any = None
+    _rmatvec: Any = None
+    _matmat: Any = None
+    _rmatmat: Any = None
+    _adjoint: Any = None
+    dtype: Any
+    shape: tuple[int, int]
+    ndim = 2
+    __array_ufunc__ = None
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        if type(self) is LinearOperator:
+            self._of_functions(*args, **options)
+        else:  # A subclass has the functions as methods, and names its dtype first, as SciPy's do.
+            self._of_methods(*args, **options)
+
+    def _of_functions(
         self, shape: tuple[int, int], matvec: Callable[[Any], Any], rmatvec: Any = None, matmat: Any = None,
         dtype: Any = None, rmatmat: Any = None,
     ) -> None:  # fmt: skip
-        if len(shape) != 2 or any(int(n) != n or n < 0 for n in shape):
-            raise ValueError(f"invalid shape {shape!r} (must be 2-d)")
-        self.shape = (int(shape[0]), int(shape[1]))
-        self.ndim = 2
+        self.shape = _two(shape)
         self._matvec, self._rmatvec, self._matmat, self._rmatmat = matvec, rmatvec, matmat, rmatmat
-        self.dtype = np.dtype(asarray(matvec(asarray(np.zeros(self.shape[1])))).dtype if dtype is None else dtype)
+        self.dtype = self._found_dtype() if dtype is None else np.dtype(dtype)
+
+    def _of_methods(self, dtype: Any = None, shape: Any = None) -> None:
+        if self._matvec is None and self._matmat is None:
+            raise TypeError("LinearOperator subclass should implement at least one of _matvec and _matmat.")
+        self.shape = _two(shape)
+        self.dtype = None if dtype is None else np.dtype(dtype)
+        if self.dtype is None:
+            self.dtype = self._found_dtype()
+
+    def _found_dtype(self) -> Any:
+        return np.dtype(self.matvec(asarray(np.zeros(self.shape[1]))).dtype)
+
+    def _has_adjoint(self) -> bool:
+        return any(each is not None for each in (self._rmatvec, self._adjoint, self._rmatmat))
 
     def matvec(self, x: Any) -> Any:
         """The product with a vector or a single column."""
+        if self._matvec is None:
+            return self._vector(lambda v: self._matmat(v.reshape(-1, 1)), asarray(x), self.shape)
         return self._vector(self._matvec, asarray(x), self.shape)
 
     def rmatvec(self, x: Any) -> Any:
         """The product of the conjugate transpose with a vector or a single column."""
-        if self._rmatvec is None:
+        if self._rmatvec is not None:
+            return self._vector(self._rmatvec, asarray(x), self.shape[::-1])
+        if self._adjoint is not None:
+            return self._adjoint().matvec(x)
+        if self._rmatmat is None:
             raise NotImplementedError("rmatvec is not defined")
-        return self._vector(self._rmatvec, asarray(x), self.shape[::-1])
+        return self._vector(lambda v: self._rmatmat(v.reshape(-1, 1)), asarray(x), self.shape[::-1])
 
     @staticmethod
     def _vector(function: Callable[[Any], Any], x: Any, shape: tuple[int, ...]) -> Any:
@@ -118,7 +152,45 @@ class LinearOperator:
         return self.dot(x)
 
     def __rmul__(self, x: Any) -> Any:
-        return self.dot(x) if is_scalar(x) else NotImplemented
+        return self.dot(x) if is_scalar(x) else self._rdot(x)
+
+    def __rmatmul__(self, x: Any) -> Any:
+        if is_scalar(x):
+            raise ValueError("Scalar operands are not allowed, use '*' instead")
+        return self._rdot(x)
+
+    def _rdot(self, x: Any) -> Any:
+        """``x @ self``, of a row or of dense rows."""
+        x = asarray(x)
+        return self.T.matvec(x) if x.ndim == 1 else self.T.matmat(x.T).T
+
+    def __truediv__(self, x: Any) -> LinearOperator:
+        if not is_scalar(x):
+            raise ValueError("Can only divide a linear operator by a scalar.")
+        return self.dot(1.0 / x)
+
+    def __pow__(self, n: int) -> Any:
+        if self.shape[0] != self.shape[1]:
+            raise ValueError(f"square LinearOperator expected, got {self!r}")
+        if not (isinstance(n, (int, np.integer)) and n >= 0):
+            raise ValueError("non-negative integer expected as exponent")
+
+        def repeated(product: Callable[[Any], Any]) -> Callable[[Any], Any]:
+            def run(v: Any) -> Any:
+                for _ in range(n):
+                    v = product(v)
+                return v
+
+            return run
+
+        return LinearOperator(self.shape, repeated(self.matvec), repeated(self.rmatvec), dtype=self.dtype)
+
+    def transpose(self) -> LinearOperator:
+        """The transpose."""
+        return self.T
+
+    def __class_getitem__(cls, item: Any, /) -> GenericAlias:
+        return GenericAlias(cls, item)
 
     def __neg__(self) -> LinearOperator:
         return self.dot(-1)
@@ -138,6 +210,8 @@ class LinearOperator:
     @property
     def H(self) -> LinearOperator:
         """The conjugate transpose."""
+        if self._adjoint is not None:
+            return self._adjoint()  # type: ignore[no-any-return]
         return LinearOperator(self.shape[::-1], self.rmatvec, self.matvec, self._rmatmat, self.dtype, self._matmat)
 
     def adjoint(self) -> LinearOperator:
@@ -152,8 +226,18 @@ class LinearOperator:
             dtype=self.dtype,
         )  # fmt: skip
 
+    def _for_scipy(self) -> Any:
+        return for_scipy(self)
+
     def __repr__(self) -> str:
         return f"<{self.shape[0]}x{self.shape[1]} LinearOperator with dtype={self.dtype}>"
+
+
+def _two(shape: Any) -> tuple[int, int]:
+    """A shape of two lengths, or ValueError."""
+    if shape is None or len(shape) != 2 or any(int(n) != n or n < 0 for n in shape):
+        raise ValueError(f"invalid shape {shape!r} (must be 2-d)")
+    return int(shape[0]), int(shape[1])
 
 
 def aslinearoperator(A: Any) -> LinearOperator:
@@ -196,7 +280,7 @@ def for_scipy(A: Any) -> Any:
         return lambda x: host.to_host(asarray(function(asarray(np.ascontiguousarray(x)))))
 
     return scipy.sparse.linalg.LinearOperator(
-        A.shape, through(A.matvec), None if A._rmatvec is None else through(A.rmatvec), dtype=A.dtype
+        A.shape, through(A.matvec), through(A.rmatvec) if A._has_adjoint() else None, dtype=A.dtype
     )
 
 

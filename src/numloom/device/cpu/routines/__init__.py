@@ -8,23 +8,22 @@ here runs by its NumPy twin.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from numloom.device.cpu import blas_threads
 from numloom.device.cpu.hostview import ByAddresses, as_array
 from numloom.device.cpu.routines.counting import histogram, searchsorted, unique
 from numloom.device.cpu.routines.order import argsort, scan, sort
-from numloom.device.cpu.routines.products import matmul
+from numloom.device.cpu.routines.products import matmul, multiply
 from numloom.device.cpu.routines.selecting import compress, nonzero
 from numloom.device.interface import Strided
-from numloom.device.memory import Pool
 from numloom.ops.routines import ROUTINES as ROWS
 
 OF_ARRAYS: dict[str, Callable[..., None]] = {
     "sort": sort, "argsort": argsort, "scan": scan, "searchsorted": searchsorted,
 }  # fmt: skip
-"""Routines that take NumPy arrays, the last of which they write."""
-PRODUCTS: dict[str, Callable[..., None]] = {"matmul": blas_threads.matmul}
+"""Routines that take the device and NumPy arrays, the last of which they write."""
+PRODUCTS: dict[str, Callable[..., None]] = {"matmul": multiply}
 """The same, of dtypes that BLAS has."""
 
 
@@ -32,7 +31,7 @@ def _of_memory(function: Callable[..., None]) -> Callable[..., None]:
     """A routine of arrays, for memory."""
 
     def run(device: Any, *operands: Strided, out: Strided, **options: Any) -> None:
-        function(*map(as_array, operands), as_array(out), **options)
+        function(device, *map(as_array, operands), as_array(out), **options)
 
     return run
 
@@ -43,7 +42,7 @@ ROUTINES: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-def bound(pool: Pool, name: str, operands: tuple[Strided, ...], options: dict[str, Any]) -> Any:
+def bound(device: Any, name: str, operands: tuple[Strided, ...], options: dict[str, Any]) -> Any:
     """The routine (or its twin) for addresses of arrays that lie like these; None of one that takes memory.
 
     An option that is given as ... is a number that follows the addresses.
@@ -60,5 +59,5 @@ def bound(pool: Pool, name: str, operands: tuple[Strided, ...], options: dict[st
     fixed = {key: value for key, value in options.items() if key != "out" and value is not ...}
     names = tuple([key for key, value in options.items() if value is ...])
     gives = "out" in options and name not in functions
-    function = functions[name] if name in functions else ROWS[name].numpy
-    return ByAddresses(function, fixed, layouts, gives, names, pool.error_at)
+    function = partial(functions[name], device) if name in functions else ROWS[name].numpy
+    return ByAddresses(function, fixed, layouts, gives, names, device.pool.error_at)

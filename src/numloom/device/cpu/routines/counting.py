@@ -37,7 +37,7 @@ def histogram(device: Any, a: Strided, edges: Strided, *, uniform: bool, out: St
     counts[...] = ROWS["histogram"].numpy(source, between, uniform=uniform)
 
 
-def searchsorted(table: Host, values: Host, places: Host, *, side: str) -> None:
+def searchsorted(_: Any, table: Host, values: Host, places: Host, *, side: str) -> None:
     """`places` = where in a sorted vector each of the values would go.
 
     Numbers in no order miss the cache at every step in a large vector, so they are put in order first.

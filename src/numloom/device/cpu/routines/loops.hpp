@@ -85,3 +85,93 @@ template <class T> static void histogram(const Histogram* p, i64 begin, i64 end)
 }
 extern "C" void histogram_f32(const Histogram* p, i64 begin, i64 end) { histogram<float>(p, begin, end); }
 extern "C" void histogram_f64(const Histogram* p, i64 begin, i64 end) { histogram<double>(p, begin, end); }
+
+// Products of the matrices of a stack, one by one, by BLAS. Behind the fields: extents of the stack, then how many bytes
+// matrices of a, b and c are apart along each of its axes.
+struct Stack {
+    void* gemm;
+    i64 wide, left, right, m, n, k, lda, ldb, ldc;
+    const char *a, *b;
+    char* c;
+    i64 ndim, axes[1];
+};
+template <class T, class I> struct RealGemm {
+    using Call = void (*)(int, int, int, I, I, I, T, const void*, I, const void*, I, T, void*, I);
+    static void run(const Stack* p, const char* a, const char* b, char* c) {
+        ((Call)p->gemm)(101, (int)p->left, (int)p->right, (I)p->m, (I)p->n, (I)p->k, T(1), a, (I)p->lda, b, (I)p->ldb,
+                        T(0), c, (I)p->ldc);
+    }
+};
+template <class T, class I> struct ComplexGemm {
+    using Call = void (*)(int, int, int, I, I, I, const T*, const void*, I, const void*, I, const T*, void*, I);
+    static void run(const Stack* p, const char* a, const char* b, char* c) {
+        const T one[2] = {1, 0}, zero[2] = {0, 0};
+        ((Call)p->gemm)(101, (int)p->left, (int)p->right, (I)p->m, (I)p->n, (I)p->k, one, a, (I)p->lda, b, (I)p->ldb,
+                        zero, c, (I)p->ldc);
+    }
+};
+template <class Gemm> static void stack(const Stack* p, i64 begin, i64 end) {
+    const i64 *shape = p->axes, *a = shape + p->ndim, *b = a + p->ndim, *c = b + p->ndim;
+    for (i64 number = begin; number < end; ++number) {
+        i64 left = number, at_a = 0, at_b = 0, at_c = 0;
+        for (i64 axis = p->ndim - 1; axis >= 0; --axis) {
+            const i64 place = left % shape[axis];
+            left /= shape[axis];
+            at_a += place * a[axis];
+            at_b += place * b[axis];
+            at_c += place * c[axis];
+        }
+        Gemm::run(p, p->a + at_a, p->b + at_b, p->c + at_c);
+    }
+}
+#define STACK(NAME, GEMM, T) extern "C" void stack_##NAME(const Stack* p, i64 begin, i64 end) { \
+    if (p->wide) stack<GEMM<T, i64>>(p, begin, end); \
+    else stack<GEMM<T, int>>(p, begin, end); \
+}
+STACK(f, RealGemm, float) STACK(d, RealGemm, double) STACK(F, ComplexGemm, float) STACK(D, ComplexGemm, double)
+
+// Running values of many lines, each from its first element to its last. A line's neighbours are `inner` elements apart.
+struct Scan {
+    const void* from;
+    void* to;
+    i64 extent, inner;
+};
+struct Add { template <class T> static T of(T x, T y) { return x + y; } };
+struct Multiply { template <class T> static T of(T x, T y) { return x * y; } };
+struct Maximum { template <class T> static T of(T x, T y) { return x >= y || x != x ? x : y; } };
+struct Minimum { template <class T> static T of(T x, T y) { return x <= y || x != x ? x : y; } };
+template <class T, class Op, int ROWS> static void scan_rows(const T* from, T* to, i64 extent) {
+    T last[ROWS];  // of rows side by side, since each element waits for the one before
+    for (int row = 0; row < ROWS; ++row) last[row] = to[row * extent] = from[row * extent];
+    for (i64 k = 1; k < extent; ++k)
+        for (int row = 0; row < ROWS; ++row) to[row * extent + k] = last[row] = Op::of(last[row], from[row * extent + k]);
+}
+template <class T, class Op> static void scan(const Scan* p, i64 begin, i64 end) {
+    constexpr i64 BLOCK = 1024;
+    const i64 extent = p->extent, inner = p->inner;
+    const T* from = (const T*)p->from;
+    T* to = (T*)p->to;
+    if (inner == 1) {
+        for (; begin + 8 <= end; begin += 8) scan_rows<T, Op, 8>(from + begin * extent, to + begin * extent, extent);
+        for (; begin < end; ++begin) scan_rows<T, Op, 1>(from + begin * extent, to + begin * extent, extent);
+        return;
+    }
+    while (begin < end) {
+        const i64 outer = begin / inner, first = begin % inner, left = inner - first < end - begin ? inner - first : end - begin;
+        const i64 count = left < BLOCK ? left : BLOCK, start = outer * extent * inner + first;
+        const T* x = from + start;
+        T* y = to + start;
+        for (i64 i = 0; i < count; ++i) y[i] = x[i];
+        for (i64 k = 1; k < extent; ++k) {
+            x += inner;
+            for (i64 i = 0; i < count; ++i) y[inner + i] = Op::of(y[i], x[i]);
+            y += inner;
+        }
+        begin += count;
+    }
+}
+#define SCAN(op, Op, char, T) extern "C" void scan_##op##_##char(const Scan* p, i64 begin, i64 end) { scan<T, Op>(p, begin, end); }
+#define SUMS(char, T) SCAN(add, Add, char, T) SCAN(multiply, Multiply, char, T)
+#define EXTREMES(char, T) SCAN(maximum, Maximum, char, T) SCAN(minimum, Minimum, char, T)
+SUMS(f4, float) SUMS(f8, double) SUMS(i4, u32) SUMS(i8, u64)
+EXTREMES(f4, float) EXTREMES(f8, double) EXTREMES(i4, int) EXTREMES(i8, i64)

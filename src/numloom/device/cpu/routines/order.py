@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
+
+from numloom.device.cpu.routines import shared
 
 Host = np.ndarray[Any, Any]
 
@@ -14,13 +17,13 @@ _SHORT = 2048
 _LOWEST = -(1 << 31)
 
 
-def sort(a: Host, out: Host, *, axis: int) -> None:
+def sort(_: Any, a: Host, out: Host, *, axis: int) -> None:
     """``out`` = `a` sorted along `axis`; NaN last."""
     out[...] = a
     out.sort(axis)
 
 
-def argsort(a: Host, out: Host, *, axis: int) -> None:
+def argsort(_: Any, a: Host, out: Host, *, axis: int) -> None:
     """``out`` = positions (int64) that sort `a` along `axis`, stable; NaN last."""
     out[...] = stable_order(a, axis)
 
@@ -70,11 +73,35 @@ def _ordered_bits(a: Host) -> Host:
     return keys
 
 
-def scan(a: Host, out: Host, *, op: str, axis: int) -> None:
-    """``out`` = running `op` (a ufunc's name) along `axis`, in the dtype of `a`."""
+def scan(device: Any, a: Host, out: Host, *, op: str, axis: int) -> None:
+    """``out`` = running `op` (a ufunc's name) along `axis`, in the dtype of `a`; lines are shared out among threads."""
+    if a.size >= shared.FEW and _scan_lines(device, a, out, op, axis):
+        return
     running = getattr(np, op).accumulate
     if a.dtype.kind in "biu":
         running(a, axis, a.dtype, out)
         return
     with np.errstate(all="ignore"):
         running(a, axis, a.dtype, out)
+
+
+_SCANNED = {"f": "f4", "d": "f8", "i": "i4", "l": "i8", "q": "i8"}
+_WRAPPING = {**_SCANNED, "I": "i4", "L": "i8", "Q": "i8"}
+_SCANS = {"add": _WRAPPING, "multiply": _WRAPPING, "maximum": _SCANNED, "minimum": _SCANNED}
+"""Operations with a loop, and its name by the dtype's character: unsigned integers are added as signed ones are."""
+
+
+def _scan_lines(device: Any, a: Host, out: Host, op: str, axis: int) -> bool:
+    """`scan` of several lines of dense arrays; False where NumPy must do it."""
+    axis %= a.ndim
+    if not (a.flags.c_contiguous and out.flags.c_contiguous):
+        a, out, axis = a.T, out.T, a.ndim - 1 - axis
+    name = _SCANS.get(op, {}).get(a.dtype.char)
+    lines = a.size // a.shape[axis]
+    if name is None or lines < 2 or not (a.flags.c_contiguous and out.flags.c_contiguous and a.flags.aligned):
+        return False
+    inner = 1
+    for extent in a.shape[axis + 1 :]:
+        inner *= extent
+    params = array("q", [a.ctypes.data, out.ctypes.data, a.shape[axis], inner])
+    return shared.run(device, f"scan_{op}_{name}", params, lines, 8 * max(1, shared.FEW // (8 * a.shape[axis])))

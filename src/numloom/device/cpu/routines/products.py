@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import Any
 
 import numpy as np
 
 from numloom.device.cpu import blas_threads
 from numloom.device.cpu.hostview import as_array
+from numloom.device.cpu.routines import shared
 from numloom.device.interface import Strided
 
+Host = np.ndarray[Any, Any]
+MANY = 16
+"""Matrices of a stack that are always shared out; of fewer each must be small, since BLAS shares out large ones."""
+LARGE = 1 << 23
+"""Multiplications of a matrix that is not small."""
 SMALL = 1 << 15  # multiplications that any loop does at once
 EXACT = 2.0**53  # integers to here are exact in float64
 
@@ -23,7 +30,7 @@ def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:
         # NumPy multiplies float16 matrices by a slow loop that rounds each sum.
         z[...] = np.matmul(x.astype(np.float32), y.astype(np.float32))
     elif kind in "fc":
-        blas_threads.matmul(x, y, z)
+        multiply(device, x, y, z)
     elif work <= SMALL:
         np.matmul(x, y, out=z)
     elif kind == "b":
@@ -33,6 +40,53 @@ def matmul(device: Any, a: Strided, b: Strided, *, out: Strided) -> None:
         z[...] = np.matmul(x.astype(np.float64), y.astype(np.float64)).astype(np.int64)
     else:
         np.matmul(x, y, out=z)
+
+
+def multiply(device: Any, x: Host, y: Host, out: Host) -> None:
+    """``np.matmul(x, y, out=out)`` of real or complex numbers; matrices of a stack are shared out among threads."""
+    matrices = out.size // (out.shape[-1] * out.shape[-2] or 1)
+    work = out.size * x.shape[-1]
+    if matrices > 1 and work > blas_threads.LITTLE and (matrices >= MANY or work < LARGE * matrices):
+        # By one thread each from the first call on, since its bits may be others by several.
+        blas_threads.by_one_thread(lambda: _stack(device, x, y, out, matrices, work) or np.matmul(x, y, out=out))
+    else:
+        blas_threads.matmul(x, y, out)
+
+
+def _stack(device: Any, x: Host, y: Host, out: Host, matrices: int, work: int) -> bool:
+    """Share a stack's products out among threads; False where nothing was done, and NumPy must do it."""
+    product = blas_threads.product_of(out.dtype.char)
+    left, right, result = _order(x), _order(y), _order(out)
+    same = x.ctypes.data == y.ctypes.data  # NumPy may know such products to be symmetric.
+    if product is None or left is None or right is None or result is None or result[0] == TRANSPOSED or same:
+        return False
+    (rows, inner), columns = x.shape[-2:], y.shape[-1]
+    if min(rows, inner, columns) < 2:  # Those of vectors have functions of their own.
+        return False
+    address, wide = product
+    leading = out.shape[:-2]
+    fields = [address, wide, left[0], right[0], rows, columns, inner, left[1], right[1], result[1]]
+    axes = [np.broadcast_to(one, (*leading, *one.shape[-2:])).strides[:-2] for one in (x, y)]
+    steps = [step for one in (leading, *axes, out.strides[:-2]) for step in one]
+    params = array("q", [*fields, x.ctypes.data, y.ctypes.data, out.ctypes.data, len(leading), *steps])
+    grain = max(1, blas_threads.LITTLE * matrices // (4 * work))
+    return shared.run(device, f"stack_{out.dtype.char}", params, matrices, grain)
+
+
+PLAIN, TRANSPOSED = 111, 112
+"""BLAS's words for how a matrix lies."""
+
+
+def _order(x: Host) -> tuple[int, int] | None:
+    """How matrices lie, and how many elements their rows (or columns) are apart; None where BLAS takes none such."""
+    size, (rows, columns), (down, along) = x.itemsize, x.shape[-2:], x.strides[-2:]
+    if not x.flags.aligned or x.dtype.byteorder == ">" or max(down, along) >= size << 31:
+        return None
+    if along == size and down % size == 0 and down >= size * columns:
+        return PLAIN, down // size
+    if down == size and along % size == 0 and along >= size * rows:
+        return TRANSPOSED, along // size
+    return None
 
 
 def _largest(x: np.ndarray[Any, Any]) -> float:

@@ -22,12 +22,12 @@ def text() -> str:
     return Path(__file__).with_name("loops.hpp").read_text(encoding="utf-8")
 
 
-def run(device: Any, name: str, params: array[int], pieces: int) -> bool:
-    """Run the loop `name` over its pieces; False where it is not compiled (yet), and nothing was done."""
+def run(device: Any, name: str, params: array[int], pieces: int, grain: int = 1) -> bool:
+    """Run the loop `name` over its pieces, at least `grain` at a time; False (not done) until it is compiled."""
     library = device.builder.kernel(text(), "", wait=False).library
     if library is None:
         return False
-    threads.run(address_of(library, name), params.buffer_info()[0], pieces, 1)
+    threads.run(address_of(library, name), params.buffer_info()[0], pieces, grain)
     return True
 
 

@@ -72,7 +72,7 @@ def reduceat(device: Any, a: Strided, starts: Strided, *, op: str, axis: int, lo
     lines, segments, length = prod(shape), starts.shape[0], a.shape[axis]
     tree = op in TREE or op in ANY_ORDER
     count, piece = lines * segments, PIECE
-    while count * -(-length // piece) > MOST_PIECES:
+    while piece < length and count * -(-length // piece) > MOST_PIECES:
         piece *= 2
     most = -(-length // piece)
     split = tree and most > 1 and count < FEW_SEGMENTS
