@@ -112,6 +112,7 @@ def apart() -> Iterator[Any]:
             nl.synchronize()
     finally:
         registry._devices["cpu"] = inner
+        registry.count_devices()  # It was counted beside the other one, whose arrays may live on.
         plans_of(device).clear()
         device.builder.stop()
 
